@@ -89,7 +89,7 @@ class TerminalHooks:
         if self._run.has_no_case(int(exitstatus)):
             from pytest_tablebench.reports.ending_text import no_case_lines
 
-            for line in no_case_lines(self._given(), own=self._has_own_folder()):
+            for line in no_case_lines(self._given(), is_own_folder=self._has_own_folder()):
                 terminalreporter.write_line(line)
 
     def _has_own_folder(self) -> bool:

@@ -73,11 +73,11 @@ def strategy_rows(benchmark: Mapping[str, Any]) -> list[tuple[str, ...]]:
     return [
         (
             printable(name, 60),
-            number(found["performance"]),
-            f"{found['n_cases']:,}",
-            f"{found['calls']:,}",
+            number(figures["performance"]),
+            f"{figures['n_cases']:,}",
+            f"{figures['calls']:,}",
             *(
-                "-" if found[key] is None else f"{found[key]:,.{digits}f}"
+                "-" if figures[key] is None else f"{figures[key]:,.{digits}f}"
                 for key, digits in (
                     ("prompt_tokens", 0),
                     ("completion_tokens", 0),
@@ -86,15 +86,15 @@ def strategy_rows(benchmark: Mapping[str, Any]) -> list[tuple[str, ...]]:
                 )
             ),
         )
-        for name, found in benchmark.get("strategies", {}).items()
+        for name, figures in benchmark.get("strategies", {}).items()
     ]
 
 
 def declared_parts(run: Mapping[str, Any], dataset: str) -> list[str] | None:
     """Return the parts that a dataset of a run wants shown; None where it does not say."""
     by_dataset = run.get("by_dataset")
-    own = by_dataset.get(dataset) if isinstance(by_dataset, Mapping) else None
-    names = own.get("parts") if isinstance(own, Mapping) else None
+    entry = by_dataset.get(dataset) if isinstance(by_dataset, Mapping) else None
+    names = entry.get("parts") if isinstance(entry, Mapping) else None
     return [str(name) for name in names] if isinstance(names, list) else None
 
 
@@ -173,7 +173,7 @@ def _texts(scope: Mapping[str, Any], declared: Sequence[str] | None) -> Iterator
         yield from _consistency(consistency)
     changed = scope.get("changed_meaning")
     if changed:
-        names = ", ".join(printable(one, 40) for one in changed["perturbations"])
+        names = ", ".join(printable(perturbation, 40) for perturbation in changed["perturbations"])
         yield (
             f"score where the meaning is changed ({names}): {number(changed['value'])}"
             f"{_bounds(changed['ci95'])}, not in the table above"
@@ -190,12 +190,13 @@ def _bounds(bounds: Sequence[float] | None) -> str:
     return f" ({interval(bounds)})" if bounds else ""
 
 
-def _consistency(found: Mapping[str, Any]) -> Iterator[str]:
+def _consistency(figures: Mapping[str, Any]) -> Iterator[str]:
     yield (
-        f"{percent(found['value'])} of an example's configurations give the same answer; the "
-        f"majority's scores {number(found['majority'])}, {signed(found['gain'])} against the mean"
+        f"{percent(figures['value'])} of an example's configurations give the same answer; the "
+        f"majority's scores {number(figures['majority'])}, {signed(figures['gain'])} against the "
+        f"mean"
     )
-    points: Sequence[Any] = found.get("risk") or ()
+    points: Sequence[Any] = figures.get("risk") or ()
     *thresholds, everything = points or [None]
     # A threshold that leaves a dataset without an example has no risk.
     stricter = [point for point in thresholds if point["risk"] is not None]
@@ -218,13 +219,13 @@ def memory_lines(name: str, scope: Mapping[str, Any]) -> list[str]:
         "no_table": "of the answers are right without the table",
         "counterfactual": "are the former answer after its cell was changed",
     }
-    found = scope.get("memory", {})
-    said = [
-        f"{percent(one['share'])} {text} ({counted(one['n_examples'], 'example')})"
+    shares = scope.get("memory", {})
+    clauses = [
+        f"{percent(share['share'])} {text} ({counted(share['n_examples'], 'example')})"
         for key, text in texts.items()
-        if (one := found.get(key)) is not None
+        if (share := shares.get(key)) is not None
     ]
-    return [f"{name}: from memory, or guessed: {'; '.join(said)}"] if said else []
+    return [f"{name}: from memory, or guessed: {'; '.join(clauses)}"] if clauses else []
 
 
 def tag_lines(
@@ -234,7 +235,7 @@ def tag_lines(
 
     Raises `SettingsError` for a tag that no example of the run has.
     """
-    known: set[str] = set()
+    tag_names: set[str] = set()
     lines: list[str] = []
     all_scopes = list(scopes(summary, run or {}))
     in_benchmark = any(
@@ -242,34 +243,34 @@ def tag_lines(
     )
     for name, scope, whole, declared in all_scopes:
         tags = scope.get("tags") or {}
-        known |= tags.keys()
+        tag_names |= tags.keys()
         # A dataset of one value is a row of its benchmark's table.
         is_row = in_benchmark and not whole and len(tags.get(tag, {}).get("values", ())) == 1
         if tag in tags and not is_row:
             shown = printable(f"{name} (all)" if whole else name, 60)
             lines += [f"{shown} by {printable(tag, 60)}"]
             lines += _tag_table(tags[tag], telling_parts(scope, declared))
-    if tag not in known:
+    if tag not in tag_names:
         raise SettingsError(
-            f"--by: {unknown_name('tag', tag, sorted(known))}"
-            if known
+            f"--by: {unknown_name('tag', tag, sorted(tag_names))}"
+            if tag_names
             else "--by: no example of this run has a tag"
         )
     return lines
 
 
-def _tag_table(found: Mapping[str, Any], parts: Mapping[str, Any]) -> list[str]:
-    scopes = [(printable(value, 60), scope) for value, scope in found["values"].items()]
-    if "others" in found:
-        scopes.append((f"({found['n_others']} others)", found["others"]))
-    if "without" in found:
-        scopes.append(("(without)", found["without"]))
+def _tag_table(figures: Mapping[str, Any], parts: Mapping[str, Any]) -> list[str]:
+    scopes = [(printable(value, 60), scope) for value, scope in figures["values"].items()]
+    if "others" in figures:
+        scopes.append((f"({figures['n_others']} others)", figures["others"]))
+    if "without" in figures:
+        scopes.append(("(without)", figures["without"]))
     compared = any("consistency" in scope for _, scope in scopes)
     header = [*COLUMNS, *(["consistency"] if compared else []), *(printable(p, 30) for p in parts)]
     rows = []
     for name, scope in scopes:
-        own = scope.get("parts") or {}
+        values = scope.get("parts") or {}
         row = [*scope_row(name, scope)]
         row += [percent((scope.get("consistency") or {}).get("value"))] if compared else []
-        rows.append([*row, *(number((own.get(part) or {}).get("mean")) for part in parts)])
+        rows.append([*row, *(number((values.get(part) or {}).get("mean")) for part in parts)])
     return [*aligned([header, *rows]), ""]

@@ -73,11 +73,11 @@ def _cases(side: RunFacts) -> str:
 
 
 def _differences(comparison: Comparison) -> Iterator[str]:
-    for found in comparison.differences:
-        mark = "UNLIKE, " if found.unlike else ""
+    for difference in comparison.differences:
+        mark = "UNLIKE, " if difference.unlike else ""
         yield (
-            f"{printable(found.name, 100)}: {printable(found.before, 160)} before, "
-            f"{printable(found.after, 160)} after ({mark}{printable(found.meaning, 160)})"
+            f"{printable(difference.name, 100)}: {printable(difference.before, 160)} before, "
+            f"{printable(difference.after, 160)} after ({mark}{printable(difference.meaning, 160)})"
         )
 
 
@@ -106,12 +106,12 @@ def _tables(comparison: Comparison) -> Iterator[_Table]:
 
 def _same_as_dataset(scope: ScopeComparison, comparison: Comparison) -> bool:
     """Tell whether a benchmark consists of one dataset, which then has its own row."""
-    own = [
-        other
-        for other in comparison.scopes
-        if other.kind == "dataset" and other.benchmark == scope.benchmark
+    datasets = [
+        scope_of_dataset
+        for scope_of_dataset in comparison.scopes
+        if scope_of_dataset.kind == "dataset" and scope_of_dataset.benchmark == scope.benchmark
     ]
-    return scope.kind == "benchmark" and len(own) == 1
+    return scope.kind == "benchmark" and len(datasets) == 1
 
 
 def _whole_table(scopes: Sequence[ScopeComparison]) -> _Table:
@@ -124,25 +124,25 @@ def _whole_table(scopes: Sequence[ScopeComparison]) -> _Table:
         name = f"{scope.name} (all)" if scope.kind == "benchmark" else scope.name
         name = printable(name, 60)
         for place, measure in enumerate(MEASURES):
-            found = scope.measures[measure]
+            difference = scope.measures[measure]
             rows.append(
                 (
                     "" if place else name,
                     _LABELS[measure],
-                    number(found.before),
-                    number(found.after),
-                    signed(found.difference),
-                    interval(found.interval, sign=True),
-                    _p(found),
-                    str(found.n_examples),
-                    _left_out(found),
+                    number(difference.before),
+                    number(difference.after),
+                    signed(difference.difference),
+                    interval(difference.interval, sign=True),
+                    _p(difference),
+                    str(difference.n_examples),
+                    _left_out(difference),
                     "" if place else _shares(scope),
                     "" if place else str(scope.better),
                     "" if place else str(scope.worse),
                 )
             )
-            if found.note:
-                notes.append(f"{name}, {_LABELS[measure]}: {printable(found.note, 300)}")
+            if difference.note:
+                notes.append(f"{name}, {_LABELS[measure]}: {printable(difference.note, 300)}")
     return "over the same examples on both sides", rows, 2, notes
 
 
@@ -176,35 +176,37 @@ def _axes_table(dataset: str, scopes: Sequence[ScopeComparison]) -> _Table:
 
 
 def _answers_line(comparison: Comparison) -> str:
-    found = comparison.answers
+    answers = comparison.answers
     judged = (
-        f" ({found.flipped_same_text} of them with the same text)"
-        if found.flipped_same_text
+        f" ({answers.flipped_same_text} of them with the same text)"
+        if answers.flipped_same_text
         else ""
     )
     unanswered = ""
-    if found.gained or found.lost or found.neither:
+    if answers.gained or answers.lost or answers.neither:
         unanswered = (
-            f"; without an answer only before {found.gained}, only after {found.lost}, "
-            f"on both sides {found.neither}"
+            f"; without an answer only before {answers.gained}, only after {answers.lost}, "
+            f"on both sides {answers.neither}"
         )
     return (
-        f"answers: same text {found.same_text}; other text, same verdict {found.other_text}; "
-        f"verdict flipped {found.flipped}{judged}{unanswered}"
+        f"answers: same text {answers.same_text}; other text, same verdict {answers.other_text}; "
+        f"verdict flipped {answers.flipped}{judged}{unanswered}"
     )
 
 
 def _single_line(comparison: Comparison) -> str:
     """Return the line on right and wrong inside single configurations."""
-    found = [one for one in comparison.configurations if one.n_examples]
-    if not found:
+    configurations = [
+        configuration for configuration in comparison.configurations if configuration.n_examples
+    ]
+    if not configurations:
         return "single configurations: none has an answer on both sides"
-    test = ", ".join(dict.fromkeys(one.test for one in found))
-    least = min(found, key=lambda one: one.p)
+    test = ", ".join(dict.fromkeys(configuration.test for configuration in configurations))
+    least = min(configurations, key=lambda configuration: configuration.p)
     name = f"{least.dataset}/{least.serializer}/{least.perturbation}"
-    others = sum(one.p - least.p < 1e-12 for one in found) - 1
+    others = sum(configuration.p - least.p < 1e-12 for configuration in configurations) - 1
     return (
-        f"single configurations ({test}): smallest p of {len(found)} is {least.p:.3g} in "
+        f"single configurations ({test}): smallest p of {len(configurations)} is {least.p:.3g} in "
         f"{printable(name, 160)} (right now {least.better}, wrong now {least.worse})"
         + (f", and the same in {others} more" if others else "")
     )
@@ -212,7 +214,7 @@ def _single_line(comparison: Comparison) -> str:
 
 def methods_line(comparison: Comparison, measures: Collection[Measure]) -> str:
     """Return a line if an interval and a p-value disagree on a difference in these measures."""
-    found = [
+    disagreements = [
         difference
         for scope in comparison.scopes
         for name, difference in scope.measures.items()
@@ -221,26 +223,26 @@ def methods_line(comparison: Comparison, measures: Collection[Measure]) -> str:
         and difference.p is not None
         and (difference.interval[0] > 0 or difference.interval[1] < 0) != (difference.p < 0.05)
     ]
-    if not found:
+    if not disagreements:
         return ""
-    tests = ", ".join(sorted({str(difference.test) for difference in found}))
-    methods = ", ".join(sorted({str(difference.method) for difference in found}))
+    tests = ", ".join(sorted({str(difference.test) for difference in disagreements}))
+    methods = ", ".join(sorted({str(difference.method) for difference in disagreements}))
     return (
         f"where interval and p-value disagree they have different methods (interval: {methods}; "
         f"p: {tests}); take neither as clear"
     )
 
 
-def _p(found: MeasureDifference) -> str:
-    if found.p is None:
+def _p(difference: MeasureDifference) -> str:
+    if difference.p is None:
         return "-"
-    return "<.001" if found.p < 0.001 else number(found.p)
+    return "<.001" if difference.p < 0.001 else number(difference.p)
 
 
-def _left_out(found: MeasureDifference) -> str:
-    if not found.left_out:
+def _left_out(difference: MeasureDifference) -> str:
+    if not difference.left_out:
         return "0"
-    return f"{found.left_out} ({found.left_out_before}/{found.left_out_after})"
+    return f"{difference.left_out} ({difference.left_out_before}/{difference.left_out_after})"
 
 
 def _shares(scope: ScopeComparison) -> str:

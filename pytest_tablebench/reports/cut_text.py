@@ -25,18 +25,20 @@ def cut_line(summary: Mapping[str, Any], run: Mapping[str, Any]) -> str | None:
     limits: set[int | None] = set()  # None is an unknown one
     for benchmark in summary["benchmarks"].values():
         for dataset, scope in benchmark["datasets"].items():
-            asked = scope["n_cases"]
-            cases += asked
-            own = [(scope.get(name) or 0.0) * asked for name in ("cut_off", "truncated")]
-            lost += own[0]
-            if sum(own):
-                cut += sum(own)
+            cases_of_dataset = scope["n_cases"]
+            cases += cases_of_dataset
+            cut_cases = [
+                (scope.get(name) or 0.0) * cases_of_dataset for name in ("cut_off", "truncated")
+            ]
+            lost += cut_cases[0]
+            if sum(cut_cases):
+                cut += sum(cut_cases)
                 limits.update(scope.get("cut_at") or [_limit(run, dataset)])
     if not cut:
         return None
-    known = sorted(limit for limit in limits if limit is not None)
-    at = f" at {_listed(known)} tokens" if known and None not in limits else ""
-    further = max(LEAST, FURTHER * known[-1]) if known else LEAST
+    known_limits = sorted(limit for limit in limits if limit is not None)
+    at = f" at {_listed(known_limits)} tokens" if known_limits and None not in limits else ""
+    further = max(LEAST, FURTHER * known_limits[-1]) if known_limits else LEAST
     line = (
         f"{percent(cut / cases)} of the replies were cut off{at}: --bench-extend-cut {further} "
         f"asks only these again"
@@ -64,8 +66,8 @@ def _limit(run: Mapping[str, Any], dataset: str) -> int | None:
     if type(extended) is int:
         return extended
     by_dataset = run.get("by_dataset")
-    own = by_dataset.get(dataset) if isinstance(by_dataset, Mapping) else None
-    for place in (own, run):
+    entry = by_dataset.get(dataset) if isinstance(by_dataset, Mapping) else None
+    for place in (entry, run):
         params = place.get("params") if isinstance(place, Mapping) else None
         if not isinstance(params, Mapping):
             continue

@@ -41,10 +41,10 @@ def fitted(lines: Iterable[str], width: int | None) -> list[str]:
     """Return prose broken at blanks where it is wider than a terminal; rows stay as they are."""
     if width is None:
         return list(lines)
-    found = []
+    fitted_lines = []
     for line in lines:
         prose = "  " not in line.strip() and len(line) > width
-        found += (
+        fitted_lines += (
             textwrap.wrap(
                 line,
                 width,
@@ -55,23 +55,23 @@ def fitted(lines: Iterable[str], width: int | None) -> list[str]:
             if prose
             else [line]
         )
-    return found
+    return fitted_lines
 
 
-def outlier_lines(found: Sequence[Outlier]) -> list[str]:
+def outlier_lines(outliers: Sequence[Outlier]) -> list[str]:
     """Return the parts of datasets that score lowest against the whole, where that is no chance."""
-    low = [one for one in found if one.value < one.whole]
+    low = [outlier for outlier in outliers if outlier.value < outlier.whole]
     if not low:
         return []
-    several = len({one.dataset for one in found}) > 1
+    several = len({outlier.dataset for outlier in outliers}) > 1
     rows = [
         (
-            f"  {_name(one, several)}",
-            number(one.value),
-            signed(one.value - one.whole),
-            f"({interval((one.low, one.high), sign=True)})",
+            f"  {_name(outlier, several)}",
+            number(outlier.value),
+            signed(outlier.value - outlier.whole),
+            f"({interval((outlier.low, outlier.high), sign=True)})",
         )
-        for one in low[:SHOWN]
+        for outlier in low[:SHOWN]
     ]
     lines = ["lowest against the mean, by more than chance (95 %, all parts together):"]
     lines += aligned(rows)
@@ -79,18 +79,18 @@ def outlier_lines(found: Sequence[Outlier]) -> list[str]:
         text
         for text, count in (
             (f"{len(low) - SHOWN} more below", len(low) - SHOWN),
-            (f"{len(found) - len(low)} above", len(found) - len(low)),
+            (f"{len(outliers) - len(low)} above", len(outliers) - len(low)),
         )
         if count > 0
     ]
     return [*lines, f"  and {', '.join(more)} the mean"] if more else lines
 
 
-def _name(one: Outlier, several: bool) -> str:
-    kind = printable(one.kind, 20)
-    name = printable(one.name, 30)
-    name = f"{kind} {name}" if one.kind in AXES else f"{kind}={name}"
-    return f"{printable(one.dataset, 30)} {name}" if several else name
+def _name(outlier: Outlier, several: bool) -> str:
+    kind = printable(outlier.kind, 20)
+    name = printable(outlier.name, 30)
+    name = f"{kind} {name}" if outlier.kind in AXES else f"{kind}={name}"
+    return f"{printable(outlier.dataset, 30)} {name}" if several else name
 
 
 def new_failure_lines(comparison: Comparison, show: int | None) -> list[str]:
@@ -145,12 +145,12 @@ def next_lines(
     return lines
 
 
-def no_case_lines(options: Sequence[str], *, own: bool = False) -> list[str]:
+def no_case_lines(options: Sequence[str], *, is_own_folder: bool = False) -> list[str]:
     """Return what to do where no test of a session has a case; `options` are those of the run.
 
-    `own`: whether the run is about the user's own folders, which one suite asks.
+    `is_own_folder`: whether the run is about the user's own folders, which one suite asks.
     """
-    suites = f"{SUITES}.test_own" if own else SUITES
+    suites = f"{SUITES}.test_own" if is_own_folder else SUITES
     command = shlex.join([program("pytest"), "--pyargs", suites, *options])
     return [
         "no case was asked: no test here is over a dataset. By the suites of the package:",

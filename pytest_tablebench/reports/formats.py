@@ -79,7 +79,9 @@ def origins_text(facts: Mapping[str, Any]) -> str:
         by_origin.setdefault(str(origin), []).append(
             printable(f"{str(name).removeprefix('params.')} {shown}", 120)
         )
-    return "; ".join(f"{', '.join(said)} ({printable(one)})" for one, said in by_origin.items())
+    return "; ".join(
+        f"{', '.join(texts)} ({printable(origin)})" for origin, texts in by_origin.items()
+    )
 
 
 def left_out_lines(run: Mapping[str, Any]) -> list[str]:
@@ -90,13 +92,13 @@ def left_out_lines(run: Mapping[str, Any]) -> list[str]:
     lines = []
     by_dataset = run.get("by_dataset")
     for name, facts in by_dataset.items() if isinstance(by_dataset, Mapping) else ():
-        found = facts.get("does_not_apply") if isinstance(facts, Mapping) else None
-        if isinstance(found, Mapping) and found:
-            alone = len(found) == 1
+        counts = facts.get("does_not_apply") if isinstance(facts, Mapping) else None
+        if isinstance(counts, Mapping) and counts:
+            alone = len(counts) == 1
             reasons = ", ".join(
-                printable(str(why), 80) + ("" if alone else f" {n:,}") for why, n in found.items()
+                printable(str(why), 80) + ("" if alone else f" {n:,}") for why, n in counts.items()
             )
-            total = sum(found.values())
+            total = sum(counts.values())
             do = "does" if total == 1 else "do"
             lines.append(
                 f"{printable(str(name), 60)}: {counted(total, 'case')} {do} not apply: {reasons}"
@@ -106,10 +108,12 @@ def left_out_lines(run: Mapping[str, Any]) -> list[str]:
 
 def numbered(labels: Iterable[str]) -> list[str]:
     """Return labels; equal ones, cut from different names, are numbered."""
-    found: list[str] = []
+    labels_so_far: list[str] = []
     for label in labels:
-        found.append(label if label not in found else f"{label} ({len(found) + 1})")
-    return found
+        labels_so_far.append(
+            label if label not in labels_so_far else f"{label} ({len(labels_so_far) + 1})"
+        )
+    return labels_so_far
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:

@@ -121,8 +121,8 @@ def _head(
             out_of(cases, planned, "case") if isinstance(planned, int) else counted(cases, "case")
         )
         if run.get("cases_saved"):
-            asked = f"{done} {'was' if cases == 1 else 'were'} asked"
-            return [*lines, "", f"{asked}: every gate was decided without the others."]
+            clause = f"{done} {'was' if cases == 1 else 'were'} asked"
+            return [*lines, "", f"{clause}: every gate was decided without the others."]
         lines += ["", f"⚠️ The run was cut off: {done} {are(cases)} recorded."]
     return lines
 
@@ -198,17 +198,17 @@ def _changes(comparison: Comparison | None) -> list[list[str]]:
     rows = [
         (
             f"**{code(scope.name)}, all**" if scope.kind == "benchmark" else code(scope.name),
-            number(found.before),
-            number(found.after),
-            signed(found.difference),
-            interval(found.interval),
-            number(found.p),
+            number(difference.before),
+            number(difference.after),
+            signed(difference.difference),
+            interval(difference.interval),
+            number(difference.p),
             f"{scope.better:,}",
             f"{scope.worse:,}",
         )
         for scope in comparison.scopes
         if scope.kind in {"benchmark", "dataset"}
-        for found in [scope.measures["performance"]]
+        for difference in [scope.measures["performance"]]
     ]
     title = f"### Performance against the baseline, {code(comparison.before.model)}"
     notes = [code(remark, 600) for remark in comparison.remarks]

@@ -48,19 +48,21 @@ def grouped_lines(cells: Mapping[str, Mapping[str, Cell]], reports: Iterable[Any
 
 
 def _wrong(
-    cells: Mapping[str, Mapping[str, Cell]], found: Mapping[tuple[str, str, str], list[Any]]
+    cells: Mapping[str, Mapping[str, Cell]], groups: Mapping[tuple[str, str, str], list[Any]]
 ) -> list[str]:
-    asked = Counter(
+    times_asked = Counter(
         (model, cell.dataset, cell.example_id)
-        for model, known in cells.items()
-        for cell in known.values()
+        for model, model_cells in cells.items()
+        for cell in model_cells.values()
     )
-    several = len({model for model, *_ in found}) > 1
-    ordered = sorted(found.items(), key=lambda item: -len(item[1]))  # stable: in order of the run
+    several = len({model for model, *_ in groups}) > 1
+    ordered = sorted(groups.items(), key=lambda item: -len(item[1]))  # stable: in order of the run
     rows = [("", "", "expected / got")] if ordered else []
     for (model, dataset, example), reports in ordered[:GROUPS]:
-        name = "/".join(printable(one, 30) for one in (model, dataset, example)[not several :])
-        times = f"wrong in {len(reports)} of {asked[model, dataset, example]}"
+        name = "/".join(
+            printable(name_part, 30) for name_part in (model, dataset, example)[not several :]
+        )
+        times = f"wrong in {len(reports)} of {times_asked[model, dataset, example]}"
         rows.append((name, times, _difference(reports[0])))
     lines = aligned(rows, left=(0, 1, 2))
     if len(ordered) > GROUPS:
@@ -73,13 +75,13 @@ def _wrong(
 
 def _difference(report: Any) -> str:
     """Return what was expected and what came, of the three lines that tell of a wrong answer."""
-    told = dict(
+    values = dict(
         line.partition(": ")[::2] for line in str(report.longrepr).splitlines() if ": " in line
     )
-    if "expected" not in told or "got" not in told:
+    if "expected" not in values or "got" not in values:
         return ""
-    expected = printable(told["expected"].strip(), CUT)
-    got = printable(told["got"].rpartition("  (score")[0].strip() or told["got"].strip(), CUT)
+    expected = printable(values["expected"].strip(), CUT)
+    got = printable(values["got"].rpartition("  (score")[0].strip() or values["got"].strip(), CUT)
     return f"{expected} / {got}"
 
 
@@ -89,10 +91,10 @@ def _text(report: Any) -> str:
     return whole.partition("): ")[2] or whole
 
 
-def _unanswered(found: Mapping[str, list[Any]]) -> list[str]:
+def _unanswered(by_reason: Mapping[str, list[Any]]) -> list[str]:
     """Return a line for each reason and text, the most frequent texts of a reason first."""
     lines = []
-    for reason, reports in found.items():
+    for reason, reports in by_reason.items():
         texts = Counter(map(_text, reports))
         shown = texts.most_common(TEXTS)
         lines += [

@@ -32,11 +32,11 @@ def plan_line(plan: AskPlan) -> str:
     return f"{line}, at most ${plan.cost_usd:.2f}"
 
 
-def agreement_lines(found: Mapping[str, Agreement]) -> list[str]:
+def agreement_lines(agreements: Mapping[str, Agreement]) -> list[str]:
     """Return the agreement of two judges, a line for each dataset."""
     return [
-        f"{printable(name, 60)}: both judges marked {counted(one.answers, 'answer')}; agreement "
-        f"kappa {number(one.kappa)} (of tens, weighted by the square of the distance), rank "
-        f"correlation {number(one.rank)}"
-        for name, one in found.items()
+        f"{printable(name, 60)}: both judges marked {counted(agreement.answers, 'answer')}; "
+        f"agreement kappa {number(agreement.kappa)} (of tens, weighted by the square of the "
+        f"distance), rank correlation {number(agreement.rank)}"
+        for name, agreement in agreements.items()
     ]

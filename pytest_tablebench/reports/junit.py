@@ -26,10 +26,10 @@ TEXT_SHOWN = 300
 _CHECKS = {True: "passed", False: "failed", None: "not told"}
 
 
-def replace_properties(own: list[tuple[str, object]], new: list[tuple[str, str]]) -> None:
+def replace_properties(properties: list[tuple[str, object]], new: list[tuple[str, str]]) -> None:
     """Put properties on an item in place of those that an earlier attempt of it left."""
-    own[:] = [entry for entry in own if not str(entry[0]).startswith(PREFIX)]
-    own.extend(new)
+    properties[:] = [entry for entry in properties if not str(entry[0]).startswith(PREFIX)]
+    properties.extend(new)
 
 
 def pass_rates(summaries: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
@@ -122,6 +122,6 @@ def write_junit(run: LoadedRun, path: Path) -> None:
 def _add_properties(element: Element, properties: Iterable[tuple[str, str]]) -> None:
     from xml.etree.ElementTree import SubElement
 
-    own = SubElement(element, "properties")
+    parent = SubElement(element, "properties")
     for name, value in properties:
-        SubElement(own, "property", name=name, value=value)
+        SubElement(parent, "property", name=name, value=value)

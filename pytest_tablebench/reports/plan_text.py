@@ -30,7 +30,7 @@ def plan_lines(
         name = f"judge {name}" if plan.get("judges") else name
         lines += _table(name, plan, settings) if settings.plan else [_line(name, plan)]
         if plan.get("further"):
-            strategies = ", ".join(printable(one, 40) for one in plan["further"])
+            strategies = ", ".join(printable(strategy, 40) for strategy in plan["further"])
             lines.append(
                 f"tablebench: {name}: further steps of {strategies} are in none of these figures: "
                 f"what they ask hangs on answers that are not there yet"
@@ -81,15 +81,15 @@ def plan_lines(
 
 def _sent_limit(sent: Mapping[str, Any]) -> str:
     """Return the parameters that limit a reply, as they are sent."""
-    found = [f"{key}={value}" for key, value in sent.items() if "tokens" in key.lower()]
-    return f": {', '.join(found)}" if found else ""
+    limits = [f"{key}={value}" for key, value in sent.items() if "tokens" in key.lower()]
+    return f": {', '.join(limits)}" if limits else ""
 
 
 def _line(name: str, plan: Mapping[str, Any]) -> str:
     about = "" if plan["exact"] else "about "
-    known = plan["cases"] - plan["calls"]
+    cases_without_call = plan["cases"] - plan["calls"]
     line = f"tablebench: {name}: {about}{counted(plan['calls'], 'call')} ahead"
-    if known:
+    if cases_without_call:
         cases = counted(plan["cases"], "case")
         line += f" for {cases}, the rest is in the store or asked once for several"
     if not plan["calls"]:

@@ -59,11 +59,13 @@ def publish(
             comparison=comparison,
             snapshots=changes,
         )
-    kinds = {one["case_id"]: one["kind"] for one in changes or ()}
+    kinds = {change["case_id"]: change["kind"] for change in changes or ()}
     if allure is not None:
         _write_allure(run, *allure, kinds)
-    wanted = summary or gates or comparison is not None or os.environ.get("GITHUB_STEP_SUMMARY")
-    return _write_summary(run, gates, comparison, kinds, page=page) if wanted else []
+    has_summary = (
+        summary or gates or comparison is not None or os.environ.get("GITHUB_STEP_SUMMARY")
+    )
+    return _write_summary(run, gates, comparison, kinds, page=page) if has_summary else []
 
 
 def republish_page(folder: Path, out: Path) -> list[str]:

@@ -75,8 +75,8 @@ def _store(settings: Settings) -> str:
 
 def short_path(path: Path) -> str:
     """Return the path as seen from here, where that is shorter."""
-    here = Path.cwd()
-    inside = path.relative_to(here) if path.is_relative_to(here) else path
+    working_folder = Path.cwd()
+    inside = path.relative_to(working_folder) if path.is_relative_to(working_folder) else path
     return printable(str(inside))
 
 
@@ -210,8 +210,8 @@ def summary_lines(
     details += thinking_lines(summary)
     lines = fitting([COLUMNS, *rows], width)
     for benchmark in summary["benchmarks"].values():
-        if own := strategy_rows(benchmark):
-            lines += ["", *fitting([STRATEGIES, *own], width)]
+        if strategy_table := strategy_rows(benchmark):
+            lines += ["", *fitting([STRATEGIES, *strategy_table], width)]
     details = [*cluster_lines(summary), *details]
     return [*lines, "", *details] if details else lines
 
@@ -219,15 +219,18 @@ def summary_lines(
 def _best_and_worst(dataset: str, scope: Mapping[str, Any]) -> list[str]:
     lines = []
     for axis, label in (("serializers", "serializer"), ("perturbations", "perturbation")):
-        found = spread(same_meaning(scope, axis))
-        if found and found.all_equal:
-            lines.append(f"{dataset}: every {label} scores the same ({number(found.high)})")
-        elif found:
+        range_of_axis = spread(same_meaning(scope, axis))
+        if range_of_axis and range_of_axis.all_equal:
+            lines.append(f"{dataset}: every {label} scores the same ({number(range_of_axis.high)})")
+        elif range_of_axis:
             best, worst = (
                 f"{': ' if len(names) > 1 else ' '}{tied(names, label)} ({number(value)})"
-                for names, value in ((found.best, found.high), (found.worst, found.low))
+                for names, value in (
+                    (range_of_axis.best, range_of_axis.high),
+                    (range_of_axis.worst, range_of_axis.low),
+                )
             )
-            lines.append(f"{dataset}: best {label}{best}, worst{worst}{_unequal(found)}")
+            lines.append(f"{dataset}: best {label}{best}, worst{worst}{_unequal(range_of_axis)}")
     lines += memory_lines(dataset, scope)
     sampled = scope.get("sampled")
     if sampled:
@@ -245,9 +248,9 @@ def _best_and_worst(dataset: str, scope: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _unequal(found: Spread) -> str:
+def _unequal(means: Spread) -> str:
     """Return the range of answers behind several means, if they have different numbers of them."""
-    fewest, most = found.answers
+    fewest, most = means.answers
     return f", over {fewest} to {most} answers each" if fewest < most else ""
 
 

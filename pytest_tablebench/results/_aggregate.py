@@ -66,11 +66,11 @@ class _Part:
         """The cells whose tables mean what the plain one does; all where there are none."""
 
     @staticmethod
-    def is_altered(cells: Cells, own: Integers) -> Flags:
+    def is_altered(cells: Cells, places: Integers) -> Flags:
         """Return which of some cells have a perturbation that changes the meaning of a table."""
         names, altered = cells.table.names["perturbation"], cells.table.altered
         codes = [code for code, name in enumerate(names) if name in altered]
-        flags: Flags = np.isin(cells.codes("perturbation")[own], codes)
+        flags: Flags = np.isin(cells.codes("perturbation")[places], codes)
         return flags
 
 

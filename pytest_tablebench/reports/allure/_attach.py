@@ -66,17 +66,17 @@ class Attachments:
         """Write those of the texts that a case shall show."""
         # Cases of several examples may share one table: by content, not by name.
         shared: dict[str, tuple[str, str, list[str]]] = {}
-        for found in texts:
-            if isinstance(found, TranscriptText):
+        for entry in texts:
+            if isinstance(entry, TranscriptText):
                 continue
-            key = f"p{found.digest}" if isinstance(found, PromptText) else f"e{found.id}"
+            key = f"p{entry.digest}" if isinstance(entry, PromptText) else f"e{entry.id}"
             children = self._wanted.pop(key, None)
             if not children:
                 continue
-            if isinstance(found, PromptText):
-                title, text = "prompt", found.text
+            if isinstance(entry, PromptText):
+                title, text = "prompt", entry.text
             else:
-                title, text = "question and table", example_text(found)
+                title, text = "question and table", example_text(entry)
             digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
             if digest in shared:
                 shared[digest][2].extend(children)
@@ -105,10 +105,10 @@ class Attachments:
         return name
 
 
-def example_text(found: ExampleText) -> str:
+def example_text(example: ExampleText) -> str:
     """Return question and tables as plain text: a row a line, cells between bars."""
-    lines = [printable(found.question)]
-    for table in found.tables:
+    lines = [printable(example.question)]
+    for table in example.tables:
         lines.append("")
         if table.get("title"):
             lines.append(printable(str(table["title"])))

@@ -59,11 +59,11 @@ def categories(reasons: Iterable[str]) -> list[dict[str, Any]]:
 def merged(path: Path, ours: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return our categories behind those another writer put into the file."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return ours
     names = {entry["name"] for entry in ours}
-    others = found if isinstance(found, list) else []
+    others = content if isinstance(content, list) else []
     return [e for e in others if isinstance(e, dict) and e.get("name") not in names] + ours
 
 
@@ -106,13 +106,13 @@ def environment_text(
     }
     facts |= {f"version.{name}": v for name, v in (run.get("versions") or {}).items()}
     facts |= {f"host.{name}": value for name, value in (run.get("host") or {}).items()}
-    known = {
+    properties = {
         _property(name, key=True): _property(str(value))
         for name, value in facts.items()
         if value not in (None, "")
     }
-    others = [line for line in before.splitlines() if line and line.split("=")[0] not in known]
-    return "\n".join([*others, *(f"{name}={value}" for name, value in known.items())]) + "\n"
+    others = [line for line in before.splitlines() if line and line.split("=")[0] not in properties]
+    return "\n".join([*others, *(f"{name}={value}" for name, value in properties.items())]) + "\n"
 
 
 def _property(text: str, *, key: bool = False) -> str:
@@ -138,7 +138,7 @@ def executor(environ: Mapping[str, str]) -> dict[str, Any] | None:
     url = without_credentials(f"{server}/{environ.get('GITHUB_REPOSITORY', '')}")
     run_id = environ.get("GITHUB_RUN_ID", "")
     number = environ.get("GITHUB_RUN_NUMBER", "")
-    found: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "name": "GitHub Actions",
         "type": "github",
         "url": url,
@@ -146,5 +146,5 @@ def executor(environ: Mapping[str, str]) -> dict[str, Any] | None:
         "buildUrl": f"{url}/actions/runs/{run_id}" if run_id.isdigit() else url,
     }
     if number.isdigit():
-        found["buildOrder"] = int(number)
-    return found
+        facts["buildOrder"] = int(number)
+    return facts

@@ -142,8 +142,8 @@ def _read_nothing(record: Record) -> bool:
         return True
     if record.prediction is None:
         return record.metric != "assertion"  # a test's own assertion reads the reply itself
-    found = record.prediction
-    parts = found if isinstance(found, list | tuple) else [found]
+    prediction = record.prediction
+    parts = prediction if isinstance(prediction, list | tuple) else [prediction]
     return not any(str(part).strip() for part in parts)
 
 

@@ -135,9 +135,9 @@ def _write_facts(
     )
     text = environment_text(run, mode, folder.read("environment.properties"), checks)
     folder.write("environment.properties", text.encode("ascii", "backslashreplace"))
-    found = executor(environ)
-    if found is not None:
-        folder.write_json("executor.json", found)
+    facts = executor(environ)
+    if facts is not None:
+        folder.write_json("executor.json", facts)
 
 
 def _milliseconds(start: Any) -> int:

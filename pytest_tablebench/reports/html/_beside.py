@@ -16,29 +16,29 @@ Tag = tuple[str, str]
 
 def beside(summary: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
     """Return the rows of parts, of consistency and of changed meaning."""
-    found: dict[str, list[dict[str, Any]]] = {"parts": [], "consistency": [], "changed": []}
+    rows: dict[str, list[dict[str, Any]]] = {"parts": [], "consistency": [], "changed": []}
     for name, scope, whole, declared in scopes(summary, run):
         about = {"scope": name, "whole": whole}
         for part, figures in telling_parts(scope, declared).items():
-            found["parts"].append({**about, "name": part, **figures})
+            rows["parts"].append({**about, "name": part, **figures})
         if "consistency" in scope:
             points = {point["agreement"]: point for point in scope["consistency"]["risk"]}
-            found["consistency"].append({**about, **scope["consistency"], "points": points})
+            rows["consistency"].append({**about, **scope["consistency"], "points": points})
         if "changed_meaning" in scope:
-            found["changed"].append({**about, **scope["changed_meaning"]})
-    levels = {level for row in found["consistency"] for level in row["points"]}
-    return {**found, "levels": sorted(levels, reverse=True)}
+            rows["changed"].append({**about, **scope["changed_meaning"]})
+    levels = {level for row in rows["consistency"] for level in row["points"]}
+    return {**rows, "levels": sorted(levels, reverse=True)}
 
 
 def numbered_tags(summary: Mapping[str, Any]) -> dict[Tag, int]:
     """Return tags and values that cases are filtered by, in order, with their numbers."""
-    found = {
+    tags = {
         (tag, value)
         for benchmark in summary["benchmarks"].values()
         for tag, by_value in (benchmark.get("tags") or {}).items()
         for value in by_value["values"]
     }
-    return {tag: number for number, tag in enumerate(sorted(found))}
+    return {tag: number for number, tag in enumerate(sorted(tags))}
 
 
 def tag_tables(
@@ -53,10 +53,12 @@ def tag_tables(
     """
     by_tag: dict[str, list[dict[str, Any]]] = {}
     room, left_out = ROWS, 0
-    for name, scope, whole, declared in sorted(scopes(summary, run), key=lambda one: not one[2]):
+    for name, scope, whole, declared in sorted(
+        scopes(summary, run), key=lambda entry: not entry[2]
+    ):
         parts = list(telling_parts(scope, declared))
-        for tag, found in (scope.get("tags") or {}).items():
-            rows = list(_rows(tag, found, numbers))
+        for tag, by_value in (scope.get("tags") or {}).items():
+            rows = list(_rows(tag, by_value, numbers))
             kept = rows[: max(0, room)]
             room -= len(kept)
             left_out += len(rows) - len(kept)
@@ -69,10 +71,10 @@ def tag_tables(
 
 
 def _rows(
-    tag: str, found: Mapping[str, Any], numbers: Mapping[Tag, int]
+    tag: str, by_value: Mapping[str, Any], numbers: Mapping[Tag, int]
 ) -> Iterator[dict[str, Any]]:
-    for value, scope in found["values"].items():
+    for value, scope in by_value["values"].items():
         yield {**scope, "name": value, "number": numbers.get((tag, value)), "rest": False}
-    for key, name in (("others", f"{found.get('n_others')} others"), ("without", "without")):
-        if key in found:
-            yield {**found[key], "name": name, "number": None, "rest": True}
+    for key, name in (("others", f"{by_value.get('n_others')} others"), ("without", "without")):
+        if key in by_value:
+            yield {**by_value[key], "name": name, "number": None, "rest": True}

@@ -26,13 +26,14 @@ if TYPE_CHECKING:
 
 
 def marks_of(
-    own: Mapping[str, str],
+    case_ids: Mapping[str, str],
     comparison: Comparison | None,
     snapshots: Sequence[Mapping[str, Any]] | None,
 ) -> dict[str, int]:
     """Return the marks of cases by their id.
 
-    `own` has this run's ids by those of a comparison, `snapshots` the changes of snapshots.json.
+    `case_ids` has this run's ids by those of a comparison, `snapshots` the changes of
+    snapshots.json.
     """
     marks: dict[str, int] = defaultdict(int)
     if comparison is not None:
@@ -43,23 +44,23 @@ def marks_of(
             (comparison.lost, LOST),
             (comparison.other_answer, OTHER),
         ):
-            for key in own.keys() & ids:
-                marks[own[key]] |= mark
+            for key in case_ids.keys() & ids:
+                marks[case_ids[key]] |= mark
     for change in snapshots or ():
         marks[change["case_id"]] |= TURNED if change["kind"] == "flipped" else CHANGED
     return marks
 
 
 def records_before(
-    own: Mapping[str, str], comparison: Comparison | None, baseline: Path | LoadedRun | None
+    case_ids: Mapping[str, str], comparison: Comparison | None, baseline: Path | LoadedRun | None
 ) -> dict[str, Record] | None:
     """Return the other run's records by this run's case ids; None without another run."""
     if comparison is None or baseline is None:
         return None
     return {
-        own[key]: excerpt(record)
+        case_ids[key]: excerpt(record)
         for record in load_run(baseline).records
-        if (key := case_key(record)) in own
+        if (key := case_key(record)) in case_ids
     }
 
 
@@ -75,19 +76,23 @@ def points(
     if comparison is None:
         return None
     numbers = {"=".join(tag): number for tag, number in tags.items()}
-    found: list[list[Any]] = []
+    plotted: list[list[Any]] = []
     for scope in comparison.scopes:
-        told = scope.measures["performance"]
-        if scope.kind == "benchmark" or told.before is None or told.after is None:
+        performance = scope.measures["performance"]
+        if scope.kind == "benchmark" or performance.before is None or performance.after is None:
             continue
         name = numbers.get(scope.name) if scope.kind == "tag" else scope.name
         if name is not None:
-            figures = [told.before, told.after, told.after - told.before]
-            found.append(
+            figures = [
+                performance.before,
+                performance.after,
+                performance.after - performance.before,
+            ]
+            plotted.append(
                 [
                     *(scope.kind, scope.dataset, name, scope.name[:80]),
                     *(round(figure, 6) for figure in figures),
-                    *(told.n_examples, scope.better, scope.worse),
+                    *(performance.n_examples, scope.better, scope.worse),
                 ]
             )
-    return found
+    return plotted

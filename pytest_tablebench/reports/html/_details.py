@@ -34,11 +34,11 @@ def pack_details(
 
     `before` holds the records of another run by this run's case ids.
     """
-    found: dict[str, str] | None = None
+    blocks: dict[str, str] | None = None
     for limit in _REPLY_LIMITS:
-        found = _details(records, before, limit)
-        if found is not None:
-            return found, limit
+        blocks = _details(records, before, limit)
+        if blocks is not None:
+            return blocks, limit
     # Not even so: the page stays small, and says that nothing of the replies is in it.
     return _details(records, before, 0) or {}, 0
 
@@ -131,16 +131,16 @@ def _steps(record: Record, limit: int) -> Iterator[list[Any]]:
     for step in record.steps[:_STEPS]:
         if not isinstance(step, Mapping):
             continue
-        said, drawn = step.get("text"), step.get("picture")
-        judged = isinstance(said, str)
+        reply, drawn = step.get("text"), step.get("picture")
+        judged = isinstance(reply, str)
         yield [
             "judge" if judged else "execute" if step.get("kind") == "execute" else "ask",
             *(None if (of := step.get(name)) is None else str(of)[:120] for name in _NAMED),
             *(finite(step.get(name), 8) for name in _MEASURED),
             step.get("from_store") is True,
             drawn if isinstance(drawn, str) else None,
-            str(said)[:limit] if judged else None,
-            len(str(said)) if judged else 0,
+            str(reply)[:limit] if judged else None,
+            len(str(reply)) if judged else 0,
         ]
 
 

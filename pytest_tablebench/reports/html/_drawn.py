@@ -52,26 +52,26 @@ def _series(reference: Any) -> list[list[float]]:
     from pytest_tablebench.metrics._chart_values import read_values  # only runs with charts need it
 
     try:
-        found = read_values(str(reference).rpartition("=")[2])
-        given = found if all(isinstance(one, list) for one in found) else [found]
-        series = [[float(value) for value in one] for one in given if one]
+        values = read_values(str(reference).rpartition("=")[2])
+        rows = values if all(isinstance(row, list) for row in values) else [values]
+        series = [[float(value) for value in row] for row in rows if row]
     except (TypeError, ValueError, OverflowError):
         return []
-    return series if all(abs(value) < 1e100 for one in series for value in one) else []
+    return series if all(abs(value) < 1e100 for row in series for value in row) else []
 
 
 def _cut(series: Sequence[list[float]]) -> list[list[float]]:
     left, kept = _VALUES, []
-    for one in series[:_SERIES]:
+    for values in series[:_SERIES]:
         if left > 0:
-            kept.append(one[:left])
+            kept.append(values[:left])
             left -= len(kept[-1])
     return kept
 
 
 def _wedges(series: Sequence[Sequence[float]]) -> list[Shape] | None:
     """Return a pie, begun on the right and drawn against the clock; None where it would be none."""
-    values = [value for one in series for value in one]
+    values = [value for row in series for value in row]
     total = math.fsum(values)
     if min(values, default=-1) < 0 or total <= 0:
         return None
@@ -97,7 +97,7 @@ def _tone(number: int) -> str:
 
 
 def _on_axis(series: Sequence[Sequence[float]], kind: str) -> list[Shape]:
-    values = [value for one in series for value in one]
+    values = [value for row in series for value in row]
     # Lying bars stand here, and what makes no pie is drawn as bars.
     bars = kind in {"bar", "waterfall", "hbar", "pie"}
     low, high = min(values), max(values)
@@ -112,17 +112,17 @@ def _on_axis(series: Sequence[Sequence[float]], kind: str) -> list[Shape]:
     shapes = _scale(low, high, up)
     longest = max(map(len, series))
     room = (_RIGHT - _LEFT) / longest
-    for number, one in enumerate(series):
-        middles = [round(_LEFT + room * (at + 0.5), 1) for at in range(len(one))]
+    for number, row in enumerate(series):
+        middles = [round(_LEFT + room * (at + 0.5), 1) for at in range(len(row))]
         if bars:
             wide = room * 0.8 / len(series)
-            for at, value in enumerate(one):
+            for at, value in enumerate(row):
                 x = round(_LEFT + room * (at + 0.1) + wide * number, 1)
                 top, foot = sorted((up(value), up(0.0)))
                 size = {"width": round(wide, 1), "height": round(max(foot - top, 0.5), 1)}
                 shapes.append(["rect", _tone(number), {"x": x, "y": top, **size}])
             continue
-        points = [*zip(middles, map(up, one), strict=True)]
+        points = [*zip(middles, map(up, row), strict=True)]
         if kind != "scatter" and len(points) > 1:
             shapes.append(
                 ["polyline", _tone(number), {"points": " ".join(f"{x},{y}" for x, y in points)}]

@@ -34,8 +34,8 @@ def verdict(
     short = f"cut off: {recorded_text(done, planned)}"
     note = short if cut else counted(done, "case")
     if cut and run.get("cases_saved"):
-        asked = f"{out_of(done, planned, 'case')} {'was' if done == 1 else 'were'} asked"
-        note = f"{asked}: every gate was decided without the others"
+        clause = f"{out_of(done, planned, 'case')} {'was' if done == 1 else 'were'} asked"
+        note = f"{clause}: every gate was decided without the others"
     note = "; ".join(filter(None, (note, selection_text(run), imported_text(run))))
     states = Counter(gate.state for gate in gates)
     total = len(gates)
@@ -50,12 +50,12 @@ def verdict(
     elif states["holds"] < total:
         state, title = "undecided", f"Undecided: {total - states['holds']} of {_gates(total)}"
     else:
-        what = "the gate" if total == 1 else f"all {total} gates"
-        state, title = "holds", f"Passes: {what} hold{'s' * (total == 1)}"
-    wanted = [gate for gate in gates if state not in {"none", "holds"} and gate.state == state]
-    causes = [f"{gate.gate}: {gate.reason or state}" for gate in wanted[:3]]
-    if len(wanted) > len(causes):
-        causes.append(f"and {len(wanted) - len(causes)} more below")
+        subject = "the gate" if total == 1 else f"all {total} gates"
+        state, title = "holds", f"Passes: {subject} hold{'s' * (total == 1)}"
+    deciding = [gate for gate in gates if state not in {"none", "holds"} and gate.state == state]
+    causes = [f"{gate.gate}: {gate.reason or state}" for gate in deciding[:3]]
+    if len(deciding) > len(causes):
+        causes.append(f"and {len(deciding) - len(causes)} more below")
     return {"state": state, "title": title, "note": note, "sentences": causes}
 
 
@@ -99,17 +99,17 @@ def _scope_row(name: str, scope: Mapping[str, Any], whole: bool) -> dict[str, An
 
 
 def _spread(scopes: Mapping[str, Any], axis: str) -> dict[str, Any] | None:
-    found = spread(scopes)
-    if found is None:
+    axis_spread = spread(scopes)
+    if axis_spread is None:
         return None
-    width = 0.0 if found.all_equal else found.high - found.low
+    width = 0.0 if axis_spread.all_equal else axis_spread.high - axis_spread.low
     return {
-        "best": "all alike" if found.all_equal else tied(found.best, axis),
-        "high": found.high,
-        "worst": None if found.all_equal else tied(found.worst, axis),
-        "low": found.low,
+        "best": "all alike" if axis_spread.all_equal else tied(axis_spread.best, axis),
+        "high": axis_spread.high,
+        "worst": None if axis_spread.all_equal else tied(axis_spread.worst, axis),
+        "low": axis_spread.low,
         "width": width,
-        "answers": found.answers,
+        "answers": axis_spread.answers,
     }
 
 
@@ -142,7 +142,7 @@ def heat_maps(summary: Mapping[str, Any], axes: Mapping[str, Sequence[str]]) -> 
     return {
         "datasets": names,
         "serializers": list(axes["serializer"]),
-        "by_serializer": [performances(one, "serializers", axes["serializer"]) for one in names],
+        "by_serializer": [performances(name, "serializers", axes["serializer"]) for name in names],
         "perturbations": changes,
         "base": bases,
         "levels": levels,
@@ -186,9 +186,9 @@ def cost_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
     for record in records:
         by_dataset.setdefault(record.dataset, []).append(record)
     rows = []
-    for name, found in sorted(by_dataset.items()):
-        spent = spent_on(r for r in found if r.outcome != "no_answer")
-        latencies = sorted(r.latency_s for r in found if r.latency_s is not None)
+    for name, dataset_records in sorted(by_dataset.items()):
+        spent = spent_on(r for r in dataset_records if r.outcome != "no_answer")
+        latencies = sorted(r.latency_s for r in dataset_records if r.latency_s is not None)
         rows.append(
             {
                 "name": name,
@@ -197,8 +197,8 @@ def cost_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
                 "prompt": spent["prompt_tokens"],
                 "completion": spent["completion_tokens"],
                 "cost": spent["cost_usd"],
-                "stored": sum(r.from_store for r in found),
-                "cases": len(found),
+                "stored": sum(r.from_store for r in dataset_records),
+                "cases": len(dataset_records),
             }
         )
     return rows
@@ -207,9 +207,9 @@ def cost_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
 def plots(records: Sequence[Record], table: ScoreTable) -> tuple[dict[str, list[Plot]], list[str]]:
     """Return the figures by section, and why some could not be drawn; a section may be empty."""
     answered = [record for record in records if record.score is not None]
-    found = {name: sheet.meant for name, sheet in sheets(table.cells).items()}
-    several = any(sheet.varied for sheet in found.values())
-    band = {name: sheet.bands() for name, sheet in found.items()} if several else {}
+    dataset_sheets = {name: sheet.meant for name, sheet in sheets(table.cells).items()}
+    several = any(sheet.varied for sheet in dataset_sheets.values())
+    band = {name: sheet.bands() for name, sheet in dataset_sheets.items()} if several else {}
     latency = [record.latency_s for record in answered if record.latency_s]
     tokens = {
         "prompt": [float(r.prompt_tokens) for r in answered if r.prompt_tokens],
@@ -224,7 +224,7 @@ def plots(records: Sequence[Record], table: ScoreTable) -> tuple[dict[str, list[
             histogram_plot("Tokens", "tokens a case", tokens),
         ],
     }
-    return {name: [plot for plot in found if plot] for name, found in sections.items()}, notes
+    return {name: [plot for plot in section if plot] for name, section in sections.items()}, notes
 
 
 def _win_rates(table: ScoreTable) -> tuple[list[Plot | None], list[str]]:
@@ -233,7 +233,7 @@ def _win_rates(table: ScoreTable) -> tuple[list[Plot | None], list[str]]:
         rates = contrasts.win_rates(read_scores(table))
     except DataError as error:
         return [], [f"win rates: {printable(str(error), 300)}"]
-    found: list[Plot | None] = []
+    drawn: list[Plot | None] = []
     notes = []
     for axis in ("serializer", "perturbation"):
         tree = rates[axis]
@@ -246,17 +246,17 @@ def _win_rates(table: ScoreTable) -> tuple[list[Plot | None], list[str]]:
             low, high = min(counts), max(counts)
             over = counted(low, "example") if low == high else f"{low} to {high} examples"
             each = " of each dataset" if len(counts) > 1 else ""
-            found.append(win_rate_plot(f"Win rates of {axis}s, over {over}{each}", by_name))
+            drawn.append(win_rate_plot(f"Win rates of {axis}s, over {over}{each}", by_name))
             if left_out := winners.note(overall):
                 notes.append(printable(f"Win rates of {axis}s: {left_out}.", 400))
-    return found, notes
+    return drawn, notes
 
 
 def _why(tree: Mapping[str, Any], overall: Mapping[str, Any]) -> str:
     """Return why there is no win rate: the datasets' own reasons where they have some."""
     reasons: dict[str, list[str]] = {}
-    for name, found in tree.get("by_dataset", {}).items():
-        if found.get("reason"):
-            reasons.setdefault(str(found["reason"]), []).append(printable(str(name), 40))
+    for name, entry in tree.get("by_dataset", {}).items():
+        if entry.get("reason"):
+            reasons.setdefault(str(entry["reason"]), []).append(printable(str(name), 40))
     parts = [f"{reason} ({', '.join(names)})" for reason, names in reasons.items()]
     return printable("; ".join(parts) or str(overall.get("reason")), 400)

@@ -62,7 +62,7 @@ class _Canvas:
         self,
         x: float,
         y: float,
-        said: str,
+        content: str,
         anchor: str = "middle",
         *,
         size: int = 9,
@@ -71,7 +71,7 @@ class _Canvas:
         turned = f' transform="rotate(-90 {x:.1f} {y:.1f})"' if up else ""
         self._shapes.append(
             f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" '
-            f'fill="{INK}"{turned}>{escape(said)}</text>'
+            f'fill="{INK}"{turned}>{escape(content)}</text>'
         )
 
     def svg(self) -> str:
@@ -107,14 +107,14 @@ class _Axes:
         """Draw the two axes with their marks, by place."""
         corners = [(self.left, self.top), (self.left, self.bottom), (self.right, self.bottom)]
         self.canvas.line(corners, INK)
-        for place, said in across.items():
+        for place, label in across.items():
             x = self.x(place)
             self.canvas.line([(x, self.bottom), (x, self.bottom + 3)], INK)
-            self.canvas.text(x, self.bottom + 13, said)
-        for place, said in up.items():
+            self.canvas.text(x, self.bottom + 13, label)
+        for place, label in up.items():
             y = self.y(place)
             self.canvas.line([(self.left - 3, y), (self.left, y)], INK)
-            self.canvas.text(self.left - 6, y + 3, said, "end")
+            self.canvas.text(self.left - 6, y + 3, label, "end")
 
 
 def _labelled(names: Iterable[str]) -> list[str]:
@@ -133,8 +133,8 @@ def _marks(low: float, high: float, most: int, least: float = 0.0) -> dict[float
 
 def band_plot(ranges: Mapping[str, Sequence[Range]]) -> Plot | None:
     """Draw (lowest, mean, highest) of each example by dataset, sorted by the mean."""
-    shown = {name: sorted(found, key=lambda r: (r[1], r)) for name, found in ranges.items()}
-    shown = {name: found for name, found in shown.items() if len(found) > 1}
+    shown = {name: sorted(values, key=lambda r: (r[1], r)) for name, values in ranges.items()}
+    shown = {name: values for name, values in shown.items() if len(values) > 1}
     if not shown:
         return None
     columns = min(5, len(shown))
@@ -143,13 +143,13 @@ def band_plot(ranges: Mapping[str, Sequence[Range]]) -> Plot | None:
     width, tall = (756, 115 if columns > 2 else 151) if columns > 1 else (331, 151)
     canvas = _Canvas(width, 30 + tall * rows)
     room = (width - 44) / columns
-    for place, (label, found) in enumerate(zip(_labelled(shown), shown.values(), strict=True)):
+    for place, (label, values) in enumerate(zip(_labelled(shown), shown.values(), strict=True)):
         left, top = 44 + room * (place % columns), 18 + tall * (place // columns)
         axes = _Axes(
             canvas, left, top, left + room - 16, top + tall - 34, (0.0, -0.03), (100.0, 1.03)
         )
         canvas.text((axes.left + axes.right) / 2, top - 5, label)
-        _draw_band(axes, _thinned(found))
+        _draw_band(axes, _thinned(values))
         sides = {0.0: "0.0", 0.5: "0.5", 1.0: "1.0"} if place % columns == 0 else {}
         axes.frame({0.0: "0", 50.0: "50", 100.0: "100"}, sides)
     canvas.text(44 + (width - 56) / 2, 24 + tall * rows, "examples, sorted by mean score (%)")
@@ -159,23 +159,23 @@ def band_plot(ranges: Mapping[str, Sequence[Range]]) -> Plot | None:
     return Plot(title, text, canvas.svg(), columns > 1)
 
 
-def _draw_band(axes: _Axes, found: Sequence[Range]) -> None:
-    edges = [axes.x(100 * n / len(found)) for n in range(len(found) + 1)]
+def _draw_band(axes: _Axes, bands: Sequence[Range]) -> None:
+    edges = [axes.x(100 * n / len(bands)) for n in range(len(bands) + 1)]
     steps = [
-        [(x, axes.y(one[side])) for n, one in enumerate(found) for x in (edges[n], edges[n + 1])]
+        [(x, axes.y(band[side])) for n, band in enumerate(bands) for x in (edges[n], edges[n + 1])]
         for side in (0, 2)
     ]
     axes.canvas.area([*steps[0], *reversed(steps[1])], SKY, 0.45)
-    middles = [axes.x(100 * (n + 0.5) / len(found)) for n in range(len(found))]
-    means = [(x, axes.y(one[1])) for x, one in zip(middles, found, strict=True)]
+    middles = [axes.x(100 * (n + 0.5) / len(bands)) for n in range(len(bands))]
+    means = [(x, axes.y(band[1])) for x, band in zip(middles, bands, strict=True)]
     axes.canvas.line(means, BLUE, 1.6)
 
 
-def _thinned(found: Sequence[Range]) -> Sequence[Range]:
+def _thinned(bands: Sequence[Range]) -> Sequence[Range]:
     """Return evenly spaced ones of many."""
-    if len(found) <= _MOST:
-        return found
-    return [found[i * (len(found) - 1) // (_MOST - 1)] for i in range(_MOST)]
+    if len(bands) <= _MOST:
+        return bands
+    return [bands[i * (len(bands) - 1) // (_MOST - 1)] for i in range(_MOST)]
 
 
 def win_rate_plot(title: str, rates: Mapping[str, float]) -> Plot | None:
@@ -205,31 +205,31 @@ def win_rate_plot(title: str, rates: Mapping[str, float]) -> Plot | None:
 
 def histogram_plot(title: str, unit: str, series: Mapping[str, Sequence[float]]) -> Plot | None:
     """Draw histograms of positive numbers over a logarithmic axis."""
-    known = {name: [v for v in values if 0 < v < math.inf] for name, values in series.items()}
-    known = {name: values for name, values in known.items() if values}
-    if not known:
+    positive = {name: [v for v in values if 0 < v < math.inf] for name, values in series.items()}
+    positive = {name: values for name, values in positive.items() if values}
+    if not positive:
         return None
-    low = min(map(min, known.values())) / 1.05
-    high = max(map(max, known.values())) * 1.05
+    low = min(map(min, positive.values())) / 1.05
+    high = max(map(max, positive.values())) * 1.05
     start, width = math.log10(low), (math.log10(high) - math.log10(low)) / _BARS
     edges = [10 ** (start + width * n) for n in range(1, _BARS)]
-    counts = {name: _counted(values, edges) for name, values in known.items()}
+    counts = {name: _counted(values, edges) for name, values in positive.items()}
     most = max(map(max, counts.values()))
     canvas = _Canvas(331, 166)
     axes = _Axes(canvas, 46, 18, 323, 130, (0.0, 0.0), (_BARS, 1.05 * most))
-    for shade, found in zip((BLUE, ORANGE), counts.values(), strict=False):
-        tops = [(axes.x(n + side), axes.y(c)) for n, c in enumerate(found) for side in (0, 1)]
+    for shade, heights in zip((BLUE, ORANGE), counts.values(), strict=False):
+        tops = [(axes.x(n + side), axes.y(c)) for n, c in enumerate(heights) for side in (0, 1)]
         canvas.area([(axes.left, axes.bottom), *tops, (axes.right, axes.bottom)], shade, 0.75)
-    across = {(math.log10(value) - start) / width: said for value, said in _decades(low, high)}
+    across = {(math.log10(value) - start) / width: label for value, label in _decades(low, high)}
     axes.frame(across, _marks(0, most, 5, 1.0))
     canvas.text((axes.left + axes.right) / 2, 160, unit)
     canvas.text(10, 74, "cases", up=True)
-    for place, (shade, name) in enumerate(zip((BLUE, ORANGE), known, strict=False)):
-        if len(known) > 1:
+    for place, (shade, name) in enumerate(zip((BLUE, ORANGE), positive, strict=False)):
+        if len(positive) > 1:
             canvas.bar(180 + 70 * place, 3, 14, 7, shade)
             canvas.text(198 + 70 * place, 10, name, "start", size=8)
     text = ", ".join(
-        f"{name}: {min(values):,.4g} to {max(values):,.4g}" for name, values in known.items()
+        f"{name}: {min(values):,.4g} to {max(values):,.4g}" for name, values in positive.items()
     )
     return Plot(title, text, canvas.svg())
 
@@ -242,6 +242,6 @@ def _counted(values: Iterable[float], edges: Sequence[float]) -> list[int]:
 def _decades(low: float, high: float) -> list[tuple[float, str]]:
     """Return marks of a logarithmic axis: round numbers, over a wide range powers of ten."""
     if high / low < 12:
-        return [(value, said) for value, said in _marks(low, high, 5).items() if value > 0]
+        return [(value, label) for value, label in _marks(low, high, 5).items() if value > 0]
     first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
     return [(10.0**n, f"{10.0**n:,.4g}") for n in range(first, last + 1, (last - first) // 7 + 1)]

@@ -72,10 +72,10 @@ def _answers(records: Sequence[Record]) -> Iterator[int]:
 
 
 def _number(value: Any, digits: int) -> float | int | None:
-    found = finite(value, digits)
-    if not isinstance(found, float):
+    number = finite(value, digits)
+    if not isinstance(number, float):
         return None
-    return found if digits else round(found)
+    return number if digits else round(number)
 
 
 def _node(record: Record) -> str:
@@ -87,8 +87,8 @@ def _node(record: Record) -> str:
 
 def run_key(run: Mapping[str, Any]) -> str:
     """Return what notes are kept by: the same wherever the folder lies, another for another run."""
-    told = json.dumps([run.get(name) for name in ("model", "start", "host")], default=str)
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    identity = json.dumps([run.get(name) for name in ("model", "start", "host")], default=str)
+    return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
 
 def again(run: Mapping[str, Any]) -> list[str]:
@@ -108,11 +108,11 @@ def again(run: Mapping[str, Any]) -> list[str]:
 
 def _texts(value: Any, usual: Settings, setting: str) -> Iterator[str]:
     if isinstance(value, Mapping):
-        told = usual.request_params()
+        usual_params = usual.request_params()
         yield from (
-            f"{name}={found if isinstance(found, str) else json.dumps(found)}"
-            for name, found in value.items()
-            if told.get(name) != found
+            f"{name}={parameter if isinstance(parameter, str) else json.dumps(parameter)}"
+            for name, parameter in value.items()
+            if usual_params.get(name) != parameter
         )
     elif value is not None and value != getattr(usual, setting):
         yield str(value)

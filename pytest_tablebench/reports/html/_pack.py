@@ -78,8 +78,8 @@ def pack(
     index = _index(records, names, places, marks)
     if before is not None:
         index["columns"] |= _columns_before(records, before)
-    for entry, found in zip(index["examples"], _tags(records), strict=True):
-        entry.append([tags[tag] for tag in found.items() if tag in tags])
+    for entry, example_tags in zip(index["examples"], _tags(records), strict=True):
+        entry.append([tags[tag] for tag in example_tags.items() if tag in tags])
     index["tags"] = [[name[:80], value[:200]] for name, value in tags]
     left_out = tuple(_notes(records, places, limit))
     facts = {**facts, "unsearched": left_out}
@@ -97,7 +97,9 @@ def _index(
     places: _Places,
     marks: Mapping[str, int],
 ) -> dict[str, Any]:
-    numbers = {axis: {name: i for i, name in enumerate(found)} for axis, found in names.items()}
+    numbers = {
+        axis: {name: i for i, name in enumerate(axis_names)} for axis, axis_names in names.items()
+    }
     examples: dict[tuple[str, str], int] = {}
     listed: list[list[Any]] = []
     reasons: dict[str, int] = {}
@@ -154,17 +156,21 @@ def _columns_before(
         other = before.get(record.case_id)
         columns["bo"].append(-1 if other is None else outcome_of(other))
         columns["bv"].append(None if other is None else finite(other.score, 4))
-        answers = [text_of(one.prediction)[:_ANSWER] for one in (record, other) if one is not None]
+        answers = [
+            text_of(present.prediction)[:_ANSWER]
+            for present in (record, other)
+            if present is not None
+        ]
         columns["ba"].append(answers[-1] if answers[0] != answers[-1] else None)
     return columns
 
 
 def _tags(records: Iterable[Record]) -> Iterable[Mapping[str, str]]:
-    found: dict[tuple[str, str], Mapping[str, str]] = {}
+    by_example: dict[tuple[str, str], Mapping[str, str]] = {}
     for record in records:
         key = record.dataset, record.example_id
-        found[key] = found.get(key) or record.tags
-    return found.values()
+        by_example[key] = by_example.get(key) or record.tags
+    return by_example.values()
 
 
 def _mixed(records: Iterable[Record]) -> set[tuple[str, str]]:
@@ -242,32 +248,35 @@ def _pack_texts(records: Sequence[Record], texts: Iterable[Text]) -> tuple[dict[
         if r.outcome != "right"
         for digest in (r.prompt_digest, r.transcript)
     }
-    asked = {digest for r in records for digest in (r.prompt_digest, r.transcript)}
+    digests = {digest for r in records for digest in (r.prompt_digest, r.transcript)}
     blocks: dict[str, str] = {}
     places = _Places({}, {}, {})
 
     tables = _Blocks("t", _TABLES, _TABLE_BUDGET, blocks, places.tables)
     first = _Blocks("q", _PROMPTS, _WRONG_PROMPT_BUDGET, blocks, places.prompts)
     rest = _Blocks("q", _PROMPTS, _RIGHT_PROMPT_BUDGET, blocks, places.prompts)
-    for found in texts:
-        if isinstance(found, ExampleText):
-            record = keys.get(found.id)
+    for text in texts:
+        if isinstance(text, ExampleText):
+            record = keys.get(text.id)
             if record is not None:
-                places.questions.setdefault((record.dataset, record.example_id), found.question)
-                places.tables_cut += is_cut(found)
-                tables.add(found.id, shown_example(found))
-        elif found.digest in asked:
-            target = first if found.digest in wrong else rest
+                places.questions.setdefault((record.dataset, record.example_id), text.question)
+                places.tables_cut += is_cut(text)
+                tables.add(text.id, shown_example(text))
+        elif text.digest in digests:
+            target = first if text.digest in wrong else rest
             shown: list[Any]
-            if isinstance(found, TranscriptText):
-                shown = [[who, said[:_TURN_LIMIT], len(said)] for who, said in found.turns[:_TURNS]]
-                places.prompts_cut += len(found.turns) > _TURNS or any(
+            if isinstance(text, TranscriptText):
+                shown = [
+                    [role, content[:_TURN_LIMIT], len(content)]
+                    for role, content in text.turns[:_TURNS]
+                ]
+                places.prompts_cut += len(text.turns) > _TURNS or any(
                     length > _TURN_LIMIT for _, _, length in shown
                 )
             else:
-                shown = [found.text[:_PROMPT_LIMIT], len(found.text)]
-                places.prompts_cut += len(found.text) > _PROMPT_LIMIT
-            target.add(found.digest, shown)
+                shown = [text.text[:_PROMPT_LIMIT], len(text.text)]
+                places.prompts_cut += len(text.text) > _PROMPT_LIMIT
+            target.add(text.digest, shown)
     for part in (tables, first, rest):
         part.close()
     places.tables_left_out = tables.left_out

@@ -92,8 +92,8 @@ def write_page(
     run, summary, folder = loaded.run, loaded.summary, loaded.path
     tags = _beside.numbered_tags(summary)
     records = [excerpt(record) for record in loaded.records]
-    own = {case_key(record): record.case_id for record in records} if comparison else {}
-    before = records_before(own, comparison, baseline)
+    case_ids = {case_key(record): record.case_id for record in records} if comparison else {}
+    before = records_before(case_ids, comparison, baseline)
     beside = () if baseline is None else (load_run(baseline).path / "media",)
     pictures = pack_pictures([folder / "media", *beside])
     packed = pack(
@@ -108,7 +108,7 @@ def write_page(
             "pictures": pictures.numbers,
         },
         tags,
-        marks=marks_of(own, comparison, snapshots),
+        marks=marks_of(case_ids, comparison, snapshots),
         before=before,
     )
     cut = [*([line] if (line := cut_line(summary, run)) else []), *thinking_lines(summary)]
@@ -132,13 +132,13 @@ def write_page(
         "outcomes": _facts.outcomes(records),
         "costs": _facts.cost_rows(records),
         "spent": {
-            name: found["strategies"]
-            for name, found in summary["benchmarks"].items()
-            if "strategies" in found
+            name: figures["strategies"]
+            for name, figures in summary["benchmarks"].items()
+            if "strategies" in figures
         },
         "comparison": comparison,
         "methods": comparison and methods_line(comparison, ["performance"]),
-        "own": own,
+        "own": case_ids,
         "listed": _LISTED,
         "changes": None if snapshots is None else _changes(snapshots),
         "notes": [
@@ -166,7 +166,9 @@ def _totals(
 ) -> list[dict[str, Any]]:
     """Return one tile for each benchmark's performance, and what the run took."""
     scopes = comparison.scopes if comparison else ()
-    before = {one.name: one.measures["performance"] for one in scopes if one.kind == "benchmark"}
+    before = {
+        scope.name: scope.measures["performance"] for scope in scopes if scope.kind == "benchmark"
+    }
     tiles: list[dict[str, Any]] = [
         {
             "label": name,
@@ -198,20 +200,20 @@ def _whole(value: Any) -> str:
 
 def _settings(run: Mapping[str, Any]) -> list[tuple[str, str]]:
     options = [option.recorded for option in OPTIONS if option.shown and option.recorded]
-    found = [(name, run.get(name)) for name in (*options, "start", "end", "status")]
+    rows = [(name, run.get(name)) for name in (*options, "start", "end", "status")]
     versions = run.get("versions")
     if isinstance(versions, Mapping):
-        found.append(("version", versions.get("pytest-tablebench")))
+        rows.append(("version", versions.get("pytest-tablebench")))
     by_dataset = run.get("by_dataset")
     for name, facts in by_dataset.items() if isinstance(by_dataset, Mapping) else ():
-        found.append((str(name), origins_text(facts) or None))
-    return [(name, _setting(value)) for name, value in found if value not in (None, {}, [])]
+        rows.append((str(name), origins_text(facts) or None))
+    return [(name, _setting(value)) for name, value in rows if value not in (None, {}, [])]
 
 
 def _setting(value: Any) -> str:
     """Return a value of `run.json` as words: `temperature 0.3, max_tokens 512`."""
     if isinstance(value, Mapping):
-        text = ", ".join(f"{name} {_plain(found)}" for name, found in value.items())
+        text = ", ".join(f"{name} {_plain(entry)}" for name, entry in value.items())
     elif isinstance(value, list):
         text = ", ".join(map(_plain, value))
     else:
@@ -226,13 +228,13 @@ def _plain(value: Any) -> str:
 def _data_notes(run: Mapping[str, Any]) -> Iterator[str]:
     yield from left_out_lines(run)
     datasets = run.get("datasets")
-    for name, found in datasets.items() if isinstance(datasets, Mapping) else ():
-        if not isinstance(found, Mapping):
+    for name, dataset_facts in datasets.items() if isinstance(datasets, Mapping) else ():
+        if not isinstance(dataset_facts, Mapping):
             continue
-        problems = found.get("problems") or []
+        problems = dataset_facts.get("problems") or []
         if problems:
             yield f"{name}: {counted(len(problems), 'row')} could not be used; first: {problems[0]}"
-        for note in found.get("notes") or []:
+        for note in dataset_facts.get("notes") or []:
             yield f"{name}: {note}"
 
 
@@ -240,7 +242,7 @@ def _data_notes(run: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _changes(snapshots: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    ordered = sorted(snapshots, key=lambda one: (one["kind"] != "flipped", one["case_id"]))
+    ordered = sorted(snapshots, key=lambda change: (change["kind"] != "flipped", change["case_id"]))
     listed = [
         {
             "id": change["case_id"],

@@ -31,11 +31,11 @@ def pack_pictures(folders: Iterable[Path]) -> Pictures:
     A file whose bytes are not those that its name tells is left out.
     """
     files = {path.name: path for media in folders for path in _files(media)}
-    found = sorted((path.stat().st_size, name) for name, path in files.items())
+    by_size = sorted((path.stat().st_size, name) for name, path in files.items())
     blocks: dict[str, str] = {}
     numbers: dict[str, int] = {}
     left, missing = _BUDGET, 0
-    for size, name in found:
+    for size, name in by_size:
         left -= size * 4 // 3 + 4
         if left < 0:
             missing += 1
@@ -47,9 +47,9 @@ def pack_pictures(folders: Iterable[Path]) -> Pictures:
         blocks[f"m{numbers[name]}"] = base64.b64encode(data).decode("ascii")
     notes: tuple[str, ...] = ()
     if numbers or missing:
-        here = f"{counted(len(numbers), 'picture')} of media/ {are(len(numbers))} in here"
+        packed_text = f"{counted(len(numbers), 'picture')} of media/ {are(len(numbers))} in here"
         rest = f"; {counted(missing, 'larger one')} did not fit" if missing else ""
-        notes = (here + rest,)
+        notes = (packed_text + rest,)
     return Pictures(blocks, numbers, notes)
 
 

@@ -43,8 +43,8 @@ def inline_svg(source: str, *, sized: bool = False) -> str:
     return _STYLE.sub(_attributes, body).replace("\n", " ").strip()
 
 
-def _attributes(found: re.Match[str]) -> str:
-    pairs = (entry.partition(":") for entry in found[1].split(";"))
+def _attributes(style: re.Match[str]) -> str:
+    pairs = (entry.partition(":") for entry in style[1].split(";"))
     kept = [(name.strip(), value.strip()) for name, _, value in pairs]
     return "".join(f' {name}="{value}"' for name, value in kept if name in _KEPT)
 

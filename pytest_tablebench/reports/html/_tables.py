@@ -17,20 +17,20 @@ _WIDE = {"caption", "section", "note"}
 """Lines whose texts run over the empty cells behind them, as in a spreadsheet."""
 
 
-def shown_example(found: ExampleText) -> list[Any]:
+def shown_example(example: ExampleText) -> list[Any]:
     """Return id, question, its whole length, and up to five tables cut to what a screen shows."""
-    tables = [shown_table(table) for table in found.tables[:5]]
-    return [found.id, found.question[:4000], len(found.question), tables, len(found.tables)]
+    tables = [shown_table(table) for table in example.tables[:5]]
+    return [example.id, example.question[:4000], len(example.question), tables, len(example.tables)]
 
 
-def is_cut(found: ExampleText) -> bool:
+def is_cut(example: ExampleText) -> bool:
     """Return whether rows, columns or tables of an example are not shown."""
-    if len(found.tables) > 5:
+    if len(example.tables) > 5:
         return True
     return any(
         len(table["rows"]) > _ROW_LIMIT
         or max([len(table["header"]), *map(len, table["rows"])], default=0) > _COLUMN_LIMIT
-        for table in found.tables
+        for table in example.tables
     )
 
 

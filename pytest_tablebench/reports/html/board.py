@@ -97,7 +97,7 @@ def _plots(
 
 def _maps(analysis: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the signed figures by row and column; a figure that could not be made is left out."""
-    found = []
+    maps = []
     for title, tree, reach in (
         (
             "Impact of perturbations (change from perturbation none)",
@@ -113,8 +113,8 @@ def _maps(analysis: Mapping[str, Any]) -> list[dict[str, Any]]:
         columns = all_keys(tree.values())
         rows = [(name, [value_of(row.get(c)) for c in columns]) for name, row in tree.items()]
         if any(value is not None for _, values in rows for value in values):
-            found.append({"title": title, "columns": columns, "rows": rows, "reach": reach})
-    return found
+            maps.append({"title": title, "columns": columns, "rows": rows, "reach": reach})
+    return maps
 
 
 def _link(run: RunData, out: Path) -> str | None:
@@ -136,11 +136,11 @@ def _costs(runs: Sequence[RunData], parts: Sequence[RunData]) -> list[float | No
     costs: list[float | None] = []
     for part in parts:
         whole = part.run.get("cost_usd")
-        known = [row.cost_usd for row in part.rows if row.cost_usd is not None]
+        prices = [row.cost_usd for row in part.rows if row.cost_usd is not None]
         if len(part.rows) == cases[part.path]:
             costs.append(whole if isinstance(whole, int | float) else None)
         else:
-            costs.append(fsum(known) if len(known) == len(part.rows) else None)
+            costs.append(fsum(prices) if len(prices) == len(part.rows) else None)
     return costs
 
 
@@ -175,18 +175,18 @@ def _ranking(
     rows.sort(
         key=lambda row: (row["performance"] is None, -(row["performance"] or 0), row["model"])
     )
-    known = [row["performance"] for row in rows if row["performance"] is not None]
+    performances = [row["performance"] for row in rows if row["performance"] is not None]
     for row in rows:
-        row["place"] = _place(row["performance"], known)
+        row["place"] = _place(row["performance"], performances)
     return rows
 
 
-def _place(value: float | None, known: Sequence[float]) -> str:
+def _place(value: float | None, values: Sequence[float]) -> str:
     """Return the rank of a value among all, `2 =` where several share it."""
     if value is None:
         return "–"
-    better = sum(other > value + EQUAL for other in known)
-    equal = sum(abs(other - value) <= EQUAL for other in known)
+    better = sum(other > value + EQUAL for other in values)
+    equal = sum(abs(other - value) <= EQUAL for other in values)
     return f"{better + 1}{' =' if equal > 1 else ''}"
 
 

@@ -35,9 +35,9 @@ def realhit_ablations(runs: Sequence[RunData]) -> PaperTable | None:
     rows: list[Noted] = []
     for mean, delta in means_by_mode(runs):
         if whole_strategy(mean.strategy) == _STRATEGY and mean.whole is not None:
-            who = (mean.run.model, "this run", mean.modality, variant(mean.strategy))
+            labels = (mean.run.model, "this run", mean.modality, variant(mean.strategy))
             measures = (_mean_of(mean.rows, name) for name in _MEASURES)
-            rows.append(((*who, mean.whole, delta, *measures), mean.strategy))
+            rows.append(((*labels, mean.whole, delta, *measures), mean.strategy))
     blanks = (None,) * len(_MEASURES)
     others = (
         (model, source, modality, variant(str(strategy)), *figures, *blanks)
@@ -48,7 +48,7 @@ def realhit_ablations(runs: Sequence[RunData]) -> PaperTable | None:
         "realhit_ablations",
         "TreeThinker with and without its parts (layout of the paper's Table 4)",
         ("model", "source", "input", "variant", "all", "delta", *_MEASURES),
-        own=rows,
+        own_rows=rows,
         others=others,
         notes=(
             CITATION,

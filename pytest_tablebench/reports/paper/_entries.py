@@ -38,13 +38,15 @@ def all_keys(trees: Iterable[Tree]) -> list[str]:
 
 def by_pair(tree: Mapping[str, Tree]) -> dict[tuple[str, str], Any]:
     """Return the entries of a tree of two levels by both their names."""
-    return {(one, other): entry for one, own in tree.items() for other, entry in own.items()}
+    return {
+        (first, second): entry for first, inner in tree.items() for second, entry in inner.items()
+    }
 
 
 def all_reasons(rows: Iterable[Tree]) -> tuple[str, ...]:
     """Return the reasons of all entries of the rows, each once."""
-    found = (reason_of(entry) for entries in rows for entry in entries.values())
-    return tuple(dict.fromkeys(reason for reason in found if reason))
+    reasons = (reason_of(entry) for entries in rows for entry in entries.values())
+    return tuple(dict.fromkeys(text for text in reasons if text))
 
 
 def matrix(
@@ -84,7 +86,7 @@ def listing(
     Keys and options are as in `matrix`; `columns` heads all of a row.
     """
     rows = tuple(
-        (*_key(key), value_of(entry), *(entry.get(one) for one in also))
+        (*_key(key), value_of(entry), *(entry.get(field) for field in also))
         for key, entry in entries.items()
     )
     notes = tuple(reason_of(entry) or "" for entry in entries.values())

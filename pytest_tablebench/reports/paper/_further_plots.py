@@ -97,11 +97,11 @@ def open_closed(figure: Figure, analysis: Tree) -> bool:
     )
 
 
-def win_rates_by_dataset(what: str) -> Callable[[Figure, Tree], bool]:
+def win_rates_by_dataset(axis: str) -> Callable[[Figure, Tree], bool]:
     """Return a plot of the win rates in each dataset, over all models."""
 
     def draw(figure: Figure, analysis: Tree) -> bool:
-        tree = analysis["win_rates"].get(what, {})
+        tree = analysis["win_rates"].get(axis, {})
         points = {
             name: entry["value"]
             for name, entry in tree.get("by_dataset", {}).items()
@@ -110,7 +110,7 @@ def win_rates_by_dataset(what: str) -> Callable[[Figure, Tree], bool]:
         names = all_keys(points.values())
         overall = winners.overall(tree)["value"] or {}
         bars = {name: overall.get(name, math.nan) for name in names}
-        title = f"Win rates of {what}s by dataset"
+        title = f"Win rates of {axis}s by dataset"
         unit = "win rate (share of strict wins), all models"
         return _points_over_bars(figure, bars, points, title, unit, "dataset")
 

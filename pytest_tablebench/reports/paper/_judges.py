@@ -27,11 +27,11 @@ def judge_agreement(runs: Sequence[RunData]) -> PaperTable | None:
     where no answer has the marks of two.
     """
     rows: dict[tuple[str, ...], tuple[Value, ...]] = {}
-    for names, found in (*_of_two(runs), *_kept(runs)):
-        for dataset, figures in found.items():
-            model, one, other = names
-            key = model, dataset, *sorted((one, other))
-            rows.setdefault(key, (model, dataset, one, other, *figures))
+    for names, by_dataset in (*_of_two(runs), *_kept(runs)):
+        for dataset, figures in by_dataset.items():
+            model, first_judge, second_judge = names
+            key = model, dataset, *sorted((first_judge, second_judge))
+            rows.setdefault(key, (model, dataset, first_judge, second_judge, *figures))
     if not rows:
         return None
     same = "one of them gave all answers the same marks"
@@ -50,31 +50,38 @@ _Figures = Mapping[str, tuple[int, float | None, float | None]]
 
 def _of_two(runs: Sequence[RunData]) -> Iterator[tuple[tuple[str, str, str], _Figures]]:
     """Yield model and judges with their agreement, by dataset, of each two runs."""
-    for one, other in combinations(runs, 2):
-        judges, model = (one.run.get("judge"), other.run.get("judge")), one.run.get("model")
-        if None in judges or judges[0] == judges[1] or model != other.run.get("model"):
+    for first, second in combinations(runs, 2):
+        judges, model = (first.run.get("judge"), second.run.get("judge")), first.run.get("model")
+        if None in judges or judges[0] == judges[1] or model != second.run.get("model"):
             continue
-        found = agreement_of(one.rows, other.rows)
+        agreements = agreement_of(first.rows, second.rows)
         yield (
             (str(model), str(judges[0]), str(judges[1])),
-            {name: (told.answers, told.kappa, told.rank) for name, told in found.items()},
+            {
+                name: (agreement.answers, agreement.kappa, agreement.rank)
+                for name, agreement in agreements.items()
+            },
         )
 
 
 def _kept(runs: Sequence[RunData]) -> Iterator[tuple[tuple[str, str, str], _Figures]]:
     """Yield the same as runs say it that were judged again: the run before need not be there."""
     for run in runs:
-        told = run.run.get("rejudged")
-        before = told.get("judge") if isinstance(told, dict) else None
-        if not isinstance(told, dict) or before is None:
+        rejudged = run.run.get("rejudged")
+        before = rejudged.get("judge") if isinstance(rejudged, dict) else None
+        if not isinstance(rejudged, dict) or before is None:
             continue
-        kept = told.get("agreement")
-        found = {
-            str(name): (one["answers"], _number(one.get("kappa")), _number(one.get("rank")))
-            for name, one in (kept if isinstance(kept, dict) else {}).items()
-            if isinstance(one, dict) and isinstance(one.get("answers"), int)
+        kept = rejudged.get("agreement")
+        by_dataset = {
+            str(name): (
+                figures["answers"],
+                _number(figures.get("kappa")),
+                _number(figures.get("rank")),
+            )
+            for name, figures in (kept if isinstance(kept, dict) else {}).items()
+            if isinstance(figures, dict) and isinstance(figures.get("answers"), int)
         }
-        yield (str(run.run.get("model")), str(before), str(run.run.get("judge"))), found
+        yield (str(run.run.get("model")), str(before), str(run.run.get("judge"))), by_dataset
 
 
 def _number(value: Any) -> float | None:

@@ -58,7 +58,7 @@ def leaderboard(runs: Sequence[RunData]) -> PaperTable | None:
         "leaderboard",
         "ToRR leaderboard (layout of the paper's Table 2)",
         _COLUMNS,
-        own=[
+        own_rows=[
             (_row(run, scope), "; ".join(_notes(run, scope))) for run, scope in _torr_scopes(runs)
         ],
         others=_published_rows(),
@@ -77,8 +77,8 @@ def leaderboard_beside(runs: Sequence[RunData]) -> PaperTable | None:
     for run, scope in _torr_scopes(runs):
         row = _row(run, scope)
         for pair in same_model(model_names(runs), _COLUMNS, row, _published_rows()):
-            here = (pair.published, pair.here, pair.here - pair.published)
-            rows.append((run.model, pair.model, pair.figure, *here))
+            figures = (pair.published, pair.measured, pair.measured - pair.published)
+            rows.append((run.model, pair.model, pair.figure, *figures))
     if not rows:
         return None
     return PaperTable(
@@ -103,9 +103,9 @@ def model_names(runs: Sequence[RunData]) -> dict[str, str]:
 def _torr_scopes(runs: Sequence[RunData]) -> Iterator[tuple[RunData, Mapping[str, Any]]]:
     """Yield the runs that have a dataset of ToRR, one for each mode, with their figures."""
     for run in runs_by_mode(runs, "torr"):
-        own = torr_rows(run)
-        if own:
-            (scope,) = summarize(own)["benchmarks"].values()
+        rows = torr_rows(run)
+        if rows:
+            (scope,) = summarize(rows)["benchmarks"].values()
             yield run, scope
 
 
@@ -165,26 +165,26 @@ def _grid_notes(run: RunData) -> list[str]:
     grids: dict[str, list[str]] = {}
     counts: dict[str, list[str]] = {}
     for name in DATASETS.values():
-        own = [row for row in torr_rows(run) if row.dataset == name]
-        grid = {(row.serializer, row.perturbation) for row in own}
-        if own and grid != paper:
+        rows = [row for row in torr_rows(run) if row.dataset == name]
+        grid = {(row.serializer, row.perturbation) for row in rows}
+        if rows and grid != paper:
             same = ", other ones" if len(grid) == len(paper) else ""
             grids.setdefault(f"{counted(len(grid), 'configuration')}{same}", []).append(name)
-        examples = len({row.example_id for row in own})
-        if own and examples not in {_EXAMPLES, _FEWER.get(name)}:
+        examples = len({row.example_id for row in rows})
+        if rows and examples not in {_EXAMPLES, _FEWER.get(name)}:
             counts.setdefault(counted(examples, "example"), []).append(name)
-    notes = [f"{what} (paper 35): {', '.join(names)}" for what, names in grids.items()]
+    notes = [f"{difference} (paper 35): {', '.join(names)}" for difference, names in grids.items()]
     return notes + [
-        f"{what} (paper 100, TableBench FC 79): {', '.join(names)}"
-        for what, names in counts.items()
+        f"{difference} (paper 100, TableBench FC 79): {', '.join(names)}"
+        for difference, names in counts.items()
     ]
 
 
 def _shot_notes(run: RunData, datasets: Iterable[str]) -> list[str]:
     """Return which datasets were shown another number of demonstrations than in the paper."""
     paper = PAPER_SETTINGS["torr"].shots or Shots()
-    told = run.run.get("by_dataset")
-    by_dataset = told if isinstance(told, Mapping) else {}
+    entries = run.run.get("by_dataset")
+    by_dataset = entries if isinstance(entries, Mapping) else {}
     others: dict[str, list[str]] = {}
     for name in datasets:
         facts = by_dataset.get(name)
@@ -204,8 +204,8 @@ def _data_notes(run: RunData, datasets: Mapping[str, Any]) -> list[str]:
         return []
     notes = []
     for name in datasets:
-        found = facts.get(name)
-        said = found.get("notes") if isinstance(found, Mapping) else None
-        if isinstance(said, list):
-            notes += [f"{name}: {printable(str(note), 200)}" for note in said]
+        dataset_facts = facts.get(name)
+        dataset_notes = dataset_facts.get("notes") if isinstance(dataset_facts, Mapping) else None
+        if isinstance(dataset_notes, list):
+            notes += [f"{name}: {printable(str(note), 200)}" for note in dataset_notes]
     return notes

@@ -30,7 +30,7 @@ def beside_published(
     title: str,
     columns: Sequence[str],
     *,
-    own: Sequence[Noted],
+    own_rows: Sequence[Noted],
     others: Iterable[tuple[Value, ...]],
     notes: tuple[str, ...],
     names: Mapping[str, str] | None = None,
@@ -42,11 +42,11 @@ def beside_published(
     an own row by its label and a published row is about the same model, the own row's note begins
     with both values: of the `headline` columns, or of all where those have no value.
     """
-    if not own:
+    if not own_rows:
         return None
     published_rows = list(others)
     noted: list[Noted] = []
-    for row, note in own:
+    for row, note in own_rows:
         pairs = same_model(names or {}, columns, row, published_rows)
         first = [pair for pair in pairs if pair.figure in headline] or pairs
         figures = ", ".join(f"{pair.figure} {pair}" for pair in first)
@@ -61,22 +61,22 @@ def beside_published(
         tuple(rows),
         tuple(row_notes),
         notes=notes,
-        own_rows=len(own),
+        own_rows=len(own_rows),
     )
 
 
 @dataclass(frozen=True)
-class Pair:
+class PublishedFigure:
     """A published value and one's own, of one model and one figure."""
 
     model: str
     figure: str
     published: float
-    here: float
+    measured: float
 
     def __str__(self) -> str:
         """Return both, as `published .49, here .451`."""
-        values = (shown(value, 20).removeprefix("0") for value in (self.published, self.here))
+        values = (shown(value, 20).removeprefix("0") for value in (self.published, self.measured))
         return "published {}, here {}".format(*values)
 
 
@@ -85,7 +85,7 @@ def same_model(
     columns: Sequence[str],
     row: Sequence[Value],
     others: Iterable[Sequence[Value]],
-) -> list[Pair]:
+) -> list[PublishedFigure]:
     """Return the figures of a row beside those of the first published row of its model.
 
     Where rows have further names behind model and source, such as the strategy, these must agree.
@@ -103,14 +103,16 @@ def same_model(
     if name is None:
         return []
     return [
-        Pair(name, column, there, here)
-        for column, here, there in zip(columns, row, by_name[name], strict=True)
-        if isinstance(here, float) and isinstance(there, float)
+        PublishedFigure(name, column, published_value, value)
+        for column, value, published_value in zip(columns, row, by_name[name], strict=True)
+        if isinstance(value, float) and isinstance(published_value, float)
     ]
 
 
 def _has_same_names(row: Sequence[Value], other: Sequence[Value]) -> bool:
     pairs = zip(row[2:], other[2:], strict=True)
     return all(
-        own == there for own, there in pairs if isinstance(own, str) and isinstance(there, str)
+        name == other_name
+        for name, other_name in pairs
+        if isinstance(name, str) and isinstance(other_name, str)
     )

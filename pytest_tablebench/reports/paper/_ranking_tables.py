@@ -80,24 +80,24 @@ def w_growth(tree: Tree) -> PaperTable:
 
 
 def _at(entries: Tree, q: int) -> Tree:
-    found: Tree = entries.get(str(q)) or entries.get(q) or {}  # type: ignore[call-overload]
-    return found
+    entry: Tree = entries.get(str(q)) or entries.get(q) or {}  # type: ignore[call-overload]
+    return entry
 
 
 def configurations_vs_examples(points: Any) -> PaperTable:
     """Return the agreement by configurations and examples."""
     title = "Configurations versus examples (Kendall's W of q configurations on e examples)"
     why = whole_reason(points)
-    found = [] if why else list(points)
+    usable = [] if why else list(points)
     over_all = "mean over datasets"
     rows = {
         (int(point["q"]), int(point["e"])): {
             over_all: point["mean_over_datasets"],
             **point["by_dataset"],
         }
-        for point in found
+        for point in usable
     }
-    columns = [over_all, *all_keys(point["by_dataset"] for point in found)]
+    columns = [over_all, *all_keys(point["by_dataset"] for point in usable)]
     why = why or (None if rows else _NO_SETS)
     name = "configurations_vs_examples"
     return matrix(name, title, ("q", "e"), rows, columns, shown=False, reason=why)
@@ -107,10 +107,10 @@ def equivalent_examples(points: Any) -> PaperTable:
     """Return how many examples of one configuration are worth several (paper section 5.3)."""
     title = "Examples that one configuration needs for the same W"
     why = whole_reason(points)
-    found = [] if why else equivalences(points)
-    rows = tuple((entry["q"], entry["e"], entry["value"], entry["e_at_one"]) for entry in found)
+    usable = [] if why else equivalences(points)
+    rows = tuple((entry["q"], entry["e"], entry["value"], entry["e_at_one"]) for entry in usable)
     notes = tuple(
-        "" if entry["e_at_one"] else "more examples than the runs have" for entry in found
+        "" if entry["e_at_one"] else "more examples than the runs have" for entry in usable
     )
     if not rows and not why:
         why = "no W of two or more configurations"

@@ -51,16 +51,16 @@ def realhit_leaderboard(runs: Sequence[RunData]) -> PaperTable | None:
     """
     rows: list[Noted] = [
         (
-            (run.model, "this run", modality, strategy, *mean_parts(own, _COLUMNS)),
-            "; ".join(_notes(run, own)),
+            (run.model, "this run", modality, strategy, *mean_parts(rows_of_part, _COLUMNS)),
+            "; ".join(_notes(run, rows_of_part)),
         )
-        for run, strategy, modality, own in _parts_of(runs)
+        for run, strategy, modality, rows_of_part in _parts_of(runs)
     ]
     return beside_published(
         "realhit_leaderboard",
         "RealHiTBench leaderboard (layout of the paper's Table 2)",
         ("model", "source", "input", "strategy", *_NAMES),
-        own=rows,
+        own_rows=rows,
         others=(
             (*_whose(line), *shares(list(line.values())[4:])) for line in published("realhitbench")
         ),
@@ -87,7 +87,7 @@ def realhit_means(runs: Sequence[RunData]) -> PaperTable | None:
         "realhit_means",
         "RealHiTBench means by task, and by tokens of the table",
         ("model", "source", "input", "strategy", *names),
-        own=rows,
+        own_rows=rows,
         others=published_means(names),
         notes=(
             CITATION,
@@ -149,8 +149,8 @@ class ModeMeans:
             counted_rows = plain if bucket == _BUCKETS[0] else [*plain, *large]
             of_bucket = [row for row in counted_rows if row.tags.get("tokens") == bucket]
             buckets.append(plain_mean(task_mean(of_bucket, task) for task in TASKS))
-        asked = {(row.dataset, row.example_id) for row in large}
-        note = f"buckets hold {counted(len(asked), 'question')} about oversized tables"
+        large_questions = {(row.dataset, row.example_id) for row in large}
+        note = f"buckets hold {counted(len(large_questions), 'question')} about oversized tables"
         return cls(
             run=run,
             strategy=strategy,
@@ -158,7 +158,7 @@ class ModeMeans:
             by_task=tuple(task_mean(plain, task) for task in TASKS),
             buckets=tuple(buckets),
             questions=frozenset((row.dataset, row.example_id, row.serializer) for row in plain),
-            note=note if asked else "no oversized tables (realhitbench_long)",
+            note=note if large_questions else "no oversized tables (realhitbench_long)",
             rows=tuple(plain),
         )
 
@@ -176,8 +176,8 @@ def _delta(part: ModeMeans, means: Sequence[ModeMeans]) -> float | None:
     if part.strategy == whole_strategy(part.strategy) or part.whole is None:
         return None
 
-    def setting(one: ModeMeans, strategy: str) -> tuple[object, ...]:
-        return one.run.run.get("model"), one.modality, strategy, one.questions
+    def setting(mode_means: ModeMeans, strategy: str) -> tuple[object, ...]:
+        return mode_means.run.run.get("model"), mode_means.modality, strategy, mode_means.questions
 
     like = setting(part, whole_strategy(part.strategy))
     wholes = (other.whole for other in means if setting(other, other.strategy) == like)
@@ -199,9 +199,15 @@ def _parts_of(
 ) -> Iterator[tuple[RunData, str, str, list[Row]]]:
     """Yield the rows of each run by strategy and modality."""
     for run in runs:
-        own = [row for row in run.rows if row.benchmark in benchmarks]
-        for strategy, modality in dict.fromkeys((row.strategy, row.modality) for row in own):
-            kept = [row for row in own if (row.strategy, row.modality) == (strategy, modality)]
+        benchmark_rows = [row for row in run.rows if row.benchmark in benchmarks]
+        for strategy, modality in dict.fromkeys(
+            (row.strategy, row.modality) for row in benchmark_rows
+        ):
+            kept = [
+                row
+                for row in benchmark_rows
+                if (row.strategy, row.modality) == (strategy, modality)
+            ]
             yield run, strategy, modality, kept
 
 
@@ -213,9 +219,9 @@ def task_mean(rows: Sequence[Row], task: str) -> float | None:
 def _notes(run: RunData, rows: Sequence[Row]) -> list[str]:
     """Return how a run differs from the paper's, one clause each."""
     notes = []
-    asked = len({(row.dataset, row.example_id) for row in rows})
-    if asked != _QUESTIONS:
-        notes.append(f"{counted(asked, 'question')} of {_QUESTIONS:,}")
+    questions = len({(row.dataset, row.example_id) for row in rows})
+    if questions != _QUESTIONS:
+        notes.append(f"{counted(questions, 'question')} of {_QUESTIONS:,}")
     judge = run.run.get("judge")
     if judge is None:
         notes.append("no judge")

@@ -83,7 +83,7 @@ def realhit_tables(runs: Sequence[RunData], marks: Marks | None = None) -> Paper
         "realhit_tables",
         "Sizes and structure of tables (layout of the paper's Table 8)",
         ("tables of", "source", "rows", "columns", "cell length", *_NAMES),
-        own=rows,
+        own_rows=rows,
         others=map(_printed, published("realhitbench_tables")),
         notes=(
             CITATION,
@@ -103,12 +103,12 @@ def _printed(line: Mapping[str, str]) -> tuple[Value, ...]:
 
 def _measures(run: RunData) -> dict[str, TableMeasure]:
     """Return each unperturbed table of the benchmark once, by its content."""
-    asked = {row.dataset for row in run.rows if row.benchmark in {BENCHMARK, LONG}}
-    if not asked:
+    datasets = {row.dataset for row in run.rows if row.benchmark in {BENCHMARK, LONG}}
+    if not datasets:
         return {}
     measures: dict[str, TableMeasure] = {}
     for text in read_examples(run.path / TEXTS):
-        if text.id.partition("/")[0] not in asked or not text.id.endswith("/none"):
+        if text.id.partition("/")[0] not in datasets or not text.id.endswith("/none"):
             continue
         for fields in text.tables:
             content = json.dumps([fields.get("header"), fields.get("rows")])
@@ -130,7 +130,7 @@ def _percentiles(tables: Sequence[TableMeasure]) -> tuple[Value, ...]:
     rows, columns, lengths = (
         sorted(values)[place]
         for values in zip(
-            *((one.rows, one.columns, one.cell_length) for one in tables), strict=True
+            *((table.rows, table.columns, table.cell_length) for table in tables), strict=True
         )
     )
     return int(rows), int(columns), Printed(lengths)

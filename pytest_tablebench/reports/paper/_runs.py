@@ -40,8 +40,8 @@ class RunData:
     @property
     def planned(self) -> int | None:
         """Number of cases the run set out to do, None when it never got to know."""
-        found = self.run.get("cases_planned")
-        return found if isinstance(found, int) else None
+        count = self.run.get("cases_planned")
+        return count if isinstance(count, int) else None
 
 
 def load_runs(paths: Sequence[Path]) -> list[RunData]:
@@ -50,11 +50,11 @@ def load_runs(paths: Sequence[Path]) -> list[RunData]:
     Runs of one model are told apart by their folders. Raises `SettingsError` for a folder
     that is no run and holds none.
     """
-    found: dict[Path, Path] = {}
+    folders: dict[Path, Path] = {}
     for path in paths:
         for folder in run_folders(path):
-            found.setdefault(folder.resolve(), folder)
-    return told_apart([_load(folder) for folder in found.values()])
+            folders.setdefault(folder.resolve(), folder)
+    return told_apart([_load(folder) for folder in folders.values()])
 
 
 def strays(paths: Sequence[Path]) -> list[Path]:
@@ -62,7 +62,7 @@ def strays(paths: Sequence[Path]) -> list[Path]:
     return [
         path
         for path in paths
-        if path.exists() and not any((one / RUN).exists() for one in run_folders(path))
+        if path.exists() and not any((folder / RUN).exists() for folder in run_folders(path))
     ]
 
 
@@ -70,8 +70,8 @@ def _load(path: Path) -> RunData:
     run = read_run(path)
     model = str(run.get("model"))
     rows = [
-        Row(*cell_values(one), case_id=one.case_id, model=model, cost_usd=one.cost_usd)
-        for one in read_records(path)
+        Row(*cell_values(record), case_id=record.case_id, model=model, cost_usd=record.cost_usd)
+        for record in read_records(path)
     ]
     return RunData(path, model, run, tuple(rows))
 
@@ -92,7 +92,9 @@ def told_apart(runs: Sequence[RunData]) -> list[RunData]:
         modes = [_modes(other.rows) for other in same]
         if len(same) == 1:
             named.append(run)
-        elif all(len(own) == 1 for own in modes) and len(set().union(*modes)) == len(same):
+        elif all(len(run_modes) == 1 for run_modes in modes) and len(set().union(*modes)) == len(
+            same
+        ):
             named.append(_labelled(run, _mode_label(run.model, *_modes(run.rows))))
         else:
             name = run.path.name
@@ -130,16 +132,16 @@ def runs_by_mode(runs: Sequence[RunData], benchmark: str) -> list[RunData]:
     for run in runs:
         for row in rows[id(run)]:
             modes.setdefault((run.model, row.dataset), set()).add((row.strategy, row.modality))
-    divided = {model for (model, _), own in modes.items() if len(own) > 1}
+    divided = {model for (model, _), dataset_modes in modes.items() if len(dataset_modes) > 1}
     parts = []
     for run in runs:
-        own = rows[id(run)]
+        run_rows = rows[id(run)]
         if run.model in divided:
-            for mode in dict.fromkeys((row.strategy, row.modality) for row in own):
-                some = (row for row in own if (row.strategy, row.modality) == mode)
+            for mode in dict.fromkeys((row.strategy, row.modality) for row in run_rows):
+                some = (row for row in run_rows if (row.strategy, row.modality) == mode)
                 parts.append(_labelled(run, _mode_label(run.model, mode), some))
-        elif own:
-            parts.append(replace(run, rows=tuple(own)))
+        elif run_rows:
+            parts.append(replace(run, rows=tuple(run_rows)))
     return parts
 
 
@@ -171,13 +173,13 @@ def differences(runs: Sequence[RunData]) -> list[str]:
     """Return one sentence for everything that differs between the runs, none for one run."""
     if len(runs) < 2:
         return []
-    found: list[str | None] = []
+    sentences: list[str | None] = []
     for option in OPTIONS:
         if option.recorded is not None and option.differs.values:
-            what, read = option.differs, _kept_by_dataset(option, runs)
-            read = read or partial(_setting, option.recorded, what.unset)
-            found.append(_differ(f"{what.values} differ", runs, read, what.effect))
-    found += [
+            differs, read = option.differs, _kept_by_dataset(option, runs)
+            read = read or partial(_setting, option.recorded, differs.unset)
+            sentences.append(_differ(f"{differs.values} differ", runs, read, differs.effect))
+    sentences += [
         _differ(
             f"versions of {package} differ",
             runs,
@@ -186,7 +188,7 @@ def differences(runs: Sequence[RunData]) -> list[str]:
         )
         for package in _VERSIONS
     ]
-    found.append(
+    sentences.append(
         _differ(
             "datasets differ",
             runs,
@@ -195,14 +197,16 @@ def differences(runs: Sequence[RunData]) -> list[str]:
         )
     )
     for dataset in sorted({row.dataset for run in runs for row in run.rows}):
-        found += _dataset_differences(dataset, runs)
-    return [sentence for sentence in found if sentence]
+        sentences += _dataset_differences(dataset, runs)
+    return [sentence for sentence in sentences if sentence]
 
 
 def _dataset_differences(dataset: str, runs: Sequence[RunData]) -> list[str | None]:
     having = [run for run in runs if any(row.dataset == dataset for row in run.rows)]
     name = printable(dataset, 80)
-    asked = {id(run): frozenset(row.example_id for row in _of(run, dataset)) for run in having}
+    examples_of = {
+        id(run): frozenset(row.example_id for row in _of(run, dataset)) for run in having
+    }
     return [
         _differ(
             f"{name}: files differ",
@@ -221,8 +225,8 @@ def _dataset_differences(dataset: str, runs: Sequence[RunData]) -> list[str | No
         _differ(
             f"{name}: examples differ",
             having,
-            lambda run: asked[id(run)],
-            f"{len(frozenset.intersection(*asked.values()))} are common to all",
+            lambda run: examples_of[id(run)],
+            f"{len(frozenset.intersection(*examples_of.values()))} are common to all",
             label=lambda examples: str(len(examples)),
         ),
     ]
@@ -238,8 +242,8 @@ def _digest(run: RunData, dataset: str) -> str:
 
 
 def _mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = data.get(key)
-    return found if isinstance(found, Mapping) else {}
+    value = data.get(key)
+    return value if isinstance(value, Mapping) else {}
 
 
 def _setting(key: str, default: str, run: RunData) -> str:
@@ -257,16 +261,22 @@ def _text(value: Any, default: str) -> str:
 def _kept_by_dataset(option: Option, runs: Sequence[RunData]) -> Callable[[RunData], str] | None:
     """Return what reads how common datasets were run; None where not all runs say it."""
     kept = [_mapping(run.run, "by_dataset") for run in runs]
-    common = sorted(set[str].intersection(*(set(map(str, one)) for one in kept)))
-    told = all(option.entry in _mapping(one, name) for one in kept for name in common)
-    if not (option.by_dataset and common and told):
+    common = sorted(set[str].intersection(*(set(map(str, entries)) for entries in kept)))
+    is_recorded = all(
+        option.entry in _mapping(entries, name) for entries in kept for name in common
+    )
+    if not (option.by_dataset and common and is_recorded):
         return None
 
     def read(run: RunData) -> str:
-        own = _mapping(run.run, "by_dataset")
-        values = {name: _text(own[name][option.entry], option.differs.unset) for name in common}
-        one, *others = dict.fromkeys(values.values())
-        return one if not others else ", ".join(f"{name} {value}" for name, value in values.items())
+        entries = _mapping(run.run, "by_dataset")
+        values = {name: _text(entries[name][option.entry], option.differs.unset) for name in common}
+        first_value, *further_values = dict.fromkeys(values.values())
+        return (
+            first_value
+            if not further_values
+            else ", ".join(f"{name} {value}" for name, value in values.items())
+        )
 
     return read
 
@@ -276,7 +286,7 @@ def _version(package: str) -> Callable[[RunData], str]:
 
 
 def _differ(
-    what: str,
+    subject: str,
     runs: Sequence[RunData],
     read: Callable[[RunData], Any],
     meaning: str,
@@ -294,4 +304,4 @@ def _differ(
         groups = [f"{printable(label(v), 200)} ({', '.join(names)})" for v, names in models.items()]
     else:
         groups = [" and ".join(names) for names in models.values()]
-    return f"{what}: {', '.join(groups) if show else ' against '.join(groups)}; {meaning}"
+    return f"{subject}: {', '.join(groups) if show else ' against '.join(groups)}; {meaning}"

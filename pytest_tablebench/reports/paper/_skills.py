@@ -48,18 +48,18 @@ _CAVEATS = (
 def skill_analysis(runs: Sequence[RunData], benchmark: str) -> dict[str, Any]:
     """Return the scores by skill of each model, over all of its runs; empty without such tags."""
     overall = tuple(_SKILLS) if benchmark == BENCHMARK else ()
-    found = {model: by_skill(rows, overall) for model, rows in _rows_of(runs, benchmark).items()}
-    return {model: own for model, own in found.items() if own}
+    by_model = {model: by_skill(rows, overall) for model, rows in _rows_of(runs, benchmark).items()}
+    return {model: scores for model, scores in by_model.items() if scores}
 
 
 def _rows_of(runs: Sequence[RunData], benchmark: str) -> dict[str, list[Row]]:
     """Return the rows of each model: runs of one model in several modes are one thing here."""
-    found: dict[str, list[Row]] = {}
+    by_model: dict[str, list[Row]] = {}
     for run in runs:
-        own = [row for row in run.rows if row.benchmark == benchmark]
-        if own:
-            found.setdefault(str(run.run.get("model", run.model)), []).extend(own)
-    return found
+        benchmark_rows = [row for row in run.rows if row.benchmark == benchmark]
+        if benchmark_rows:
+            by_model.setdefault(str(run.run.get("model", run.model)), []).extend(benchmark_rows)
+    return by_model
 
 
 # Tables
@@ -70,20 +70,20 @@ def skill_tables(analysis: Mapping[str, Any]) -> list[PaperTable]:
     if not analysis:
         return []
     skills = _skills_of(analysis)
-    modes = all_keys(own["modes"] for own in analysis.values())
+    modes = all_keys(model_scores["modes"] for model_scores in analysis.values())
     by_rule: list[tuple[Value, ...]] = []
     by_mode: list[tuple[Value, ...]] = []
     by_subtask: list[tuple[Value, ...]] = []
-    for model, own in analysis.items():
+    for model, model_scores in analysis.items():
         for rule in RULES:
-            shown = map(own["skills"][rule].get, skills)
-            by_rule.append((model, rule, *shown, own["overall"][rule]))
-        for mode, found in own["modes"].items():
-            price = found["cases"], found["cost_usd"], found["cost_per_case"]
-            by_mode.append((model, mode, *map(found["skills"].get, skills), *price))
-        for name, found in own["subtasks"].items():
-            scores, best = map(found["modes"].get, modes), found["best_mode"] or "-"
-            by_subtask.append((model, found["skill"], name, *scores, best))
+            shown = map(model_scores["skills"][rule].get, skills)
+            by_rule.append((model, rule, *shown, model_scores["overall"][rule]))
+        for mode, subtask in model_scores["modes"].items():
+            price = subtask["cases"], subtask["cost_usd"], subtask["cost_per_case"]
+            by_mode.append((model, mode, *map(subtask["skills"].get, skills), *price))
+        for name, subtask in model_scores["subtasks"].items():
+            scores, best = map(subtask["modes"].get, modes), subtask["best_mode"] or "-"
+            by_subtask.append((model, subtask["skill"], name, *scores, best))
     return [
         PaperTable(
             "skills",
@@ -114,9 +114,13 @@ def skill_tables(analysis: Mapping[str, Any]) -> list[PaperTable]:
 
 def _skills_of(analysis: Mapping[str, Any]) -> list[str]:
     """Return the skills of all models: TReB's in its own order, others behind them."""
-    found = all_keys(own["skills"][BEST_SUBTASK] for own in analysis.values())
+    skill_names = all_keys(
+        model_scores["skills"][BEST_SUBTASK] for model_scores in analysis.values()
+    )
     order = ("NLU", *_SKILLS)
-    return sorted(found, key=lambda skill: order.index(skill) if skill in order else len(order))
+    return sorted(
+        skill_names, key=lambda skill: order.index(skill) if skill in order else len(order)
+    )
 
 
 # The figure
@@ -124,17 +128,17 @@ def _skills_of(analysis: Mapping[str, Any]) -> list[str]:
 
 def skill_radar(figure: Figure, analysis: Mapping[str, Any]) -> bool:
     """Draw a line for each model around its skills; False where fewer than three have a score."""
-    found = analysis.get("skills") or {}
-    skills = _skills_of(found)
+    by_model = analysis.get("skills") or {}
+    skills = _skills_of(by_model)
     if len(skills) < 3:
         return False
     angles = [2 * math.pi * place / len(skills) for place in range(len(skills))]
     size(figure, 6.6, 4.8)
     axes = figure.add_subplot(projection="polar")
-    for number, ((_, own), label) in enumerate(
-        zip(found.items(), labelled(list(found)), strict=True)
+    for number, ((_, model_scores), label) in enumerate(
+        zip(by_model.items(), labelled(list(by_model)), strict=True)
     ):
-        values = [own["skills"][BEST_SUBTASK].get(skill) for skill in skills]
+        values = [model_scores["skills"][BEST_SUBTASK].get(skill) for skill in skills]
         points = [math.nan if value is None else value for value in values]
         axes.plot(
             [*angles, angles[0]],
@@ -147,7 +151,7 @@ def skill_radar(figure: Figure, analysis: Mapping[str, Any]) -> bool:
     axes.set_xticks(angles, labelled(skills))
     axes.set_ylim(0, 1)
     axes.set_title("Scores by skill, best mode of each subtask")
-    legend(figure, axes, len(found), "model")
+    legend(figure, axes, len(by_model), "model")
     return True
 
 
@@ -158,20 +162,20 @@ def treb_leaderboard(runs: Sequence[RunData]) -> PaperTable | None:
     """Return one's models by each rule, then the published rows; None without a skill of tables."""
     rows: list[Noted] = []
     by_model = _rows_of(runs, BENCHMARK)
-    for model, own in skill_analysis(runs, BENCHMARK).items():
-        if not _SKILLS.keys() & own["skills"][BEST_SUBTASK].keys():
+    for model, model_scores in skill_analysis(runs, BENCHMARK).items():
+        if not _SKILLS.keys() & model_scores["skills"][BEST_SUBTASK].keys():
             continue
         for rule in RULES:
-            scores = own["skills"][rule]
+            scores = model_scores["skills"][rule]
             shown = (scores.get(skill) for skill in _SKILLS)
-            note = "; ".join(_notes(own, by_model[model])) if rule == RULES[0] else ""
-            rows.append(((model, f"this run: {rule}", *shown, own["overall"][rule]), note))
+            note = "; ".join(_notes(model_scores, by_model[model])) if rule == RULES[0] else ""
+            rows.append(((model, f"this run: {rule}", *shown, model_scores["overall"][rule]), note))
     figures = (*(column for column, _ in _SKILLS.values()), "overall")
     return beside_published(
         "treb_leaderboard",
         "TReB leaderboard (layout of the published page)",
         ("model", "source", *_SKILLS, "overall"),
-        own=rows,
+        own_rows=rows,
         others=(
             (line["model"], f"published {line['date']}", *shares(line[name] for name in figures))
             for line in published("treb_leaderboard")
@@ -182,9 +186,9 @@ def treb_leaderboard(runs: Sequence[RunData]) -> PaperTable | None:
     )
 
 
-def _notes(own: Mapping[str, Any], rows: Sequence[Row]) -> list[str]:
+def _notes(model_scores: Mapping[str, Any], rows: Sequence[Row]) -> list[str]:
     """Return how a model's figures differ from published ones, one clause each."""
-    counts = Counter(found["skill"] for found in own["subtasks"].values())
+    counts = Counter(subtask["skill"] for subtask in model_scores["subtasks"].values())
     fewer = [
         f"{skill} {counts[skill]} of {whole}"
         for skill, (_, whole) in _SKILLS.items()
@@ -195,4 +199,4 @@ def _notes(own: Mapping[str, Any], rows: Sequence[Row]) -> list[str]:
     unjudged = sum(_JUDGED not in row.parts for row in scored)
     if unjudged:
         notes.append(f"{unjudged} of {len(scored)} scores are not a judge's")
-    return [*notes, f"modes: {', '.join(own['modes'])}"]
+    return [*notes, f"modes: {', '.join(model_scores['modes'])}"]

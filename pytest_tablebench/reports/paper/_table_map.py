@@ -24,35 +24,45 @@ _BUCKETS = {"<10K": (0, 10_000), "10-20K": (10_000, 20_001), ">20K": (20_001, 1 
 
 def mapped_tables(runs: Sequence[RunData], benchmark: str) -> dict[str, list[MappedTable]]:
     """Return the tables of a benchmark by model; empty where none of them has structure."""
-    found = {}
+    by_model = {}
     for run in runs:
-        own = [row for row in run.rows if row.benchmark == benchmark]
-        tables = table_map(read_examples(run.path / TEXTS), own) if own else []
+        rows = [row for row in run.rows if row.benchmark == benchmark]
+        tables = table_map(read_examples(run.path / TEXTS), rows) if rows else []
         if tables:
-            found[run.model] = tables
-    return found
+            by_model[run.model] = tables
+    return by_model
 
 
-def map_tables(found: Mapping[str, Sequence[MappedTable]]) -> list[PaperTable]:
+def map_tables(by_model: Mapping[str, Sequence[MappedTable]]) -> list[PaperTable]:
     """Return the scores by complexity and tokens, and all tables; none without a map."""
-    if not found:
+    if not by_model:
         return []
     rows: list[tuple[Value, ...]] = []
-    for model, tables in found.items():
+    for model, tables in by_model.items():
         for low, high in _BANDS:
-            band = [one for one in tables if low <= one.complexity < high]
+            band = [table for table in tables if low <= table.complexity < high]
             means = [
                 plain_mean(
-                    one.score for one in band if least <= one.tokens < most and one.questions
+                    table.score
+                    for table in band
+                    if least <= table.tokens < most and table.questions
                 )
                 for least, most in _BUCKETS.values()
             ]
             if band:
                 rows.append((model, f"{low}-{min(high, 100)}", *means, len(band)))
     listed = tuple(
-        (model, one.dataset, one.table, one.complexity, one.tokens, one.questions, one.score)
-        for model, tables in found.items()
-        for one in tables
+        (
+            model,
+            table.dataset,
+            table.table,
+            table.complexity,
+            table.tokens,
+            table.questions,
+            table.score,
+        )
+        for model, tables in by_model.items()
+        for table in tables
     )
     return [
         PaperTable(
@@ -77,26 +87,26 @@ def map_figure(figure: Figure, analysis: Mapping[str, Any]) -> bool:
 
     A table without a score is grey. Returns False without a map.
     """
-    found: Mapping[str, Sequence[MappedTable]] = analysis.get("tables") or {}
+    by_model: Mapping[str, Sequence[MappedTable]] = analysis.get("tables") or {}
     by_table: dict[tuple[str, str], list[MappedTable]] = {}
-    for tables in found.values():
-        for one in tables:
-            by_table.setdefault((one.dataset, one.table), []).append(one)
+    for tables in by_model.values():
+        for table in tables:
+            by_table.setdefault((table.dataset, table.table), []).append(table)
     if not by_table:
         return False
     points = [
-        (max(same[0].tokens, 1), same[0].complexity, plain_mean(one.score for one in same))
+        (max(same[0].tokens, 1), same[0].complexity, plain_mean(table.score for table in same))
         for same in by_table.values()
     ]
     size(figure, 7.0, 4.6)
     axes = figure.subplots()
     look: dict[str, Any] = {"s": 26, "linewidths": 0.6, "edgecolors": "black"}
-    for known in (False, True):
-        own = [point for point in points if (point[2] is not None) is known]
-        if not own:
+    for is_scored in (False, True):
+        group = [point for point in points if (point[2] is not None) is is_scored]
+        if not group:
             continue
-        across, up, scores = zip(*own, strict=True)
-        if known:
+        across, up, scores = zip(*group, strict=True)
+        if is_scored:
             drawn = axes.scatter(across, up, c=scores, cmap="PuOr", vmin=0, vmax=1, **look)
             figure.colorbar(drawn, ax=axes, label="mean score")
         else:

@@ -183,7 +183,7 @@ def _spread(tree: Tree) -> list[PaperTable]:
         means = {pair: entry.get("serializers", {}) for pair, entry in by_pair(rows).items()}
         names = all_keys(means.values())
         cells = tuple(
-            (*pair, *(found.get(name) for name in names)) for pair, found in means.items()
+            (*pair, *(values.get(name) for name in names)) for pair, values in means.items()
         )
         tables.append(
             PaperTable(
@@ -191,7 +191,7 @@ def _spread(tree: Tree) -> list[PaperTable]:
                 f"Performance by serializer, {words}",
                 ("model", "dataset", *names),
                 cells,
-                tuple("" if found else "no scores" for found in means.values()),
+                tuple("" if values else "no scores" for values in means.values()),
                 shown=False,
             )
         )
@@ -207,7 +207,7 @@ def _win_rates(key: str, tree: Tree) -> PaperTable:
         scopes += [(model, ALL, entry) for model, entry in winners.by_model(tree).items()]
         scopes += [("all models", name, entry) for name, entry in tree["by_dataset"].items()]
         if len(tree["by_model"]) > 1 and len(tree["by_dataset"]) > 1:
-            scopes += [(*pair, own) for pair, own in by_pair(tree["by_model_dataset"]).items()]
+            scopes += [(*pair, entry) for pair, entry in by_pair(tree["by_model_dataset"]).items()]
     names = all_keys(entry["value"] for _, _, entry in scopes if entry.get("value"))
     rows = tuple(
         (
@@ -266,16 +266,20 @@ def _difficulty(tree: Tree) -> list[PaperTable]:
 
 
 def _histogram(name: str, title: str, counts: Mapping[str, Sequence[int]]) -> PaperTable:
-    bins = max((len(found) for found in counts.values()), default=0)
+    bins = max((len(model_counts) for model_counts in counts.values()), default=0)
     rows: tuple[tuple[Value, ...], ...] = tuple(
-        (f"{i / bins:.2f}", f"{(i + 1) / bins:.2f}", *(int(found[i]) for found in counts.values()))
+        (
+            f"{i / bins:.2f}",
+            f"{(i + 1) / bins:.2f}",
+            *(int(model_counts[i]) for model_counts in counts.values()),
+        )
         for i in range(bins)
     )
     return PaperTable(name, title, ("from", "to", *counts), rows, shown=False)
 
 
 def _families(tree: Tree) -> PaperTable:
-    found = {name: entry for name, entry in tree.items() if isinstance(entry, Mapping)}
+    entries = {name: entry for name, entry in tree.items() if isinstance(entry, Mapping)}
     title = "Mean difference in performance between two models of a family"
-    why = whole_reason(tree) or (None if found else "no families of models were named")
-    return listing("families", title, ("family", "difference"), found, reason=why)
+    why = whole_reason(tree) or (None if entries else "no families of models were named")
+    return listing("families", title, ("family", "difference"), entries, reason=why)

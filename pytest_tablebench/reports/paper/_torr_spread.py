@@ -36,7 +36,7 @@ def torr_spread(runs: Sequence[RunData]) -> PaperTable | None:
         "torr_spread",
         "ToRR serializer spread (layout of the paper's Table 5)",
         ("model", "source", *DATASETS),
-        own=rows,
+        own_rows=rows,
         others=(
             (line["model"], "published", *(Printed(line[name]) for name in DATASETS))
             for line in published("torr_table5")

@@ -163,14 +163,14 @@ def _former_files(folder: Path) -> list[Path]:
         raise SettingsError(
             f"--out: {folder} holds other files; choose a new or empty folder"
         ) from None
-    found = []
+    files = []
     for name in names if isinstance(names, list) else []:
         path, parts = folder / str(name), Path(str(name)).parts
         # Only what a report writes, where it writes it: the list may have been tampered with.
         inside = len(parts) <= 2 and ".." not in parts and not Path(str(name)).is_absolute()
         if inside and path.suffix in _KINDS and not path.parent.is_symlink() and path.is_file():
-            found.append(path)
-    return found
+            files.append(path)
+    return files
 
 
 # The index

@@ -83,17 +83,17 @@ def _performance_robustness(figure: Figure, analysis: Tree) -> bool:
 
 def _window(values: Sequence[float]) -> tuple[float, float]:
     """Return the part of 0..1 that shows all values with some air, at least 0.3 wide."""
-    known = [value for value in values if not math.isnan(value)]
-    width = min(max(max(known) - min(known) + 0.1, 0.3), 1.0)
-    low = min(max((min(known) + max(known) - width) / 2, 0.0), 1 - width)
+    numbers = [value for value in values if not math.isnan(value)]
+    width = min(max(max(numbers) - min(numbers) + 0.1, 0.3), 1.0)
+    low = min(max((min(numbers) + max(numbers) - width) / 2, 0.0), 1 - width)
     return low, low + width
 
 
-def _win_rates(what: str) -> Callable[[Figure, Tree], bool]:
+def _win_rates(axis: str) -> Callable[[Figure, Tree], bool]:
     def draw(figure: Figure, analysis: Tree) -> bool:
-        tree = analysis["win_rates"].get(what, {})
+        tree = analysis["win_rates"].get(axis, {})
         overall = winners.overall(tree)["value"] or {}
-        rates = {name: own["value"] or {} for name, own in winners.by_model(tree).items()}
+        rates = {name: entry["value"] or {} for name, entry in winners.by_model(tree).items()}
         names = all_keys([overall, *rates.values()])
         if not names:
             return False
@@ -108,14 +108,14 @@ def _win_rates(what: str) -> Callable[[Figure, Tree], bool]:
                 height=0.75,
                 label="all models",
             )
-        shown = [(model, found) for model, found in rates.items() if found]
+        shown = [(model, model_rates) for model, model_rates in rates.items() if model_rates]
         # Each model on a line of its own inside the bar, so that equal rates do not hide.
-        for i, ((_, found), label) in enumerate(
+        for i, ((_, model_rates), label) in enumerate(
             zip(shown, labelled([model for model, _ in shown]), strict=True)
         ):
             shift = 0.6 * ((i + 0.5) / len(shown) - 0.5)
             axes.plot(
-                [found.get(name, math.nan) for name in names],
+                [model_rates.get(name, math.nan) for name in names],
                 [place + shift for place in places],
                 MARKERS[i % len(MARKERS)],
                 color=colour(i),
@@ -127,8 +127,8 @@ def _win_rates(what: str) -> Callable[[Figure, Tree], bool]:
         axes.set_yticks(places, labelled(names))
         axes.invert_yaxis()
         axes.set_xlim(left=0)
-        axes.set(xlabel="win rate (share of strict wins, averaged over examples)", ylabel=what)
-        axes.set_title(f"Win rates of {what}s")
+        axes.set(xlabel="win rate (share of strict wins, averaged over examples)", ylabel=axis)
+        axes.set_title(f"Win rates of {axis}s")
         undefined = [model for model in rates if not rates[model]]
         if undefined:
             # An empty entry in the legend: a model without a rate is named, never dropped.
@@ -163,8 +163,8 @@ def _agreement(figure: Figure, analysis: Tree) -> bool:
 
 
 def _impact_absolute(figure: Figure, analysis: Tree) -> bool:
-    found = analysis["perturbation_impact"].get("absolute_by_dataset", {})
-    values = {name: value_of(entry) for name, entry in found.items()}
+    by_dataset = analysis["perturbation_impact"].get("absolute_by_dataset", {})
+    values = {name: value_of(entry) for name, entry in by_dataset.items()}
     unit = "mean |score - score by perturbation none|, all models"
     return bar_chart(figure, values, "Mean absolute impact of perturbations", unit, None)
 
@@ -191,11 +191,11 @@ def _w_growth(figure: Figure, analysis: Tree) -> bool:
 
 
 def _points(figure: Figure, analysis: Tree) -> bool:
-    found = analysis["configurations_vs_examples"]
-    if whole_reason(found):
+    points = analysis["configurations_vs_examples"]
+    if whole_reason(points):
         return False
     lines: dict[str, list[tuple[float, float]]] = {}
-    for point in sorted(found, key=lambda point: (int(point["q"]), int(point["e"]))):
+    for point in sorted(points, key=lambda point: (int(point["q"]), int(point["e"]))):
         line = lines.setdefault(str(point["q"]), [])
         line.append((float(point["e"]), value_of(point["mean_over_datasets"])))
     title = "Configurations versus examples (mean over datasets)"
@@ -213,15 +213,15 @@ def _histograms(key: str, title: str, unit: str, counted: str) -> Callable[[Figu
 
         size(figure, 2.9 * columns, 2.1 * rows + 0.7)
         grid = figure.subplots(rows, columns, squeeze=False)
-        for i, (label, found) in enumerate(
+        for i, (label, heights) in enumerate(
             zip(labelled(list(counts)), counts.values(), strict=True)
         ):
             axes = grid[i // columns][i % columns]
-            width = 1 / len(found)
-            left = [j * width for j in range(len(found))]
+            width = 1 / len(heights)
+            left = [j * width for j in range(len(heights))]
             axes.bar(
                 left,
-                found,
+                heights,
                 width=width,
                 align="edge",
                 color=COLOURS[0],
@@ -247,11 +247,11 @@ def _min_max(figure: Figure, analysis: Tree) -> bool:
     rows = [
         (
             model,
-            value_of(found.get("min")),
+            value_of(extremes.get("min")),
             value_of(performance.get(model)),
-            value_of(found.get("max")),
+            value_of(extremes.get("max")),
         )
-        for model, found in ranges.items()
+        for model, extremes in ranges.items()
     ]
     rows = [row for row in rows if not math.isnan(row[1] + row[3])]
     if not rows:

@@ -111,8 +111,8 @@ def labelled_notes(table: PaperTable) -> list[str]:
         named = [label for label in labels if label]
         if len(named) > 4:
             named[3:] = [f"and {len(named) - 3} more"]
-        who = "; ".join(named)
-        notes.append(f"{who}: {note}" if who else note)
+        subject = "; ".join(named)
+        notes.append(f"{subject}: {note}" if subject else note)
     return notes
 
 
@@ -157,7 +157,7 @@ def _csv_cell(cell: Value) -> str:
 def markdown(text: str, limit: int | None = NAME_LIMIT) -> str:
     """Return text that Markdown shows as it is, on one line, whatever is in it."""
     return _ACTIVE.sub(
-        lambda found: _ENTITIES.get(found[0], "\\" + found[0]), printable(text, limit)
+        lambda special: _ENTITIES.get(special[0], "\\" + special[0]), printable(text, limit)
     )
 
 
