@@ -13,7 +13,7 @@ import random
 import time
 from itertools import islice, product
 
-from pytest_tablebench.results import Cell
+from pytest_tablebench.results import ScoreRow
 from pytest_tablebench.results.gates import RULES, judge_gates, make_rule, order
 
 SERIALIZERS = ["html", "csv", "json", "markdown", "indexed_row_major", "df", "concat"]
@@ -21,7 +21,7 @@ PERTURBATIONS = ["none", "shuffle_rows", "shuffle_cols", "transpose", "insert_em
 MEASURES = ["performance", "robustness", "pass_rate"]
 
 
-def records(datasets: int, examples: int, seed: int) -> list[Cell]:
+def records(datasets: int, examples: int, seed: int) -> list[ScoreRow]:
     """Return random cells, one in a thousand without an answer."""
     draw = random.Random(seed).random
     found = []
@@ -32,7 +32,7 @@ def records(datasets: int, examples: int, seed: int) -> list[Cell]:
                 score = None if draw() < 0.001 else float(draw() < level)
                 passed = None if score is None else score >= 0.5
                 names = f"d{dataset}", f"e{example}", serializer, perturbation
-                found.append(Cell("torr", *names, score, passed, None))
+                found.append(ScoreRow("torr", *names, score, passed, None))
     return found
 
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from itertools import islice, product
 from statistics import mean
 
-from pytest_tablebench.results import Cell
+from pytest_tablebench.results import ScoreRow
 from pytest_tablebench.results.gates import RULES, make_rule, order
 
 SERIALIZERS = ["html", "csv", "json", "markdown", "indexed_row_major", "df", "concat"]
@@ -32,7 +32,7 @@ PLACES: Sequence[tuple[str, int, int, float, str, float]] = (
 )
 
 
-def cells(examples: int, configurations: int, level: float, seed: int) -> list[Cell]:
+def cells(examples: int, configurations: int, level: float, seed: int) -> list[ScoreRow]:
     """Return the cells of a made-up run: three in four examples always come out the same."""
     world, draw = random.Random(f"world {seed}"), random.Random(f"draw {level} {seed}").random
     found = []
@@ -41,11 +41,11 @@ def cells(examples: int, configurations: int, level: float, seed: int) -> list[C
         for serializer, perturbation in islice(GRID, configurations):
             score = float((own if sure else draw()) < level)
             names = "d", f"e{example}", serializer, perturbation
-            found.append(Cell("b", *names, score, score == 1, None))
+            found.append(ScoreRow("b", *names, score, score == 1, None))
     return found
 
 
-def share(rule_name: str, gate: str, new: list[Cell], old: list[Cell]) -> float:
+def share(rule_name: str, gate: str, new: list[ScoreRow], old: list[ScoreRow]) -> float:
     """Return the share of the cases that were fed when the rule had decided."""
     rule = make_rule(rule_name, [gate], new, baseline=old if "baseline" in gate else None)
     for number, record in enumerate(order(new, rule_name), start=1):

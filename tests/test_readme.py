@@ -20,9 +20,9 @@ import pytest
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets.case import cross
 from pytest_tablebench.reports.terminal import summary_lines
-from pytest_tablebench.results import Cell, read_records
+from pytest_tablebench.results import ScoreRow, read_records
 from pytest_tablebench.results.loaded_run import summary_of
-from pytest_tablebench.results.record import cell_values
+from pytest_tablebench.results.record import row_values
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.serializers import SERIALIZERS
@@ -432,7 +432,7 @@ def test_the_table_shown_is_what_the_run_gives(name: str) -> None:
         run_ = runner.start(case)
         run_.ask()
         record = run_.record({}, None)
-        cells.append(Cell(*cell_values(record)))
+        cells.append(ScoreRow(*row_values(record)))
     parts = getattr(dataset, "parts", None)
     own = {"parts": None if parts is None else list(parts)}
     shown = {"by_dataset": {name: own | {"does_not_apply": left_out and {"": left_out}}}}

@@ -190,7 +190,7 @@ class SnapshotHooks:
         return {
             model
             for model, kept in writer.kept.items()
-            if planned.get(model) is not None and len(kept.cells) >= planned[model]
+            if planned.get(model) is not None and len(kept.rows) >= planned[model]
         }
 
     def _data(self, files: list[SnapshotFile], *, whole: bool) -> dict[str, Any]:

@@ -128,8 +128,8 @@ class TerminalHooks:
         )
         if self._grouped:
             terminal.write_sep("=", "wrong and unanswered, grouped (--bench-show=N shows them)")
-            cells = {model: kept.cells for model, kept in writer.kept.items()}
-            for line in grouped_lines(cells, self._grouped):
+            rows = {model: kept.rows for model, kept in writer.kept.items()}
+            for line in grouped_lines(rows, self._grouped):
                 terminal.write_line(line)
         width = terminal._tw.fullwidth if terminal.isatty else None
         for model in self._run.summaries:

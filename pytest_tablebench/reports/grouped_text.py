@@ -10,7 +10,7 @@ from pytest_tablebench.reports.formats import aligned
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results import Cell
+    from pytest_tablebench.results import ScoreRow
 
 __all__ = ["grouped_lines"]
 
@@ -24,36 +24,39 @@ CUT = 24
 """Characters of an expected or given answer."""
 
 
-def grouped_lines(cells: Mapping[str, Mapping[str, Cell]], reports: Iterable[Any]) -> list[str]:
+def grouped_lines(
+    case_rows: Mapping[str, Mapping[str, ScoreRow]], reports: Iterable[Any]
+) -> list[str]:
     """Return a line for each example with wrong answers, and for each reason without an answer.
 
     A reason with several texts has a line for each of them.
 
     Arguments:
-        cells: what is known of each case, by model and case id.
+        case_rows: what is known of each case, by model and case id.
         reports: of tests that failed; `tablebench_case` names model and case.
     """
     wrong: dict[tuple[str, str, str], list[Any]] = {}
     unanswered: dict[str, list[Any]] = {}
     for report in reports:
         model, case_id = report.tablebench_case
-        cell = cells.get(model, {}).get(case_id)
-        if cell is None:
+        row = case_rows.get(model, {}).get(case_id)
+        if row is None:
             continue
-        if cell.score is None:
-            unanswered.setdefault(cell.reason or "", []).append(report)
+        if row.score is None:
+            unanswered.setdefault(row.reason or "", []).append(report)
         else:
-            wrong.setdefault((model, cell.dataset, cell.example_id), []).append(report)
-    return [*_wrong(cells, wrong), *_unanswered(unanswered)]
+            wrong.setdefault((model, row.dataset, row.example_id), []).append(report)
+    return [*_wrong(case_rows, wrong), *_unanswered(unanswered)]
 
 
 def _wrong(
-    cells: Mapping[str, Mapping[str, Cell]], groups: Mapping[tuple[str, str, str], list[Any]]
+    case_rows: Mapping[str, Mapping[str, ScoreRow]],
+    groups: Mapping[tuple[str, str, str], list[Any]],
 ) -> list[str]:
     times_asked = Counter(
-        (model, cell.dataset, cell.example_id)
-        for model, model_cells in cells.items()
-        for cell in model_cells.values()
+        (model, row.dataset, row.example_id)
+        for model, model_rows in case_rows.items()
+        for row in model_rows.values()
     )
     several = len({model for model, *_ in groups}) > 1
     ordered = sorted(groups.items(), key=lambda item: -len(item[1]))  # stable: in order of the run

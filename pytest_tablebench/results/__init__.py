@@ -21,18 +21,18 @@ from pytest_tablebench.results.folder import (
     read_run,
 )
 from pytest_tablebench.results.media import MediaFolder
-from pytest_tablebench.results.record import SCHEMA, Cell, Outcome, Record, judged_outcome
+from pytest_tablebench.results.record import SCHEMA, Outcome, Record, ScoreRow, judged_outcome
 from pytest_tablebench.results.score_table import ScoreTable, ScoreTableBuilder
 from pytest_tablebench.results.spending import spent_on
 
 __all__ = [
     "PENDING_CODE",
     "SCHEMA",
-    "Cell",
     "MediaFolder",
     "Outcome",
     "Record",
     "RunFolder",
+    "ScoreRow",
     "ScoreTable",
     "ScoreTableBuilder",
     "Spread",

@@ -15,7 +15,7 @@ from pytest_tablebench.results.figures import mean
 from pytest_tablebench.results.memory import memory_figures
 from pytest_tablebench.results.record import CUT_AT, CUTS
 from pytest_tablebench.results.score_table import EQUAL, Cells, ScoreTable
-from pytest_tablebench.results.sheets import Sheet, benchmarks_of, sheets
+from pytest_tablebench.results.sheets import ScoreSheet, benchmarks_of, sheets
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
@@ -45,7 +45,9 @@ def summarize(records: ScoreTable | Iterable[Any]) -> dict[str, Any]:
     table = records if isinstance(records, ScoreTable) else ScoreTable.from_records(records)
     if not len(table):
         return {"benchmarks": {}}
-    parts = {name: _Part(table.cells, name, sheet) for name, sheet in sheets(table.cells).items()}
+    parts = {
+        name: _DatasetCells(table.cells, name, sheet) for name, sheet in sheets(table.cells).items()
+    }
     return {
         "benchmarks": {
             name: _benchmark(table.cells, {dataset: parts[dataset] for dataset in datasets})
@@ -54,10 +56,10 @@ def summarize(records: ScoreTable | Iterable[Any]) -> dict[str, Any]:
     }
 
 
-class _Part:
+class _DatasetCells:
     """One dataset: its sheet and examples, and the places of its cells."""
 
-    def __init__(self, cells: Cells, name: str, sheet: Sheet) -> None:
+    def __init__(self, cells: Cells, name: str, sheet: ScoreSheet) -> None:
         self.sheet, self.examples = sheet, Examples.of(sheet)
         self.code = cells.table.names["dataset"].index(name)
         self.members: Integers = (cells.codes("dataset") == self.code).nonzero()[0]
@@ -74,7 +76,7 @@ class _Part:
         return flags
 
 
-def _benchmark(cells: Cells, parts: Mapping[str, _Part]) -> dict[str, Any]:
+def _benchmark(cells: Cells, parts: Mapping[str, _DatasetCells]) -> dict[str, Any]:
     return {
         **_scope(list(parts.values())),
         **_repeats(cells, list(parts.values())),
@@ -82,7 +84,7 @@ def _benchmark(cells: Cells, parts: Mapping[str, _Part]) -> dict[str, Any]:
     }
 
 
-def _dataset(cells: Cells, part: _Part) -> dict[str, Any]:
+def _dataset(cells: Cells, part: _DatasetCells) -> dict[str, Any]:
     sheet = part.sheet
     return {
         **_scope([part]),
@@ -95,7 +97,7 @@ def _dataset(cells: Cells, part: _Part) -> dict[str, Any]:
     }
 
 
-def _scope(parts: Sequence[_Part]) -> dict[str, Any]:
+def _scope(parts: Sequence[_DatasetCells]) -> dict[str, Any]:
     """Return the measures of some datasets together, what stands beside them, and both by tag."""
     datasets, sheets = [part.examples for part in parts], [part.sheet for part in parts]
     return {
@@ -116,7 +118,7 @@ def _of_slice(datasets: Sequence[Examples]) -> dict[str, Any]:
     }
 
 
-def _changed_meaning(sheets: Sequence[Sheet]) -> dict[str, Any]:
+def _changed_meaning(sheets: Sequence[ScoreSheet]) -> dict[str, Any]:
     """Return the measures of what was asked of tables with another meaning, beside the others."""
     changed = [sheet.other for sheet in sheets if sheet.meant is not sheet]
     others = [sheet for sheet in changed if sheet is not None]
@@ -132,7 +134,7 @@ def _changed_meaning(sheets: Sequence[Sheet]) -> dict[str, Any]:
     return {"changed_meaning": figures}
 
 
-def _axes(sheet: Sheet) -> dict[str, Any]:
+def _axes(sheet: ScoreSheet) -> dict[str, Any]:
     """Return the measures by axis and name; strategies and modalities where there are several."""
     by_axis = {}
     for axis, plural in enumerate(("serializers", "perturbations", "strategies", "modalities")):
@@ -144,12 +146,12 @@ def _axes(sheet: Sheet) -> dict[str, Any]:
     return by_axis
 
 
-def _repeats(cells: Cells, parts: Sequence[_Part]) -> dict[str, Any]:
+def _repeats(cells: Cells, parts: Sequence[_DatasetCells]) -> dict[str, Any]:
     figures = repeat_figures(cells, [part.meant for part in parts])
     return {} if figures is None else {"repeats": figures}
 
 
-def _checks(cells: Cells, part: _Part) -> dict[str, Any]:
+def _checks(cells: Cells, part: _DatasetCells) -> dict[str, Any]:
     """Return what each test over the cases says, under `checks`; nothing where there is none.
 
     `pass_rate` is the mean over examples of the mean over their configurations, as that of the
@@ -195,7 +197,7 @@ def _checks(cells: Cells, part: _Part) -> dict[str, Any]:
     return {"checks": figures} if figures else {}
 
 
-def _sampled(sheet: Sheet) -> dict[str, Any] | None:
+def _sampled(sheet: ScoreSheet) -> dict[str, Any] | None:
     """Return what drawing configurations for each example costs; None where the grid is whole."""
     is_asked = sheet.is_asked
     sizes = is_asked.sum(axis=1)

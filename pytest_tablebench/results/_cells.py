@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_tablebench.results._columns import same
 from pytest_tablebench.results.figures import mean_of_equals
 from pytest_tablebench.results.record import CUT_AT
-from pytest_tablebench.results.score_columns import Marks
+from pytest_tablebench.results.score_columns import SparseColumn
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
@@ -99,27 +99,29 @@ class Cells:
         return scores
 
     @cached_property
-    def checks(self) -> dict[str, Marks]:
+    def checks(self) -> dict[str, SparseColumn]:
         """Of each test, by name: the cells it is about, and the share of repeats that passed it."""
         return self._folded(self.table.checks)
 
     @cached_property
-    def parts(self) -> dict[str, Marks]:
+    def parts(self) -> dict[str, SparseColumn]:
         """Of each named part of the score: the cells that have it, and its mean over repeats."""
         return self._folded(self.table.parts)
 
     @cached_property
-    def cuts(self) -> dict[str, Marks]:
+    def cuts(self) -> dict[str, SparseColumn]:
         """By how a token limit ended replies: the cells, and in how many of their repeats."""
         folded = {}
         for name, marks in self.table.cuts.items():
             if name == CUT_AT:
                 continue
             cells, places = np.unique(self.of_row[marks.rows], return_inverse=True)
-            folded[name] = Marks(cells, np.bincount(places, weights=marks.values).astype(float))
+            folded[name] = SparseColumn(
+                cells, np.bincount(places, weights=marks.values).astype(float)
+            )
         return folded
 
-    def _folded(self, rows: Mapping[str, Marks]) -> dict[str, Marks]:
+    def _folded(self, rows: Mapping[str, SparseColumn]) -> dict[str, SparseColumn]:
         folded = {}
         for name, marks in rows.items():
             cells, places = np.unique(self.of_row[marks.rows], return_inverse=True)
@@ -127,7 +129,7 @@ class Cells:
             counts = np.bincount(places, weights=has_value, minlength=len(cells))
             sums = np.bincount(places, weights=np.where(has_value, marks.values, 0.0))
             share = np.divide(sums, counts, out=np.full(len(cells), nan), where=counts > 0)
-            folded[name] = Marks(cells, share)
+            folded[name] = SparseColumn(cells, share)
         return folded
 
     @cached_property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_tablebench.results.figures import agreement, means, robustness
 from pytest_tablebench.results.record import CUTS
-from pytest_tablebench.results.sheets import Configuration, Sheet, grid_size
+from pytest_tablebench.results.sheets import Configuration, ScoreSheet, grid_size
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.score_columns import Flags, Floats, Integers
 
 
-class Part(NamedTuple):
+class ScorePart(NamedTuple):
     """A named part of the score by example.
 
     `values` are the means over the configurations that have it, NaN where none has; `cases` how
@@ -34,10 +34,10 @@ class Examples:
     """Columns of a dataset's examples; a row is an example.
 
     `cases` and `lost` count what was asked, and what of it has no answer. All else is of tables
-    that mean what the plain one does (`Sheet.meant`): `is_asked` by configuration, `answered` how
-    many, `performance`, `robustness` and `pass_rate`, NaN without an answer, `parts` by name, and
-    of the most common answer its `share` and its score (`majority`) beside the mean score of the
-    same answers (`single`), NaN where too few are known. `altered`: there are no such tables.
+    that mean what the plain one does (`ScoreSheet.meant`): `is_asked` by configuration, `answered`
+    how many, `performance`, `robustness` and `pass_rate`, NaN without an answer, `parts` by name,
+    and of the most common answer its `share` and its score (`majority`) beside the mean score of
+    the same answers (`single`), NaN where too few are known. `altered`: there are no such tables.
     `names` are the clusters of the examples, None where they are not known; `one_table` tells
     that the whole dataset has a single one.
     `cuts` counts the cases whose replies a token limit ended, by how.
@@ -51,7 +51,7 @@ class Examples:
     performance: Floats
     robustness: Floats
     pass_rate: Floats
-    parts: Mapping[str, Part]
+    parts: Mapping[str, ScorePart]
     share: Floats
     majority: Floats
     single: Floats
@@ -61,7 +61,7 @@ class Examples:
     one_table: bool = False
 
     @classmethod
-    def of(cls, whole: Sheet, *, beside: bool = True) -> Examples:
+    def of(cls, whole: ScoreSheet, *, beside: bool = True) -> Examples:
         """Work out what the examples of a sheet add to the figures; `beside`: also to those."""
         cases, lost = (counts.sum(axis=1) for counts in whole.counts())
         sheet = whole.meant
@@ -77,7 +77,7 @@ class Examples:
             values = np.where(is_answered, part_values, np.nan)
             has_part = np.isfinite(values)
             same = (values == scores) | ~is_answered
-            parts[name] = Part(means(values), has_part.sum(axis=1), same.all(axis=1))
+            parts[name] = ScorePart(means(values), has_part.sum(axis=1), same.all(axis=1))
         return cls(
             cases,
             lost,
@@ -122,7 +122,7 @@ class Examples:
             if isinstance(column, np.ndarray)
         }
         parts = {
-            name: Part(part.values[places], part.cases[places], part.is_score[places])
+            name: ScorePart(part.values[places], part.cases[places], part.is_score[places])
             for name, part in self.parts.items()
         }
         cuts = {name: counts[places] for name, counts in self.cuts.items()}

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pytest_tablebench.results.record import Cell, Record
+from pytest_tablebench.results.record import Record, ScoreRow
 
 __all__ = ["JUDGED", "Agreement", "agreement_of", "rank_correlation", "weighted_kappa"]
 
@@ -33,7 +33,7 @@ class Agreement:
 
 
 def agreement_of(
-    records: Iterable[Record | Cell], other_records: Iterable[Record | Cell]
+    records: Iterable[Record | ScoreRow], other_records: Iterable[Record | ScoreRow]
 ) -> dict[str, Agreement]:
     """Return the agreement about the answers that both runs have and mark, by dataset.
 
@@ -56,7 +56,7 @@ def agreement_of(
     }
 
 
-def _case(record: Record | Cell) -> tuple[str | int, ...]:
+def _case(record: Record | ScoreRow) -> tuple[str | int, ...]:
     """Return what was asked, and how: the same in the runs of all models."""
     about = record.dataset, record.example_id, record.serializer, record.perturbation
     return (*about, record.strategy, record.modality, record.repeat)

@@ -12,7 +12,7 @@ from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.score_columns import Floats
-    from pytest_tablebench.results.sheets import Sheet
+    from pytest_tablebench.results.sheets import ScoreSheet
 
 _WITHOUT, _CHANGED = "no_table", "counterfactual"
 FORMER = "memory"
@@ -24,7 +24,7 @@ def tells_memory(perturbation: str) -> bool:
     return perturbation.partition("[")[0] in {_WITHOUT, _CHANGED}
 
 
-def memory_figures(sheets: Sequence[Sheet]) -> dict[str, Any]:
+def memory_figures(sheets: Sequence[ScoreSheet]) -> dict[str, Any]:
     """Return the shares of answers that cannot come from the table, under `memory`.
 
     `no_table`: of what was answered without a table, the share that is right. `counterfactual`: of
@@ -50,7 +50,7 @@ def memory_figures(sheets: Sequence[Sheet]) -> dict[str, Any]:
     return {"memory": figures} if figures else {}
 
 
-def _shares(sheet: Sheet, name: str) -> Floats:
+def _shares(sheet: ScoreSheet, name: str) -> Floats:
     """Return by example the share of answers under a perturbation that the table did not give."""
     cells = sheet.configurations
     columns = [place for place, cell in enumerate(cells) if cell[1].partition("[")[0] == name]

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pytest_tablebench.results.checks import Finding
-from pytest_tablebench.results.record import Cell, Outcome, cell_values
+from pytest_tablebench.results.record import Outcome, ScoreRow, row_values
 
-__all__ = ["CaseMessage", "EncodedRecord", "Spent"]
+__all__ = ["AnswerCost", "CaseMessage", "EncodedRecord"]
 
 
-class Spent(NamedTuple):
+class AnswerCost(NamedTuple):
     """What the answer to a case has cost: tokens, and USD; None where that is unknown."""
 
     prompt_tokens: int | None
@@ -27,13 +27,13 @@ class EncodedRecord:
 
     Arguments:
         line: of `records.jsonl`.
-        cell: its small part.
+        row: its small part.
         outcome: as people are shown it.
         rank: how good the record is; the best one of several is kept.
     """
 
     line: str
-    cell: Cell
+    row: ScoreRow
     outcome: Outcome
     rank: tuple[int, ...]
 
@@ -68,13 +68,13 @@ class CaseMessage:
     record: EncodedRecord | None = None
     calls: int = 0
     from_store: bool = False
-    spent: Spent | None = None
+    spent: AnswerCost | None = None
     prompt: tuple[str, str] | None = None
     transcript: tuple[str, Sequence[Sequence[str]]] | None = None
     example: tuple[str, str, Sequence[Mapping[str, Any]]] | None = None
     facts: Mapping[str, Any] | None = None
     problems: tuple[str, ...] = ()
-    judged: tuple[Spent, ...] = ()
+    judged: tuple[AnswerCost, ...] = ()
     reasoning_tokens: int | None = None
     is_extended: bool = False
 
@@ -82,7 +82,7 @@ class CaseMessage:
         """Return the message as ASCII JSON: xdist sends no lone surrogates."""
         fields = {name: value for name, value in vars(self).items() if value is not None}
         if self.record is not None:
-            fields["record"] = vars(self.record) | {"cell": cell_values(self.record.cell)}
+            fields["record"] = vars(self.record) | {"row": row_values(self.record.row)}
         return json.dumps(fields, default=str)
 
     @classmethod
@@ -93,11 +93,11 @@ class CaseMessage:
         fields["problems"] = tuple(fields["problems"])
         if "record" in fields:
             record = fields["record"]
-            cell, rank = Cell(*record["cell"]), tuple(record["rank"])
-            fields["record"] = EncodedRecord(record["line"], cell, record["outcome"], rank)
+            row, rank = ScoreRow(*record["row"]), tuple(record["rank"])
+            fields["record"] = EncodedRecord(record["line"], row, record["outcome"], rank)
         if "spent" in fields:
-            fields["spent"] = Spent(*fields["spent"])
-        fields["judged"] = tuple(Spent(*spent) for spent in fields["judged"])
+            fields["spent"] = AnswerCost(*fields["spent"])
+        fields["judged"] = tuple(AnswerCost(*spent) for spent in fields["judged"])
         for name in ("prompt", "transcript", "example"):
             if name in fields:
                 fields[name] = tuple(fields[name])

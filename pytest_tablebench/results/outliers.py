@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_tablebench.results._intervals import moments, paired_bounds
 from pytest_tablebench.results.figures import means
 from pytest_tablebench.results.score_table import ScoreTable
-from pytest_tablebench.results.sheets import Sheet, sheets
+from pytest_tablebench.results.sheets import ScoreSheet, sheets
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def outliers(table: ScoreTable, level: float = 0.95) -> list[Outlier]:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _Candidate:
     """A part before it is judged: `differences` by example, or `others` it was drawn from."""
 
     dataset: str
@@ -123,7 +123,7 @@ class _Part:
         return max(variance, many / (many - 1) * float(sums @ sums)), many - 1
 
 
-def _ways(dataset: str, sheet: Sheet) -> Iterator[_Part]:
+def _ways(dataset: str, sheet: ScoreSheet) -> Iterator[_Candidate]:
     whole = means(sheet.scores)
     for axis, kind in enumerate(AXES):
         names = sheet.names(axis)
@@ -134,7 +134,7 @@ def _ways(dataset: str, sheet: Sheet) -> Iterator[_Part]:
             if is_answered.sum() >= FEWEST:
                 differences = part_means[is_answered] - whole[is_answered]
                 groups = None if sheet.groups is None else sheet.groups[is_answered].tolist()
-                yield _Part(
+                yield _Candidate(
                     dataset,
                     kind,
                     name,
@@ -145,7 +145,7 @@ def _ways(dataset: str, sheet: Sheet) -> Iterator[_Part]:
                 )
 
 
-def _tags(dataset: str, sheet: Sheet) -> Iterator[_Part]:
+def _tags(dataset: str, sheet: ScoreSheet) -> Iterator[_Candidate]:
     whole = means(sheet.scores)
     is_answered = np.isfinite(whole)
     for tag, column in sheet.tags.items():
@@ -160,6 +160,6 @@ def _tags(dataset: str, sheet: Sheet) -> Iterator[_Part]:
                 groups = None if sheet.groups is None else sheet.groups[is_answered].tolist()
                 if groups is not None and len(set(groups)) in (1, len(groups)):
                     groups = None  # every example is independent: a plain draw
-                yield _Part(
+                yield _Candidate(
                     dataset, tag, name, scores, whole[is_answered], groups=groups, is_inside=inside
                 )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import fsum
 
-from pytest_tablebench.results.record import Cell
+from pytest_tablebench.results.record import ScoreRow
 
 
-def mean_parts(rows: Iterable[Cell], columns: Sequence[tuple[str, str]]) -> list[float | None]:
+def mean_parts(rows: Iterable[ScoreRow], columns: Sequence[tuple[str, str]]) -> list[float | None]:
     """Return, for each dataset and part, the mean over the cases that have it; None without any."""
     by_column: dict[tuple[str, str], list[float]] = {column: [] for column in columns}
     for row in rows:

@@ -192,8 +192,8 @@ def case_key(record: Record) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """A record without its texts, small enough to keep for every case of a run."""
+class ScoreRow:
+    """A record without its texts: a row of the score table, small enough to keep for each case."""
 
     benchmark: str
     dataset: str
@@ -220,14 +220,14 @@ class Cell:
         return judged_outcome(self.score, self.passed)
 
 
-_of_cell: Callable[[Record | Cell], tuple[Any, ...]] = attrgetter(
-    *(item.name for item in fields(Cell))
+_row_fields: Callable[[Record | ScoreRow], tuple[Any, ...]] = attrgetter(
+    *(item.name for item in fields(ScoreRow))
 )
 
 
-def cell_values(record: Record | Cell) -> tuple[Any, ...]:
-    """Return what `Cell` takes of a record, in its order."""
-    return _of_cell(record)
+def row_values(record: Record | ScoreRow) -> tuple[Any, ...]:
+    """Return what `ScoreRow` takes from a record, in its order."""
+    return _row_fields(record)
 
 
 def check_schema(data: Mapping[str, Any], file: str) -> None:

@@ -26,7 +26,7 @@ LARGEST = 1 << 62
 """No key of a row is as large."""
 
 
-class Column(NamedTuple):
+class NameColumn(NamedTuple):
     """Names by code point, and the place of each row's among them."""
 
     names: tuple[str, ...]
@@ -34,7 +34,7 @@ class Column(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Marks:
+class SparseColumn:
     """A column that only the records in `rows` have; NaN where its value is unknown."""
 
     rows: Places
@@ -43,7 +43,7 @@ class Marks:
 
 def tag_columns(
     tags: Mapping[int, Mapping[str, str]], examples: int, rows: array[int]
-) -> dict[str, Column]:
+) -> dict[str, NameColumn]:
     """Return the tags of each row, by name, from those of each example by its place."""
     of_row, columns = np.array(rows, dtype=np.intc), {}
     for tag in sorted({name for example_tags in tags.values() for name in example_tags}):
@@ -51,7 +51,7 @@ def tag_columns(
         names = tuple(sorted(set(values)))
         codes = {name: number for number, name in enumerate(names)}
         of_example = np.array([codes[value] for value in values], dtype=np.int32)
-        columns[tag] = Column(names, of_example[of_row])
+        columns[tag] = NameColumn(names, of_example[of_row])
     return columns
 
 
@@ -77,14 +77,14 @@ class ScoreColumns:
     passed: Floats
     threshold: Floats
     repeat: Integers
-    checks: Mapping[str, Marks]
-    parts: Mapping[str, Marks]
+    checks: Mapping[str, SparseColumn]
+    parts: Mapping[str, SparseColumn]
     answers: NDArray[np.object_] | None = None
-    tags: Mapping[str, Column] = field(default_factory=dict)
+    tags: Mapping[str, NameColumn] = field(default_factory=dict)
     answer_marks: Integers | None = None
     altered: frozenset[str] = frozenset()
-    cluster: Column | None = None
-    cuts: Mapping[str, Marks] = field(default_factory=dict)
+    cluster: NameColumn | None = None
+    cuts: Mapping[str, SparseColumn] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.score)

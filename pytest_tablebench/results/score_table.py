@@ -29,24 +29,24 @@ from pytest_tablebench.results._columns import (
 from pytest_tablebench.results.score_columns import (
     AXES,
     CASE,
-    Marks,
     ScoreColumns,
+    SparseColumn,
     tag_columns,
 )
 from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.score_columns import Column
+    from pytest_tablebench.results.score_columns import NameColumn
 
 __all__ = [
     "AXES",
     "CASE",
     "EQUAL",
     "Cells",
-    "Marks",
     "ScoreTable",
     "ScoreTableBuilder",
+    "SparseColumn",
     "field_of",
     "raw_digests",
 ]
@@ -176,7 +176,7 @@ class ScoreTableBuilder:
 
     def extend(self, records: Iterable[Any]) -> None:
         """Take records, as `append` does; what their source raises is its own."""
-        # Column by column, many at a time: the paper's grids are half a million records.
+        # NameColumn by column, many at a time: the paper's grids are half a million records.
         source = iter(records)
         while some := list(islice(source, TOGETHER)):
             for _, alike in groupby(some, type):
@@ -297,7 +297,9 @@ class ScoreTableBuilder:
             answers[np.isnan(score)] = None
         checks, parts, cuts = (
             {
-                name: Marks(np.array(list(by_row), dtype=np.int64), np.array(list(by_row.values())))
+                name: SparseColumn(
+                    np.array(list(by_row), dtype=np.int64), np.array(list(by_row.values()))
+                )
                 for name, by_row in sorted(marks.items())
             }
             for marks in self._marks.values()
@@ -322,7 +324,7 @@ class ScoreTableBuilder:
             cuts=cuts,
         )
 
-    def _cluster_column(self) -> Column | None:
+    def _cluster_column(self) -> NameColumn | None:
         if not self._clusters:
             return None
         named = {place: {"": name} for place, name in self._clusters.items()}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.results.figures import means
-from pytest_tablebench.results.score_table import CASE, Cells, Marks, ScoreTable
+from pytest_tablebench.results.score_table import CASE, Cells, ScoreTable, SparseColumn
 from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import printable
 
@@ -40,7 +40,7 @@ _NOTHING = {"f": float("nan"), "i": 0, "b": False, "O": None}
 
 
 @dataclass(frozen=True)
-class Sheet:
+class ScoreSheet:
     """The cells of one model and dataset, as arrays of the shape (examples, configurations).
 
     Names stand by code point. `scores` is the mean of a cell's answered repeats, NaN without
@@ -116,7 +116,7 @@ class Sheet:
         """
         return sorted({cell[axis] for cell in self.configurations if len(cell) > axis})
 
-    def part(self, axis: int, name: str) -> Sheet:
+    def part(self, axis: int, name: str) -> ScoreSheet:
         """Return what was asked with one name of an axis."""
         columns = [place for place, cell in enumerate(self.configurations) if cell[axis] == name]
         rows = np.flatnonzero(self.is_asked[:, columns].any(axis=1))
@@ -126,7 +126,7 @@ class Sheet:
             [self.configurations[column] for column in columns],
         )
 
-    def slice(self, tags: Mapping[str, str]) -> Sheet:
+    def slice(self, tags: Mapping[str, str]) -> ScoreSheet:
         """Return the examples that have all these tags."""
         none = ("",) * len(self.examples)
         columns = [self.tags.get(tag, none) for tag in tags]
@@ -139,7 +139,7 @@ class Sheet:
             ]
         )
 
-    def only(self, rows: Sequence[int]) -> Sheet:
+    def only(self, rows: Sequence[int]) -> ScoreSheet:
         """Return some examples, and what was asked of them: as a run of those alone has it."""
         columns = np.flatnonzero(self.is_asked[list(rows)].any(axis=0))
         return align(
@@ -149,7 +149,7 @@ class Sheet:
         )
 
     @property
-    def meant(self) -> Sheet:
+    def meant(self) -> ScoreSheet:
         """What was asked of tables that mean what the plain one does; all where nothing was."""
         if self.altered.isdisjoint(self.names(1)):
             return self
@@ -157,7 +157,7 @@ class Sheet:
         return align(self, self.examples, kept) if kept else self
 
     @property
-    def other(self) -> Sheet | None:
+    def other(self) -> ScoreSheet | None:
         """What was asked of tables whose meaning is changed; None where nothing was."""
         cells = [cell for cell in self.configurations if cell[1] in self.altered]
         whole = align(self, self.examples, cells)
@@ -188,7 +188,7 @@ def grid_size(examples: int, configurations: Sequence[Configuration]) -> int:
     return examples * serializers * perturbations * len({cell[2:] for cell in configurations})
 
 
-def sheets(cells: Cells) -> dict[str, Sheet]:
+def sheets(cells: Cells) -> dict[str, ScoreSheet]:
     """Return the sheet of each dataset, by name; the cells are of one model."""
     table = cells.table
     dataset, example = cells.codes("dataset"), cells.codes("example")
@@ -212,7 +212,9 @@ def sheets(cells: Cells) -> dict[str, Sheet]:
             result.reshape(-1)[place[cells]] = values[members]
             return result
 
-        def marked(all_marks: Mapping[str, Marks], code: int = code, laid: Any = laid) -> Any:
+        def marked(
+            all_marks: Mapping[str, SparseColumn], code: int = code, laid: Any = laid
+        ) -> Any:
             in_dataset = {name: dataset[marks.rows] == code for name, marks in all_marks.items()}
             return {
                 name: laid(marks.values, marks.rows[in_dataset[name]], in_dataset[name])
@@ -226,7 +228,7 @@ def sheets(cells: Cells) -> dict[str, Sheet]:
             for at in cells.first[members[columns]]
         ]
         ways = {cell[2:] for cell in configurations}
-        by_dataset[name] = Sheet(
+        by_dataset[name] = ScoreSheet(
             tuple(table.names["example"][at] for at in rows),
             tuple(cell if len(ways) > 1 else cell[:2] for cell in configurations),
             laid(cells.score),
@@ -253,7 +255,7 @@ def sheets(cells: Cells) -> dict[str, Sheet]:
     return by_dataset
 
 
-def with_clusters(sheet: Sheet, names: Sequence[str]) -> Sheet:
+def with_clusters(sheet: ScoreSheet, names: Sequence[str]) -> ScoreSheet:
     """Return a dataset's sheet with the cluster of each example; without, where all are empty."""
     tables = {name for name in names if name}
     return replace(sheet, clusters=tuple(names) if tables else None, one_table=len(tables) == 1)
@@ -284,7 +286,7 @@ def check_once(table: ScoreTable) -> None:
         )
 
 
-def aligned(first: Sheet, second: Sheet) -> tuple[Sheet, Sheet]:
+def aligned(first: ScoreSheet, second: ScoreSheet) -> tuple[ScoreSheet, ScoreSheet]:
     """Return two sheets over the examples and configurations of both."""
     examples, cells = first.examples, first.configurations
     if second.examples != examples:
@@ -294,7 +296,7 @@ def aligned(first: Sheet, second: Sheet) -> tuple[Sheet, Sheet]:
     return align(first, examples, cells), align(second, examples, cells)
 
 
-def with_common_clusters(first: Sheet, second: Sheet | None) -> Sheet:
+def with_common_clusters(first: ScoreSheet, second: ScoreSheet | None) -> ScoreSheet:
     """Return the first of two aligned sheets with the clusters of both; its own come first."""
     if second is None or second.clusters is None:
         return first
@@ -304,7 +306,7 @@ def with_common_clusters(first: Sheet, second: Sheet | None) -> Sheet:
     return replace(first, clusters=both, one_table=first.one_table and second.one_table)
 
 
-def same_answers(sheet: Sheet, other_sheet: Sheet, cells: Flags) -> bool:
+def same_answers(sheet: ScoreSheet, other_sheet: ScoreSheet, cells: Flags) -> bool:
     """Return whether two aligned sheets have the very same replies in all of some cells."""
     if sheet.answers is None or other_sheet.answers is None:
         return not cells.any()
@@ -312,7 +314,9 @@ def same_answers(sheet: Sheet, other_sheet: Sheet, cells: Flags) -> bool:
     return all(first is not None and first == second for first, second in pairs)
 
 
-def align(sheet: Sheet, examples: Sequence[str], configurations: Sequence[Configuration]) -> Sheet:
+def align(
+    sheet: ScoreSheet, examples: Sequence[str], configurations: Sequence[Configuration]
+) -> ScoreSheet:
     """Return the sheet with exactly these rows and columns; what it lacks is unasked."""
     if (sheet.examples, sheet.configurations) == (tuple(examples), tuple(configurations)):
         return sheet

@@ -22,10 +22,10 @@ from pytest_tablebench.util.names import printable
 __all__ = [
     "KINDS",
     "Change",
+    "DiffPart",
     "Entry",
     "Excerpt",
     "Kind",
-    "Part",
     "changes_data",
     "compare",
     "diff_line",
@@ -152,11 +152,11 @@ def _same_length(old: str, new: str) -> int:
     return bisect_left(range(shorter), True, key=lambda at: old[: at + 1] != new[: at + 1])
 
 
-Part = tuple[Literal["=", "-", "+"], str]
+DiffPart = tuple[Literal["=", "-", "+"], str]
 """What both texts have, what only the old one has, what only the new one has."""
 
 
-def word_diff(old: str, new: str, most: int | None = 300) -> list[Part]:
+def word_diff(old: str, new: str, most: int | None = 300) -> list[DiffPart]:
     """Return the texts as parts that are the same, gone or new, word by word.
 
     Of each text the first `most` words, signs and gaps are compared (None: all): the time is
@@ -164,7 +164,7 @@ def word_diff(old: str, new: str, most: int | None = 300) -> list[Part]:
     text so far, all `=` and `+` parts the new one.
     """
     before, after = _TOKEN.findall(old)[:most], _TOKEN.findall(new)[:most]
-    parts: list[Part] = []
+    parts: list[DiffPart] = []
     matcher = SequenceMatcher(None, before, after, autojunk=False)
     for _, low, high, start, end in matcher.get_opcodes():
         if before[low:high] == after[start:end]:
@@ -177,12 +177,12 @@ def word_diff(old: str, new: str, most: int | None = 300) -> list[Part]:
     return parts
 
 
-def shorten(parts: Sequence[Part], around: int = 40, most: int = 600) -> list[Part]:
+def shorten(parts: Sequence[DiffPart], around: int = 40, most: int = 600) -> list[DiffPart]:
     """Return the parts for one screen: long ones cut with `...`, the whole below `most` letters.
 
     Of what is the same `around` characters next to a difference stay.
     """
-    shortened: list[Part] = []
+    shortened: list[DiffPart] = []
     left = most
     for number, (sign, text) in enumerate(parts):
         shown = text
@@ -204,7 +204,7 @@ def shorten(parts: Sequence[Part], around: int = 40, most: int = 600) -> list[Pa
     return shortened
 
 
-def diff_line(part: Part) -> str:
+def diff_line(part: DiffPart) -> str:
     """Return a part for a terminal: `[-gone-]`, `{+new+}`; nothing in it takes effect there."""
     sign, text = part
     shown = printable(text)

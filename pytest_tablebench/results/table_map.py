@@ -14,7 +14,7 @@ from typing import Any
 
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.results.figures import mean
-from pytest_tablebench.results.record import Cell
+from pytest_tablebench.results.record import ScoreRow
 from pytest_tablebench.results.texts import ExampleText, example_key
 from pytest_tablebench.serializers.table_tokens import latex_tokens
 from pytest_tablebench.tables.hierarchy.complexity import complexity
@@ -46,22 +46,22 @@ class MappedTable:
     score: float | None = None
 
 
-def table_map(examples: Iterable[ExampleText], cells: Iterable[Cell]) -> list[MappedTable]:
+def table_map(examples: Iterable[ExampleText], rows: Iterable[ScoreRow]) -> list[MappedTable]:
     """Return the tables that questions were asked of, each alone and as it is.
 
     Empty where no table has any structure: all are alike then. What cannot be read is left out.
 
     Arguments:
         examples: as the run keeps them; those with several tables are left out.
-        cells: the cases of the same run.
+        rows: the cases of the same run.
     """
     scores: dict[str, list[float]] = {}
     datasets: dict[str, str] = {}
-    for cell in cells:
-        key = example_key(cell.dataset, cell.example_id, _AS_IT_IS)
-        datasets[key] = cell.dataset
-        if cell.score is not None and cell.preserves_meaning:
-            scores.setdefault(key, []).append(cell.score)
+    for row in rows:
+        key = example_key(row.dataset, row.example_id, _AS_IT_IS)
+        datasets[key] = row.dataset
+        if row.score is not None and row.preserves_meaning:
+            scores.setdefault(key, []).append(row.score)
     tables: dict[tuple[str, bytes], tuple[str, Mapping[str, Any]]] = {}
     questions: dict[tuple[str, bytes], list[str]] = {}
     for example in examples:

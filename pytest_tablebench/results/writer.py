@@ -27,7 +27,7 @@ from pytest_tablebench.results import (
     claim_folder,
     clear_pending,
 )
-from pytest_tablebench.results._kept import Kept
+from pytest_tablebench.results._model_run import ModelRun
 from pytest_tablebench.results.checks import JoinedCase, with_checks
 from pytest_tablebench.results.inapplicable import InapplicableCases
 from pytest_tablebench.results.loaded_run import LoadedRun
@@ -54,7 +54,7 @@ class RunWriter:
         self.facts: dict[str, Any] = {}
         self.inapplicable = InapplicableCases()
         """Cases whose tables told that a perturbation does not apply to them."""
-        self.kept = {model: Kept(model, path) for model, path in paths.items()}
+        self.kept = {model: ModelRun(model, path) for model, path in paths.items()}
         self.made: list[Path] = []
         self.plans: dict[str, dict[str, Any]] = {}
         self.refused: Mapping[str, Mapping[str, str]] = {}
@@ -136,35 +136,35 @@ class RunWriter:
         return Received(line, case.finished)
 
     def _record(
-        self, kept: Kept, case: JoinedCase, message: CaseMessage, *, better: bool
+        self, kept: ModelRun, case: JoinedCase, message: CaseMessage, *, better: bool
     ) -> str | None:
         """Write the case's record where it is another one now; return its line, if there is one.
 
         The last line of a case counts, so that a run that is cut off has what was known by then.
         """
         case_id, checks = message.case_id, case.checks
-        before, folder = kept.cells.get(case_id), kept.folder
+        before, folder = kept.rows.get(case_id), kept.folder
         if folder is None:
             return None
         if better and message.record is not None:
-            line, cell = message.record.line, message.record.cell
+            line, row = message.record.line, message.record.row
             case.from_store = message.from_store
             case.reasoning_tokens = message.reasoning_tokens
             case.is_extended = message.is_extended
         elif before is not None and case.place is not None:
-            line, cell = folder.line_at(case.place), before
+            line, row = folder.line_at(case.place), before
             if before.checks == checks:
                 return line
         else:
             return None
-        if cell.checks != checks:
+        if row.checks != checks:
             data = with_checks(json.loads(line), checks)
             line = json.dumps(data) + "\n"
-            cell = replace(cell, checks=checks, score=data["score"], passed=data["passed"])
+            row = replace(row, checks=checks, score=data["score"], passed=data["passed"])
         case.place = folder.append(line)
         kept.written += 1
-        kept.cells[case_id] = kept.shared(cell)
-        self.counts[cell.outcome] += 1
+        kept.rows[case_id] = kept.shared(row)
+        self.counts[row.outcome] += 1
         if before is not None:
             self.counts[before.outcome] -= 1
         return line
@@ -177,10 +177,10 @@ class RunWriter:
         counts: Counter[str] = Counter()
         for kept in self.kept.values():
             for case_id, case in kept.cases.items():
-                cell = kept.cells.get(case_id)
-                dataset = cell.dataset if cell is not None else ""
+                row = kept.rows.get(case_id)
+                dataset = row.dataset if row is not None else ""
                 tests = frozenset(check for name, check in judged if name == dataset)
-                right = cell is None or cell.outcome == "right"
+                right = row is None or row.outcome == "right"
                 counts.update(case.unseen(right=right, judged=tests))
         return counts
 
@@ -224,13 +224,13 @@ class RunWriter:
         """Return whether all planned cases of a model are recorded, as all their tests see them."""
         kept = self.kept[model]
         planned = self.facts.get("cases", {}).get(model)
-        if planned is None or len(kept.cells) < planned - self.inapplicable.count(model):
+        if planned is None or len(kept.rows) < planned - self.inapplicable.count(model):
             return False
         findings = sum(len(case.findings) for case in kept.cases.values())
         items = int(self.facts.get("items", {}).get(model, 0))
         return findings >= items - self.inapplicable.items[model]
 
-    def _status(self, kept: Kept) -> str:
+    def _status(self, kept: ModelRun) -> str:
         return "complete" if self.complete(kept.model) else "incomplete"
 
     def run_data(self, model: str) -> dict[str, Any]:
@@ -251,13 +251,13 @@ class RunWriter:
                 self.unfinished.append(str(error))
         return runs
 
-    def _finish_one(self, kept: Kept, folder: RunFolder, exit_code: int) -> LoadedRun:
+    def _finish_one(self, kept: ModelRun, folder: RunFolder, exit_code: int) -> LoadedRun:
         folder.check()
-        if kept.written > len(kept.cells):
+        if kept.written > len(kept.rows):
             with contextlib.suppress(OSError):  # then both stand there, and the last counts
                 folder.keep_only([c.place for c in kept.cases.values() if c.place is not None])
         data = self._run_data(kept, status=self._status(kept), exit_code=exit_code)
-        run = LoadedRun(kept.path, data, ScoreTable.from_records(kept.cells.values()))
+        run = LoadedRun(kept.path, data, ScoreTable.from_records(kept.rows.values()))
         folder.write_summary(run.summary)
         run.run = folder.write_run(data)
         folder.close()
@@ -270,7 +270,7 @@ class RunWriter:
             with contextlib.suppress(OSError):
                 folder.rmdir()
 
-    def _run_data(self, kept: Kept, *, status: str, exit_code: int | None) -> dict[str, Any]:
+    def _run_data(self, kept: ModelRun, *, status: str, exit_code: int | None) -> dict[str, Any]:
         return {
             "status": status,
             "exit_code": exit_code,
@@ -290,7 +290,7 @@ class RunWriter:
             "selected_by": self.selected_by,
             "shards": self.facts.get("shards") or None,
             "cases_planned": self._planned(kept.model),
-            "cases_recorded": len(kept.cells),
+            "cases_recorded": len(kept.rows),
             "start": self.started.isoformat(timespec="seconds"),
             "end": None if status == "running" else datetime.now(UTC).isoformat(timespec="seconds"),
             **kept.spent(),

@@ -150,7 +150,7 @@ class Finalizer:
             cut = None if writer.complete(model) else self._given_up.get(model, ended)
             if self._pending[model]:
                 cut = "batches are not answered yet"
-            if cut is None and any(cell.reason == "budget" for cell in kept.cells.values()):
+            if cut is None and any(row.reason == "budget" for row in kept.rows.values()):
                 cut = "the budget was spent"
             self._ended[model] = cut
             if verdicts is None:

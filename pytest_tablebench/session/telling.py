@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results.checks import Finding, join_checks
-from pytest_tablebench.results.message import CaseMessage, EncodedRecord, Spent
-from pytest_tablebench.results.record import Cell, cell_values
+from pytest_tablebench.results.message import AnswerCost, CaseMessage, EncodedRecord
+from pytest_tablebench.results.record import ScoreRow, row_values
 from pytest_tablebench.results.texts import example_key
 from pytest_tablebench.running.answer import EXTENDED
 from pytest_tablebench.serializers.content import text_of
@@ -125,10 +125,10 @@ def case_message(
         paid = bool(answer and answer.calls)
         # A record with an answer is better than one without, and what was paid for is told.
         rank = int(run.answered), int(paid), -(run.position or 0)
-        found = EncodedRecord(record.to_line(), Cell(*cell_values(record)), record.outcome, rank)
+        found = EncodedRecord(record.to_line(), ScoreRow(*row_values(record)), record.outcome, rank)
     spent = None
     if answer is not None:
-        spent = Spent(answer.prompt_tokens, answer.completion_tokens, answer.cost_usd)
+        spent = AnswerCost(answer.prompt_tokens, answer.completion_tokens, answer.cost_usd)
     judged = [step for step in run.judging if step.kind == "ask" and not step.from_store]
     return CaseMessage(
         case.case_id,
@@ -142,7 +142,7 @@ def case_message(
         reasoning_tokens=answer.reasoning_tokens if answer is not None else None,
         is_extended=answer is not None and EXTENDED in answer.flags,
         judged=tuple(
-            Spent(step.prompt_tokens, step.completion_tokens, step.cost_usd) for step in judged
+            AnswerCost(step.prompt_tokens, step.completion_tokens, step.cost_usd) for step in judged
         ),
         **told,
     )

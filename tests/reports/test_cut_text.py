@@ -6,12 +6,12 @@ from typing import Any
 
 from pytest_tablebench.reports.cut_text import cut_line
 from pytest_tablebench.reports.terminal import summary_lines
-from pytest_tablebench.results import Cell, summarize
+from pytest_tablebench.results import ScoreRow, summarize
 
 
 def summary(cut_off: int, truncated: int, asked: int = 50) -> dict[str, Any]:
     cells = [
-        Cell(
+        ScoreRow(
             *("b", "d", f"e{number}", "csv", "none"),
             score=None if number < cut_off else 1.0,
             passed=None if number < cut_off else True,

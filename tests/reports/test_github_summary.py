@@ -18,7 +18,7 @@ from pytest_tablebench.reports.github import (
     summary_markdown,
     write_summary,
 )
-from pytest_tablebench.results import Cell, summarize
+from pytest_tablebench.results import ScoreRow, summarize
 from pytest_tablebench.results.compare import (
     Answers,
     Comparison,
@@ -39,7 +39,7 @@ RUN = {
 }
 
 
-def cell(example: str, score: float | None, dataset: str = "wikitq", **changes: Any) -> Cell:
+def cell(example: str, score: float | None, dataset: str = "wikitq", **changes: Any) -> ScoreRow:
     reason = "timeout" if score is None else None
     passed = None if score is None else score == 1
     facts: dict[str, Any] = {
@@ -52,7 +52,7 @@ def cell(example: str, score: float | None, dataset: str = "wikitq", **changes: 
         "passed": passed,
         "reason": reason,
     }
-    return Cell(**facts | changes)
+    return ScoreRow(**facts | changes)
 
 
 SUMMARY = summarize(

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_tablebench.reports.paper import load_runs, report_lines, write_report
 from pytest_tablebench.reports.paper._judges import judge_agreement
-from pytest_tablebench.reports.paper._runs import Row, RunData
+from pytest_tablebench.reports.paper._runs import RunData, RunRow
 from tests.support.run_folders import record, write_run
 
 MARKS = [0.0, 0.5, 1.0]
@@ -22,7 +22,7 @@ RANK = 0.75**0.5
 
 def run(marks: list[float], judge: str | None, **facts: Any) -> RunData:
     rows = tuple(
-        Row(
+        RunRow(
             "own", "d", str(number), "html", "none", mark, mark > 0.3, None,
             parts={"gpt_eval": mark}, answer_mark=number + 1, case_id=f"d/{number}", model="m",
         )

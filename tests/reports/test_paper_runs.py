@@ -12,8 +12,8 @@ from pytest_tablebench.reports.paper._further_tables import open_groups
 from pytest_tablebench.reports.paper._leaderboard import DATASETS, leaderboard, leaderboard_beside
 from pytest_tablebench.reports.paper._published import published
 from pytest_tablebench.reports.paper._runs import (
-    Row,
     RunData,
+    RunRow,
     differences,
     run_remarks,
     runs_by_mode,
@@ -31,7 +31,7 @@ SERIALIZERS = ("html", "csv", "json", "markdown", "indexed_row_major", "df", "co
 # What differs between runs
 
 
-def run_data(model: str, scored: list[Row], **facts: Any) -> RunData:
+def run_data(model: str, scored: list[RunRow], **facts: Any) -> RunData:
     usual = {"compat": "fixed", "seed": 0, "cases_planned": len(scored)}
     return RunData(Path("runs") / model, model, usual | facts, tuple(scored))
 
@@ -45,9 +45,9 @@ def cells(
     perturbations: tuple[str, ...] = ("none",),
     benchmark: str = "b",
     score: float | None = 0.5,
-) -> list[Row]:
+) -> list[RunRow]:
     return [
-        Row(benchmark, dataset, str(e), s, p, score, False, None, case_id="", model=model)
+        RunRow(benchmark, dataset, str(e), s, p, score, False, None, case_id="", model=model)
         for e in range(examples)
         for s in serializers
         for p in perturbations
@@ -173,7 +173,7 @@ def test_datasets_with_a_mode_each_are_one_run():
 # Leaderboard
 
 
-def torr(model: str, datasets: list[str], **options: Any) -> list[Row]:
+def torr(model: str, datasets: list[str], **options: Any) -> list[RunRow]:
     grid = {"serializers": SERIALIZERS, "perturbations": GRID, "examples": 100} | options
     return [row for name in datasets for row in cells(model, name, benchmark="torr", **grid)]
 

@@ -18,18 +18,18 @@ from pytest_tablebench.reports.paper._realhit import (
 )
 from pytest_tablebench.reports.paper._realhit_formats import format_figure, formats_by_task
 from pytest_tablebench.reports.paper._realhit_tables import read_marks, realhit_tables
-from pytest_tablebench.reports.paper._runs import Row, RunData
+from pytest_tablebench.reports.paper._runs import RunData, RunRow
 from pytest_tablebench.results.texts import TEXTS, TextWriter
 
 
-def row(dataset: str, tokens: str = "<10K", **parts: float) -> Row:
-    return Row(
+def row(dataset: str, tokens: str = "<10K", **parts: float) -> RunRow:
+    return RunRow(
         "realhitbench", dataset, "1", "latex", "none", 0.0, False, None,
         parts=parts, tags={"tokens": tokens}, case_id=f"{dataset}/1", model="m",
     )  # fmt: skip
 
 
-def run(*rows: Row, **facts: Any) -> RunData:
+def run(*rows: RunRow, **facts: Any) -> RunData:
     return RunData(Path("run"), "m", facts, rows)
 
 
@@ -124,7 +124,7 @@ def test_oversized_tables_count_in_the_upper_buckets_alone() -> None:
 
 
 def test_an_ablation_has_the_change_against_the_whole_strategy() -> None:
-    def scored(strategy: str, score: float, modality: str = "text") -> Row:
+    def scored(strategy: str, score: float, modality: str = "text") -> RunRow:
         cell = row("realhit_fc", em=score, f1=score)
         return replace(cell, strategy=strategy, modality=modality)
 
@@ -147,7 +147,7 @@ def test_an_ablation_has_the_change_against_the_whole_strategy() -> None:
 
 
 def test_variants_of_treethinker_have_a_table_with_their_own_measures() -> None:
-    def scored(strategy: str, score: float, **parts: float) -> Row:
+    def scored(strategy: str, score: float, **parts: float) -> RunRow:
         return replace(row("realhit_fc", em=score, f1=score, **parts), strategy=strategy)
 
     rows = [

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench import DataError, analyse
-from pytest_tablebench.reports.paper._runs import Row, RunData, differences
+from pytest_tablebench.reports.paper._runs import RunData, RunRow, differences
 from pytest_tablebench.reports.terminal import summary_lines
-from pytest_tablebench.results import Cell, ScoreTable, summarize
+from pytest_tablebench.results import ScoreRow, ScoreTable, summarize
 from pytest_tablebench.results.analyses.grid import read_scores
 from tests.support.repeats import RUN, dataset_scope, repeats, runs
 
@@ -37,7 +37,7 @@ def test_analyses_of_repeats_are_those_of_their_means():
     often = analyse(records_of(RUN))
     cells = ScoreTable.from_records(RUN).cells
     means = [
-        Cell("b", "d", RUN[row].example_id, RUN[row].serializer, "none", score, True, None)
+        ScoreRow("b", "d", RUN[row].example_id, RUN[row].serializer, "none", score, True, None)
         for row, score in zip(cells.first, cells.score.tolist(), strict=True)
     ]
     assert often == analyse(records_of(means))
@@ -91,7 +91,7 @@ def test_a_repeat_that_is_no_count_is_refused(repeat):
 def test_reports_read_repeats(tmp_path):
     def rows(times):
         return tuple(
-            Row("b", "d", "e", "html", "none", 1.0, True, None, n, case_id="", model="m")
+            RunRow("b", "d", "e", "html", "none", 1.0, True, None, n, case_id="", model="m")
             for n in range(1, times + 1)
         )
 

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_tablebench.reports.paper import write_report
 from pytest_tablebench.reports.paper._published import published
-from pytest_tablebench.reports.paper._runs import Row, RunData
+from pytest_tablebench.reports.paper._runs import RunData, RunRow
 from pytest_tablebench.reports.paper._skills import treb_leaderboard
 
 SKILLS = {"TU": "fact", "TBO": "query", "TCO": "sum", "DA": "outliers", "ADA": "steps"}
@@ -19,7 +19,7 @@ SKILLS = {"TU": "fact", "TBO": "query", "TCO": "sum", "DA": "outliers", "ADA": "
 def run(strategy: str, score: float, *, judged: bool = True, cost: float | None = 0.25) -> RunData:
     parts = {"llm_score": score} if judged else {"em": score}
     rows = tuple(
-        Row(
+        RunRow(
             "treb", name, "1", "html", "none", score, True, None, strategy=strategy, parts=parts,
             tags={"skill": skill}, case_id=f"{name}/1/html/none/{strategy}", model="m",
             cost_usd=cost,

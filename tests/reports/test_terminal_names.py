@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench.reports.terminal import data_lines, missing_lines, summary_lines
-from pytest_tablebench.results import Cell, summarize
+from pytest_tablebench.results import ScoreRow, summarize
 
 NAMES = st.text(st.characters(), min_size=1, max_size=90)
 
@@ -19,7 +19,7 @@ def test_no_name_of_a_run_reaches_the_terminal_raw(
     answers = [(datasets[0], "e1", axis, 1.0), (datasets[0], "e1", f"{axis}2", 0.0)]
     answers += [(datasets[0], "e2", axis, None), (datasets[1], "e1", axis, None)]
     cells = [
-        Cell(
+        ScoreRow(
             benchmark=benchmark,
             dataset=dataset,
             example_id=example,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tablebench.results import Cell, spread, summarize
+from pytest_tablebench.results import ScoreRow, spread, summarize
 from pytest_tablebench.results.record import cuts_of
 
 CONFIGURATIONS = [
@@ -23,7 +23,7 @@ CONFIGURATIONS = [
 def cells(example, *scores, dataset="d", benchmark="b", reason="timeout"):
     """One example's cells over the four configurations above; None is no answer."""
     return [
-        Cell(
+        ScoreRow(
             benchmark,
             dataset,
             example,

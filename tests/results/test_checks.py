@@ -11,8 +11,8 @@ import pytest
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.results import read_records
 from pytest_tablebench.results.checks import Finding, JoinedCase, join_checks
-from pytest_tablebench.results.message import CaseMessage, EncodedRecord, Spent
-from pytest_tablebench.results.record import Cell, cell_values
+from pytest_tablebench.results.message import AnswerCost, CaseMessage, EncodedRecord
+from pytest_tablebench.results.record import ScoreRow, row_values
 from pytest_tablebench.results.writer import RunWriter
 from tests.support.run_folders import record
 
@@ -81,10 +81,10 @@ def message(
         "m",
         1,
         Finding(*who, passed, passed is not True, False, last),
-        EncodedRecord(found.to_line(), Cell(*cell_values(found)), found.outcome, rank),
+        EncodedRecord(found.to_line(), ScoreRow(*row_values(found)), found.outcome, rank),
         calls=int(paid),
         from_store=not paid,
-        spent=Spent(1, 1, 0.5),
+        spent=AnswerCost(1, 1, 0.5),
     )
 
 

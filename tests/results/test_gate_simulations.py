@@ -13,10 +13,10 @@ import pytest
 
 from pytest_tablebench.results._intervals import moments, paired_bounds
 from pytest_tablebench.results.gates import make_rule, parse_gate
-from pytest_tablebench.results.gates._judge import Judged, correct, judge_one
+from pytest_tablebench.results.gates._judge import JudgedGate, correct, judge_one
 from pytest_tablebench.results.gates._scopes import Scopes
 from pytest_tablebench.results.gates._sides import Sides
-from pytest_tablebench.results.sheets import Sheet
+from pytest_tablebench.results.sheets import ScoreSheet
 from tests.support.gate_worlds import CONFIGURATIONS, World, as_records, cases_of, six_worlds
 from tests.support.matrix import FULL
 
@@ -41,13 +41,13 @@ def at_least(limit, count):
 def side(scores):
     examples = tuple(f"e{row:04}" for row in range(len(scores)))
     cells = tuple(CONFIGURATIONS[: scores.shape[1]])
-    return Sheet(examples, cells, scores, scores, np.ones(scores.shape, dtype=bool))
+    return ScoreSheet(examples, cells, scores, scores, np.ones(scores.shape, dtype=bool))
 
 
 def judged(gates, new, old, *, holm=True):
     """States of gates over arrays by dataset."""
     known = Scopes(*(Sides({name: side(rows[name]) for name in rows}) for rows in (new, old)), {})
-    found = [Judged(gate, judge_one(gate, known, TAIL), TAIL) for gate in gates]
+    found = [JudgedGate(gate, judge_one(gate, known, TAIL), TAIL) for gate in gates]
     return [one.result.state for one in (correct(found, TAIL) if holm else found)]
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench.errors import DataError, SettingsError
-from pytest_tablebench.results import Cell
+from pytest_tablebench.results import ScoreRow
 from pytest_tablebench.results._intervals import (
     Moments,
     failure_tail,
@@ -181,7 +181,7 @@ def test_identical_answers_hold_without_a_margin():
 
 
 def test_cells_have_no_answers_and_are_judged_on_scores():
-    cells = [Cell("b", "d", str(n), "s", "p", 0.5, True, None) for n in range(8)]
+    cells = [ScoreRow("b", "d", str(n), "s", "p", 0.5, True, None) for n in range(8)]
     result = judge("b.performance >= baseline", cells, cells)
     assert (result.state, result.identical) == ("undecided", False)
     assert any("margin" in note for note in result.notes)

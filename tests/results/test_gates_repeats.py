@@ -9,19 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.results import Cell
+from pytest_tablebench.results import ScoreRow
 from pytest_tablebench.results.gates import judge_gates, plan_gates
 
 GATES = ["d.performance >= 0.4", "d.pass_rate >= 0.4", "d.robustness >= 0.4", "d.no_answer <= 0.1"]
 
 
-def cell(example: str, score: float | None, repeat: int = 1, serializer: str = "html") -> Cell:
+def cell(example: str, score: float | None, repeat: int = 1, serializer: str = "html") -> ScoreRow:
     passed = None if score is None else score >= 0.5
     reason = "timeout" if score is None else None
-    return Cell("b", "d", example, serializer, "none", score, passed, reason, repeat)
+    return ScoreRow("b", "d", example, serializer, "none", score, passed, reason, repeat)
 
 
-def estimates(cells: list[Cell]) -> list[float | None]:
+def estimates(cells: list[ScoreRow]) -> list[float | None]:
     return [result.estimate for result in judge_gates(cells, GATES)]
 
 

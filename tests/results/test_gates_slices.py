@@ -10,11 +10,11 @@ from hypothesis import example as example_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_tablebench.results import Cell
+from pytest_tablebench.results import ScoreRow
 from pytest_tablebench.results.gates import RULES, judge_gates, make_rule, order, plan_gates
 from tests.results.test_slices import cell, example
 
-Records = list[Cell]
+Records = list[ScoreRow]
 
 MEASURES = ("performance", "robustness", "pass_rate", "no_answer", "em", "consistency")
 

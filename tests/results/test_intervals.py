@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tablebench.results import Cell, interval, summarize
+from pytest_tablebench.results import ScoreRow, interval, summarize
 from pytest_tablebench.results._intervals import level_bounds, moments
 from tests.conformance import vectors
 
@@ -95,7 +95,7 @@ def cells(record):
         [record] = [one for one in vectors.load("gates.json") if one["id"] == record["records_of"]]
     home = {name: key for key, names in record["benchmarks"].items() for name in names}
     return [
-        Cell(
+        ScoreRow(
             home.get(row["dataset"], "none"),
             row["dataset"],
             row["example_id"],

@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tablebench.results._kept import Kept
+from pytest_tablebench.results._model_run import ModelRun
 from pytest_tablebench.results.checks import Finding
-from pytest_tablebench.results.message import CaseMessage, EncodedRecord, Spent
-from pytest_tablebench.results.record import Cell
+from pytest_tablebench.results.message import AnswerCost, CaseMessage, EncodedRecord
+from pytest_tablebench.results.record import ScoreRow
 from pytest_tablebench.session.messages import (
     Ahead,
     EngineWanted,
@@ -27,8 +27,8 @@ COST = st.none() | st.floats(0, 1e6)
 CHECKS = st.dictionaries(TEXT, st.none() | st.booleans(), max_size=3)
 
 cells = st.builds(
-    Cell, TEXT, TEXT, TEXT, TEXT, TEXT, COST, st.none() | st.booleans(), st.none() | TEXT, COUNT,
-    CHECKS,
+    ScoreRow, TEXT, TEXT, TEXT, TEXT, TEXT, COST, st.none() | st.booleans(), st.none() | TEXT,
+    COUNT, CHECKS,
 )  # fmt: skip
 found = st.builds(
     EncodedRecord, TEXT, cells, st.sampled_from(["right", "wrong", "no_answer"]),
@@ -43,14 +43,16 @@ messages = st.builds(
     st.none() | found,
     COUNT,
     st.booleans(),
-    st.none() | st.builds(Spent, st.none() | COUNT, st.none() | COUNT, COST),
+    st.none() | st.builds(AnswerCost, st.none() | COUNT, st.none() | COUNT, COST),
     st.none() | st.tuples(TEXT, TEXT),
     st.none() | st.tuples(TEXT, st.lists(st.lists(TEXT, max_size=2), max_size=2)),
     st.none()
     | st.tuples(TEXT, TEXT, st.lists(st.dictionaries(TEXT, TEXT, max_size=2), max_size=2)),
     st.none() | st.dictionaries(TEXT, TEXT, max_size=2),
     st.lists(TEXT, max_size=2).map(tuple),
-    st.lists(st.builds(Spent, st.none() | COUNT, st.none() | COUNT, COST), max_size=2).map(tuple),
+    st.lists(st.builds(AnswerCost, st.none() | COUNT, st.none() | COUNT, COST), max_size=2).map(
+        tuple
+    ),
 )
 
 
@@ -81,11 +83,13 @@ def test_what_is_told_before_the_first_test_arrives(text: str, counts: dict[str,
 
 
 def test_cells_have_in_common_what_is_the_same_and_nothing_else(tmp_path):
-    kept = Kept("m", tmp_path)
+    kept = ModelRun("m", tmp_path)
 
-    def cell(said: Any) -> Cell:
+    def cell(said: Any) -> ScoreRow:
         names = json.loads('["b", "d", "example one", "html", "none"]')  # other objects each time
-        return kept.shared(Cell(*names, 1.0, True, None, parts={"f1": 1.0}, checks={"f1": said}))
+        return kept.shared(
+            ScoreRow(*names, 1.0, True, None, parts={"f1": 1.0}, checks={"f1": said})
+        )
 
     one, again, other = cell(True), cell(True), cell(1)
     assert one == again

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from pytest_tablebench import DataError
 from pytest_tablebench.results import (
-    Cell,
     Record,
+    ScoreRow,
     ScoreTable,
     pass_at_k,
     pass_hat_k,
@@ -105,7 +105,7 @@ def test_records_and_cells_fold_alike():
             outcome=cell.outcome,
             **{
                 name: getattr(cell, name)
-                for name in Cell.__dataclass_fields__
+                for name in ScoreRow.__dataclass_fields__
                 if name not in {"answer_mark", "cuts"}
             },
         )

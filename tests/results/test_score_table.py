@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench import DataError
-from pytest_tablebench.results import Cell, ScoreTable, ScoreTableBuilder
+from pytest_tablebench.results import ScoreRow, ScoreTable, ScoreTableBuilder
 from pytest_tablebench.results._examples import Examples
 from pytest_tablebench.results.figures import example_values, mean, means, robustness
 from pytest_tablebench.results.score_table import raw_digests
@@ -23,10 +23,10 @@ from pytest_tablebench.results.sheets import benchmarks_of, sheets
 
 def cell(
     example: str, serializer: str, score: float | None, repeat: int = 1, dataset: str = "d"
-) -> Cell:
+) -> ScoreRow:
     passed = None if score is None else score >= 0.5
     reason = "timeout" if score is None else None
-    return Cell("b", dataset, example, serializer, "none", score, passed, reason, repeat)
+    return ScoreRow("b", dataset, example, serializer, "none", score, passed, reason, repeat)
 
 
 RUN = [
@@ -102,7 +102,7 @@ def test_of_many_records_the_one_that_cannot_be_used_is_named():
         ScoreTable.from_records([*(vars_of(one) for one in RUN[:1] * 5000), {"dataset": "d"}])
 
 
-def vars_of(one: Cell) -> dict[str, Any]:
+def vars_of(one: ScoreRow) -> dict[str, Any]:
     names = ("dataset", "example_id", "serializer", "perturbation", "score")
     return {name: getattr(one, name) for name in names}
 
@@ -120,8 +120,8 @@ def test_what_only_later_records_have_is_unknown_of_the_others():
 
 def test_filling_it_loads_no_numpy():
     code = (
-        "import sys; from pytest_tablebench.results import Cell, ScoreTableBuilder; "
-        "ScoreTableBuilder().append(Cell('b', 'd', 'e', 's', 'p', 1.0, True, None)); "
+        "import sys; from pytest_tablebench.results import ScoreRow, ScoreTableBuilder; "
+        "ScoreTableBuilder().append(ScoreRow('b', 'd', 'e', 's', 'p', 1.0, True, None)); "
         "sys.exit('numpy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_tablebench.results import Cell, ScoreTable, analyse, summarize
+from pytest_tablebench.results import ScoreRow, ScoreTable, analyse, summarize
 from pytest_tablebench.results._slices import MOST, TAGS
 from tests.support.matrix import draws
 
-Records = list[Cell]
+Records = list[ScoreRow]
 
 
-def cell(example: str, configuration: str, score: float | None, **more: Any) -> Cell:
+def cell(example: str, configuration: str, score: float | None, **more: Any) -> ScoreRow:
     serializer, _, perturbation = configuration.partition("/")
     judged = (None, None, "timeout") if score is None else (score, score >= 0.5, None)
     dataset = more.pop("dataset", "d")
     names = dataset, example, serializer, perturbation or "none"
-    return Cell("b", *names, *judged, **more)
+    return ScoreRow("b", *names, *judged, **more)
 
 
 def example(name: str, said: str, right: str, **more: Any) -> Records:
@@ -197,8 +197,8 @@ def test_the_analyses_leave_it_out():
     assert analyse([vars_of(one) for one in cut])["performance"] == analyse(records)["performance"]
 
 
-def vars_of(one: Cell) -> dict[str, Any]:
-    return {name: getattr(one, name) for name in Cell.__dataclass_fields__} | {"model": "m"}
+def vars_of(one: ScoreRow) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in ScoreRow.__dataclass_fields__} | {"model": "m"}
 
 
 # Consistency

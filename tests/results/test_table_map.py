@@ -10,7 +10,7 @@ import pytest
 
 from pytest_tablebench.reports.paper import load_runs, report_lines, write_report
 from pytest_tablebench.reports.paper._table_map import map_tables
-from pytest_tablebench.results.record import Cell
+from pytest_tablebench.results.record import ScoreRow
 from pytest_tablebench.results.table_map import MappedTable, table_map
 from pytest_tablebench.results.texts import TEXTS, ExampleText, TextWriter, read_examples
 from tests.support.run_folders import write_run
@@ -24,8 +24,8 @@ DEEP = {
 }
 
 
-def cell(example: str, score: float | None, perturbation: str = "none", **other: Any) -> Cell:
-    return Cell("own", "d", example, "html", perturbation, score, None, None, **other)
+def cell(example: str, score: float | None, perturbation: str = "none", **other: Any) -> ScoreRow:
+    return ScoreRow("own", "d", example, "html", perturbation, score, None, None, **other)
 
 
 def example(name: str, *tables: dict[str, Any], perturbation: str = "none") -> ExampleText:

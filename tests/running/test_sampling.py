@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench.datasets.case import cross, draw_configurations
-from pytest_tablebench.results import Cell, summarize
+from pytest_tablebench.results import ScoreRow, summarize
 from pytest_tablebench.results._sampling import sampling_cost
 
 GRID = list(product(["none", "transpose"], ["html", "csv", "json"]))
@@ -101,7 +101,7 @@ def test_cost_is_what_a_simulation_shows():
 
 def _cells(asked):
     return [
-        Cell("b", "d", example, serializer, "none", 1.0, True, None)
+        ScoreRow("b", "d", example, serializer, "none", 1.0, True, None)
         for example, serializers in asked.items()
         for serializer in serializers
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from pytest_tablebench.results import Cell, summarize
+from pytest_tablebench.results import ScoreRow, summarize
 
 __all__ = ["RUN", "SCORES", "dataset_scope", "repeats", "runs"]
 
@@ -12,7 +12,7 @@ __all__ = ["RUN", "SCORES", "dataset_scope", "repeats", "runs"]
 def repeats(example, serializer, *scores, dataset="d", reason="timeout"):
     """The repeats of one cell; None is no answer, 1 passes."""
     return [
-        Cell(
+        ScoreRow(
             "b",
             dataset,
             example,

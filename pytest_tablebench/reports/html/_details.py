@@ -63,7 +63,7 @@ def _details(
     return blocks
 
 
-class _Excerpt(str):
+class _CutText(str):
     """The beginning of a text, with the length of the whole."""
 
     __slots__ = ("whole",)
@@ -81,13 +81,13 @@ def excerpt(record: Record) -> Record:
 def _beginning(text: Any) -> Any:
     if not isinstance(text, str) or len(text) <= _REPLY_LIMITS[0]:
         return text
-    beginning = _Excerpt(text[: _REPLY_LIMITS[0] + 1])
+    beginning = _CutText(text[: _REPLY_LIMITS[0] + 1])
     beginning.whole = len(text)
     return beginning
 
 
 def _length(text: str) -> int:
-    return text.whole if isinstance(text, _Excerpt) else len(text)
+    return text.whole if isinstance(text, _CutText) else len(text)
 
 
 def _detail(record: Record, other: Record | None, limit: int) -> list[Any]:

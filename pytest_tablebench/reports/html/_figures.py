@@ -84,7 +84,7 @@ def _path(points: Iterable[Point]) -> str:
 
 
 @dataclass(frozen=True)
-class _Axes:
+class _ChartAxes:
     """A frame on a canvas whose corners are two points of the data."""
 
     canvas: _Canvas
@@ -145,7 +145,7 @@ def band_plot(ranges: Mapping[str, Sequence[Range]]) -> Plot | None:
     room = (width - 44) / columns
     for place, (label, values) in enumerate(zip(_labelled(shown), shown.values(), strict=True)):
         left, top = 44 + room * (place % columns), 18 + tall * (place // columns)
-        axes = _Axes(
+        axes = _ChartAxes(
             canvas, left, top, left + room - 16, top + tall - 34, (0.0, -0.03), (100.0, 1.03)
         )
         canvas.text((axes.left + axes.right) / 2, top - 5, label)
@@ -159,7 +159,7 @@ def band_plot(ranges: Mapping[str, Sequence[Range]]) -> Plot | None:
     return Plot(title, text, canvas.svg(), columns > 1)
 
 
-def _draw_band(axes: _Axes, bands: Sequence[Range]) -> None:
+def _draw_band(axes: _ChartAxes, bands: Sequence[Range]) -> None:
     edges = [axes.x(100 * n / len(bands)) for n in range(len(bands) + 1)]
     steps = [
         [(x, axes.y(band[side])) for n, band in enumerate(bands) for x in (edges[n], edges[n + 1])]
@@ -188,7 +188,7 @@ def win_rate_plot(title: str, rates: Mapping[str, float]) -> Plot | None:
     canvas = _Canvas(331, height + 44)
     left = min(190.0, 14 + 5.8 * max(map(len, labels)))
     highest = max(1.14 * ranked[0][1], 1.14 / len(ranked))
-    axes = _Axes(canvas, left, 8, 323, 8 + height, (0.0, 0.0), (highest, 1.0))
+    axes = _ChartAxes(canvas, left, 8, 323, 8 + height, (0.0, 0.0), (highest, 1.0))
     for place, (label, (_, value)) in enumerate(zip(labels, ranked, strict=True)):
         top = axes.top + 21 * place
         canvas.bar(axes.left, top + 3.5, axes.x(value) - axes.left, 14, BLUE)
@@ -216,7 +216,7 @@ def histogram_plot(title: str, unit: str, series: Mapping[str, Sequence[float]])
     counts = {name: _counted(values, edges) for name, values in positive.items()}
     most = max(map(max, counts.values()))
     canvas = _Canvas(331, 166)
-    axes = _Axes(canvas, 46, 18, 323, 130, (0.0, 0.0), (_BARS, 1.05 * most))
+    axes = _ChartAxes(canvas, 46, 18, 323, 130, (0.0, 0.0), (_BARS, 1.05 * most))
     for shade, heights in zip((BLUE, ORANGE), counts.values(), strict=False):
         tops = [(axes.x(n + side), axes.y(c)) for n, c in enumerate(heights) for side in (0, 1)]
         canvas.area([(axes.left, axes.bottom), *tops, (axes.right, axes.bottom)], shade, 0.75)

@@ -94,7 +94,7 @@ def pack(
 def _index(
     records: Sequence[Record],
     names: Mapping[str, tuple[str, ...]],
-    places: _Places,
+    places: _TextPlaces,
     marks: Mapping[str, int],
 ) -> dict[str, Any]:
     numbers = {
@@ -185,7 +185,7 @@ def _mixed(records: Iterable[Record]) -> set[tuple[str, str]]:
 
 
 @dataclass
-class _Places:
+class _TextPlaces:
     """Where the texts of a case are: block number times block size plus place in the block."""
 
     questions: dict[tuple[str, str], str]
@@ -239,7 +239,9 @@ class _Blocks:
         self._waiting = {}
 
 
-def _pack_texts(records: Sequence[Record], texts: Iterable[Text]) -> tuple[dict[str, str], _Places]:
+def _pack_texts(
+    records: Sequence[Record], texts: Iterable[Text]
+) -> tuple[dict[str, str], _TextPlaces]:
     """Return the blocks of tables and prompts; those of cases that are not right come first."""
     keys = {example_key(r.dataset, r.example_id, r.perturbation): r for r in records}
     wrong = {
@@ -250,7 +252,7 @@ def _pack_texts(records: Sequence[Record], texts: Iterable[Text]) -> tuple[dict[
     }
     digests = {digest for r in records for digest in (r.prompt_digest, r.transcript)}
     blocks: dict[str, str] = {}
-    places = _Places({}, {}, {})
+    places = _TextPlaces({}, {}, {})
 
     tables = _Blocks("t", _TABLES, _TABLE_BUDGET, blocks, places.tables)
     first = _Blocks("q", _PROMPTS, _WRONG_PROMPT_BUDGET, blocks, places.prompts)
@@ -287,7 +289,7 @@ def _pack_texts(records: Sequence[Record], texts: Iterable[Text]) -> tuple[dict[
 # What does not fit
 
 
-def _notes(records: Sequence[Record], places: _Places, limit: int) -> Iterator[str]:
+def _notes(records: Sequence[Record], places: _TextPlaces, limit: int) -> Iterator[str]:
     cut = sum(len(record.raw or "") > limit for record in records)
     if cut:
         yield (

@@ -11,7 +11,7 @@ from pytest_tablebench.reports.paper._realhit import (
     published_means,
     whole_strategy,
 )
-from pytest_tablebench.reports.paper._runs import Row, RunData
+from pytest_tablebench.reports.paper._runs import RunData, RunRow
 from pytest_tablebench.reports.paper.text import PaperTable
 from pytest_tablebench.results.part_means import plain_mean
 from pytest_tablebench.util.calls import parse_call
@@ -73,5 +73,5 @@ def variant(strategy: str) -> str:
     return ", ".join(filter(None, names)) or "all"
 
 
-def _mean_of(rows: Iterable[Row], part: str) -> float | None:
+def _mean_of(rows: Iterable[RunRow], part: str) -> float | None:
     return plain_mean(row.parts.get(part) for row in rows)

@@ -9,7 +9,7 @@ from pytest_tablebench.config.demonstrations import Shots
 from pytest_tablebench.config.paper_settings import PAPER_SETTINGS
 from pytest_tablebench.reports.formats import percent
 from pytest_tablebench.reports.paper._published import beside_published, published, same_model
-from pytest_tablebench.reports.paper._runs import Row, RunData, runs_by_mode
+from pytest_tablebench.reports.paper._runs import RunData, RunRow, runs_by_mode
 from pytest_tablebench.reports.paper.text import PaperTable, Printed, Value
 from pytest_tablebench.results import summarize
 from pytest_tablebench.tables.perturbations import GRID
@@ -116,7 +116,7 @@ def _published_rows() -> list[tuple[Value, ...]]:
     ]
 
 
-def torr_rows(run: RunData) -> list[Row]:
+def torr_rows(run: RunData) -> list[RunRow]:
     """Return the rows of a run about the ten datasets of ToRR."""
     names = set(DATASETS.values())
     return [row for row in run.rows if row.benchmark == "torr" and row.dataset in names]

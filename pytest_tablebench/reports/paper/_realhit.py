@@ -11,7 +11,7 @@ from pytest_tablebench.reports.paper._published import (
     published,
     shares,
 )
-from pytest_tablebench.reports.paper._runs import Row, RunData
+from pytest_tablebench.reports.paper._runs import RunData, RunRow
 from pytest_tablebench.reports.paper.text import PaperTable, Value
 from pytest_tablebench.results.part_means import mean_parts, plain_mean
 from pytest_tablebench.util.names import counted, printable
@@ -134,10 +134,10 @@ class ModeMeans:
     buckets: tuple[float | None, ...]
     questions: frozenset[tuple[str, str, str]]
     note: str
-    rows: tuple[Row, ...] = ()
+    rows: tuple[RunRow, ...] = ()
 
     @classmethod
-    def of(cls, run: RunData, strategy: str, modality: str, rows: Sequence[Row]) -> ModeMeans:
+    def of(cls, run: RunData, strategy: str, modality: str, rows: Sequence[RunRow]) -> ModeMeans:
         plain = [row for row in rows if row.benchmark == BENCHMARK]
         large = [
             replace(row, dataset=row.dataset.removesuffix("_long"))
@@ -196,7 +196,7 @@ def _whose(line: Mapping[str, str]) -> tuple[str, ...]:
 
 def _parts_of(
     runs: Sequence[RunData], benchmarks: Sequence[str] = (BENCHMARK,)
-) -> Iterator[tuple[RunData, str, str, list[Row]]]:
+) -> Iterator[tuple[RunData, str, str, list[RunRow]]]:
     """Yield the rows of each run by strategy and modality."""
     for run in runs:
         benchmark_rows = [row for row in run.rows if row.benchmark in benchmarks]
@@ -211,12 +211,12 @@ def _parts_of(
             yield run, strategy, modality, kept
 
 
-def task_mean(rows: Sequence[Row], task: str) -> float | None:
+def task_mean(rows: Sequence[RunRow], task: str) -> float | None:
     """Return the mean of a task's two figures, of those that rows have."""
     return plain_mean(mean_parts(rows, [(f"realhit_{task}", part) for part in TASKS[task]]))
 
 
-def _notes(run: RunData, rows: Sequence[Row]) -> list[str]:
+def _notes(run: RunData, rows: Sequence[RunRow]) -> list[str]:
     """Return how a run differs from the paper's, one clause each."""
     notes = []
     questions = len({(row.dataset, row.example_id) for row in rows})

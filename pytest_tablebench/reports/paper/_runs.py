@@ -12,16 +12,16 @@ from typing import Any
 
 from pytest_tablebench.config.options import OPTIONS, Option
 from pytest_tablebench.reports.beside_text import memory_lines
-from pytest_tablebench.results import Cell, read_records, read_run, summarize
+from pytest_tablebench.results import ScoreRow, read_records, read_run, summarize
 from pytest_tablebench.results.folder import RUN, recorded_text, run_folders
 from pytest_tablebench.results.memory import tells_memory
-from pytest_tablebench.results.record import cell_values
+from pytest_tablebench.results.record import row_values
 from pytest_tablebench.util.names import out_of, printable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row(Cell):
-    """A `Cell` and whose it is: what aggregates and analyses look at."""
+class RunRow(ScoreRow):
+    """A `ScoreRow` and whose it is: what aggregates and analyses look at."""
 
     case_id: str
     model: str
@@ -35,7 +35,7 @@ class RunData:
     path: Path
     model: str
     run: Mapping[str, Any]
-    rows: tuple[Row, ...]
+    rows: tuple[RunRow, ...]
 
     @property
     def planned(self) -> int | None:
@@ -70,7 +70,7 @@ def _load(path: Path) -> RunData:
     run = read_run(path)
     model = str(run.get("model"))
     rows = [
-        Row(*cell_values(record), case_id=record.case_id, model=model, cost_usd=record.cost_usd)
+        RunRow(*row_values(record), case_id=record.case_id, model=model, cost_usd=record.cost_usd)
         for record in read_records(path)
     ]
     return RunData(path, model, run, tuple(rows))
@@ -106,7 +106,7 @@ Mode = tuple[str, str]
 """A strategy and a modality."""
 
 
-def _modes(rows: Iterable[Row]) -> set[Mode]:
+def _modes(rows: Iterable[RunRow]) -> set[Mode]:
     return {(row.strategy, row.modality) for row in rows}
 
 
@@ -115,7 +115,7 @@ def _mode_label(model: str, mode: Mode) -> str:
     return f"{model} ({strategy}, {modality})"
 
 
-def _labelled(run: RunData, label: str, rows: Iterable[Row] | None = None) -> RunData:
+def _labelled(run: RunData, label: str, rows: Iterable[RunRow] | None = None) -> RunData:
     """Return the run under another name, with all of its rows or some."""
     kept = run.rows if rows is None else rows
     return replace(run, model=label, rows=tuple(replace(row, model=label) for row in kept))
@@ -232,7 +232,7 @@ def _dataset_differences(dataset: str, runs: Sequence[RunData]) -> list[str | No
     ]
 
 
-def _of(run: RunData, dataset: str) -> list[Row]:
+def _of(run: RunData, dataset: str) -> list[RunRow]:
     return [row for row in run.rows if row.dataset == dataset]
 
 

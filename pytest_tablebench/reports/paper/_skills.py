@@ -15,7 +15,7 @@ from pytest_tablebench.reports.paper._published import (
     published,
     shares,
 )
-from pytest_tablebench.reports.paper._runs import Row, RunData
+from pytest_tablebench.reports.paper._runs import RunData, RunRow
 from pytest_tablebench.reports.paper.text import PaperTable, Value
 from pytest_tablebench.results.analyses import BEST_SUBTASK, RULES, by_skill
 
@@ -52,9 +52,9 @@ def skill_analysis(runs: Sequence[RunData], benchmark: str) -> dict[str, Any]:
     return {model: scores for model, scores in by_model.items() if scores}
 
 
-def _rows_of(runs: Sequence[RunData], benchmark: str) -> dict[str, list[Row]]:
+def _rows_of(runs: Sequence[RunData], benchmark: str) -> dict[str, list[RunRow]]:
     """Return the rows of each model: runs of one model in several modes are one thing here."""
-    by_model: dict[str, list[Row]] = {}
+    by_model: dict[str, list[RunRow]] = {}
     for run in runs:
         benchmark_rows = [row for row in run.rows if row.benchmark == benchmark]
         if benchmark_rows:
@@ -186,7 +186,7 @@ def treb_leaderboard(runs: Sequence[RunData]) -> PaperTable | None:
     )
 
 
-def _notes(model_scores: Mapping[str, Any], rows: Sequence[Row]) -> list[str]:
+def _notes(model_scores: Mapping[str, Any], rows: Sequence[RunRow]) -> list[str]:
     """Return how a model's figures differ from published ones, one clause each."""
     counts = Counter(subtask["skill"] for subtask in model_scores["subtasks"].values())
     fewer = [

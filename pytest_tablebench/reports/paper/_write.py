@@ -38,7 +38,7 @@ _DEFAULT = Path("tablebench-report")
 
 
 @dataclass(frozen=True)
-class Part:
+class BenchmarkReport:
     """The analyses of one benchmark: its tables, and its figures' files by name."""
 
     benchmark: str
@@ -53,7 +53,7 @@ class PaperReport:
 
     folder: Path
     runs: tuple[RunData, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[BenchmarkReport, ...]
     boards: tuple[PaperTable, ...]
     remarks: tuple[str, ...]
     differences: tuple[str, ...]
@@ -107,7 +107,9 @@ def _analyses(runs: Sequence[RunData]) -> dict[str, dict[str, Any]]:
     return analyses
 
 
-def _write_part(folder: Path, benchmark: str, analysis: Mapping[str, Any], *, plots: bool) -> Part:
+def _write_part(
+    folder: Path, benchmark: str, analysis: Mapping[str, Any], *, plots: bool
+) -> BenchmarkReport:
     name = slug(benchmark)
     inside = folder / (f"{name}-benchmark" if name.casefold() in _reserved() else name)
     inside.mkdir(exist_ok=True)
@@ -115,7 +117,7 @@ def _write_part(folder: Path, benchmark: str, analysis: Mapping[str, Any], *, pl
     for table in tables:
         _write_table(inside, table)
     drawn = write_plots(analysis, inside) if plots else {}
-    return Part(benchmark, inside.name, tables, drawn)
+    return BenchmarkReport(benchmark, inside.name, tables, drawn)
 
 
 def _reserved() -> set[str]:
@@ -227,7 +229,7 @@ def report_lines(report: PaperReport) -> Iterator[str]:
     yield f"tables and figures: {printable(str(report.folder))}"
 
 
-def _not_drawn(part: Part) -> Iterator[str]:
+def _not_drawn(part: BenchmarkReport) -> Iterator[str]:
     """Yield the line on plots without anything to draw; none without any."""
     names = [name for name, paths in part.plots.items() if not paths]
     if names:

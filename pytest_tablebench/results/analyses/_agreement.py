@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results.analyses._draws import Draws, Raters, disjoint_sets
 from pytest_tablebench.results.analyses._figures import Figure, figure, plain_mean
-from pytest_tablebench.results.analyses.grid import Grid, Scores
+from pytest_tablebench.results.analyses.grid import ScoreGrid, Scores
 from pytest_tablebench.results.figures import means
 from pytest_tablebench.results.score_table import EQUAL
 from pytest_tablebench.util.arrays import np
@@ -211,7 +211,7 @@ def w_growth(draws: Draws) -> dict[str, Any]:
     }
 
 
-def benchmark_growth(grids: Sequence[Grid]) -> dict[str, Any]:
+def benchmark_growth(grids: Sequence[ScoreGrid]) -> dict[str, Any]:
     """Return the growth of W over all datasets, models scored on the mean over them (section 8b).
 
     Every dataset has to have the same configurations: a set of them is drawn for all at once.
@@ -242,7 +242,7 @@ def configurations_vs_examples(draws: Draws) -> list[dict[str, Any]]:
     return points
 
 
-def _repeated(grid: Grid, raters: Raters) -> Figure:
+def _repeated(grid: ScoreGrid, raters: Raters) -> Figure:
     """Return the mean of W over the repeats that have a value."""
     if grid.cells.shape[0] > 1:
         return _mean_w(_rater_scores(grid, raters), raters)
@@ -261,7 +261,7 @@ def _mean_w(scores: Floats, raters: Raters) -> Figure:
     )
 
 
-def _rater_scores(grid: Grid, raters: Raters) -> Floats:
+def _rater_scores(grid: ScoreGrid, raters: Raters) -> Floats:
     """Return (raters, models): means over examples of the mean over a rater's configurations."""
     models, examples, configurations = grid.cells.shape
     is_answered = np.isfinite(grid.cells).astype(float)

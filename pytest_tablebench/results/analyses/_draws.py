@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results.analyses.grid import Grid
+from pytest_tablebench.results.analyses.grid import ScoreGrid
 from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import printable, unknown_name
 from pytest_tablebench.util.seeds import seeded_random
@@ -50,7 +50,7 @@ class Point:
 
     q: int
     e: int
-    raters: Iterator[tuple[Grid, Raters]]
+    raters: Iterator[tuple[ScoreGrid, Raters]]
 
 
 class Draws:
@@ -60,14 +60,14 @@ class Draws:
     `SettingsError` for a name or index that is not there.
     """
 
-    def __init__(self, grids: Sequence[Grid], params: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, grids: Sequence[ScoreGrid], params: Mapping[str, Any] | None = None) -> None:
         self.grids = grids
         self.params = {} if params is None else params
         for name in self.params:
             if name not in PARAMS:
                 raise SettingsError(f"params: {unknown_name('entry', name, PARAMS)}")
 
-    def resamples(self, grid: Grid) -> Floats:
+    def resamples(self, grid: ScoreGrid) -> Floats:
         """Return how often each resample holds each example: (resamples, examples)."""
         rows = self.params.get("resamples", {}).get(grid.dataset)
         return self._resamples(f"resamples[{grid.dataset}]", rows, [grid])
@@ -76,7 +76,7 @@ class Draws:
         """Return the same over the examples of all datasets, in the order of the grids."""
         return self._resamples("resamples_pooled", self.params.get("resamples_pooled"), self.grids)
 
-    def _resamples(self, where: str, rows: Any, grids: Sequence[Grid]) -> Floats:
+    def _resamples(self, where: str, rows: Any, grids: Sequence[ScoreGrid]) -> Floats:
         places, start = [], 0
         for grid in grids:
             order = self.params.get("example_order", {}).get(grid.dataset, grid.examples)
@@ -99,7 +99,7 @@ class Draws:
             raise SettingsError(f"params: {where} is empty; leave it out for {RESAMPLES} of ours")
         return counts
 
-    def growth(self, grid: Grid) -> Iterator[tuple[str, Raters]]:
+    def growth(self, grid: ScoreGrid) -> Iterator[tuple[str, Raters]]:
         """Yield the raters for 1, 2, ... configurations at a time, as long as there are two."""
         by_count = self.params.get("growth", {}).get(grid.dataset)
         if by_count is None:
@@ -124,7 +124,9 @@ class Draws:
             for e in _series(most_e):
                 yield Point(q, e, ((grid, disjoint_sets([grid], q, e)) for grid in self.grids))
 
-    def _given_raters(self, number: int, draws: Mapping[str, Any]) -> Iterator[tuple[Grid, Raters]]:
+    def _given_raters(
+        self, number: int, draws: Mapping[str, Any]
+    ) -> Iterator[tuple[ScoreGrid, Raters]]:
         for grid in self.grids:
             if grid.dataset in draws:
                 where = f"points[{number}].draws[{grid.dataset}]"
@@ -140,7 +142,7 @@ def _places(where: str, names: Sequence[str], places: Mapping[str, int]) -> list
         ) from None
 
 
-def _given(where: str, grid: Grid, repeats: Sequence[Sequence[Mapping[str, Any]]]) -> Raters:
+def _given(where: str, grid: ScoreGrid, repeats: Sequence[Sequence[Mapping[str, Any]]]) -> Raters:
     """Return raters given as repeats of `{"configurations": names, "examples": names}`."""
     drawn = [rater for repeat in repeats for rater in repeat]
     owners = [number for number, repeat in enumerate(repeats) for _ in repeat]
@@ -162,7 +164,7 @@ def _counts(where: str, drawn: Sequence[Sequence[str]], names: Sequence[str]) ->
     return counts
 
 
-def disjoint_sets(grids: Sequence[Grid], q: int, e: int | None = None) -> Raters:
+def disjoint_sets(grids: Sequence[ScoreGrid], q: int, e: int | None = None) -> Raters:
     """Return repeats of as many disjoint sets of q configurations as there are.
 
     They are the same for all of the grids, which have the same configurations. With `e` each set
@@ -191,7 +193,7 @@ def _series(most: int) -> list[int]:
     return [step for step in steps if step < most] + ([most] if most > 0 else [])
 
 
-def _content(grids: Sequence[Grid]) -> list[Any]:
+def _content(grids: Sequence[ScoreGrid]) -> list[Any]:
     return [(grid.dataset, grid.examples, grid.configurations) for grid in grids]
 
 

@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results.analyses._figures import Figure, each, figure, plain_mean
-from pytest_tablebench.results.analyses.grid import Grid, Scores
+from pytest_tablebench.results.analyses.grid import ScoreGrid, Scores
 from pytest_tablebench.results.figures import means
 from pytest_tablebench.results.figures import robustness as one_minus_range
 from pytest_tablebench.results.score_table import EQUAL
@@ -51,7 +51,7 @@ def performance(scores: Scores) -> dict[str, Any]:
     }
 
 
-def _extremes(grid: Grid) -> tuple[Floats, Floats]:
+def _extremes(grid: ScoreGrid) -> tuple[Floats, Floats]:
     """Return the lowest and highest score by model and example, NaN without an answer."""
     # fmin and fmax pass over NaN without a warning where there is nothing else.
     low: Floats = np.fmin.reduce(grid.cells, axis=2)
@@ -74,7 +74,7 @@ def robustness(scores: Scores) -> dict[str, Any]:
     return {"by_model_dataset": by_model, "by_model": overall}
 
 
-def _robustness(models: Sequence[str], grid: Grid) -> dict[str, Figure]:
+def _robustness(models: Sequence[str], grid: ScoreGrid) -> dict[str, Figure]:
     of_complete = means(one_minus_range(grid.cells, whole=True))
     figures = each(
         models,
@@ -123,7 +123,7 @@ def serializer_spread(scores: Scores) -> dict[str, Any]:
     }
 
 
-def _spread(models: Sequence[str], grid: Grid, which: str) -> dict[str, Figure]:
+def _spread(models: Sequence[str], grid: ScoreGrid, which: str) -> dict[str, Figure]:
     kept = [which in ("all", perturbation) for perturbation in grid.perturbations]
     if any(kept):
         parts = grid.scores[..., np.array(kept)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results.analyses._figures import Figure, each, plain_mean
-from pytest_tablebench.results.analyses.grid import Grid, Scores
+from pytest_tablebench.results.analyses.grid import ScoreGrid, Scores
 from pytest_tablebench.results.figures import means
 from pytest_tablebench.results.score_table import EQUAL
 from pytest_tablebench.util.arrays import np
@@ -82,7 +82,7 @@ class _Wins:
         return {"value": dict(zip(names, means, strict=True)), **counts}
 
 
-def _wins(grid: Grid, axis: str, *, share: bool, inside: bool) -> _Wins:
+def _wins(grid: ScoreGrid, axis: str, *, share: bool, inside: bool) -> _Wins:
     """Return the shares of wins: of the means over the other axis, or inside each of its parts."""
     # Alternatives last, the axis they are averaged over (or compared inside of) before them.
     values = np.moveaxis(grid.scores, 2, 3) if axis == "serializers" else grid.scores
@@ -128,7 +128,7 @@ def perturbation_impact(scores: Scores) -> dict[str, Any]:
     }
 
 
-def _changes(grid: Grid) -> tuple[list[str], Floats]:
+def _changes(grid: ScoreGrid) -> tuple[list[str], Floats]:
     """Return the perturbations and the differences: models, perturbations, (example, serializer).
 
     NaN where one of the two cells is missing; in a dataset without baseline that is everywhere.

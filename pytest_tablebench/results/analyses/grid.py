@@ -20,7 +20,7 @@ _AXES = ("model", "example", "serializer", "perturbation")
 
 
 @dataclass(frozen=True)
-class Grid:
+class ScoreGrid:
     """All scores of one dataset; names in the order of code points.
 
     `scores` has the shape (models, examples, serializers, perturbations); a cell that was not
@@ -77,7 +77,7 @@ class Scores:
     """The scores of all records: models and grids in the order of code points."""
 
     models: tuple[str, ...]
-    grids: tuple[Grid, ...]
+    grids: tuple[ScoreGrid, ...]
 
 
 def _places(codes: Places) -> tuple[Integers, Integers]:
@@ -123,5 +123,5 @@ def read_scores(records: ScoreTable | Iterable[Any]) -> Scores:
         scores = np.full(shape, np.nan)
         model = codes["model"][rows].astype(np.intp)
         scores[model, *(places for _, places in axis_places)] = cells.score[rows]
-        grids.append(Grid(dataset, examples, serializers, perturbations, scores))
+        grids.append(ScoreGrid(dataset, examples, serializers, perturbations, scores))
     return Scores(names["model"], tuple(grids))

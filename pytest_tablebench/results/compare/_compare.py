@@ -32,7 +32,7 @@ from pytest_tablebench.results.compare._types import (
 )
 from pytest_tablebench.results.gates import mcnemar, sign_flip
 from pytest_tablebench.results.loaded_run import LoadedRun
-from pytest_tablebench.results.sheets import Sheet, benchmarks_of, sheets
+from pytest_tablebench.results.sheets import ScoreSheet, benchmarks_of, sheets
 from pytest_tablebench.util.names import counted, out_of, printable
 
 
@@ -56,7 +56,7 @@ def compare_runs(
             f"{old.about.path} and {new.about.path} have no case in common: "
             f"{counted(len(old.rows), 'case')} in the first, {len(new.rows):,} in the second"
         )
-    pairs = [_Pair.of(key, old, new) for key in sorted(common)]
+    pairs = [_CasePair.of(key, old, new) for key in sorted(common)]
     datasets = _paired(old, new)
     differences = setting_differences(*runs)
     return Comparison(
@@ -81,7 +81,7 @@ def compare_runs(
 
 
 @dataclass(frozen=True, slots=True)
-class _Pair:
+class _CasePair:
     """A case that both runs asked: whether each answered, and each verdict, None without one."""
 
     key: Key
@@ -93,7 +93,7 @@ class _Pair:
     same_answer: bool
 
     @classmethod
-    def of(cls, key: Key, old: ComparedRun, new: ComparedRun) -> _Pair:
+    def of(cls, key: Key, old: ComparedRun, new: ComparedRun) -> _CasePair:
         """Return the two sides of a case."""
         sides = [(run.table, run.rows[key]) for run in (old, new)]
         answered = [not isnan(float(table.score[row])) for table, row in sides]
@@ -127,7 +127,7 @@ class _Pair:
         return int(self.answered_after) - int(self.answered_before)
 
 
-def _named(side: ComparedRun, pairs: Iterable[_Pair]) -> tuple[str, ...]:
+def _named(side: ComparedRun, pairs: Iterable[_CasePair]) -> tuple[str, ...]:
     return tuple(side.case_id(pair.key) for pair in pairs)
 
 
@@ -135,7 +135,7 @@ def _ids(side: ComparedRun, keys: set[Key]) -> tuple[str, ...]:
     return tuple(side.case_id(key) for key in sorted(keys))
 
 
-def _answers(pairs: Sequence[_Pair]) -> Answers:
+def _answers(pairs: Sequence[_CasePair]) -> Answers:
     counts = dict.fromkeys(Answers.__dataclass_fields__, 0)
     for pair in pairs:
         if pair.change:
@@ -163,7 +163,7 @@ def _paired(old: ComparedRun, new: ComparedRun) -> dict[str, list[PairedDataset]
 
 
 def _scopes(
-    datasets: Mapping[str, Sequence[PairedDataset]], pairs: Sequence[_Pair]
+    datasets: Mapping[str, Sequence[PairedDataset]], pairs: Sequence[_CasePair]
 ) -> Iterator[ScopeComparison]:
     """Yield each benchmark, and behind it its datasets by format, perturbation and tag."""
     every = [part for parts in datasets.values() for part in parts]
@@ -223,7 +223,7 @@ def _scopes(
                 yield scope("tag", part.dataset, "=".join(tag), [part.rows(rows)], 2, tag)
 
 
-def _unanswered(sides: Sequence[Sheet]) -> float | None:
+def _unanswered(sides: Sequence[ScoreSheet]) -> float | None:
     counts = [side.counts() for side in sides]
     cases, lost = (sum(int(count[place].sum()) for count in counts) for place in (0, 1))
     return lost / cases if cases else None
@@ -233,7 +233,7 @@ def _configurations(
     old: ComparedRun,
     new: ComparedRun,
     datasets: Mapping[str, Sequence[PairedDataset]],
-    pairs: Sequence[_Pair],
+    pairs: Sequence[_CasePair],
 ) -> Iterator[ConfigurationFlips]:
     """Yield the flips inside single configurations, of the first repeat only.
 

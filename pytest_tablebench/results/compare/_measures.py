@@ -14,7 +14,7 @@ from pytest_tablebench.results.figures import example_values, mean
 from pytest_tablebench.results.gates import mcnemar, sign_flip
 from pytest_tablebench.results.sheets import (
     Configuration,
-    Sheet,
+    ScoreSheet,
     align,
     aligned,
     same_answers,
@@ -42,11 +42,11 @@ class PairedDataset:
     """A dataset in both runs: sheets with the same examples and configurations."""
 
     dataset: str
-    before: Sheet
-    after: Sheet
+    before: ScoreSheet
+    after: ScoreSheet
 
     @classmethod
-    def of(cls, dataset: str, before: Sheet, after: Sheet) -> PairedDataset:
+    def of(cls, dataset: str, before: ScoreSheet, after: ScoreSheet) -> PairedDataset:
         """Lay both sides out alike; what one of them lacks it did not ask."""
         return cls(dataset, *aligned(before, after))
 

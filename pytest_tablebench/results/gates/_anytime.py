@@ -11,9 +11,9 @@ from pytest_tablebench.results.figures import example_values
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._judge import judge_one
 from pytest_tablebench.results.gates._result import State, holm, kept_from
-from pytest_tablebench.results.gates._sample import Sample, collect
 from pytest_tablebench.results.gates._sides import about, values_of
 from pytest_tablebench.results.gates._stopping import StoppingRule
+from pytest_tablebench.results.gates._values import GateValues, collect
 from pytest_tablebench.results.gates._wealth import Wealth, betting_interval
 from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import out_of
@@ -150,7 +150,7 @@ class AnytimeRule(StoppingRule):
             or (self.gates[place].measure == "robustness" and bool(self._sample(place).problem))
         )
 
-    def _sample(self, place: int) -> Sample:
+    def _sample(self, place: int) -> GateValues:
         return collect(self.gates[place], self.scopes(self.board.seen(self._masks())))
 
     def _masks(self) -> dict[str, Any]:

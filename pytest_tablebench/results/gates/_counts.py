@@ -17,7 +17,7 @@ from pytest_tablebench.results.gates._result import GateResult, decide
 from pytest_tablebench.results.gates._scopes import Scopes
 from pytest_tablebench.results.gates._sides import about
 from pytest_tablebench.results.gates._words import number
-from pytest_tablebench.results.sheets import Sheet
+from pytest_tablebench.results.sheets import ScoreSheet
 from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import out_of
 
@@ -115,7 +115,7 @@ def _cut_off(run: Mapping[str, Any] | None) -> bool:
     return run is not None and run.get("status") == "running"
 
 
-def _counts(gate: Gate, sheet: Sheet) -> tuple[Places, Places]:
+def _counts(gate: Gate, sheet: ScoreSheet) -> tuple[Places, Places]:
     """Return, by example, how many cases were asked and how many of them the gate counts.
 
     Every repeat is a case.

@@ -18,9 +18,9 @@ from pytest_tablebench.results._intervals import (
 from pytest_tablebench.results.gates._counts import judge_cost, judge_count
 from pytest_tablebench.results.gates._grammar import COUNTS, Gate, parse_gate
 from pytest_tablebench.results.gates._result import GateResult, State, decide, holm
-from pytest_tablebench.results.gates._sample import Sample, collect
 from pytest_tablebench.results.gates._scopes import Clusters, Scopes
 from pytest_tablebench.results.gates._sides import Key, read_side
+from pytest_tablebench.results.gates._values import GateValues, collect
 from pytest_tablebench.results.gates._words import margin_note, number, reason
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.util.names import are, counted, out_of, unknown_name
@@ -45,8 +45,8 @@ def judge_gates(
 ) -> list[GateResult]:
     """Return the judgement of each gate, in order.
 
-    `records` and `baseline` are those of one model each: a table, `Record` or `Cell` objects, or
-    mappings with `dataset`, `example_id`, `serializer`, `perturbation`, `score` and `passed`;
+    `records` and `baseline` are those of one model each: a table, `Record` or `ScoreRow` objects,
+    or mappings with `dataset`, `example_id`, `serializer`, `perturbation`, `score` and `passed`;
     of cells asked several times (`repeat`) the mean counts, of no-answer gates every repeat.
     `benchmarks` names the datasets of each benchmark, by default what the records say.
     `level` is the confidence; `correction` "holm" makes "some gate fails" hold at it too;
@@ -72,7 +72,7 @@ def judge_gates(
     missing = (run or {}).get("missing") or ()
     names, tail = new.benchmarks if benchmarks is None else benchmarks, (1 - level) / 2
     scopes = Scopes(new, old, names, clusters or {}, missing)
-    judged = [Judged(gate, judge_one(gate, scopes, tail), tail) for gate in parsed]
+    judged = [JudgedGate(gate, judge_one(gate, scopes, tail), tail) for gate in parsed]
     if correction == "holm" and not point:
         judged = correct(judged, tail)
     results = []
@@ -100,7 +100,7 @@ def cut_short(result: GateResult, ended: str) -> GateResult:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedGate:
     """A result on its way: what the correction for several gates still needs."""
 
     gate: Gate
@@ -145,7 +145,7 @@ def judge_one(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
 
 
 def _with_interval(
-    gate: Gate, result: GateResult, sample_moments: Moments, sample: Sample, tail: float
+    gate: Gate, result: GateResult, sample_moments: Moments, sample: GateValues, tail: float
 ) -> GateResult:
     """Fill in interval, state and reason."""
     if sample.identical and sample_moments.df is None and abs(sample_moments.mean) < 1e-9:
@@ -171,7 +171,7 @@ def _with_interval(
     return replace(result, notes=_notes(gate, result))
 
 
-def _one_table(sample: Sample) -> str:
+def _one_table(sample: GateValues) -> str:
     """Return why there is no interval although there are examples enough."""
     if sample.n_clusters == 1:
         return (
@@ -223,7 +223,9 @@ def _notes(gate: Gate, result: GateResult) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def correct(judged: Sequence[Judged], tail: float, *, size: int | None = None) -> list[Judged]:
+def correct(
+    judged: Sequence[JudgedGate], tail: float, *, size: int | None = None
+) -> list[JudgedGate]:
     """Apply Holm to the gates that fail alone: those that fail only so become undecided.
 
     A gate judged at an error other than `tail` has its p scaled to it. `size` is the number of

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results.gates._grammar import Gate
-from pytest_tablebench.results.gates._judge import Judged, judge_one, point_result
+from pytest_tablebench.results.gates._judge import JudgedGate, judge_one, point_result
 from pytest_tablebench.results.gates._result import State, kept_from
 from pytest_tablebench.results.gates._scopes import Scopes
 from pytest_tablebench.results.gates._sides import Key, about, values_of
@@ -153,7 +153,9 @@ class PointRule(StoppingRule):
         del gate
         return self.alpha / 2
 
-    def look(self, places: Sequence[int], scopes: Scopes, tails: Sequence[float]) -> list[Judged]:
+    def look(
+        self, places: Sequence[int], scopes: Scopes, tails: Sequence[float]
+    ) -> list[JudgedGate]:
         """Return the estimates' own verdicts, which need no correction."""
         judged = self.judged(places, scopes, tails)
         return [replace(judgement, result=point_result(judgement.result)) for judgement in judged]

@@ -10,9 +10,9 @@ from typing import Any
 
 from pytest_tablebench.results._intervals import moments
 from pytest_tablebench.results.gates._grammar import Gate, parse_gate
-from pytest_tablebench.results.gates._sample import collect
 from pytest_tablebench.results.gates._scopes import Clusters, Scopes
 from pytest_tablebench.results.gates._sides import about, read_side
+from pytest_tablebench.results.gates._values import collect
 from pytest_tablebench.util.names import counted
 
 TABLE_CORRELATION = 0.15

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._sides import Sides
-from pytest_tablebench.results.sheets import Sheet, aligned
+from pytest_tablebench.results.sheets import ScoreSheet, aligned
 from pytest_tablebench.util.names import known_names, printable
 
 Clusters = Mapping[str, Mapping[str, Hashable]]
@@ -19,11 +19,11 @@ NAMED = 20
 
 
 @dataclass(frozen=True)
-class Pair:
+class SheetPair:
     """One dataset in both runs, over the same examples and configurations."""
 
-    new: Sheet
-    old: Sheet | None
+    new: ScoreSheet
+    old: ScoreSheet | None
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Scopes:
     missing: Collection[str] = ()
     whole: Scopes | None = None
     """Of a slice: all that it is a part of."""
-    _pairs: dict[str, Pair] = field(default_factory=dict)
+    _pairs: dict[str, SheetPair] = field(default_factory=dict)
     _slices: dict[tuple[tuple[str, str], ...], Scopes] = field(default_factory=dict)
 
     def sliced(self, gate: Gate) -> Scopes:
@@ -130,13 +130,13 @@ class Scopes:
             f"missing here: {printable(gate.scope, 60)} would be judged on less"
         )
 
-    def pair(self, dataset: str) -> Pair:
+    def pair(self, dataset: str) -> SheetPair:
         """Return a dataset of both runs over the union of their examples and configurations."""
         if dataset not in self._pairs:
             self._pairs[dataset] = self._align(dataset)
         return self._pairs[dataset]
 
-    def _align(self, dataset: str) -> Pair:
+    def _align(self, dataset: str) -> SheetPair:
         new = self.new.datasets[dataset]
         old = self.old.datasets.get(dataset) if self.old else None
-        return Pair(new, None) if old is None else Pair(*aligned(new, old))
+        return SheetPair(new, None) if old is None else SheetPair(*aligned(new, old))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results.memory import FORMER
 from pytest_tablebench.results.score_table import ScoreTable, field_of, raw_digests
-from pytest_tablebench.results.sheets import Sheet, benchmarks_of, check_once, sheets
+from pytest_tablebench.results.sheets import ScoreSheet, benchmarks_of, check_once, sheets
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def key_of(record: Any) -> Key:
 class Sides:
     """All datasets of a run, and which benchmark each belongs to where the records say so."""
 
-    datasets: Mapping[str, Sheet]
+    datasets: Mapping[str, ScoreSheet]
     benchmarks: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
@@ -58,7 +58,7 @@ def read_side(
     return Sides(sheets(table.cells), benchmarks)
 
 
-def about(sheet: Sheet, gate: Gate) -> Flags:
+def about(sheet: ScoreSheet, gate: Gate) -> Flags:
     """Return which configurations belong to a gate's scope.
 
     Those that change the meaning of a table do only where the gate is on them, on a count, or
@@ -74,7 +74,7 @@ def about(sheet: Sheet, gate: Gate) -> Flags:
     return plain if plain.any() and not gate.counted else named
 
 
-def asked_of(sheet: Sheet, gate: Gate) -> Flags:
+def asked_of(sheet: ScoreSheet, gate: Gate) -> Flags:
     """Return which cells a gate expects values of: for a pass rate not those without a verdict."""
     if gate.measure != "pass_rate" or gate.check is not None or gate.part is not None:
         return sheet.is_asked
@@ -82,7 +82,7 @@ def asked_of(sheet: Sheet, gate: Gate) -> Flags:
     return is_expected
 
 
-def values_of(sheet: Sheet, gate: Gate) -> Floats:
+def values_of(sheet: ScoreSheet, gate: Gate) -> Floats:
     """Return what a gate looks at: scores, pass rates, what a test said, or a part."""
     if gate.check is not None:
         return sheet.checks.get(gate.check, np.full(sheet.is_asked.shape, np.nan))

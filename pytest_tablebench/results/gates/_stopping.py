@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any, Literal, TypeVar, get_args
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results.gates._board import Board
 from pytest_tablebench.results.gates._counts import judge_cost
 from pytest_tablebench.results.gates._grammar import Gate, parse_gate
-from pytest_tablebench.results.gates._judge import Judged, correct, judge_one
+from pytest_tablebench.results.gates._judge import JudgedGate, correct, judge_one
+from pytest_tablebench.results.gates._planned_cells import PlannedCells
 from pytest_tablebench.results.gates._result import GateResult, State
 from pytest_tablebench.results.gates._scopes import Clusters, Scopes
 from pytest_tablebench.results.gates._sides import Key, Sides, key_of, read_side
@@ -117,7 +117,7 @@ class StoppingRule(ABC):
         self.alpha = 1 - level
         cases = list(planned)
         checks = [(gate.scope, gate.check) for gate in self.gates if gate.check]
-        self.board = Board.of(
+        self.board = PlannedCells.of(
             (key_of(case) for case in cases),
             checks,
             _ways(cases),
@@ -263,15 +263,19 @@ class StoppingRule(ABC):
         total = sum(not gate.counted for gate in self.gates)
         return total - sum(result.state == "fails" for result in self._results.values())
 
-    def look(self, places: Sequence[int], scopes: Scopes, tails: Sequence[float]) -> list[Judged]:
+    def look(
+        self, places: Sequence[int], scopes: Scopes, tails: Sequence[float]
+    ) -> list[JudgedGate]:
         """Judge some gates on what is known, corrected for the whole family."""
         judged = self.judged(places, scopes, tails)
         return correct(judged, max(tails), size=self.family()) if judged else []
 
-    def judged(self, places: Sequence[int], scopes: Scopes, tails: Sequence[float]) -> list[Judged]:
+    def judged(
+        self, places: Sequence[int], scopes: Scopes, tails: Sequence[float]
+    ) -> list[JudgedGate]:
         """Judge some gates on what is known, each alone."""
         return [
-            Judged(self.gates[place], judge_one(self.gates[place], scopes, tail), tail)
+            JudgedGate(self.gates[place], judge_one(self.gates[place], scopes, tail), tail)
             for place, tail in zip(places, tails, strict=True)
         ]
 

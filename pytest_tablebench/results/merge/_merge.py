@@ -16,7 +16,7 @@ from pytest_tablebench.results.figures import sum_of_known
 from pytest_tablebench.results.folder import RunFolder
 from pytest_tablebench.results.loaded_run import THINKING, LoadedRun
 from pytest_tablebench.results.media import merge_media
-from pytest_tablebench.results.merge._parts import MERGED, Parts, read_parts
+from pytest_tablebench.results.merge._parts import MERGED, RunParts, read_parts
 from pytest_tablebench.results.merge._records import MergedRecords
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.results.snapshots import (
@@ -79,7 +79,7 @@ def read_merge(paths: Sequence[Path]) -> Merge:
     records = MergedRecords(folders)
     if not len(records):
         raise SettingsError("no case is recorded in any of the runs: there is nothing to merge")
-    table = ScoreTable.from_records(records.cells())
+    table = ScoreTable.from_records(records.rows())
     ended = parts.unfinished
     if ended is None and "budget" in table.names["reason"]:
         ended = "the budget was spent"
@@ -103,7 +103,7 @@ def _changes(
     return merged_changes(snapshots), []
 
 
-def _notes(parts: Parts, records: MergedRecords) -> tuple[str, ...]:
+def _notes(parts: RunParts, records: MergedRecords) -> tuple[str, ...]:
     notes = list(parts.notes)
     if records.overlapping:
         notes.append(f"{counted(records.overlapping, 'record')} of cases that another run has too")
@@ -135,7 +135,7 @@ def _new_folder(out: Path) -> Iterator[Path]:
             shutil.rmtree(new_path, ignore_errors=True)
 
 
-def _run_data(parts: Parts, recorded: int) -> dict[str, Any]:
+def _run_data(parts: RunParts, recorded: int) -> dict[str, Any]:
     """Return `run.json` of the whole: what all say alike, and sums of what each came to."""
     base = {name: value for name, value in parts.parts[0].run.items() if name != "schema"}
     leaves, runs = parts.leaves, [part.run for part in parts.parts]
@@ -166,7 +166,7 @@ def _run_data(parts: Parts, recorded: int) -> dict[str, Any]:
     }
 
 
-def _planned(parts: Parts, recorded: int) -> int | None:
+def _planned(parts: RunParts, recorded: int) -> int | None:
     """Return how many cases the whole has; None where a part that is missing knows."""
     if parts.missing:
         return None
@@ -206,7 +206,7 @@ def _grids(grids: Iterable[Any]) -> dict[str, list[Any]]:
     return {axis: list(names) for axis, names in axes.items()}
 
 
-def _by_dataset(parts: Parts) -> dict[str, Any]:
+def _by_dataset(parts: RunParts) -> dict[str, Any]:
     """Return how each dataset was run; what did not apply is summed up over the parts."""
     by_dataset: dict[str, dict[str, Any]] = {}
     for part in parts.parts:

@@ -28,7 +28,7 @@ _FACTS = (
 
 
 @dataclass(frozen=True)
-class Leaf:
+class SourceRun:
     """A run of pytest's own, of which a merged run may hold several.
 
     `facts` are those of its `run.json` that are summed up, and under `does_not_apply`, by dataset,
@@ -73,7 +73,7 @@ class Leaf:
 
 
 @dataclass(frozen=True)
-class Part:
+class RunPart:
     """A run folder that is merged; `run` is the content of its `run.json`."""
 
     path: Path
@@ -91,7 +91,7 @@ class Part:
         return splits.pop()
 
     @property
-    def leaves(self) -> list[Leaf]:
+    def leaves(self) -> list[SourceRun]:
         """Return the runs that it is made of: itself, unless it was merged."""
         merged = self.run.get(MERGED)
         if merged is None:
@@ -101,10 +101,10 @@ class Part:
                 for name, kept in mapping(self.run, "by_dataset").items()
                 if isinstance(kept, Mapping)
             }
-            return [Leaf({**facts, "does_not_apply": counts})]
+            return [SourceRun({**facts, "does_not_apply": counts})]
         if not isinstance(merged, list) or not all(isinstance(entry, dict) for entry in merged):
             raise self._broken(f"has no list of runs under {MERGED}")
-        return [Leaf(entry) for entry in merged]
+        return [SourceRun(entry) for entry in merged]
 
     @property
     def examples(self) -> dict[str, list[int]]:
@@ -126,17 +126,17 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Parts:
+class RunParts:
     """Run folders that belong to one run, in an order that is that of no command line.
 
     `notes` say what differs between them, and may.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[RunPart, ...]
     notes: tuple[str, ...]
 
     @cached_property
-    def leaves(self) -> list[Leaf]:
+    def leaves(self) -> list[SourceRun]:
         """The runs they are made of, each once."""
         by_text = {leaf.text: leaf for part in self.parts for leaf in part.leaves}
         return sorted(by_text.values(), key=lambda leaf: (leaf.number or 0, leaf.text))
@@ -178,9 +178,9 @@ class Parts:
         verb = "is" if len(self.missing) == 1 else "are"
         return f"{word} {shown} of {self.split} {verb} missing{about}"
 
-    def groups(self) -> dict[int | None, list[Leaf]]:
+    def groups(self) -> dict[int | None, list[SourceRun]]:
         """Return the runs of each part: it may have been run twice."""
-        by_number: dict[int | None, list[Leaf]] = {}
+        by_number: dict[int | None, list[SourceRun]] = {}
         for leaf in self.leaves:
             by_number.setdefault(leaf.number, []).append(leaf)
         return by_number
@@ -199,7 +199,7 @@ class Parts:
         return None
 
 
-def read_parts(paths: Sequence[Path]) -> Parts:
+def read_parts(paths: Sequence[Path]) -> RunParts:
     """Read run folders, each once; a folder that holds some stands for these.
 
     Raises `SettingsError` where they are no parts of one run: for a folder that is none, for runs
@@ -209,21 +209,21 @@ def read_parts(paths: Sequence[Path]) -> Parts:
     for path in paths:
         for folder in run_folders(path):
             folders.setdefault(folder.resolve(), folder)
-    parts = sorted((Part(path, read_run(path)) for path in folders.values()), key=_order)
+    parts = sorted((RunPart(path, read_run(path)) for path in folders.values()), key=_order)
     notes: dict[str, None] = {}
     for part in parts[1:]:
         notes |= dict.fromkeys(_compared(parts[0], part))
-    whole = Parts(tuple(parts), tuple(notes))
+    whole = RunParts(tuple(parts), tuple(notes))
     _ = whole.split, whole.examples  # what is broken is said before anything is read
     return whole
 
 
-def _order(part: Part) -> tuple[Any, ...]:
+def _order(part: RunPart) -> tuple[Any, ...]:
     numbers = [leaf.number or 0 for leaf in part.leaves if part.split]
     return numbers, str(part.run.get("start")), json.dumps(part.run, sort_keys=True)
 
 
-def _compared(first: Part, other: Part) -> list[str]:
+def _compared(first: RunPart, other: RunPart) -> list[str]:
     """Return what differs and may. Raises `SettingsError` for what may not."""
     both = f"{printable(str(first.path))} and {printable(str(other.path))}"
     try:

@@ -13,7 +13,7 @@ from typing import Any
 
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.results.folder import RECORDS, named_thresholds, read_places
-from pytest_tablebench.results.record import Cell, Record, cell_values
+from pytest_tablebench.results.record import Record, ScoreRow, row_values
 from pytest_tablebench.results.score_table import ScoreTableBuilder
 from pytest_tablebench.util.names import counted, printable
 
@@ -32,19 +32,19 @@ NAMED = 5
 
 
 @dataclass(slots=True)
-class _Kept:
+class _RecordPlace:
     """The record of a case: what tells it from another of the same case, and where it stands."""
 
     case_id: str
     rank: tuple[bool, bool, bytes]
     content_digest: bytes
-    cell: Cell
+    row: ScoreRow
     part: int = 0
     place: tuple[int, int] = (0, 0)
 
 
 class MergedRecords:
-    """Reads the records of run folders; the place of each is kept, and a cell, not its texts.
+    """Reads the records of run folders; the place of each is kept, and a row, not its texts.
 
     A case that several runs recorded counts once. They have to agree in all but what it took; a
     record with an answer goes before one without, whose cases `unanswered` counts. Raises
@@ -53,7 +53,7 @@ class MergedRecords:
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self._folders = folders
-        self._kept: dict[str, _Kept] = {}
+        self._kept: dict[str, _RecordPlace] = {}
         self.overlapping = self.unanswered = 0
         unlike: dict[str, tuple[int, int]] = {}
         for number, folder in enumerate(folders):
@@ -64,7 +64,7 @@ class MergedRecords:
                     continue
                 self.overlapping += 1
                 if earlier.content_digest != new.content_digest:
-                    if not (earlier.cell.score is None or new.cell.score is None):
+                    if not (earlier.row.score is None or new.row.score is None):
                         unlike.setdefault(new.case_id, (earlier.part, number))
                         continue
                     self.unanswered += 1
@@ -89,9 +89,9 @@ class MergedRecords:
     def __len__(self) -> int:
         return len(self._kept)
 
-    def cells(self) -> Iterator[Cell]:
-        """Yield the cells in the order of case ids."""
-        return (self._kept[case].cell for case in self._order)
+    def rows(self) -> Iterator[ScoreRow]:
+        """Yield the rows in the order of case ids."""
+        return (self._kept[case].row for case in self._order)
 
     def lines(self) -> Iterator[str]:
         """Yield the lines in the order of case ids, read where they stand."""
@@ -108,17 +108,17 @@ class MergedRecords:
                 yield Record.from_line(line, thresholds[kept.part]).to_line()
 
 
-def _records(folder: Path) -> Iterator[tuple[tuple[int, int], _Kept]]:
+def _records(folder: Path) -> Iterator[tuple[tuple[int, int], _RecordPlace]]:
     """Yield what is kept of a folder's records. Raises `SettingsError` for what is none."""
     table = ScoreTableBuilder()
 
-    def keep(record: Record) -> _Kept:
-        cell = Cell(*cell_values(record))
-        table.append(cell)
+    def keep(record: Record) -> _RecordPlace:
+        row = ScoreRow(*row_values(record))
+        table.append(row)
         content_digest, line = _content_digest(record), record.to_line().encode("ascii")
         digest = blake2b(line, digest_size=16).digest()
-        return _Kept(
-            record.case_id, (record.score is None, record.from_store, digest), content_digest, cell
+        return _RecordPlace(
+            record.case_id, (record.score is None, record.from_store, digest), content_digest, row
         )
 
     try:

@@ -1,4 +1,4 @@
-"""One model's part of a run that is being kept: its cells so far, and what its calls have cost."""
+"""One model's part of a run that is being kept: its rows so far, and what its calls have cost."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 from pytest_tablebench.results.checks import JoinedCase
 from pytest_tablebench.results.figures import sum_of_known
 from pytest_tablebench.results.folder import RunFolder
-from pytest_tablebench.results.message import CaseMessage, Spent
-from pytest_tablebench.results.record import Cell, cell_values
+from pytest_tablebench.results.message import AnswerCost, CaseMessage
+from pytest_tablebench.results.record import ScoreRow, row_values
 from pytest_tablebench.results.texts import TEXTS, TextWriter
 
 MAPPINGS = 1024
-"""Small mappings of cells that are known at a time."""
+"""Small mappings of rows that are known at a time."""
 
 
 _PLAIN = {bool, int, float, str, type(None)}
@@ -31,7 +31,7 @@ class _Paid:
     completion_tokens: int | None = 0
     cost_usd: float | None = 0.0
 
-    def add(self, calls: int, spent: Spent) -> None:
+    def add(self, calls: int, spent: AnswerCost) -> None:
         """Add what calls have cost together."""
         self.calls_paid += calls
         self.prompt_tokens = _plus(self.prompt_tokens, spent.prompt_tokens)
@@ -53,7 +53,7 @@ def _sum(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass
-class Kept:
+class ModelRun:
     """One model's part of a run.
 
     What it cost is summed up over the records, unless the engine makes the calls: then the
@@ -63,7 +63,7 @@ class Kept:
     model: str
     path: Path
     folder: RunFolder | None = None
-    cells: dict[str, Cell] = field(default_factory=dict)
+    rows: dict[str, ScoreRow] = field(default_factory=dict)
     cases: dict[str, JoinedCase] = field(default_factory=dict)
     totals: Mapping[str, Any] | None = None
     judge_totals: Mapping[str, Any] | None = None
@@ -94,12 +94,12 @@ class Kept:
             "cases_extended": sum(case.is_extended for case in self.cases.values()),
         }
 
-    def shared(self, cell: Cell) -> Cell:
-        """Return a cell that has its names and its small mappings in common with others.
+    def shared(self, row: ScoreRow) -> ScoreRow:
+        """Return a row that has its names and its small mappings in common with others.
 
         What a worker tells is new with every message, though most of it is the same.
         """
-        return Cell(*map(self._share, cell_values(cell)))
+        return ScoreRow(*map(self._share, row_values(row)))
 
     def _share(self, value: Any) -> Any:
         if type(value) is str:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from pytest_tablebench.results.figures import FEWEST, agreement, example_values, mean, robustness
 from pytest_tablebench.results.gates._grammar import Gate
-from pytest_tablebench.results.gates._scopes import Pair, Scopes
+from pytest_tablebench.results.gates._scopes import Scopes, SheetPair
 from pytest_tablebench.results.gates._sides import about, asked_of, values_of
-from pytest_tablebench.results.sheets import Sheet, same_answers, with_common_clusters
+from pytest_tablebench.results.sheets import ScoreSheet, same_answers, with_common_clusters
 from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import known_names, printable
 
@@ -24,7 +24,7 @@ INCOMPLETE = 0.20
 
 
 @dataclass(frozen=True)
-class Sample:
+class GateValues:
     """What one gate's judgement rests on.
 
     `values` holds one array of example values per dataset, differences against a baseline.
@@ -58,30 +58,30 @@ class Sample:
         return sum(len(row) for row in self.values)
 
 
-def collect(gate: Gate, scopes: Scopes) -> Sample:
+def collect(gate: Gate, scopes: Scopes) -> GateValues:
     """Return the example values of a gate whose verdict an interval decides."""
     names = scopes.datasets(gate)
-    parts: list[_Part] = []
+    parts: list[_DatasetValues] = []
     for name in names:
         if name not in scopes.new.datasets:
-            return Sample(problem=f"no case of {printable(name, 60)} was asked")
+            return GateValues(problem=f"no case of {printable(name, 60)} was asked")
         pair = scopes.pair(name)
         if not gate.baseline:
             pair = replace(pair, old=None)
         elif pair.old is None:
-            return Sample(problem=f"the baseline has no case of {printable(name, 60)}")
+            return GateValues(problem=f"the baseline has no case of {printable(name, 60)}")
         for side, whose in ((pair.new, ""), (pair.old, "of the baseline ")):
             problem = _unknown(gate, side, whose)
             if problem is not None:
-                return Sample(problem=problem)
+                return GateValues(problem=problem)
         part = _part(gate, pair)
         if part is None:
-            return Sample(problem=f"no case of this scope was asked in {printable(name, 60)}")
+            return GateValues(problem=f"no case of this scope was asked in {printable(name, 60)}")
         parts.append(part)
     if not parts:
-        return Sample(problem=scopes.unknown(gate))
+        return GateValues(problem=scopes.unknown(gate))
     total = sum((part.counts for part in parts), Counter[str]())
-    return Sample(
+    return GateValues(
         values=tuple(part.values for part in parts),
         clusters=tuple(
             _shared(name, scopes.clusters.get(name), scopes.pair(name), part.used)
@@ -100,7 +100,7 @@ def collect(gate: Gate, scopes: Scopes) -> Sample:
     )
 
 
-def _unknown(gate: Gate, side: Sheet | None, whose: str) -> str | None:
+def _unknown(gate: Gate, side: ScoreSheet | None, whose: str) -> str | None:
     """Return why a run cannot tell of a test, a part, or consistency; None where it can."""
     if side is None:
         return None
@@ -125,7 +125,7 @@ def _unknown(gate: Gate, side: Sheet | None, whose: str) -> str | None:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _DatasetValues:
     """One dataset's share of a sample."""
 
     values: Floats
@@ -139,7 +139,7 @@ class _Part:
     worst: tuple[float, float] | None
 
 
-def _part(gate: Gate, pair: Pair) -> _Part | None:
+def _part(gate: Gate, pair: SheetPair) -> _DatasetValues | None:
     """Return one dataset's values; None where the run asked no case of the scope."""
     new, old = pair.new, pair.old
     columns = about(new, gate)
@@ -165,7 +165,7 @@ def _part(gate: Gate, pair: Pair) -> _Part | None:
     some, some_old = is_asked.any(axis=1), asked_old.any(axis=1)
     times, lost = (int(part[:, columns].sum()) for part in new.counts())
     times_old, lost_old = (int(part[:, columns].sum()) for part in old.counts()) if old else (0, 0)
-    return _Part(
+    return _DatasetValues(
         values=values[used],
         used=used,
         identical=old is not None and _identical(new, old, columns, both & used[:, None]),
@@ -189,7 +189,7 @@ def _part(gate: Gate, pair: Pair) -> _Part | None:
     )
 
 
-def _agreement(new: Sheet, old: Sheet | None, columns: Flags, both: Flags) -> Floats:
+def _agreement(new: ScoreSheet, old: ScoreSheet | None, columns: Flags, both: Flags) -> Floats:
     """Return each example's consistency, over what both runs answered; of two, the difference."""
     agreements = []
     for side in (new, old) if old else (new,):
@@ -210,14 +210,14 @@ def _extremes(scores: Floats) -> tuple[float, float]:
     return float(worst.mean()), float(observed.mean())
 
 
-def _identical(new: Sheet, old: Sheet, columns: Flags, paired: Flags) -> bool:
+def _identical(new: ScoreSheet, old: ScoreSheet, columns: Flags, paired: Flags) -> bool:
     cells = np.zeros(new.is_asked.shape, dtype=bool)
     cells[:, columns] = paired
     return bool(paired.any()) and same_answers(new, old, cells)
 
 
 def _shared(
-    dataset: str, clusters: Mapping[str, Hashable] | None, pair: Pair, used: Flags
+    dataset: str, clusters: Mapping[str, Hashable] | None, pair: SheetPair, used: Flags
 ) -> list[Hashable] | None:
     """Return the cluster of each used example; None: every example is its own.
 
@@ -230,7 +230,9 @@ def _shared(
     return None if groups is None else groups[used].tolist()
 
 
-def _cluster_count(scopes: Scopes, names: Sequence[str], parts: Sequence[_Part]) -> int | None:
+def _cluster_count(
+    scopes: Scopes, names: Sequence[str], parts: Sequence[_DatasetValues]
+) -> int | None:
     """Return how many clusters the used examples have; None where not known."""
     clusters: set[Hashable] = set()
     for name, part in zip(names, parts, strict=True):
@@ -245,12 +247,14 @@ def _cluster_count(scopes: Scopes, names: Sequence[str], parts: Sequence[_Part])
     return len(clusters)
 
 
-def _worst(parts: Sequence[_Part]) -> tuple[float, float]:
+def _worst(parts: Sequence[_DatasetValues]) -> tuple[float, float]:
     lows, highs = zip(*(part.worst for part in parts if part.worst is not None), strict=True)
     return fsum(lows) / len(lows), fsum(highs) / len(highs)
 
 
-def _problem(gate: Gate, names: Sequence[str], parts: Sequence[_Part], left_out: int) -> str | None:
+def _problem(
+    gate: Gate, names: Sequence[str], parts: Sequence[_DatasetValues], left_out: int
+) -> str | None:
     """Return why no interval may decide, None where one may."""
     used = sum(len(part.values) for part in parts)
     if gate.measure == "robustness":

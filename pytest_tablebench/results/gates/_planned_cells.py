@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._sides import Key, Sides, key_of
 from pytest_tablebench.results.score_table import field_of
-from pytest_tablebench.results.sheets import Configuration, Sheet, with_clusters
+from pytest_tablebench.results.sheets import Configuration, ScoreSheet, with_clusters
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Board:
+class PlannedCells:
     """The planned cases as arrays, filled in as records arrive."""
 
-    sides: dict[str, Sheet]
+    sides: dict[str, ScoreSheet]
     planned: dict[str, Flags]
     places: dict[Key, tuple[str, int, int]]
 
@@ -33,7 +33,7 @@ class Board:
         *,
         gates: Sequence[Gate] = (),
         altered: Collection[str] = (),
-    ) -> Board:
+    ) -> PlannedCells:
         """Lay out planned cases; none is asked yet. `checks` are (dataset, test).
 
         `ways` are the strategy and the modality of all cases; `gates` say which tags and parts
@@ -55,7 +55,7 @@ class Board:
                 row, column = rows[key[1]], columns[key[2:]]
                 planned[name][row, column] = True
                 places[key] = (name, row, column)
-            sides[name] = Sheet(
+            sides[name] = ScoreSheet(
                 examples,
                 cells,
                 np.full(shape, np.nan),
@@ -132,6 +132,6 @@ class Board:
         )
 
 
-def _named(side: Sheet) -> Sheet:
+def _named(side: ScoreSheet) -> ScoreSheet:
     """Return the sheet with the clusters that records have named so far."""
     return with_clusters(side, side.clusters or ())
