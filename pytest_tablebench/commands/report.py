@@ -64,9 +64,9 @@ def _report(given: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.reports.beside_text import tag_lines
     from pytest_tablebench.reports.paper import (
         load_runs,
+        paths_without_runs,
         read_marks,
         report_lines,
-        strays,
         write_report,
     )
     from pytest_tablebench.reports.terminal import summary_lines
@@ -82,7 +82,7 @@ def _report(given: argparse.Namespace) -> tuple[list[str], int]:
     marks = None if given.marks is None else read_marks(given.marks)
     lines: list[str] = []
     paths = given.runs
-    others = strays(paths)
+    others = paths_without_runs(paths)
     if others and len(others) < len(paths):  # as `runs/*` names whatever lies there
         paths = [path for path in paths if path not in others]
         lines.append(f"skipped, no run: {', '.join(printable(str(path)) for path in others)}")

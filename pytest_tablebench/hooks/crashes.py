@@ -139,7 +139,7 @@ class WorkerDeaths:
         if note is None or writer is None:
             return
         message = CaseMessage.decode(note["case"])
-        known = writer.kept[message.model].cases.get(message.case_id)
+        known = writer.model_runs[message.model].cases.get(message.case_id)
         if known is None or message.finding.item not in known.findings:  # it had come to its end
             report.tablebench = message
 

@@ -141,7 +141,7 @@ class SnapshotHooks:
                     f"{file.path.name}: {file.damaged} damaged entries, compared with nothing"
                 )
         writer, found = self._writer, {}
-        for model, kept in writer.kept.items() if writer is not None else ():
+        for model, kept in writer.model_runs.items() if writer is not None else ():
             if not kept.path.is_dir() or not self._of(model):
                 continue
             found[model] = self._data(self._of(model), whole=model in self._whole)
@@ -189,7 +189,7 @@ class SnapshotHooks:
         planned = writer.facts.get("cases", {})
         return {
             model
-            for model, kept in writer.kept.items()
+            for model, kept in writer.model_runs.items()
             if planned.get(model) is not None and len(kept.rows) >= planned[model]
         }
 

@@ -128,7 +128,7 @@ class TerminalHooks:
         )
         if self._grouped:
             terminal.write_sep("=", "wrong and unanswered, grouped (--bench-show=N shows them)")
-            rows = {model: kept.rows for model, kept in writer.kept.items()}
+            rows = {model: kept.rows for model, kept in writer.model_runs.items()}
             for line in grouped_lines(rows, self._grouped):
                 terminal.write_line(line)
         width = terminal._tw.fullwidth if terminal.isatty else None
@@ -159,7 +159,7 @@ class TerminalHooks:
         from pytest_tablebench.reports.terminal import short_path, summary_lines
         from pytest_tablebench.results.outliers import outliers
 
-        ending, path = self._run.ending, writer.kept[model].path
+        ending, path = self._run.ending, writer.model_runs[model].path
         verdict = ending.verdicts.get(model) if ending is not None else None
         worse: Sequence[str] = ()
         first = outlier_lines(outliers(self._run.runs[model].scores))

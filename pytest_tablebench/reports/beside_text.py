@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.reports.formats import aligned, interval, number, percent, signed
-from pytest_tablebench.results import telling_parts
+from pytest_tablebench.results import informative_parts
 from pytest_tablebench.util.names import counted, out_of, printable, unknown_name
 
 __all__ = [
@@ -165,7 +165,7 @@ def beside_lines(
 
 
 def _texts(scope: Mapping[str, Any], declared: Sequence[str] | None) -> Iterator[str]:
-    parts = telling_parts(scope, declared)
+    parts = informative_parts(scope, declared)
     if parts:
         yield "beside the score: " + ", ".join(_part(*item) for item in parts.items())
     consistency = scope.get("consistency")
@@ -249,7 +249,7 @@ def tag_lines(
         if tag in tags and not is_row:
             shown = printable(f"{name} (all)" if whole else name, 60)
             lines += [f"{shown} by {printable(tag, 60)}"]
-            lines += _tag_table(tags[tag], telling_parts(scope, declared))
+            lines += _tag_table(tags[tag], informative_parts(scope, declared))
     if tag not in tag_names:
         raise SettingsError(
             f"--by: {unknown_name('tag', tag, sorted(tag_names))}"

@@ -19,7 +19,7 @@ from pytest_tablebench.reports.beside_text import (
 )
 from pytest_tablebench.reports.cut_text import cut_line
 from pytest_tablebench.reports.formats import interval, number, percent, signed
-from pytest_tablebench.results import telling_checks
+from pytest_tablebench.results import informative_checks
 from pytest_tablebench.results.folder import selection_text
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import are, counted, out_of, printable
@@ -175,7 +175,7 @@ def _check_table(summary: Mapping[str, Any]) -> list[str]:
         )
         for benchmark in summary["benchmarks"].values()
         for dataset, scope in benchmark["datasets"].items()
-        for name, check in telling_checks(scope).items()
+        for name, check in informative_checks(scope).items()
     ]
     return _table(_CHECKS, rows)
 

@@ -24,7 +24,7 @@ from pytest_tablebench.reports.formats import (
     origins_text,
     percent,
 )
-from pytest_tablebench.results import Spread, same_meaning, spread, telling_checks
+from pytest_tablebench.results import Spread, informative_checks, same_meaning, spread
 from pytest_tablebench.util.names import counted, printable, tied
 from pytest_tablebench.util.programs import program
 
@@ -240,7 +240,7 @@ def _best_and_worst(dataset: str, scope: Mapping[str, Any]) -> list[str]:
         f"{dataset}: {printable(name, 200)} passes {percent(check['pass_rate'])}, failed "
         f"{check['failed']} of {check['n_cases']} cases"
         + (f", {check['untold']} without a verdict" if check["untold"] else "")
-        for name, check in telling_checks(scope).items()
+        for name, check in informative_checks(scope).items()
     ]
     if scope["reasons"]:
         reasons = ", ".join(f"{printable(name)} {n}" for name, n in scope["reasons"].items())

@@ -2,12 +2,12 @@
 
 from pytest_tablebench.results._aggregate import (
     Spread,
+    informative_checks,
     same_meaning,
     spread,
     summarize,
-    telling_checks,
 )
-from pytest_tablebench.results._beside import telling_parts
+from pytest_tablebench.results._beside import informative_parts
 from pytest_tablebench.results._intervals import interval
 from pytest_tablebench.results.analyses import analyse
 from pytest_tablebench.results.figures import pass_at_k, pass_hat_k
@@ -40,6 +40,8 @@ __all__ = [
     "check_writable",
     "claim_folder",
     "clear_pending",
+    "informative_checks",
+    "informative_parts",
     "interval",
     "judged_outcome",
     "pass_at_k",
@@ -50,6 +52,4 @@ __all__ = [
     "spent_on",
     "spread",
     "summarize",
-    "telling_checks",
-    "telling_parts",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_tablebench.results._beside import consistency_figures, known, part_figures
+from pytest_tablebench.results._beside import consistency_figures, finite_values, part_figures
 from pytest_tablebench.results._examples import Examples
 from pytest_tablebench.results._intervals import ci95
 from pytest_tablebench.results._repeats import repeat_figures
@@ -229,7 +229,7 @@ def _measures(datasets: Sequence[Examples]) -> dict[str, Any]:
     measures: dict[str, Any] = {}
     bounds: dict[str, Any] = {}
     for name in ("performance", "robustness", "pass_rate"):
-        parts = [known(getattr(dataset, name)) for dataset in datasets]
+        parts = [finite_values(getattr(dataset, name)) for dataset in datasets]
         measures[name] = mean(map(mean, parts))
         bounds[name] = ci95(
             parts, [dataset.groups_of(getattr(dataset, name)) for dataset in datasets]
@@ -328,7 +328,7 @@ def same_meaning(scope: Mapping[str, Any], axis: str) -> dict[str, Mapping[str, 
     return {name: figures for name, figures in scope[axis].items() if name not in changed}
 
 
-def telling_checks(scope: Mapping[str, Any]) -> dict[str, Any]:
+def informative_checks(scope: Mapping[str, Any]) -> dict[str, Any]:
     """Return the checks of a dataset in `summary.json` that say more than its cases do.
 
     A single test that passes just as often as answers are right says nothing of its own.

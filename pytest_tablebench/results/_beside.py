@@ -32,7 +32,7 @@ def part_figures(datasets: Sequence[Examples]) -> dict[str, Any]:
     answered = sum(int(examples.answered.sum()) for examples in datasets)
     for name in sorted(common):
         parts = [examples.parts[name] for examples in datasets]
-        values = [known(part.values) for part in parts]
+        values = [finite_values(part.values) for part in parts]
         cases = sum(int(part.cases.sum()) for part in parts)
         if not cases:
             continue
@@ -49,7 +49,7 @@ def part_figures(datasets: Sequence[Examples]) -> dict[str, Any]:
     return {"parts": figures} if figures else {}
 
 
-def telling_parts(
+def informative_parts(
     scope: Mapping[str, Any], declared: Sequence[str] | None = None
 ) -> dict[str, Any]:
     """Return the parts of a scope of `summary.json` that stand beside its score.
@@ -76,7 +76,11 @@ def consistency_figures(datasets: Sequence[Examples], *, curve: bool = True) -> 
     majority answer there. Nothing where a dataset has no such example.
     """
     rows = [
-        (known(examples.share), known(examples.majority), known(examples.single))
+        (
+            finite_values(examples.share),
+            finite_values(examples.majority),
+            finite_values(examples.single),
+        )
         for examples in datasets
     ]
     if not all(share for share, _, _ in rows):
@@ -133,7 +137,7 @@ def _risk(
     return points
 
 
-def known(values: Floats) -> list[float]:
+def finite_values(values: Floats) -> list[float]:
     """Return the values of the examples that have one."""
     present: list[float] = values[np.isfinite(values)].tolist()
     return present

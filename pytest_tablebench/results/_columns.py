@@ -97,7 +97,7 @@ class Codes(dict[tuple[str, ...], int]):
         return place
 
 
-class Late:
+class LazyColumn:
     """A column of numbers that takes no memory before one comes that is not the usual.
 
     Arguments:

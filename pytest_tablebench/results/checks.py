@@ -69,12 +69,12 @@ def with_checks(record: Mapping[str, Any], checks: Mapping[str, bool | None]) ->
 class JoinedCase:
     """The findings of one case so far, and where its record stands in the file.
 
-    `rank` and `owner` are of the finding that the record was made with.
+    `rank` and `record_item` are of the finding that the record was made with.
     """
 
     findings: dict[str, Finding] = field(default_factory=dict)
     rank: tuple[int, ...] | None = None
-    owner: str = ""
+    record_item: str = ""
     place: Place | None = None
     from_store: bool = False
     reasoning_tokens: int | None = None
@@ -90,9 +90,9 @@ class JoinedCase:
         self.findings[finding.item] = finding
         if rank is None:
             return False
-        if self.rank is not None and finding.item != self.owner and rank <= self.rank:
+        if self.rank is not None and finding.item != self.record_item and rank <= self.rank:
             return False
-        self.rank, self.owner = rank, finding.item
+        self.rank, self.record_item = rank, finding.item
         return True
 
     @property

@@ -20,17 +20,17 @@ class MediaFolder:
 
     def __init__(self, run: Path) -> None:
         self.path = run / MEDIA
-        self._known: set[str] = set()
+        self._written: set[str] = set()
 
     def put(self, image: Image) -> None:
         """Keep a picture. Raises `OSError`."""
-        if image.digest in self._known:
+        if image.digest in self._written:
             return
         target = self.path / image.file_name
         if not target.exists():
             self.path.mkdir(parents=True, exist_ok=True)
             write_whole(target, image.data)
-        self._known.add(image.digest)
+        self._written.add(image.digest)
 
 
 _NAME = re.compile(r"([0-9a-f]{64})\.[a-z]{3,4}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.results._beside import known
+from pytest_tablebench.results._beside import finite_values
 from pytest_tablebench.results._intervals import ci95
 from pytest_tablebench.results.figures import mean, means
 from pytest_tablebench.util.arrays import np
@@ -19,7 +19,7 @@ FORMER = "memory"
 """The part of a score that tells whether a reply is the answer before its cell was changed."""
 
 
-def tells_memory(perturbation: str) -> bool:
+def is_memory_test(perturbation: str) -> bool:
     """Whether answers under a perturbation say what is known without the table."""
     return perturbation.partition("[")[0] in {_WITHOUT, _CHANGED}
 
@@ -36,7 +36,7 @@ def memory_figures(sheets: Sequence[ScoreSheet]) -> dict[str, Any]:
     for name in (_WITHOUT, _CHANGED):
         columns = [(sheet, _shares(sheet, name)) for sheet in sheets]
         used = [(sheet, shares) for sheet, shares in columns if np.isfinite(shares).any()]
-        rows = [known(shares) for _, shares in used]
+        rows = [finite_values(shares) for _, shares in used]
         groups = [
             None if sheet.groups is None else sheet.groups[np.isfinite(shares)].tolist()
             for sheet, shares in used

@@ -59,7 +59,7 @@ def outliers(table: ScoreTable, level: float = 0.95) -> list[Outlier]:
     """
     parts = []
     for dataset, sheet in sheets(table.cells).items():
-        parts += [*_ways(dataset, sheet.meant), *_tags(dataset, sheet.meant)]
+        parts += [*_axis_parts(dataset, sheet.meant), *_tag_parts(dataset, sheet.meant)]
     tail = (1 - level) / 2 / max(1, len(parts))
     judged = [part.judged(tail) for part in parts]
     significant = [outlier for outlier in judged if outlier.low > 0 or outlier.high < 0]
@@ -75,7 +75,7 @@ def outliers(table: ScoreTable, level: float = 0.95) -> list[Outlier]:
 
 
 @dataclass(frozen=True)
-class _Candidate:
+class _PartScores:
     """A part before it is judged: `differences` by example, or `others` it was drawn from."""
 
     dataset: str
@@ -123,7 +123,7 @@ class _Candidate:
         return max(variance, many / (many - 1) * float(sums @ sums)), many - 1
 
 
-def _ways(dataset: str, sheet: ScoreSheet) -> Iterator[_Candidate]:
+def _axis_parts(dataset: str, sheet: ScoreSheet) -> Iterator[_PartScores]:
     whole = means(sheet.scores)
     for axis, kind in enumerate(AXES):
         names = sheet.names(axis)
@@ -134,7 +134,7 @@ def _ways(dataset: str, sheet: ScoreSheet) -> Iterator[_Candidate]:
             if is_answered.sum() >= FEWEST:
                 differences = part_means[is_answered] - whole[is_answered]
                 groups = None if sheet.groups is None else sheet.groups[is_answered].tolist()
-                yield _Candidate(
+                yield _PartScores(
                     dataset,
                     kind,
                     name,
@@ -145,7 +145,7 @@ def _ways(dataset: str, sheet: ScoreSheet) -> Iterator[_Candidate]:
                 )
 
 
-def _tags(dataset: str, sheet: ScoreSheet) -> Iterator[_Candidate]:
+def _tag_parts(dataset: str, sheet: ScoreSheet) -> Iterator[_PartScores]:
     whole = means(sheet.scores)
     is_answered = np.isfinite(whole)
     for tag, column in sheet.tags.items():
@@ -160,6 +160,6 @@ def _tags(dataset: str, sheet: ScoreSheet) -> Iterator[_Candidate]:
                 groups = None if sheet.groups is None else sheet.groups[is_answered].tolist()
                 if groups is not None and len(set(groups)) in (1, len(groups)):
                     groups = None  # every example is independent: a plain draw
-                yield _Candidate(
+                yield _PartScores(
                     dataset, tag, name, scores, whole[is_answered], groups=groups, is_inside=inside
                 )

@@ -20,7 +20,7 @@ from pytest_tablebench.results._columns import (
     EQUAL,
     Codes,
     Fields,
-    Late,
+    LazyColumn,
     check_scores,
     or_empty,
     reader,
@@ -146,14 +146,14 @@ class ScoreTableBuilder:
 
     def __init__(self, *, models: bool = False, answers: Answers | None = None) -> None:
         self._required = _REQUIRED if models else _REQUIRED[1:]
-        self._known = [Codes() for _ in _GROUPS]
+        self._combinations = [Codes() for _ in _GROUPS]
         self._codes = [array("i") for _ in _GROUPS]
         self._score = array("d")
-        self._late = {
-            "repeat": Late("i", 1, blank=1),
-            "passed": Late("b", 0, blank=False),
-            "threshold": Late("d", nan),
-            "answer_mark": Late("q", 0),
+        self._lazy = {
+            "repeat": LazyColumn("i", 1, blank=1),
+            "passed": LazyColumn("b", 0, blank=False),
+            "threshold": LazyColumn("d", nan),
+            "answer_mark": LazyColumn("q", 0),
         }
         self._marks: dict[str, dict[str, dict[int, float]]] = {
             "checks": {},
@@ -176,7 +176,7 @@ class ScoreTableBuilder:
 
     def extend(self, records: Iterable[Any]) -> None:
         """Take records, as `append` does; what their source raises is its own."""
-        # NameColumn by column, many at a time: the paper's grids are half a million records.
+        # Column by column, many at a time: the paper's grids are half a million records.
         source = iter(records)
         while some := list(islice(source, TOGETHER)):
             for _, alike in groupby(some, type):
@@ -229,17 +229,17 @@ class ScoreTableBuilder:
                 _NO_VERDICT if verdict is None and score is not None else bool(verdict)
                 for verdict, score in zip(fields["passed"], scores, strict=True)
             ]
-        late = {name: column.read(fields.get(name)) for name, column in self._late.items()}
+        lazy = {name: column.read(fields.get(name)) for name, column in self._lazy.items()}
         places = [
             array("i", map(codes_of.__getitem__, zip(*columns, strict=True)))
-            for codes_of, columns in zip(self._known, names, strict=True)
+            for codes_of, columns in zip(self._combinations, names, strict=True)
         ]
         self._add_rare(fields, rows, places[0])  # twice does no harm, where the next line fails
         self._score.extend(array("d", [nan if score is None else score for score in scores]))
         for codes, row_places in zip(self._codes, places, strict=True):
             codes.extend(row_places)
-        for name, late_column in self._late.items():
-            late_column.extend(late[name], rows, many)
+        for name, lazy_column in self._lazy.items():
+            lazy_column.extend(lazy[name], rows, many)
 
     def _add_rare(self, fields: Fields, rows: int, examples: Sequence[int]) -> None:
         """Take what few records have."""
@@ -268,7 +268,9 @@ class ScoreTableBuilder:
     def table(self) -> ScoreTable:
         """Return what came so far, names sorted. Raises `DataError` for a name that is no text."""
         names, codes = {}, {}
-        for group, combinations, places in zip(_GROUPS, self._known, self._codes, strict=True):
+        for group, combinations, places in zip(
+            _GROUPS, self._combinations, self._codes, strict=True
+        ):
             rows = np.frombuffer(places, dtype=np.intc)
             for axis, axis_names in zip(
                 group, zip(*combinations, strict=True) if combinations else (), strict=False
@@ -290,7 +292,7 @@ class ScoreTableBuilder:
         for axis in AXES:  # of no record
             names.setdefault(axis, ())
             codes.setdefault(axis, np.array([], dtype=np.int32))
-        score, late, answers = np.array(self._score), self._late, None
+        score, lazy, answers = np.array(self._score), self._lazy, None
         if any(answer is not None for answer in self._answers):
             answers = np.empty(len(self), dtype=object)
             answers[:] = self._answers
@@ -304,20 +306,20 @@ class ScoreTableBuilder:
             }
             for marks in self._marks.values()
         )
-        passed = late["passed"].column(len(self), np.float64)
+        passed = lazy["passed"].column(len(self), np.float64)
         return ScoreTable(
             names,
             codes,
             score=score,
             passed=np.where(np.isnan(score) | (passed == _NO_VERDICT), nan, passed),
-            threshold=late["threshold"].column(len(self), np.float64),
-            repeat=late["repeat"].column(len(self), np.int64),
+            threshold=lazy["threshold"].column(len(self), np.float64),
+            repeat=lazy["repeat"].column(len(self), np.int64),
             checks=checks,
             parts=parts,
             answers=answers,
-            tags=tag_columns(self._tags, len(self._known[0]), self._codes[0]),
-            answer_marks=late["answer_mark"].column(len(self), np.int64)
-            if late["answer_mark"]
+            tags=tag_columns(self._tags, len(self._combinations[0]), self._codes[0]),
+            answer_marks=lazy["answer_mark"].column(len(self), np.int64)
+            if lazy["answer_mark"]
             else None,
             altered=frozenset(self._altered),
             cluster=self._cluster_column(),
@@ -328,4 +330,4 @@ class ScoreTableBuilder:
         if not self._clusters:
             return None
         named = {place: {"": name} for place, name in self._clusters.items()}
-        return tag_columns(named, len(self._known[0]), self._codes[0])[""]
+        return tag_columns(named, len(self._combinations[0]), self._codes[0])[""]

@@ -63,7 +63,7 @@ class ScoreSheet:
     times: Integers | None = None
     lost: Integers | None = None
     checks: Mapping[str, Floats] = field(default_factory=dict)
-    ways: frozenset[str] = frozenset()
+    modes: frozenset[str] = frozenset()
     """Strategy and modality of all cells, where there is one of each."""
     parts: Mapping[str, Floats] = field(default_factory=dict)
     answer_marks: Integers | None = None
@@ -227,10 +227,10 @@ def sheets(cells: Cells) -> dict[str, ScoreSheet]:
             tuple(table.names[axis][table.codes[axis][at]] for axis in _AXES)
             for at in cells.first[members[columns]]
         ]
-        ways = {cell[2:] for cell in configurations}
+        modes = {cell[2:] for cell in configurations}
         by_dataset[name] = ScoreSheet(
             tuple(table.names["example"][at] for at in rows),
-            tuple(cell if len(ways) > 1 else cell[:2] for cell in configurations),
+            tuple(cell if len(modes) > 1 else cell[:2] for cell in configurations),
             laid(cells.score),
             laid(cells.passed),
             laid(cells.times) > 0,
@@ -238,7 +238,7 @@ def sheets(cells: Cells) -> dict[str, ScoreSheet]:
             laid(cells.times),
             laid(lost),
             marked(cells.checks),
-            frozenset(*ways) if len(ways) == 1 else frozenset(),
+            frozenset(*modes) if len(modes) == 1 else frozenset(),
             marked(cells.parts),
             None if cells.answer_marks is None else laid(cells.answer_marks),
             {

@@ -21,7 +21,7 @@ from pytest_tablebench.tables.hierarchy.complexity import complexity
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.entries import mapping
 
-__all__ = ["MappedTable", "kept_table", "table_map"]
+__all__ = ["MappedTable", "parsed_table", "table_map"]
 
 _AS_IT_IS = "none"
 
@@ -85,7 +85,7 @@ def table_map(examples: Iterable[ExampleText], rows: Iterable[ScoreRow]) -> list
     return mapped
 
 
-def kept_table(data: Mapping[str, Any]) -> Table | None:
+def parsed_table(data: Mapping[str, Any]) -> Table | None:
     """Return a table that a run has kept; None for one that cannot be read."""
     try:
         return Table(data["header"], data["rows"], data.get("title"), **mapping(data, "structure"))
@@ -95,7 +95,7 @@ def kept_table(data: Mapping[str, Any]) -> Table | None:
 
 def _mapped(dataset: str, name: str, data: Mapping[str, Any]) -> MappedTable | None:
     example = name.removeprefix(f"{dataset}/").removesuffix(f"/{_AS_IT_IS}")
-    table = kept_table(data)
+    table = parsed_table(data)
     if table is None:
         return None
     try:

@@ -81,7 +81,7 @@ class TextWriter:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file: Any = None
-        self._known: set[str] | None = None
+        self._written: set[str] | None = None
         self._block = zlib.compressobj(1, zlib.DEFLATED, _GZIP)
         self._parts: list[bytes] = []
         self._lines = 0
@@ -128,11 +128,11 @@ class TextWriter:
 
     def _keep(self, kind: str, name: str, **fields: Any) -> None:
         """Write a line unless the file has it."""
-        if self._known is None:
-            self._known = self._take_over() if self.path.exists() else set()
-        if (key := f"{kind[0]}{name}") in self._known:
+        if self._written is None:
+            self._written = self._take_over() if self.path.exists() else set()
+        if (key := f"{kind[0]}{name}") in self._written:
             return
-        self._known.add(key)
+        self._written.add(key)
         line = {"schema": SCHEMA, "kind": kind, "id": name, **fields}
         text = json.dumps(line, default=str) + "\n"
         self._parts.append(self._block.compress(text.encode("ascii")))

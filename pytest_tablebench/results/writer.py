@@ -54,7 +54,7 @@ class RunWriter:
         self.facts: dict[str, Any] = {}
         self.inapplicable = InapplicableCases()
         """Cases whose tables told that a perturbation does not apply to them."""
-        self.kept = {model: ModelRun(model, path) for model, path in paths.items()}
+        self.model_runs = {model: ModelRun(model, path) for model, path in paths.items()}
         self.made: list[Path] = []
         self.plans: dict[str, dict[str, Any]] = {}
         self.refused: Mapping[str, Mapping[str, str]] = {}
@@ -77,25 +77,27 @@ class RunWriter:
         A name by time and model may be that of a run which began in the same second: such a
         folder is made for this run alone, under the next name that is free.
         """
-        for kept in self.kept.values():
-            if kept.claimed:
+        for model_run in self.model_runs.values():
+            if model_run.claimed:
                 continue
             if self.settings.results is None:
-                path, made = claim_folder(kept.path)
+                path, made = claim_folder(model_run.path)
                 self.made += made
-                kept.move(path)
+                model_run.move(path)
             if self.settings.executor == "batch":
-                clear_pending(kept.path)
-            self.made += check_writable(kept.path)
-            kept.claimed = True
+                clear_pending(model_run.path)
+            self.made += check_writable(model_run.path)
+            model_run.claimed = True
 
     def open(self) -> None:
         """Begin to keep the run. Raises `SettingsError` when a folder cannot be written."""
         self.claim()
-        for kept in self.kept.values():
-            if kept.folder is None:
-                kept.folder = RunFolder(kept.path)
-                kept.folder.write_run(self._run_data(kept, status="running", exit_code=None))
+        for model_run in self.model_runs.values():
+            if model_run.folder is None:
+                model_run.folder = RunFolder(model_run.path)
+                model_run.folder.write_run(
+                    self._run_data(model_run, status="running", exit_code=None)
+                )
 
     def learn(self, facts: Mapping[str, Any]) -> None:
         """Merge what a process knows of data and plan; the same from every worker."""
@@ -121,29 +123,29 @@ class RunWriter:
         if message.facts is not None:
             self.learn(message.facts)
         self.open()
-        kept = self.kept[message.model]
-        kept.add(message)
-        case = kept.cases.setdefault(message.case_id, JoinedCase())
+        model_run = self.model_runs[message.model]
+        model_run.add(message)
+        case = model_run.cases.setdefault(message.case_id, JoinedCase())
         better = case.take(message.finding, message.record.rank if message.record else None)
         # First: where there is room for one thing only, it is this.
-        line = self._record(kept, case, message, better=better)
+        line = self._record(model_run, case, message, better=better)
         if message.prompt is not None:
-            kept.texts.prompt(*message.prompt)
+            model_run.texts.prompt(*message.prompt)
         if message.transcript is not None:
-            kept.texts.transcript(*message.transcript)
+            model_run.texts.transcript(*message.transcript)
         if message.example is not None:
-            kept.texts.example(*message.example)
+            model_run.texts.example(*message.example)
         return Received(line, case.finished)
 
     def _record(
-        self, kept: ModelRun, case: JoinedCase, message: CaseMessage, *, better: bool
+        self, model_run: ModelRun, case: JoinedCase, message: CaseMessage, *, better: bool
     ) -> str | None:
         """Write the case's record where it is another one now; return its line, if there is one.
 
         The last line of a case counts, so that a run that is cut off has what was known by then.
         """
         case_id, checks = message.case_id, case.checks
-        before, folder = kept.rows.get(case_id), kept.folder
+        before, folder = model_run.rows.get(case_id), model_run.folder
         if folder is None:
             return None
         if better and message.record is not None:
@@ -162,8 +164,8 @@ class RunWriter:
             line = json.dumps(data) + "\n"
             row = replace(row, checks=checks, score=data["score"], passed=data["passed"])
         case.place = folder.append(line)
-        kept.written += 1
-        kept.rows[case_id] = kept.shared(row)
+        model_run.written += 1
+        model_run.rows[case_id] = model_run.shared(row)
         self.counts[row.outcome] += 1
         if before is not None:
             self.counts[before.outcome] -= 1
@@ -175,9 +177,9 @@ class RunWriter:
         By test; `judged` holds the tests that gates judge, each with its dataset.
         """
         counts: Counter[str] = Counter()
-        for kept in self.kept.values():
-            for case_id, case in kept.cases.items():
-                row = kept.rows.get(case_id)
+        for model_run in self.model_runs.values():
+            for case_id, case in model_run.cases.items():
+                row = model_run.rows.get(case_id)
                 dataset = row.dataset if row is not None else ""
                 tests = frozenset(check for name, check in judged if name == dataset)
                 right = row is None or row.outcome == "right"
@@ -194,15 +196,17 @@ class RunWriter:
         """Take over what the engine says has been paid."""
         judge = self.settings.judge
         for model, model_totals in totals["models"].items():
-            if model in self.kept:
-                self.kept[model].totals = model_totals
-            if model == judge and len(self.kept) == 1:  # else each run has what its cases took
-                for kept in self.kept.values():
-                    kept.judge_totals = model_totals
+            if model in self.model_runs:
+                self.model_runs[model].totals = model_totals
+            if (
+                model == judge and len(self.model_runs) == 1
+            ):  # else each run has what its cases took
+                for model_run in self.model_runs.values():
+                    model_run.judge_totals = model_totals
 
     def spent_text(self) -> str:
         """Return what has been paid so far, for the progress line; empty where nothing is."""
-        spent = [kept.spent() for kept in self.kept.values()]
+        spent = [model_run.spent() for model_run in self.model_runs.values()]
         calls = sum(paid["calls_paid"] for paid in spent)
         if not calls or not self.plans:
             return ""
@@ -215,27 +219,29 @@ class RunWriter:
     ) -> None:
         """Write the final `run.json`, with what else is known of each model's run by then."""
         for model, run in runs.items():
-            kept = self.kept[model]
-            if kept.folder is not None:
-                data = self._run_data(kept, status=self._status(kept), exit_code=exit_code)
-                run.run = kept.folder.write_run(data | dict(facts.get(model, {})))
+            model_run = self.model_runs[model]
+            if model_run.folder is not None:
+                data = self._run_data(
+                    model_run, status=self._status(model_run), exit_code=exit_code
+                )
+                run.run = model_run.folder.write_run(data | dict(facts.get(model, {})))
 
     def complete(self, model: str) -> bool:
         """Return whether all planned cases of a model are recorded, as all their tests see them."""
-        kept = self.kept[model]
+        model_run = self.model_runs[model]
         planned = self.facts.get("cases", {}).get(model)
-        if planned is None or len(kept.rows) < planned - self.inapplicable.count(model):
+        if planned is None or len(model_run.rows) < planned - self.inapplicable.count(model):
             return False
-        findings = sum(len(case.findings) for case in kept.cases.values())
+        findings = sum(len(case.findings) for case in model_run.cases.values())
         items = int(self.facts.get("items", {}).get(model, 0))
         return findings >= items - self.inapplicable.items[model]
 
-    def _status(self, kept: ModelRun) -> str:
-        return "complete" if self.complete(kept.model) else "incomplete"
+    def _status(self, model_run: ModelRun) -> str:
+        return "complete" if self.complete(model_run.model) else "incomplete"
 
     def run_data(self, model: str) -> dict[str, Any]:
         """Return what `run.json` says of a model's run at this moment."""
-        return self._run_data(self.kept[model], status="running", exit_code=None)
+        return self._run_data(self.model_runs[model], status="running", exit_code=None)
 
     def finish(self, exit_code: int) -> dict[str, LoadedRun]:
         """Write `summary.json` and the final `run.json`; return the runs by model.
@@ -243,25 +249,25 @@ class RunWriter:
         A folder that cannot be finished is none of them: `unfinished` says why.
         """
         runs = {}
-        for model, kept in self.kept.items():
+        for model, model_run in self.model_runs.items():
             try:
-                if kept.folder is not None:
-                    runs[model] = self._finish_one(kept, kept.folder, exit_code)
+                if model_run.folder is not None:
+                    runs[model] = self._finish_one(model_run, model_run.folder, exit_code)
             except OSError as error:
                 self.unfinished.append(str(error))
         return runs
 
-    def _finish_one(self, kept: ModelRun, folder: RunFolder, exit_code: int) -> LoadedRun:
+    def _finish_one(self, model_run: ModelRun, folder: RunFolder, exit_code: int) -> LoadedRun:
         folder.check()
-        if kept.written > len(kept.rows):
+        if model_run.written > len(model_run.rows):
             with contextlib.suppress(OSError):  # then both stand there, and the last counts
-                folder.keep_only([c.place for c in kept.cases.values() if c.place is not None])
-        data = self._run_data(kept, status=self._status(kept), exit_code=exit_code)
-        run = LoadedRun(kept.path, data, ScoreTable.from_records(kept.rows.values()))
+                folder.keep_only([c.place for c in model_run.cases.values() if c.place is not None])
+        data = self._run_data(model_run, status=self._status(model_run), exit_code=exit_code)
+        run = LoadedRun(model_run.path, data, ScoreTable.from_records(model_run.rows.values()))
         folder.write_summary(run.summary)
         run.run = folder.write_run(data)
         folder.close()
-        kept.texts.close()
+        model_run.texts.close()
         return run
 
     def remove_unused(self) -> None:
@@ -270,32 +276,36 @@ class RunWriter:
             with contextlib.suppress(OSError):
                 folder.rmdir()
 
-    def _run_data(self, kept: ModelRun, *, status: str, exit_code: int | None) -> dict[str, Any]:
+    def _run_data(
+        self, model_run: ModelRun, *, status: str, exit_code: int | None
+    ) -> dict[str, Any]:
         return {
             "status": status,
             "exit_code": exit_code,
-            **_asked(self.settings),
-            "model": kept.model,
-            "model_file": self.facts.get("model_files", {}).get(kept.model),
-            "params_sent": without_secrets(self._sent(kept.model)),
-            "params_dropped": self._dropped(kept.model),
+            **_option_entries(self.settings),
+            "model": model_run.model,
+            "model_file": self.facts.get("model_files", {}).get(model_run.model),
+            "params_sent": without_secrets(self._sent(model_run.model)),
+            "params_dropped": self._dropped(model_run.model),
             "strategy": self._axis("strategies", "direct"),
             "modality": self._axis("modalities", "text"),
             "grid": self.facts.get("grid"),
-            "by_dataset": self.inapplicable.added_to(self.facts.get("by_dataset", {}), kept.model),
+            "by_dataset": self.inapplicable.added_to(
+                self.facts.get("by_dataset", {}), model_run.model
+            ),
             "judge_params": self.facts.get("judge_params", {}),
             "datasets": self.facts.get("datasets", {}),
             "missing": self.facts.get("missing", {}),
             "named_by": self.named_by,
             "selected_by": self.selected_by,
             "shards": self.facts.get("shards") or None,
-            "cases_planned": self._planned(kept.model),
-            "cases_recorded": len(kept.rows),
+            "cases_planned": self._planned(model_run.model),
+            "cases_recorded": len(model_run.rows),
             "start": self.started.isoformat(timespec="seconds"),
             "end": None if status == "running" else datetime.now(UTC).isoformat(timespec="seconds"),
-            **kept.spent(),
-            "store_hits": kept.hits,
-            **kept.thinking(),
+            **model_run.spent(),
+            "store_hits": model_run.hits,
+            **model_run.thinking(),
             "versions": _versions(),
             "host": {
                 "system": platform.system(),
@@ -326,7 +336,7 @@ class RunWriter:
         return ",".join((self.facts.get("grid") or {}).get(name) or [usual])
 
 
-def _asked(settings: Settings) -> dict[str, Any]:
+def _option_entries(settings: Settings) -> dict[str, Any]:
     """Return what `run.json` says of the options, by the names that they have there.
 
     The axes of the grid are told with it: what was asked for is not yet what is there.

@@ -146,7 +146,7 @@ class Finalizer:
         if writer is None:
             return
         for model, run in runs.items():
-            kept = writer.kept[model]
+            kept = writer.model_runs[model]
             cut = None if writer.complete(model) else self._given_up.get(model, ended)
             if self._pending[model]:
                 cut = "batches are not answered yet"

@@ -248,7 +248,7 @@ class Session:
         """The run folder of each model."""
         if self.writer is None:
             return self._paths
-        return {model: kept.path for model, kept in self.writer.kept.items()}
+        return {model: kept.path for model, kept in self.writer.model_runs.items()}
 
     @property
     def writes_allure(self) -> bool:

@@ -290,7 +290,7 @@ class Verdicts:
     @property
     def left(self) -> int:
         """How many cases of the runs that may stop early have not come yet."""
-        return sum(rule.planned - rule.asked for rule in self._rules.values())
+        return sum(rule.planned - rule.n_asked for rule in self._rules.values())
 
     # After the run.
 
@@ -318,7 +318,7 @@ class Verdicts:
         if model in self._rules:
             rule = self._rules[model]
             gates = rule.results(run=run, baseline_run=before)
-            saved = rule.planned - rule.asked if rule.all_decided else 0
+            saved = rule.planned - rule.n_asked if rule.all_decided else 0
             if ended is not None and not rule.all_decided:
                 gates = [g if g.gate in rule.decided else cut_short(g, ended) for g in gates]
             return Verdict(tuple(gates), comparison, saved, _saved_text(rule, saved, run))

@@ -17,7 +17,7 @@ from pytest_tablebench.reports.paper._runs import (
     differences,
     run_remarks,
     runs_by_mode,
-    told_apart,
+    with_distinct_labels,
 )
 from pytest_tablebench.reports.paper._torr_spread import torr_spread
 from pytest_tablebench.reports.paper.text import (
@@ -133,7 +133,7 @@ def test_remarks_on_a_run_that_was_cut_off_and_not_answered():
 
 def test_two_runs_of_a_model_are_told_apart_by_their_folders():
     one, two = run_data("a", cells("a")), replace(run_data("a", cells("a")), path=Path("again"))
-    named = told_apart([one, run_data("b", cells("b")), two])
+    named = with_distinct_labels([one, run_data("b", cells("b")), two])
     assert [run.model for run in named] == ["a", "b", "again"]
     for run in named:
         assert {row.model for row in run.rows} == {run.model}
@@ -143,13 +143,13 @@ def test_runs_of_a_model_that_differ_in_their_mode_are_named_by_it():
     one = run_data("a", cells("a"))
     tree = [replace(row, strategy="treethinker") for row in one.rows]
     other = replace(one, path=Path("b"), rows=tuple(tree))
-    assert [run.model for run in told_apart([one, other])] == [
+    assert [run.model for run in with_distinct_labels([one, other])] == [
         "a (direct, text)",
         "a (treethinker, text)",
     ]
     # The name of a mode would stand for two runs.
     third = replace(other, path=Path("c"))
-    assert [run.model for run in told_apart([one, other, third])] == ["a", "b", "c"]
+    assert [run.model for run in with_distinct_labels([one, other, third])] == ["a", "b", "c"]
 
 
 def test_a_run_is_divided_by_mode_where_a_dataset_was_asked_in_several():

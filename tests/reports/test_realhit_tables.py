@@ -16,7 +16,7 @@ from pytest_tablebench.reports.paper._realhit import (
     realhit_leaderboard,
     realhit_means,
 )
-from pytest_tablebench.reports.paper._realhit_formats import format_figure, formats_by_task
+from pytest_tablebench.reports.paper._realhit_serializers import serializer_figure, serializer_means
 from pytest_tablebench.reports.paper._realhit_tables import read_marks, realhit_tables
 from pytest_tablebench.reports.paper._runs import RunData, RunRow
 from pytest_tablebench.results.texts import TEXTS, TextWriter
@@ -262,7 +262,7 @@ def test_formats_are_drawn_by_task(tmp_path: Path) -> None:
         replace(row("realhit_fc", em=0.0, f1=0.5), serializer="html"),
         replace(row("realhit_da", rouge_l=0.25), serializer="html"),
     ]
-    formats = formats_by_task([run(*rows)], "realhitbench")
+    formats = serializer_means([run(*rows)], "realhitbench")
     nothing = dict.fromkeys(("nr", "sc", "cg"))
     assert formats == {
         "m": {
@@ -270,15 +270,15 @@ def test_formats_are_drawn_by_task(tmp_path: Path) -> None:
             "html": {"fc": 0.25, **nothing, "da": 0.25},
         }
     }
-    assert formats_by_task([run(*rows)], "torr") == {}
+    assert serializer_means([run(*rows)], "torr") == {}
     figure = Figure()
-    assert format_figure(figure, {"formats": formats})
+    assert serializer_figure(figure, {"formats": formats})
     [axes] = figure.axes
     heights = [bar.get_height() for bar in axes.patches]
     assert heights[0] == 0.75  # facts in LaTeX
     assert heights[5] == 0.25  # facts in HTML
     assert [label.get_text() for label in axes.get_xticklabels()] == ["FC", "NR", "SC", "DA", "CG"]
-    assert not format_figure(Figure(), {"formats": {"m": {"latex": {"fc": 1.0}}}})
+    assert not serializer_figure(Figure(), {"formats": {"m": {"latex": {"fc": 1.0}}}})
 
 
 def test_other_runs_have_no_such_table() -> None:

@@ -93,11 +93,11 @@ def writer(tmp_path):
     found = RunWriter(Settings(models=("m",)), {"m": tmp_path / "run"})
     found.learn({"cases": {"m": 1}, "items": {"m": 2}})
     yield found
-    found.kept["m"].folder.close()
+    found.model_runs["m"].folder.close()
 
 
 def lines(writer: RunWriter) -> list[dict[str, Any]]:
-    text = (writer.kept["m"].path / "records.jsonl").read_text("ascii")
+    text = (writer.model_runs["m"].path / "records.jsonl").read_text("ascii")
     return [json.loads(line) for line in text.splitlines()]
 
 
@@ -130,7 +130,7 @@ def test_two_tests_make_one_record_in_any_order(writer, turned, metric, outcome,
 
 def test_a_run_cut_off_before_the_second_test_has_the_record(writer) -> None:
     writer.receive(message(TONE, True))
-    [kept] = read_records(writer.kept["m"].path)
+    [kept] = read_records(writer.model_runs["m"].path)
     assert (kept.outcome, kept.checks) == ("right", {"test_tone": True})
     assert not writer.complete("m")
 
@@ -147,7 +147,7 @@ def test_whoever_has_an_answer_makes_the_record(writer) -> None:
 def test_a_further_attempt_replaces_its_own_record(writer) -> None:
     writer.receive(message(BASE, True, last=False))
     writer.receive(message(BASE, None, answered=False))
-    [kept] = read_records(writer.kept["m"].path)
+    [kept] = read_records(writer.model_runs["m"].path)
     assert (kept.outcome, kept.checks) == ("no_answer", {"test_base": None})
     writer.finish(0)
     assert len(lines(writer)) == 1

@@ -128,7 +128,10 @@ class Passes:
         rule = self.rule
         rule._results.clear()
         for name, (new, old) in pairs.items():
-            for found, values in ((rule.board.sides[name], new), (rule._old.datasets[name], old)):
+            for found, values in (
+                (rule.planned_cells.sides[name], new),
+                (rule._old.datasets[name], old),
+            ):
                 found.scores[:], found.passed[:], found.is_asked[:] = values, values, True
         for number in self.looks[:-1]:
             rule._look(number)
@@ -188,7 +191,7 @@ def test_betting_keeps_the_promises(drop, count):
     blank = rule._streams[0]
     for _ in range(count):
         new, old = world.scores(draw, 200)
-        for found, values in ((rule.board.sides["d"], new), (rule._old.datasets["d"], old)):
+        for found, values in ((rule.planned_cells.sides["d"], new), (rule._old.datasets["d"], old)):
             found.scores[:], found.passed[:], found.is_asked[:] = values, values, True
         rule._results.clear()
         rule._streams[0] = type(blank)(type(blank.wealth)(0.5, alpha=None), {"d": []})
@@ -230,7 +233,7 @@ def test_the_planned_cases_verdict_is_rarely_wrong():
         truth = "holds" if (new - old).mean() >= -0.02 - 1e-12 else "fails"
         wrong += rule.decided != {"d.performance >= baseline - 0.02": truth}
         if number % 2:
-            used.append(rule.asked / rule.planned)
+            used.append(rule.n_asked / rule.planned)
     assert wrong / count <= at_most(0.05, 0.05, count) if FULL else wrong <= 2
     assert np.mean(used) <= 0.30  # .14 by the specification
 

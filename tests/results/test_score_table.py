@@ -170,10 +170,10 @@ def test_strategies_are_configurations_where_there_are_several():
         ("csv", "none", "direct", "text"),
         ("csv", "none", "tcot", "text"),
     )
-    assert (sheet.size, sheet.ways) == (2, frozenset())
+    assert (sheet.size, sheet.modes) == (2, frozenset())
     assert sheet.part(2, "tcot").scores.tolist() == [[1.0]]
     alone = sheets(ScoreTable.from_records([one]).cells)["d"]
-    assert (alone.configurations, alone.ways) == ((("csv", "none"),), {"direct", "text"})
+    assert (alone.configurations, alone.modes) == ((("csv", "none"),), {"direct", "text"})
 
 
 def test_any_number_of_names_has_a_place():

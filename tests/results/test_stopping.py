@@ -90,7 +90,7 @@ def test_a_clear_drop_stops_early_and_stays_decided(name):
     rule = run(name, [gate], new, baseline=old)
     assert rule.decided == {gate: "fails"}
     assert rule.all_decided
-    assert rule.asked < rule.planned / 2
+    assert rule.n_asked < rule.planned / 2
     assert "not the same as no answer" in rule.summary()
     (result,) = rule.results()
     assert (result.state, result.gate) == ("fails", gate)
@@ -112,13 +112,13 @@ def test_the_order_of_arrival_changes_nothing(name):
     for record in [*new, Record("x", "y", "z", "w", 1.0, True)]:
         doubled.feed(record)  # again, or not planned
     assert doubled.results() == expected
-    assert doubled.asked == len(new)
+    assert doubled.n_asked == len(new)
 
 
 def test_without_a_decision_passes_end_with_the_rest_of_the_error():
     new, old = both(40, seed=1)
     rule = run("passes", ["d.performance >= baseline"], new, baseline=old)
-    assert rule.asked == rule.planned
+    assert rule.n_asked == rule.planned
     (result,) = rule.results()
     assert result.state == "undecided"
     assert result.level == pytest.approx(0.96)  # .05 less five looks of .002
@@ -140,7 +140,7 @@ def test_robustness_and_single_columns_wait_for_the_last_pass():
     new, old = both(60, drop=0.4)
     gates = ["d.robustness >= 0.99", "d[s0].performance >= baseline"]
     rule = run("passes", gates, new, baseline=old)
-    assert rule.asked == rule.planned
+    assert rule.n_asked == rule.planned
     assert rule.decided == dict.fromkeys(gates, "fails")
     assert all(result.level == pytest.approx(0.95) for result in rule.results())
 
@@ -185,7 +185,7 @@ def test_betting_on_robustness_leaves_incomplete_examples_out():
     gate = "d.robustness >= 0.5"
     rule = run("anytime", [gate], steady)
     assert rule.decided == {gate: "holds"}
-    assert rule.asked < rule.planned
+    assert rule.n_asked < rule.planned
     # Every third example lacks a cell: more than 20 % are left out, and nothing is decided.
     torn = [
         Record(*key(record)) if number % 105 == 0 else record
@@ -198,10 +198,10 @@ def test_betting_on_robustness_leaves_incomplete_examples_out():
 def test_betting_leaves_shared_tables_to_the_end():
     right = as_records(np.ones((40, 35)))
     gate = "d.performance >= 0.3"
-    assert run("anytime", [gate], right).asked < len(right)
+    assert run("anytime", [gate], right).n_asked < len(right)
     tables = {"d": {f"e{number:04}": number // 4 for number in range(40)}}
     rule = run("anytime", [gate], right, clusters=tables)
-    assert rule.asked == rule.planned
+    assert rule.n_asked == rule.planned
     assert rule.decided == {gate: "holds"}
 
 
@@ -229,7 +229,7 @@ def test_what_is_not_asked_is_not_no_answer():
     assert rule.all_decided  # counts keep no run going
     results = rule.results(run={"cost_usd": 3.0})
     assert [result.state for result in results] == ["fails", "holds", "holds"]
-    assert (results[1].n_cases, results[1].n_no_answer) == (rule.asked, 0)
+    assert (results[1].n_cases, results[1].n_no_answer) == (rule.n_asked, 0)
 
 
 def test_cases_without_an_answer_complete_a_pass():
@@ -263,7 +263,7 @@ def test_unequal_datasets_weigh_the_same_in_the_planned_verdict():
     for gate, state in (("all.performance >= 0.6", "fails"), ("all.performance >= 0.4", "holds")):
         rule = run("point", [gate], records)
         assert rule.decided == {gate: state}
-        assert rule.asked < rule.planned
+        assert rule.n_asked < rule.planned
 
 
 @pytest.mark.parametrize("name", ["passes", "anytime", "point"])
@@ -303,7 +303,7 @@ def test_equal_answers_decide_only_at_the_end():
     old = [Record(*key(case), 1.0, True, "same") for case in cases_of(20)]
     gate = "d.performance >= baseline"
     rule = run("passes", [gate], old, baseline=old)
-    assert rule.asked == rule.planned
+    assert rule.n_asked == rule.planned
     assert rule.decided == {gate: "holds"}
     assert rule.results()[0].identical
 
@@ -339,7 +339,7 @@ def test_a_scope_whose_files_are_missing_is_never_decided(name):
 def test_only_counts_never_stop_a_run():
     rule = run("passes", ["all.no_answer <= 0.1"], both(5)[0])
     assert not rule.all_decided
-    assert rule.asked == rule.planned
+    assert rule.n_asked == rule.planned
 
 
 def test_wealth_all_at_once_is_wealth_step_by_step():

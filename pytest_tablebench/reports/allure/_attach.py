@@ -43,19 +43,19 @@ class Attachments:
         self.folder = folder
         self.stamp = stamp
         self._bytes = 0
-        self._wanted: dict[str, list[str]] = {}
+        self._cases_by_text: dict[str, list[str]] = {}
         self._prompts = 0
 
     def want(self, uuid: str, dataset: str, example_id: str, perturbation: str) -> None:
         """Note that a case shall show its question and table."""
         key = "e" + example_key(dataset, example_id, perturbation)
-        self._wanted.setdefault(key, []).append(uuid)
+        self._cases_by_text.setdefault(key, []).append(uuid)
 
     def want_prompt(self, uuid: str, digest: str | None) -> None:
         """Note that a case shall show its prompt, while there are few of them."""
-        if digest is not None and (self._prompts < PROMPTS or f"p{digest}" in self._wanted):
+        if digest is not None and (self._prompts < PROMPTS or f"p{digest}" in self._cases_by_text):
             self._prompts += 1
-            self._wanted.setdefault(f"p{digest}", []).append(uuid)
+            self._cases_by_text.setdefault(f"p{digest}", []).append(uuid)
 
     def reply(self, name: str, text: str) -> list[Attachment]:
         """Attach a long reply to its case."""
@@ -70,7 +70,7 @@ class Attachments:
             if isinstance(entry, TranscriptText):
                 continue
             key = f"p{entry.digest}" if isinstance(entry, PromptText) else f"e{entry.id}"
-            children = self._wanted.pop(key, None)
+            children = self._cases_by_text.pop(key, None)
             if not children:
                 continue
             if isinstance(entry, PromptText):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_tablebench.reports.beside_text import scopes
-from pytest_tablebench.results import telling_parts
+from pytest_tablebench.results import informative_parts
 
 ROWS = 1000
 """Rows of all tables by tag: a page stays small. The whole benchmark comes first."""
@@ -19,7 +19,7 @@ def beside(summary: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]
     rows: dict[str, list[dict[str, Any]]] = {"parts": [], "consistency": [], "changed": []}
     for name, scope, whole, declared in scopes(summary, run):
         about = {"scope": name, "whole": whole}
-        for part, figures in telling_parts(scope, declared).items():
+        for part, figures in informative_parts(scope, declared).items():
             rows["parts"].append({**about, "name": part, **figures})
         if "consistency" in scope:
             points = {point["agreement"]: point for point in scope["consistency"]["risk"]}
@@ -56,7 +56,7 @@ def tag_tables(
     for name, scope, whole, declared in sorted(
         scopes(summary, run), key=lambda entry: not entry[2]
     ):
-        parts = list(telling_parts(scope, declared))
+        parts = list(informative_parts(scope, declared))
         for tag, by_value in (scope.get("tags") or {}).items():
             rows = list(_rows(tag, by_value, numbers))
             kept = rows[: max(0, room)]

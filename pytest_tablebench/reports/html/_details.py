@@ -97,7 +97,7 @@ def _detail(record: Record, other: Record | None, limit: int) -> list[Any]:
     checks = list(record.checks.items())[:40]
     return [
         record.case_id,
-        *_said(record, limit),
+        *_reply_texts(record, limit),
         [str(reference)[:2000] for reference in record.references[:10]],
         len(record.references),
         parts,
@@ -111,7 +111,7 @@ def _detail(record: Record, other: Record | None, limit: int) -> list[Any]:
     ]
 
 
-def _said(record: Record, limit: int) -> list[Any]:
+def _reply_texts(record: Record, limit: int) -> list[Any]:
     """Return the reply and what was read in it, each with the length of the whole."""
     raw, read = record.raw, text_of(record.prediction)
     return [
@@ -161,7 +161,7 @@ def _other(record: Record, other: Record | None, limit: int) -> list[Any] | None
         outcome_of(other),
         finite(other.score, 4),
         None if other.score is not None else str(other.reason or "unknown")[:200],
-        1 if same else _said(other, limit),
+        1 if same else _reply_texts(other, limit),
         None if chart is None else chart[0],
     ]
 

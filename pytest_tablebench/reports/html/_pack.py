@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_tablebench.reports.html._case_columns import case_columns
 from pytest_tablebench.reports.html._details import (
     DETAILS,
     deflated,
@@ -20,7 +21,6 @@ from pytest_tablebench.reports.html._details import (
     pack_details,
     text_of,
 )
-from pytest_tablebench.reports.html._known import known
 from pytest_tablebench.reports.html._tables import is_cut, shown_example
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.texts import ExampleText, Text, TranscriptText, example_key
@@ -132,7 +132,7 @@ def _index(
         columns["n"].append(record.repeat)
         # What links go by: ids hold slugs, so they do not follow from the names.
         columns["k"].append(record.case_id)
-    beside = known(records)
+    beside = case_columns(records)
     columns |= beside.pop("columns")
     return {
         **beside,

@@ -13,9 +13,9 @@ from pytest_tablebench.reports.compare_text import methods_line
 from pytest_tablebench.reports.cut_text import cut_line, thinking_lines
 from pytest_tablebench.reports.formats import left_out_lines, origins_text
 from pytest_tablebench.reports.html import _beside, _facts
+from pytest_tablebench.reports.html._case_columns import again, run_key
 from pytest_tablebench.reports.html._compared import marks_of, points, records_before
 from pytest_tablebench.reports.html._details import excerpt
-from pytest_tablebench.reports.html._known import again, run_key
 from pytest_tablebench.reports.html._pack import pack
 from pytest_tablebench.reports.html._pictures import pack_pictures
 from pytest_tablebench.reports.html._render import compiled, money, save_page

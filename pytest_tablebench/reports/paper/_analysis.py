@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pytest_tablebench.reports.paper._further_tables import open_groups
-from pytest_tablebench.reports.paper._realhit_formats import formats_by_task
+from pytest_tablebench.reports.paper._realhit_serializers import serializer_means
 from pytest_tablebench.reports.paper._runs import RunData, runs_by_mode
 from pytest_tablebench.reports.paper._skills import skill_analysis
 from pytest_tablebench.reports.paper._table_map import mapped_tables
@@ -27,5 +27,5 @@ def analysis_of(runs: Sequence[RunData], benchmark: str) -> dict[str, Any]:
         "further": further_figures(rows, analysis, open_groups(parts)),
         "skills": skill_analysis(runs, benchmark),
         "tables": mapped_tables(runs, benchmark),
-        "formats": formats_by_task(runs, benchmark),
+        "formats": serializer_means(runs, benchmark),
     }

@@ -105,7 +105,7 @@ def value_of(entry: Any) -> float:
     return math.nan if value is None else float(value)
 
 
-def any_known(values: Sequence[float]) -> bool:
+def has_number(values: Sequence[float]) -> bool:
     """Tell whether there is any number to draw."""
     return any(not math.isnan(value) for value in values)
 

@@ -11,8 +11,8 @@ from pytest_tablebench.reports.paper._canvas import (
     COLOURS,
     DASHES,
     MARKERS,
-    any_known,
     colour,
+    has_number,
     labelled,
     legend,
     size,
@@ -35,7 +35,7 @@ def heat_map(  # noqa: PLR0917 - a matrix is its parts
 
     `words` are the title and what stands beside the axes.
     """
-    if not any_known([value for row in values for value in row]):
+    if not has_number([value for row in values for value in row]):
         return False
     import matplotlib as mpl
     import numpy as np
@@ -83,7 +83,7 @@ def bar_chart(  # noqa: PLR0917 - a chart is its parts
     heading: str = "dataset",
 ) -> bool:
     """Draw one horizontal bar for each name, its number beside it; `heading` says what they are."""
-    if not any_known(list(values.values())):
+    if not has_number(list(values.values())):
         return False
     size(figure, 7.0, 1.5 + 0.32 * len(values))
     axes = figure.subplots()
@@ -113,7 +113,7 @@ def line_chart(
     heading: str,
 ) -> bool:
     """Draw W against a whole number, one line for each name."""
-    drawn = {name: points for name, points in lines.items() if any_known([y for _, y in points])}
+    drawn = {name: points for name, points in lines.items() if has_number([y for _, y in points])}
     if not drawn:
         return False
     from matplotlib.ticker import MaxNLocator

@@ -10,8 +10,8 @@ from pytest_tablebench.reports.paper._canvas import (
     COLOURS,
     GREY,
     MARKERS,
-    any_known,
     colour,
+    has_number,
     labelled,
     legend,
     size,
@@ -163,13 +163,13 @@ def _points_over_bars(  # noqa: PLR0917 - a chart is its parts
 ) -> bool:
     """Draw a bar for each name, and over it a point for each line that has a value there."""
     values = [value for entries in points.values() for value in entries.values()]
-    if not any_known([*values, *bars.values()]):
+    if not has_number([*values, *bars.values()]):
         return False
     names = list(bars)
     height = max(0.42 * len(names) + 1.4, 0.2 * len(points) + 1)
     size(figure, 7.5, height)
     axes = figure.subplots()
-    if any_known(list(bars.values())):
+    if has_number(list(bars.values())):
         widths = [0 if math.isnan(value) else value for value in bars.values()]
         axes.barh(range(len(names)), widths, color="#C8C8C8", height=0.75, label="all")
     for number, ((_, entries), label) in enumerate(

@@ -62,7 +62,8 @@ def realhit_leaderboard(runs: Sequence[RunData]) -> PaperTable | None:
         ("model", "source", "input", "strategy", *_NAMES),
         own_rows=rows,
         others=(
-            (*_whose(line), *shares(list(line.values())[4:])) for line in published("realhitbench")
+            (*_row_labels(line), *shares(list(line.values())[4:]))
+            for line in published("realhitbench")
         ),
         notes=(CITATION, *_CAVEATS),
         names={run.model: str(run.run.get("model", run.model)) for run in runs},
@@ -113,7 +114,7 @@ def published_means(names: Sequence[str]) -> Iterator[tuple[Value, ...]]:
     printed: dict[tuple[str, ...], dict[str, float]] = {}
     for line in published("realhitbench_means"):
         [share] = shares([line["value"]])
-        printed.setdefault(_whose(line), {})[line["name"]] = share
+        printed.setdefault(_row_labels(line), {})[line["name"]] = share
     for key, figures in printed.items():
         *whose, strategy = key
         whole = printed.get((*whose, whole_strategy(strategy)), {}).get("all")
@@ -190,7 +191,7 @@ def whole_strategy(strategy: str) -> str:
     return strategy.partition("[")[0]
 
 
-def _whose(line: Mapping[str, str]) -> tuple[str, ...]:
+def _row_labels(line: Mapping[str, str]) -> tuple[str, ...]:
     return line["model"], f"published, Table {line['table']}", line["input"], line["strategy"]
 
 
@@ -231,10 +232,10 @@ def _notes(run: RunData, rows: Sequence[RunRow]) -> list[str]:
         notes.append(f"structure {printable(str(run.run.get('structure')), 20)}, paper self")
     if run.run.get("compat") != "reference":
         notes.append("mode fixed, several metrics differ from the paper's")
-    formats = sorted({row.serializer for row in rows})
-    if formats != ["latex"] and "text" in {row.modality for row in rows}:
-        notes.append(f"serializers {printable(', '.join(formats), 80)}, paper latex")
-    arranged = {row.perturbation for row in rows} - {"none"}
-    if arranged:
+    serializers = sorted({row.serializer for row in rows})
+    if serializers != ["latex"] and "text" in {row.modality for row in rows}:
+        notes.append(f"serializers {printable(', '.join(serializers), 80)}, paper latex")
+    perturbations = {row.perturbation for row in rows} - {"none"}
+    if perturbations:
         notes.append("perturbed tables too")
     return notes

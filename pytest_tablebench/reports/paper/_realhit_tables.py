@@ -14,7 +14,7 @@ from pytest_tablebench.reports.paper._realhit import BENCHMARK, CITATION, LONG
 from pytest_tablebench.reports.paper._runs import RunData
 from pytest_tablebench.reports.paper.text import PaperTable, Printed, Value
 from pytest_tablebench.results.part_means import plain_mean
-from pytest_tablebench.results.table_map import kept_table
+from pytest_tablebench.results.table_map import parsed_table
 from pytest_tablebench.results.texts import TEXTS, read_examples
 from pytest_tablebench.tables.hierarchy.measures import (
     StructureMarks,
@@ -112,7 +112,7 @@ def _measures(run: RunData) -> dict[str, TableMeasure]:
             continue
         for fields in text.tables:
             content = json.dumps([fields.get("header"), fields.get("rows")])
-            table = None if content in measures else kept_table(fields)
+            table = None if content in measures else parsed_table(fields)
             if table is not None:
                 measures[content] = measure_table(table)
     return measures

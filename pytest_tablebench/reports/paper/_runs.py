@@ -14,7 +14,7 @@ from pytest_tablebench.config.options import OPTIONS, Option
 from pytest_tablebench.reports.beside_text import memory_lines
 from pytest_tablebench.results import ScoreRow, read_records, read_run, summarize
 from pytest_tablebench.results.folder import RUN, recorded_text, run_folders
-from pytest_tablebench.results.memory import tells_memory
+from pytest_tablebench.results.memory import is_memory_test
 from pytest_tablebench.results.record import row_values
 from pytest_tablebench.util.names import out_of, printable
 
@@ -54,10 +54,10 @@ def load_runs(paths: Sequence[Path]) -> list[RunData]:
     for path in paths:
         for folder in run_folders(path):
             folders.setdefault(folder.resolve(), folder)
-    return told_apart([_load(folder) for folder in folders.values()])
+    return with_distinct_labels([_load(folder) for folder in folders.values()])
 
 
-def strays(paths: Sequence[Path]) -> list[Path]:
+def paths_without_runs(paths: Sequence[Path]) -> list[Path]:
     """Return what is there, but is neither a run folder nor a folder that holds some."""
     return [
         path
@@ -76,7 +76,7 @@ def _load(path: Path) -> RunData:
     return RunData(path, model, run, tuple(rows))
 
 
-def told_apart(runs: Sequence[RunData]) -> list[RunData]:
+def with_distinct_labels(runs: Sequence[RunData]) -> list[RunData]:
     """Return the runs with labels that differ.
 
     Several runs of one model are named by strategy and modality where these differ between all of
@@ -160,7 +160,7 @@ def run_remarks(run: RunData) -> list[str]:
             f"{name}: {out_of(unanswered, len(run.rows), 'case')} without an answer: left out of "
             f"every mean, which makes robustness too high"
         )
-    if any(tells_memory(row.perturbation) for row in run.rows):
+    if any(is_memory_test(row.perturbation) for row in run.rows):
         for benchmark, scope in summarize(run.rows)["benchmarks"].items():
             remarks += memory_lines(f"{name}: {printable(benchmark, 60)}", scope)
     return remarks

@@ -29,7 +29,7 @@ from pytest_tablebench.reports.paper._ranking_tables import (
     separability,
     w_growth,
 )
-from pytest_tablebench.reports.paper._realhit_formats import format_tables
+from pytest_tablebench.reports.paper._realhit_serializers import serializer_tables
 from pytest_tablebench.reports.paper._skills import skill_tables
 from pytest_tablebench.reports.paper._table_map import map_tables
 from pytest_tablebench.reports.paper.text import PaperTable, Value, row_note
@@ -72,7 +72,7 @@ def paper_tables(analysis: Tree) -> list[PaperTable]:
         _families(analysis["families"]),
         *skill_tables(analysis.get("skills") or {}),
         *map_tables(analysis.get("tables") or {}),
-        *format_tables(analysis.get("formats") or {}),
+        *serializer_tables(analysis.get("formats") or {}),
     ]
     return [_checked(table) for table in tables]
 

@@ -15,8 +15,8 @@ from pytest_tablebench.reports.paper._canvas import (
     COLOURS,
     GREY,
     MARKERS,
-    any_known,
     colour,
+    has_number,
     labelled,
     legend,
     size,
@@ -34,7 +34,7 @@ from pytest_tablebench.reports.paper._further_plots import (
     performance_spread,
     win_rates_by_dataset,
 )
-from pytest_tablebench.reports.paper._realhit_formats import format_figure
+from pytest_tablebench.reports.paper._realhit_serializers import serializer_figure
 from pytest_tablebench.reports.paper._skills import skill_radar
 from pytest_tablebench.reports.paper._table_map import map_figure
 from pytest_tablebench.results.analyses import winners
@@ -66,7 +66,7 @@ def _performance_robustness(figure: Figure, analysis: Tree) -> bool:
     robustness = analysis["robustness"]["by_model"]
     models = list(performance)
     points = [(value_of(performance[m]), value_of(robustness.get(m))) for m in models]
-    if not any_known([x + y for x, y in points]):
+    if not has_number([x + y for x, y in points]):
         return False
     size(figure, 6.6, max(4.4, 0.2 * len(models) + 1))
     axes = figure.subplots()
@@ -312,6 +312,6 @@ PLOTS: Mapping[str, Callable[[Figure, Tree], bool]] = {
     ),
     "skills": skill_radar,
     "complexity_tokens": map_figure,
-    "formats_by_task": format_figure,
+    "formats_by_task": serializer_figure,
 }
 """Every figure by the stem of its files."""

@@ -109,14 +109,14 @@ class Draws:
         for q, repeats in by_count.items():
             where = f"growth[{grid.dataset}][{q}]"
             sets = [[{"configurations": chosen} for chosen in repeat] for repeat in repeats]
-            yield str(q), _given(where, grid, sets)
+            yield str(q), _raters_of(where, grid, sets)
 
     def points(self) -> Iterator[Point]:
         """Yield the points (q configurations, e examples), raters drawn when they are asked for."""
         points = self.params.get("points")
         if points is not None:
             for number, point in enumerate(points):
-                yield Point(point["q"], point["e"], self._given_raters(number, point["draws"]))
+                yield Point(point["q"], point["e"], self._raters_of_draws(number, point["draws"]))
             return
         most_q = min((len(grid.configurations) // 2 for grid in self.grids), default=0)
         most_e = min((len(grid.examples) for grid in self.grids), default=0)
@@ -124,13 +124,13 @@ class Draws:
             for e in _series(most_e):
                 yield Point(q, e, ((grid, disjoint_sets([grid], q, e)) for grid in self.grids))
 
-    def _given_raters(
+    def _raters_of_draws(
         self, number: int, draws: Mapping[str, Any]
     ) -> Iterator[tuple[ScoreGrid, Raters]]:
         for grid in self.grids:
             if grid.dataset in draws:
                 where = f"points[{number}].draws[{grid.dataset}]"
-                yield grid, _given(where, grid, draws[grid.dataset])
+                yield grid, _raters_of(where, grid, draws[grid.dataset])
 
 
 def _places(where: str, names: Sequence[str], places: Mapping[str, int]) -> list[int]:
@@ -142,7 +142,9 @@ def _places(where: str, names: Sequence[str], places: Mapping[str, int]) -> list
         ) from None
 
 
-def _given(where: str, grid: ScoreGrid, repeats: Sequence[Sequence[Mapping[str, Any]]]) -> Raters:
+def _raters_of(
+    where: str, grid: ScoreGrid, repeats: Sequence[Sequence[Mapping[str, Any]]]
+) -> Raters:
     """Return raters given as repeats of `{"configurations": names, "examples": names}`."""
     drawn = [rater for repeat in repeats for rater in repeat]
     owners = [number for number, repeat in enumerate(repeats) for _ in repeat]

@@ -70,7 +70,9 @@ def compare_runs(
         worse=_named(new, (pair for pair in pairs if pair.change < 0)),
         gained=_named(new, (pair for pair in pairs if pair.gain > 0)),
         lost=_named(new, (pair for pair in pairs if pair.gain < 0)),
-        other_answer=_named(new, (pair for pair in pairs if pair.told and not pair.same_answer)),
+        other_answer=_named(
+            new, (pair for pair in pairs if pair.has_both_answers and not pair.same_answer)
+        ),
         only_before=_ids(old, old.rows.keys() - common),
         only_after=_ids(new, new.rows.keys() - common),
         remarks=(
@@ -110,7 +112,7 @@ class _CasePair:
         return cls(key, answered[0], answered[1], before, after, same_text, same_answer)
 
     @property
-    def told(self) -> bool:
+    def has_both_answers(self) -> bool:
         """Whether both answered."""
         return self.answered_before and self.answered_after
 
@@ -141,7 +143,7 @@ def _answers(pairs: Sequence[_CasePair]) -> Answers:
         if pair.change:
             counts["flipped"] += 1
             counts["flipped_same_text"] += pair.same_text
-        elif pair.told:
+        elif pair.has_both_answers:
             counts["same_text" if pair.same_text else "other_text"] += 1
         elif pair.answered_before:
             counts["lost"] += 1
@@ -186,7 +188,7 @@ def _scopes(
     counts = Counter(
         (scope, change)
         for pair in pairs
-        if pair.told
+        if pair.has_both_answers
         for scope in scopes_of(pair.key)
         for change in {0, pair.change}
     )
@@ -247,11 +249,11 @@ def _configurations(
     counts = Counter(
         ((pair.key[0], *pair.key[2:4]), change)
         for pair in pairs
-        if pair.told and pair.key[4] == 1
+        if pair.has_both_answers and pair.key[4] == 1
         for change in {0, pair.change}
     )
     for pair in pairs:
-        if pair.told and pair.key[4] == 1:
+        if pair.has_both_answers and pair.key[4] == 1:
             changes.setdefault((pair.key[0], *pair.key[2:4]), {})[pair.key[1]] = pair.change
     for key in sorted(before & after, key=lambda name: (order[name[0]], *name)):
         n, better, worse = (counts[key, change] for change in (0, 1, -1))

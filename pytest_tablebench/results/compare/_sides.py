@@ -65,12 +65,12 @@ def load_compared(run: Path | LoadedRun) -> ComparedRun:
     except DataError as error:
         raise SettingsError(f"{path / 'records.jsonl'}: {error}") from None
     rows, thresholds = dict[Key, int](), dict[str, set[float]]()
-    ways: dict[str, tuple[str, str]] = {}
+    modes: dict[str, tuple[str, str]] = {}
     for row, record in enumerate(loaded.records):
         if isinstance(record.threshold, int | float):
             thresholds.setdefault(record.dataset, set()).add(float(record.threshold))
         place = record.dataset, record.example_id, record.serializer, record.perturbation
-        combination = ways.setdefault(record.dataset, (record.strategy, record.modality))
+        combination = modes.setdefault(record.dataset, (record.strategy, record.modality))
         if combination != (record.strategy, record.modality):
             raise SettingsError(
                 f"{path} asked {printable(record.dataset, 60)} by several strategies or "

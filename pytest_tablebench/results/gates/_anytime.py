@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.results.figures import example_values
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._judge import judge_one
-from pytest_tablebench.results.gates._result import State, holm, kept_from
+from pytest_tablebench.results.gates._result import State, holm, tolerant_bound
 from pytest_tablebench.results.gates._sides import about, values_of
 from pytest_tablebench.results.gates._stopping import StoppingRule
 from pytest_tablebench.results.gates._values import GateValues, collect
@@ -65,7 +65,7 @@ class AnytimeRule(StoppingRule):
         super().__init__(*args, **options)
         first: dict[tuple[str, int], Any] = {}
         self._left: dict[tuple[str, int], int] = {}
-        for key, (dataset, row, _) in self.board.places.items():
+        for key, (dataset, row, _) in self.planned_cells.places.items():
             first.setdefault((dataset, row), self.ranks[key][:2])
             self._left[dataset, row] = self._left.get((dataset, row), 0) + 1
         self._queue = sorted(first, key=first.__getitem__)
@@ -73,7 +73,7 @@ class AnytimeRule(StoppingRule):
         self._streams: dict[int, _Stream] = {}
         for place, gate in enumerate(self.gates):
             if not gate.counted:
-                bound = kept_from(gate.bound, at_least=gate.at_least)
+                bound = tolerant_bound(gate.bound, at_least=gate.at_least)
                 bound = (bound + 1) / 2 if gate.baseline else bound
                 names = self.datasets(gate)
                 self._streams[place] = _Stream(
@@ -104,7 +104,7 @@ class AnytimeRule(StoppingRule):
 
     def _table(self, dataset: str, row: int) -> Hashable:
         """Return the cluster of an example; one without a name is its own cluster."""
-        side, clusters = self.board.sides[dataset], (self._clusters or {}).get(dataset, {})
+        side, clusters = self.planned_cells.sides[dataset], (self._clusters or {}).get(dataset, {})
         example = side.examples[row]
         if example in clusters:
             return dataset, clusters[example]
@@ -112,9 +112,9 @@ class AnytimeRule(StoppingRule):
 
     def _value(self, gate: Gate, dataset: str, row: int) -> float | None:
         """Return one example's value, by the very rules of the gate; None where left out."""
-        side = self.board.sides[dataset]
+        side = self.planned_cells.sides[dataset]
         old = self._old.datasets.get(dataset) if self._old else None
-        columns = (about(side, gate) & self.board.planned[dataset][row]).nonzero()[0]
+        columns = (about(side, gate) & self.planned_cells.planned[dataset][row]).nonzero()[0]
         if not len(columns):
             return None
         scores = values_of(side, gate)[row, columns]
@@ -151,11 +151,12 @@ class AnytimeRule(StoppingRule):
         )
 
     def _sample(self, place: int) -> GateValues:
-        return collect(self.gates[place], self.scopes(self.board.seen(self._masks())))
+        return collect(self.gates[place], self.scopes(self.planned_cells.seen(self._masks())))
 
     def _masks(self) -> dict[str, Any]:
         masks = {
-            name: np.zeros(side.is_asked.shape, bool) for name, side in self.board.sides.items()
+            name: np.zeros(side.is_asked.shape, bool)
+            for name, side in self.planned_cells.sides.items()
         }
         for dataset, row in self._queue[: self._next + 1]:
             masks[dataset][row] = True
@@ -163,7 +164,7 @@ class AnytimeRule(StoppingRule):
 
     def _settle(self, place: int, state: State) -> None:
         gate, stream = self.gates[place], self._streams[place]
-        scopes = self.scopes(self.board.seen(self._masks()))
+        scopes = self.scopes(self.planned_cells.seen(self._masks()))
         low, high = betting_interval(np.array(stream.rounds), DURING * self.alpha)
         if gate.baseline:
             low, high = 2 * low - 1, 2 * high - 1

@@ -37,10 +37,10 @@ class PassesRule(StoppingRule):
         super().__init__(*args, **options)
         self._pass: dict[str, Places] = {
             name: np.zeros(side.is_asked.shape, dtype=int)
-            for name, side in self.board.sides.items()
+            for name, side in self.planned_cells.sides.items()
         }
         self._left: Counter[int] = Counter()
-        for key, (dataset, row, column) in self.board.places.items():
+        for key, (dataset, row, column) in self.planned_cells.places.items():
             number = self.ranks[key][0]
             self._pass[dataset][row, column] = number
             self._left[number] += 1
@@ -63,7 +63,7 @@ class PassesRule(StoppingRule):
         masks = {name: passes <= number for name, passes in self._pass.items()}
         tails = [EARLY * self.alpha / 2] * len(places)
         note = f"Decided after pass {number} of {self.last}; the rest was not needed."
-        self._settle_decided(places, self.scopes(self.board.seen(masks)), tails, note)
+        self._settle_decided(places, self.scopes(self.planned_cells.seen(masks)), tails, note)
 
     def _tail(self, gate: Gate) -> float:
         spent = EARLY * len(self._early) if _by_passes(gate) else 0.0

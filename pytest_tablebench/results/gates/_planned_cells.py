@@ -29,14 +29,14 @@ class PlannedCells:
         cls,
         keys: Iterable[Key],
         checks: Iterable[tuple[str, str]] = (),
-        ways: frozenset[str] = frozenset(),
+        modes: frozenset[str] = frozenset(),
         *,
         gates: Sequence[Gate] = (),
         altered: Collection[str] = (),
     ) -> PlannedCells:
         """Lay out planned cases; none is asked yet. `checks` are (dataset, test).
 
-        `ways` are the strategy and the modality of all cases; `gates` say which tags and parts
+        `modes` are the strategy and the modality of all cases; `gates` say which tags and parts
         are kept, `altered` which perturbations change the meaning of a table.
         """
         by_dataset: dict[str, list[Key]] = {}
@@ -65,7 +65,7 @@ class PlannedCells:
                 checks={
                     test: np.full(shape, np.nan) for dataset, test in set(checks) if dataset == name
                 },
-                ways=ways,
+                modes=modes,
                 parts={gate.part: np.full(shape, np.nan) for gate in gates if gate.part},
                 answer_marks=np.zeros(shape, dtype=np.int64) if compared else None,
                 tags={tag: [""] * len(examples) for gate in gates for tag, _ in gate.tags},

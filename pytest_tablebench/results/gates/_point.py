@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._judge import JudgedGate, judge_one, point_result
-from pytest_tablebench.results.gates._result import State, kept_from
+from pytest_tablebench.results.gates._result import State, tolerant_bound
 from pytest_tablebench.results.gates._scopes import Scopes
 from pytest_tablebench.results.gates._sides import Key, about, values_of
 from pytest_tablebench.results.gates._stopping import StoppingRule
@@ -34,10 +34,10 @@ class PointRule(StoppingRule):
     def __init__(self, *args: Any, **options: Any) -> None:
         """As `StoppingRule`."""
         super().__init__(*args, **options)
-        self._queue: list[Key] = sorted(self.board.places, key=self.ranks.__getitem__)
-        at: dict[str, list[tuple[int, int, int]]] = {name: [] for name in self.board.sides}
+        self._queue: list[Key] = sorted(self.planned_cells.places, key=self.ranks.__getitem__)
+        at: dict[str, list[tuple[int, int, int]]] = {name: [] for name in self.planned_cells.sides}
         for position, key in enumerate(self._queue):
-            dataset, row, column = self.board.places[key]
+            dataset, row, column = self.planned_cells.places[key]
             at[dataset].append((position, row, column))
         # By dataset: place in the order, row and column of every planned case.
         self._at: dict[str, Places] = {name: np.array(rows).T for name, rows in at.items()}
@@ -46,7 +46,7 @@ class PointRule(StoppingRule):
 
     def _advance(self, dataset: str, row: int, column: int) -> None:
         del dataset, row, column
-        while self._next < len(self._queue) and self._asked(self._queue[self._next]):
+        while self._next < len(self._queue) and self._is_asked(self._queue[self._next]):
             self._next += 1
             # Valid at any moment; looked at ever more rarely, to cost little.
             if self._next == self._check_at < len(self._queue):
@@ -55,9 +55,9 @@ class PointRule(StoppingRule):
         if self._next == len(self._queue):
             self._last_look()
 
-    def _asked(self, key: Key) -> bool:
-        dataset, row, column = self.board.places[key]
-        return bool(self.board.sides[dataset].is_asked[row, column])
+    def _is_asked(self, key: Key) -> bool:
+        dataset, row, column = self.planned_cells.places[key]
+        return bool(self.planned_cells.sides[dataset].is_asked[row, column])
 
     def _decide(self) -> None:
         for place in self.open():
@@ -71,7 +71,9 @@ class PointRule(StoppingRule):
             self.settle(
                 place,
                 replace(
-                    judge_one(gate, self.scopes(self.board.seen(self._masks())), self.alpha / 2),
+                    judge_one(
+                        gate, self.scopes(self.planned_cells.seen(self._masks())), self.alpha / 2
+                    ),
                     method="betting without replacement",
                     interval=None,
                     se=None,
@@ -88,7 +90,7 @@ class PointRule(StoppingRule):
     def _masks(self) -> dict[str, Flags]:
         """Return which cells the order has reached."""
         masks = {}
-        for name, side in self.board.sides.items():
+        for name, side in self.planned_cells.sides.items():
             masks[name] = np.zeros(side.is_asked.shape, dtype=bool)
             position, row, column = self._at[name]
             reached = position < self._next
@@ -125,7 +127,7 @@ class PointRule(StoppingRule):
             cells = row[reached], column[reached]
             rows[position[reached]] = weight[cells] / largest * values[name][cells]
         rows = rows[~np.isnan(rows)]
-        bound = kept_from(gate.bound, at_least=gate.at_least) / (largest * total)
+        bound = tolerant_bound(gate.bound, at_least=gate.at_least) / (largest * total)
         if gate.baseline:
             rows, bound = (rows + 1) / 2, (bound + 1) / 2
         decision = decided_among(rows, bound, total, self.alpha) if len(rows) else None
@@ -133,11 +135,11 @@ class PointRule(StoppingRule):
 
     def _cells(self, gate: Gate, name: str, mask: Flags | None) -> tuple[Flags | None, Floats]:
         """Return which cells are in the population as far as is known, and their values."""
-        if name not in self.board.sides or mask is None:
+        if name not in self.planned_cells.sides or mask is None:
             return None, np.zeros(0)
-        side = self.board.sides[name]
+        side = self.planned_cells.sides[name]
         columns = about(side, gate)
-        member = self.board.planned[name] & columns
+        member = self.planned_cells.planned[name] & columns
         value = values_of(side, gate)
         member &= ~(mask & side.is_asked & np.isnan(value))
         if gate.baseline:

@@ -78,7 +78,7 @@ def stored_results(entries: Any) -> list[GateResult]:
 
 def decide(low: float, high: float, bound: float, *, at_least: bool) -> State:
     """Return what an interval says of a bound; an interval without width is never undecided."""
-    kept = kept_from(bound, at_least=at_least)
+    kept = tolerant_bound(bound, at_least=at_least)
     if not at_least:
         low, high, kept = -high, -low, -kept
     if low >= kept:
@@ -86,7 +86,7 @@ def decide(low: float, high: float, bound: float, *, at_least: bool) -> State:
     return "fails" if high < kept else "undecided"
 
 
-def kept_from(bound: float, *, at_least: bool) -> float:
+def tolerant_bound(bound: float, *, at_least: bool) -> float:
     """Return the value from which on (down to which) a bound counts as kept.
 
     Whatever foretells a verdict must begin here too, or rounding alone could fail a run early

@@ -64,7 +64,7 @@ def about(sheet: ScoreSheet, gate: Gate) -> Flags:
     Those that change the meaning of a table do only where the gate is on them, on a count, or
     where nothing else was asked. The part `memory` exists only where the answer was changed.
     """
-    filters = [name for name in gate.filters if name not in sheet.ways]
+    filters = [name for name in gate.filters if name not in sheet.modes]
     cells = sheet.configurations
     named: Flags = np.array([all(name in cell for name in filters) for cell in cells], dtype=bool)
     altered: Flags = np.array([cell[1] in sheet.altered for cell in cells], dtype=bool)
@@ -74,7 +74,7 @@ def about(sheet: ScoreSheet, gate: Gate) -> Flags:
     return plain if plain.any() and not gate.counted else named
 
 
-def asked_of(sheet: ScoreSheet, gate: Gate) -> Flags:
+def expected_cells(sheet: ScoreSheet, gate: Gate) -> Flags:
     """Return which cells a gate expects values of: for a pass rate not those without a verdict."""
     if gate.measure != "pass_rate" or gate.check is not None or gate.part is not None:
         return sheet.is_asked

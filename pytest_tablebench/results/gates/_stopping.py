@@ -39,7 +39,7 @@ def order(cases: Iterable[CaseLike], rule: RuleName, seed: int = 0) -> list[Case
     return sorted(unordered, key=lambda case: rank[key_of(case)])
 
 
-def _ways(cases: Iterable[Any]) -> frozenset[str]:
+def _modes(cases: Iterable[Any]) -> frozenset[str]:
     """Return strategy and modality, of which all cases have the same."""
     combinations = {
         (getattr(case, "strategy", ""), getattr(case, "modality", "")) for case in cases
@@ -117,15 +117,15 @@ class StoppingRule(ABC):
         self.alpha = 1 - level
         cases = list(planned)
         checks = [(gate.scope, gate.check) for gate in self.gates if gate.check]
-        self.board = PlannedCells.of(
+        self.planned_cells = PlannedCells.of(
             (key_of(case) for case in cases),
             checks,
-            _ways(cases),
+            _modes(cases),
             gates=self.gates,
             altered=altered,
         )
-        self.ranks = ranks(self.board.places, self.name, seed)
-        self.asked = 0
+        self.ranks = ranks(self.planned_cells.places, self.name, seed)
+        self.n_asked = 0
         self._clusters = clusters
         self._benchmarks = _benchmarks(cases) if benchmarks is None else benchmarks
         self._missing = missing
@@ -134,7 +134,7 @@ class StoppingRule(ABC):
             old = read_side(baseline)
             common = {
                 name: align(old.datasets[name], side.examples, side.configurations)
-                for name, side in self.board.sides.items()
+                for name, side in self.planned_cells.sides.items()
                 if name in old.datasets
             }
             self._old = replace(old, datasets={**old.datasets, **common})
@@ -152,7 +152,7 @@ class StoppingRule(ABC):
     @property
     def planned(self) -> int:
         """How many cases are planned."""
-        return len(self.board.places)
+        return len(self.planned_cells.places)
 
     @property
     def decided(self) -> dict[str, State]:
@@ -169,9 +169,9 @@ class StoppingRule(ABC):
     def feed(self, record: Any) -> None:
         """Take a record of the run; others' and repeated ones are ignored."""
         # Only beside a baseline's do answers count; they are kept to the end.
-        place = self.board.fill(record, raw_digests((record,))[0] if self._old else None)
+        place = self.planned_cells.fill(record, raw_digests((record,))[0] if self._old else None)
         if place is not None:
-            self.asked += 1
+            self.n_asked += 1
             self._advance(*place)
 
     def results(
@@ -183,8 +183,8 @@ class StoppingRule(ABC):
 
         A gate that is not decided although planned cases are missing stays undecided.
         """
-        scopes = self.scopes(self.board.seen())
-        finished = self.asked == self.planned
+        scopes = self.scopes(self.planned_cells.seen())
+        finished = self.n_asked == self.planned
         results = []
         for place, gate in enumerate(self.gates):
             if gate.measure == "cost":
@@ -203,12 +203,12 @@ class StoppingRule(ABC):
 
     def summary(self) -> str:
         """Return in one sentence what stopping saved in calls."""
-        if self.asked >= self.planned or not self.all_decided:
+        if self.n_asked >= self.planned or not self.all_decided:
             return f"All gates needed the {counted(self.planned, 'planned case')}."
-        saved = self.planned - self.asked
+        saved = self.planned - self.n_asked
         which = "All gates with planned cases" if self._nowhere else "All gates"
         return (
-            f"{which} were decided after {out_of(self.asked, self.planned, 'planned case')}: "
+            f"{which} were decided after {out_of(self.n_asked, self.planned, 'planned case')}: "
             f"{saved:,} ({100 * saved / self.planned:.1f} %) {'was' if saved == 1 else 'were'} not "
             f"asked, which is not the same as no answer."
         )
@@ -229,7 +229,7 @@ class StoppingRule(ABC):
         """Judge what is still open when all planned cases were asked."""
         places = self.open()
         tails = [self._tail(self.gates[place]) for place in places]
-        self._settle_decided(places, self.scopes(self.board.seen()), tails, self.last_note)
+        self._settle_decided(places, self.scopes(self.planned_cells.seen()), tails, self.last_note)
 
     def _settle_decided(
         self, places: Sequence[int], scopes: Scopes, tails: Sequence[float], note: str
@@ -244,7 +244,7 @@ class StoppingRule(ABC):
         return Scopes(new, self._old, self._benchmarks, self._clusters or {}, self._missing)
 
     def _planned(self) -> Scopes:
-        return self.scopes(Sides(self.board.sides))
+        return self.scopes(Sides(self.planned_cells.sides))
 
     def datasets(self, gate: Gate) -> list[str]:
         """Return the names of the datasets a gate is about, asked or not."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_tablebench.results.figures import FEWEST, agreement, example_values, mean, robustness
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._scopes import Scopes, SheetPair
-from pytest_tablebench.results.gates._sides import about, asked_of, values_of
+from pytest_tablebench.results.gates._sides import about, expected_cells, values_of
 from pytest_tablebench.results.sheets import ScoreSheet, same_answers, with_common_clusters
 from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import known_names, printable
@@ -106,7 +106,7 @@ def _unknown(gate: Gate, side: ScoreSheet | None, whose: str) -> str | None:
         return None
     if gate.check and gate.check not in side.checks:
         return f"no case {whose}has a verdict of {printable(gate.check, 200)}"
-    if gate.measure == "pass_rate" and side.is_asked.any() and not asked_of(side, gate).any():
+    if gate.measure == "pass_rate" and side.is_asked.any() and not expected_cells(side, gate).any():
         return f"no case {whose}has a verdict: free text is right or wrong by facts or a judge"
     if gate.measure == "consistency" and (side.answer_marks is None or not side.answer_marks.any()):
         return f"no case {whose}has an answer to compare"
@@ -143,10 +143,10 @@ def _part(gate: Gate, pair: SheetPair) -> _DatasetValues | None:
     """Return one dataset's values; None where the run asked no case of the scope."""
     new, old = pair.new, pair.old
     columns = about(new, gate)
-    is_asked = asked_of(new, gate)[:, columns]
+    is_asked = expected_cells(new, gate)[:, columns]
     if not is_asked.any():
         return None
-    asked_old = asked_of(old, gate)[:, columns] if old else np.zeros_like(is_asked)
+    asked_old = expected_cells(old, gate)[:, columns] if old else np.zeros_like(is_asked)
     scores = values_of(new, gate)[:, columns]
     before = values_of(old, gate)[:, columns] if old else None
     is_answered: Flags = ~np.isnan(scores)

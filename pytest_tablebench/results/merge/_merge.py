@@ -86,7 +86,7 @@ def read_merge(paths: Sequence[Path]) -> Merge:
     run = {**_run_data(parts, len(records)), "ended": ended}
     changes, left_out = _changes(folders, records)
     notes = (*_notes(parts, records), *left_out)
-    return Merge(run, table, len(parts.leaves), notes, ended, folders, records, changes)
+    return Merge(run, table, len(parts.source_runs), notes, ended, folders, records, changes)
 
 
 def _changes(
@@ -138,10 +138,12 @@ def _new_folder(out: Path) -> Iterator[Path]:
 def _run_data(parts: RunParts, recorded: int) -> dict[str, Any]:
     """Return `run.json` of the whole: what all say alike, and sums of what each came to."""
     base = {name: value for name, value in parts.parts[0].run.items() if name != "schema"}
-    leaves, runs = parts.leaves, [part.run for part in parts.parts]
-    facts = [leaf.facts for leaf in leaves]
+    source_runs, runs = parts.source_runs, [part.run for part in parts.parts]
+    facts = [source_run.facts for source_run in source_runs]
     ends = [fact.get("end") for fact in facts]
-    numbers = sorted({leaf.number for leaf in leaves if leaf.number is not None})
+    numbers = sorted(
+        {source_run.number for source_run in source_runs if source_run.number is not None}
+    )
     partial = parts.split is not None and bool(parts.missing)
     planned = _planned(parts, recorded)
     return {
@@ -160,7 +162,7 @@ def _run_data(parts: RunParts, recorded: int) -> dict[str, Any]:
         "start": min((str(fact.get("start")) for fact in facts), default=None),
         "end": None if None in ends else max(map(str, ends)),
         **_spent(facts),
-        "store_hits": sum(leaf.count("store_hits") for leaf in leaves),
+        "store_hits": sum(source_run.count("store_hits") for source_run in source_runs),
         "shard": f"{','.join(map(str, numbers))}/{parts.split}" if partial else None,
         MERGED: facts,
     }
@@ -172,11 +174,13 @@ def _planned(parts: RunParts, recorded: int) -> int | None:
         return None
     if parts.split is None:
         lacking = [
-            leaf.count("cases_planned") - leaf.count("cases_recorded") for leaf in parts.leaves
+            source_run.count("cases_planned") - source_run.count("cases_recorded")
+            for source_run in parts.source_runs
         ]
         return recorded + max(0, *lacking)
     return sum(
-        max(leaf.count("cases_planned") for leaf in leaves) for leaves in parts.groups().values()
+        max(source_run.count("cases_planned") for source_run in source_runs)
+        for source_runs in parts.groups().values()
     )
 
 
@@ -213,8 +217,8 @@ def _by_dataset(parts: RunParts) -> dict[str, Any]:
         for name, kept in mapping(part.run, "by_dataset").items():
             by_dataset.setdefault(name, dict(mapping(kept)))
     counts: dict[str, Counter[str]] = {name: Counter() for name in by_dataset}
-    for leaves in parts.groups().values():
-        for name, counter in mapping(leaves[0].facts, "does_not_apply").items():
+    for source_runs in parts.groups().values():
+        for name, counter in mapping(source_runs[0].facts, "does_not_apply").items():
             if name in counts:
                 numbers = {k: v for k, v in mapping(counter).items() if isinstance(v, int)}
                 counts[name].update(numbers)

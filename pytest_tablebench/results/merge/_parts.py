@@ -83,7 +83,10 @@ class RunPart:
     def split(self) -> int | None:
         """How many parts the run was split into; None for one that was not."""
         try:
-            splits = {None if leaf.place is None else leaf.place[1] for leaf in self.leaves}
+            splits = {
+                None if source_run.place is None else source_run.place[1]
+                for source_run in self.source_runs
+            }
         except ValueError as error:
             raise self._broken(str(error)) from None
         if len(splits) != 1:
@@ -91,7 +94,7 @@ class RunPart:
         return splits.pop()
 
     @property
-    def leaves(self) -> list[SourceRun]:
+    def source_runs(self) -> list[SourceRun]:
         """Return the runs that it is made of: itself, unless it was merged."""
         merged = self.run.get(MERGED)
         if merged is None:
@@ -136,10 +139,14 @@ class RunParts:
     notes: tuple[str, ...]
 
     @cached_property
-    def leaves(self) -> list[SourceRun]:
+    def source_runs(self) -> list[SourceRun]:
         """The runs they are made of, each once."""
-        by_text = {leaf.text: leaf for part in self.parts for leaf in part.leaves}
-        return sorted(by_text.values(), key=lambda leaf: (leaf.number or 0, leaf.text))
+        by_text = {
+            source_run.text: source_run for part in self.parts for source_run in part.source_runs
+        }
+        return sorted(
+            by_text.values(), key=lambda source_run: (source_run.number or 0, source_run.text)
+        )
 
     @property
     def split(self) -> int | None:
@@ -156,7 +163,7 @@ class RunParts:
         """The numbers of the parts that are not there, but for those without an example."""
         if self.split is None:
             return []
-        present = {leaf.number for leaf in self.leaves}
+        present = {source_run.number for source_run in self.source_runs}
         counts = list(zip(*self.examples.values(), strict=True)) or [(1,)] * self.split
         return [
             number
@@ -181,8 +188,8 @@ class RunParts:
     def groups(self) -> dict[int | None, list[SourceRun]]:
         """Return the runs of each part: it may have been run twice."""
         by_number: dict[int | None, list[SourceRun]] = {}
-        for leaf in self.leaves:
-            by_number.setdefault(leaf.number, []).append(leaf)
+        for source_run in self.source_runs:
+            by_number.setdefault(source_run.number, []).append(source_run)
         return by_number
 
     @property
@@ -190,10 +197,17 @@ class RunParts:
         """Why not all planned cases are recorded; None where they are."""
         if self.missing:
             return self.missing_text
-        for number, leaves in self.groups().items():
+        for number, source_runs in self.groups().items():
             whole = any if number is not None else all
-            if not whole(leaf.complete for leaf in leaves):
-                why = next((leaf.facts.get("ended") for leaf in leaves if not leaf.complete), None)
+            if not whole(source_run.complete for source_run in source_runs):
+                why = next(
+                    (
+                        source_run.facts.get("ended")
+                        for source_run in source_runs
+                        if not source_run.complete
+                    ),
+                    None,
+                )
                 name = "a run" if number is None else f"part {number} of {self.split}"
                 return f"{name} was cut off" + (f": {printable(str(why), 200)}" if why else "")
         return None
@@ -219,7 +233,7 @@ def read_parts(paths: Sequence[Path]) -> RunParts:
 
 
 def _order(part: RunPart) -> tuple[Any, ...]:
-    numbers = [leaf.number or 0 for leaf in part.leaves if part.split]
+    numbers = [source_run.number or 0 for source_run in part.source_runs if part.split]
     return numbers, str(part.run.get("start")), json.dumps(part.run, sort_keys=True)
 
 

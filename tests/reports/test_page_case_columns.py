@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 
 from pytest_tablebench.datasets.case import cross
-from pytest_tablebench.reports.html._known import again, known, run_key
+from pytest_tablebench.reports.html._case_columns import again, case_columns, run_key
 from pytest_tablebench.reports.html._pack import pack
 from pytest_tablebench.results.texts import TEXTS, TextWriter, example_key, read_texts
 from tests.support.page_runs import record
@@ -27,7 +27,7 @@ RUN = {
 def test_columns_hold_numbers_or_nothing() -> None:
     first = record(latency_s=1.23456, prompt_tokens=7, cost_usd=0.5, parts={"em": 1.0, "x": "no"})
     second = record(latency_s=float("nan"), modality="image", parts={"em": None, "f1": 0.25})
-    found = known([first, second])
+    found = case_columns([first, second])
     assert found["more"] == {"g": ["direct"], "m": ["image", "text"], "w": ["m"]}
     assert found["parts"] == ["em", "f1"]
     columns = found["columns"]
@@ -40,7 +40,7 @@ def test_answers_that_only_begin_alike_are_others() -> None:
     texts = ["a" * 500, "a" * 500 + "b", "a" * 500, None]
     answers = [record(prediction=text) for text in texts]
     other = record(example_id="e2", prediction="a" * 500 + "b")
-    assert known([*answers, other])["columns"]["z"] == [0, 1, 0, 2, 0]
+    assert case_columns([*answers, other])["columns"]["z"] == [0, 1, 0, 2, 0]
 
 
 def test_node_ids_are_those_of_pytest_where_names_are_cut() -> None:
@@ -63,9 +63,9 @@ def test_node_ids_are_those_of_pytest_where_names_are_cut() -> None:
         for case in cases
     ]
     assert len(ids) == len(list(product(examples, *axes)))
-    assert known(records)["columns"]["u"] == ids
+    assert case_columns(records)["columns"]["u"] == ids
     one = [replace(found, strategy="direct", modality="text") for found in records[:1]]
-    assert "u" not in known(one)["columns"]  # it follows from the case's id
+    assert "u" not in case_columns(one)["columns"]  # it follows from the case's id
 
 
 def test_a_case_is_asked_again_as_the_run_asked() -> None:

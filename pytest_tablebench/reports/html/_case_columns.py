@@ -35,7 +35,7 @@ _ASKED = frozenset(
 """Settings without which a case would be another one, beside those that name it."""
 
 
-def known(records: Sequence[Record]) -> dict[str, Any]:
+def case_columns(records: Sequence[Record]) -> dict[str, Any]:
     """Return names of axes (`more`) and of parts, and `columns` that hold one value for each case.
 
     Columns are: `g`, `m`, `w` numbers of strategy, modality and model; `l` seconds, `ti` and `to`

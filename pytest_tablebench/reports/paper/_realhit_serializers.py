@@ -1,4 +1,4 @@
-"""Scores of each format by task: RealHiTBench's Figure 4, as a table and as a figure."""
+"""Scores of each serializer by task: RealHiTBench's Figure 4, as a table and as a figure."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pytest_tablebench.reports.paper.text import PaperTable, Value
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Formats = Mapping[str, Mapping[str, Mapping[str, float | None]]]
+SerializerMeans = Mapping[str, Mapping[str, Mapping[str, float | None]]]
 """Means by run, serializer and task."""
 
 _COLUMNS = 3
 
 
-def formats_by_task(runs: Sequence[RunData], benchmark: str) -> Formats:
+def serializer_means(runs: Sequence[RunData], benchmark: str) -> SerializerMeans:
     """Return the mean of each task by run and serializer; empty for other benchmarks."""
     if benchmark != BENCHMARK:
         return {}
@@ -37,13 +37,13 @@ def formats_by_task(runs: Sequence[RunData], benchmark: str) -> Formats:
     }
 
 
-def format_tables(formats: Formats) -> list[PaperTable]:
+def serializer_tables(means_by_run: SerializerMeans) -> list[PaperTable]:
     """Return the table of the figure; none without runs."""
-    if not formats:
+    if not means_by_run:
         return []
     rows: list[tuple[Value, ...]] = [
         (model, name, *map(tasks.get, TASKS))
-        for model, by_name in formats.items()
+        for model, by_name in means_by_run.items()
         for name, tasks in by_name.items()
     ]
     return [
@@ -60,21 +60,21 @@ def format_tables(formats: Formats) -> list[PaperTable]:
     ]
 
 
-def format_figure(figure: Figure, analysis: Mapping[str, Any]) -> bool:
-    """Draw a group of bars for each task, one bar a format; False with fewer than two formats."""
-    formats: Formats = analysis.get("formats") or {}
-    names = all_keys(formats.values())
-    scores = [tasks.values() for by_name in formats.values() for tasks in by_name.values()]
+def serializer_figure(figure: Figure, analysis: Mapping[str, Any]) -> bool:
+    """Draw a group of bars for each task, a bar for each serializer; False with fewer than two."""
+    means_by_run: SerializerMeans = analysis.get("formats") or {}
+    names = all_keys(means_by_run.values())
+    scores = [tasks.values() for by_name in means_by_run.values() for tasks in by_name.values()]
     if len(names) < 2 or all(score is None for tasks in scores for score in tasks):
         return False
-    columns = min(_COLUMNS, len(formats))
-    rows = math.ceil(len(formats) / columns)
+    columns = min(_COLUMNS, len(means_by_run))
+    rows = math.ceil(len(means_by_run) / columns)
     size(figure, 4.2 * columns + 1.2, 2.4 * rows + 0.8)
     grid = figure.subplots(rows, columns, squeeze=False, sharey=True)
     width = 0.8 / len(names)
     axes = grid[0][0]
     for place, (title, by_name) in enumerate(
-        zip(labelled(list(formats), 56), formats.values(), strict=True)
+        zip(labelled(list(means_by_run), 56), means_by_run.values(), strict=True)
     ):
         axes = grid[place // columns][place % columns]
         for number, (name, label) in enumerate(zip(names, labelled(names), strict=True)):
@@ -87,7 +87,7 @@ def format_figure(figure: Figure, analysis: Mapping[str, Any]) -> bool:
         axes.set_ylim(0, 1)
         axes.set_title(title, fontsize=9)
         axes.grid(axis="y", alpha=0.3)
-    for place in range(len(formats), rows * columns):
+    for place in range(len(means_by_run), rows * columns):
         grid[place // columns][place % columns].set_visible(False)
     figure.suptitle("Scores of each format by task", fontsize=10)
     figure.supylabel("mean of the task's two figures", fontsize=9)
