@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator, Sequence
 from pytest_tablebench.reports.formats import fitting, interval, number, percent, signed
 from pytest_tablebench.results.compare import (
     MEASURES,
-    Comparison,
     Measure,
     MeasureDifference,
+    RunComparison,
     RunFacts,
     ScopeComparison,
 )
@@ -33,7 +33,7 @@ _CAUTION = (
 
 
 def comparison_lines(
-    comparison: Comparison, *, flips: int = SHOWN_FLIPS, width: int | None = None
+    comparison: RunComparison, *, flips: int = SHOWN_FLIPS, width: int | None = None
 ) -> list[str]:
     """Return the comparison for a terminal; whatever the runs hold is shown as harmless text.
 
@@ -72,7 +72,7 @@ def _cases(side: RunFacts) -> str:
     return f"{cases}, {side.unanswered:,} without an answer{again}"
 
 
-def _differences(comparison: Comparison) -> Iterator[str]:
+def _differences(comparison: RunComparison) -> Iterator[str]:
     for difference in comparison.differences:
         mark = "UNLIKE, " if difference.unlike else ""
         yield (
@@ -81,7 +81,7 @@ def _differences(comparison: Comparison) -> Iterator[str]:
         )
 
 
-def _lists(comparison: Comparison, flips: int) -> Iterator[tuple[str, tuple[str, ...], int]]:
+def _lists(comparison: RunComparison, flips: int) -> Iterator[tuple[str, tuple[str, ...], int]]:
     yield "wrong before, right now", comparison.better, flips
     yield "right before, wrong now", comparison.worse, flips
     for word, ids in (("before", comparison.only_before), ("after", comparison.only_after)):
@@ -89,7 +89,7 @@ def _lists(comparison: Comparison, flips: int) -> Iterator[tuple[str, tuple[str,
             yield f"cases only {word} has", ids, _SHOWN_SINGLE
 
 
-def _tables(comparison: Comparison) -> Iterator[_Table]:
+def _tables(comparison: RunComparison) -> Iterator[_Table]:
     """Yield each table's title, rows, columns that hold words from the left, and notes."""
     whole = [scope for scope in comparison.scopes if scope.kind in {"benchmark", "dataset"}]
     yield _whole_table([scope for scope in whole if not _same_as_dataset(scope, comparison)])
@@ -104,7 +104,7 @@ def _tables(comparison: Comparison) -> Iterator[_Table]:
             yield _axes_table(dataset.name, parts)
 
 
-def _same_as_dataset(scope: ScopeComparison, comparison: Comparison) -> bool:
+def _same_as_dataset(scope: ScopeComparison, comparison: RunComparison) -> bool:
     """Tell whether a benchmark consists of one dataset, which then has its own row."""
     datasets = [
         scope_of_dataset
@@ -175,7 +175,7 @@ def _axes_table(dataset: str, scopes: Sequence[ScopeComparison]) -> _Table:
     return f"{printable(dataset, 60)}: differences by serializer{further}", rows, 1, []
 
 
-def _answers_line(comparison: Comparison) -> str:
+def _answers_line(comparison: RunComparison) -> str:
     answers = comparison.answers
     judged = (
         f" ({answers.flipped_same_text} of them with the same text)"
@@ -194,7 +194,7 @@ def _answers_line(comparison: Comparison) -> str:
     )
 
 
-def _single_line(comparison: Comparison) -> str:
+def _single_line(comparison: RunComparison) -> str:
     """Return the line on right and wrong inside single configurations."""
     configurations = [
         configuration for configuration in comparison.configurations if configuration.n_examples
@@ -212,7 +212,7 @@ def _single_line(comparison: Comparison) -> str:
     )
 
 
-def methods_line(comparison: Comparison, measures: Collection[Measure]) -> str:
+def methods_line(comparison: RunComparison, measures: Collection[Measure]) -> str:
     """Return a line if an interval and a p-value disagree on a difference in these measures."""
     disagreements = [
         difference

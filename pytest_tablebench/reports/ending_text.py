@@ -17,7 +17,7 @@ from pytest_tablebench.util.programs import program
 from pytest_tablebench.util.suites import SUITES
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.compare import Comparison
+    from pytest_tablebench.results.compare import RunComparison
     from pytest_tablebench.results.gates import GateResult
 
 __all__ = [
@@ -63,10 +63,10 @@ def outlier_lines(outliers: Sequence[Outlier]) -> list[str]:
     low = [outlier for outlier in outliers if outlier.value < outlier.whole]
     if not low:
         return []
-    several = len({outlier.dataset for outlier in outliers}) > 1
+    has_several_datasets = len({outlier.dataset for outlier in outliers}) > 1
     rows = [
         (
-            f"  {_name(outlier, several)}",
+            f"  {_name(outlier, has_several_datasets)}",
             number(outlier.value),
             signed(outlier.value - outlier.whole),
             f"({interval((outlier.low, outlier.high), sign=True)})",
@@ -86,14 +86,14 @@ def outlier_lines(outliers: Sequence[Outlier]) -> list[str]:
     return [*lines, f"  and {', '.join(more)} the mean"] if more else lines
 
 
-def _name(outlier: Outlier, several: bool) -> str:
+def _name(outlier: Outlier, with_dataset: bool) -> str:
     kind = printable(outlier.kind, 20)
     name = printable(outlier.name, 30)
     name = f"{kind} {name}" if outlier.kind in AXES else f"{kind}={name}"
-    return f"{printable(outlier.dataset, 30)} {name}" if several else name
+    return f"{printable(outlier.dataset, 30)} {name}" if with_dataset else name
 
 
-def new_failure_lines(comparison: Comparison, show: int | None) -> list[str]:
+def new_failure_lines(comparison: RunComparison, show: int | None) -> list[str]:
     """Return which cases are wrong that the baseline has right; `show` is how many are named."""
     worse, lost = comparison.worse, comparison.answers.lost
     shown = worse[: SHOWN if show is None else show]

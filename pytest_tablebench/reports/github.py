@@ -25,7 +25,7 @@ from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import are, counted, out_of, printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.compare import Comparison
+    from pytest_tablebench.results.compare import RunComparison
     from pytest_tablebench.results.gates import GateResult
 
 __all__ = ["STEP_SUMMARY_LIMIT", "code", "summary_markdown", "write_summary"]
@@ -54,8 +54,8 @@ def code(text: str, limit: int = 120) -> str:
     workflow command either, should somebody print the summary in a job.
     """
     shown = printable(text, limit)
-    kept = "".join(c if c.isalnum() or c == " " else f"&#{ord(c)};" for c in shown)
-    return f"<code>{kept}</code>" if kept.strip() else "<code>&#32;</code>"
+    escaped = "".join(c if c.isalnum() or c == " " else f"&#{ord(c)};" for c in shown)
+    return f"<code>{escaped}</code>" if escaped.strip() else "<code>&#32;</code>"
 
 
 def summary_markdown(
@@ -63,7 +63,7 @@ def summary_markdown(
     summary: Mapping[str, Any],
     gates: Sequence[GateResult] = (),
     *,
-    comparison: Comparison | None = None,
+    comparison: RunComparison | None = None,
     snapshots: Mapping[str, str] | None = None,
     report_link: str | None = None,
     elsewhere: bool = False,
@@ -191,7 +191,7 @@ def _reasons(summary: Mapping[str, Any]) -> list[str]:
     return [f"No answer by reason: {listed}"]
 
 
-def _changes(comparison: Comparison | None) -> list[list[str]]:
+def _changes(comparison: RunComparison | None) -> list[list[str]]:
     """Return the difference from the baseline, and which cases flipped."""
     if comparison is None:
         return []

@@ -58,12 +58,13 @@ def _wrong(
         for model, model_rows in case_rows.items()
         for row in model_rows.values()
     )
-    several = len({model for model, *_ in groups}) > 1
+    has_several_models = len({model for model, *_ in groups}) > 1
     ordered = sorted(groups.items(), key=lambda item: -len(item[1]))  # stable: in order of the run
     rows = [("", "", "expected / got")] if ordered else []
     for (model, dataset, example), reports in ordered[:GROUPS]:
         name = "/".join(
-            printable(name_part, 30) for name_part in (model, dataset, example)[not several :]
+            printable(name_part, 30)
+            for name_part in (model, dataset, example)[not has_several_models :]
         )
         times = f"wrong in {len(reports)} of {times_asked[model, dataset, example]}"
         rows.append((name, times, _difference(reports[0])))

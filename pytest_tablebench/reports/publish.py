@@ -13,7 +13,7 @@ from pytest_tablebench.results.texts import TEXTS, read_texts
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.compare import Comparison
+    from pytest_tablebench.results.compare import RunComparison
     from pytest_tablebench.results.gates import GateResult
 
 __all__ = ["answer_changes", "publish", "publish_pair", "republish_page"]
@@ -29,7 +29,7 @@ def publish(
     *,
     page: bool,
     gates: Sequence[GateResult] = (),
-    comparison: Comparison | None = None,
+    comparison: RunComparison | None = None,
     baseline: LoadedRun | None = None,
     allure: tuple[str, Path] | None = None,
     summary: bool = False,
@@ -92,7 +92,7 @@ def republish_page(folder: Path, out: Path) -> list[str]:
 
 def publish_pair(
     before: Path, after: Path, out: Path, *, allow_unlike: bool = False
-) -> tuple[Comparison, list[str]]:
+) -> tuple[RunComparison, list[str]]:
     """Write one page of any two runs: that of `after`, with `before` beside it.
 
     Returns their comparison, and what could not be read. Raises `SettingsError` as
@@ -109,7 +109,7 @@ def _write_again(
     run: LoadedRun,
     out: Path,
     baseline: LoadedRun | None,
-    comparison: Comparison | None,
+    comparison: RunComparison | None,
     problems: list[str],
 ) -> list[str]:
     """Write a page with the verdict and the changed answers that a run's end left."""
@@ -136,14 +136,14 @@ def _write_again(
 def _write_summary(
     run: LoadedRun,
     gates: Sequence[GateResult],
-    comparison: Comparison | None,
+    comparison: RunComparison | None,
     kinds: dict[str, str],
     *,
     page: bool,
 ) -> list[str]:
     from pytest_tablebench.reports.github import summary_markdown, write_summary
 
-    beside, on_github = (
+    folder_text, on_github = (
         summary_markdown(
             run.run,
             run.summary,
@@ -155,7 +155,7 @@ def _write_summary(
         )
         for elsewhere in (False, True)
     )
-    problem = write_summary(run.path, beside, step_text=on_github)
+    problem = write_summary(run.path, folder_text, step_text=on_github)
     return [problem] if problem else []
 
 

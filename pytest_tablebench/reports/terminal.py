@@ -85,15 +85,15 @@ def plan_line(cases: int, grid: Mapping[str, Any] | None, models: int) -> str:
     if not grid:
         return f"tablebench: {counted(cases, 'case')}"
     serializers, perturbations = len(grid["serializers"]), len(grid["perturbations"])
-    several = f", {models} models" if models > 1 else ""
+    factors = f", {models} models" if models > 1 else ""
     strategies, modalities = grid.get("strategies", ()), grid.get("modalities", ())
     if len(modalities) > 1:
-        several = f" x {counted(len(modalities), 'modality', 'modalities')}{several}"
+        factors = f" x {counted(len(modalities), 'modality', 'modalities')}{factors}"
     if len(strategies) > 1:
-        several = f" x {counted(len(strategies), 'strategy', 'strategies')}{several}"
+        factors = f" x {counted(len(strategies), 'strategy', 'strategies')}{factors}"
     return (
         f"tablebench: {counted(cases, 'case')}; grid {counted(serializers, 'serializer')} x "
-        f"{counted(perturbations, 'perturbation')}{several}"
+        f"{counted(perturbations, 'perturbation')}{factors}"
     )
 
 
@@ -256,8 +256,8 @@ def _unequal(means: Spread) -> str:
 
 def _cost(sampled: Mapping[str, Any]) -> str:
     """Return what drawing some configurations per example costs."""
-    drawn, of, ratio = sampled["drawn"], sampled["of"], sampled["width_ratio"]
-    text = f"{drawn} of {of} configurations per example"
+    drawn, grid_size, ratio = sampled["drawn"], sampled["of"], sampled["width_ratio"]
+    text = f"{drawn} of {grid_size} configurations per example"
     if ratio is None:
         return f"{text}; too few examples to tell what that costs in interval width"
     basis = " (assuming an intraclass correlation of .5)" if sampled["assumed"] else ""

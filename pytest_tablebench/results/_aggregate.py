@@ -63,8 +63,8 @@ class _DatasetCells:
         self.sheet, self.examples = sheet, Examples.of(sheet)
         self.code = cells.table.names["dataset"].index(name)
         self.members: Integers = (cells.codes("dataset") == self.code).nonzero()[0]
-        kept = self.members[~self.is_altered(cells, self.members)]
-        self.meant: Integers = kept if len(kept) else self.members
+        same_meaning_cells = self.members[~self.is_altered(cells, self.members)]
+        self.meant: Integers = same_meaning_cells if len(same_meaning_cells) else self.members
         """The cells whose tables mean what the plain one does; all where there are none."""
 
     @staticmethod
@@ -124,7 +124,7 @@ def _changed_meaning(sheets: Sequence[ScoreSheet]) -> dict[str, Any]:
     others = [sheet for sheet in changed if sheet is not None]
     if len(others) < len(sheets):
         return {}
-    measures = _measures([Examples.of(sheet, beside=False) for sheet in others])
+    measures = _measures([Examples.of(sheet, with_parts=False) for sheet in others])
     figures = {
         "perturbations": sorted({name for sheet in others for name in sheet.names(1)}),
         "value": measures["performance"],
@@ -203,12 +203,12 @@ def _sampled(sheet: ScoreSheet) -> dict[str, Any] | None:
     sizes = is_asked.sum(axis=1)
     if sizes.min() < sizes.max() or bool((is_asked == is_asked[0]).all()):
         return None  # everything, a fixed part of the grid, or a run cut off
-    of = sheet.size // len(sheet.examples)
+    grid_size = sheet.size // len(sheet.examples)
     answered = (row[np.isfinite(row)].tolist() for row in sheet.scores)
-    cost = sampling_cost([scores for scores in answered if scores], of)
+    cost = sampling_cost([scores for scores in answered if scores], grid_size)
     return {
         "drawn": int(sizes[0]),
-        "of": of,
+        "of": grid_size,
         "width_ratio": cost.width if cost else None,
         "assumed": cost.assumed if cost else False,
     }
@@ -334,5 +334,5 @@ def informative_checks(scope: Mapping[str, Any]) -> dict[str, Any]:
     A single test that passes just as often as answers are right says nothing of its own.
     """
     checks: dict[str, Any] = scope.get("checks") or {}
-    alike = {check["pass_rate"] for check in checks.values()} == {scope["pass_rate"]}
-    return {} if len(checks) == 1 and alike else checks
+    are_alike = {check["pass_rate"] for check in checks.values()} == {scope["pass_rate"]}
+    return {} if len(checks) == 1 and are_alike else checks

@@ -117,19 +117,22 @@ def _risk(
     points: list[dict[str, Any]] = []
     total = [len(values) for values in shares]
     for threshold in THRESHOLDS:
-        kept = [
+        answered_scores = [
             # A share of 7 of 10 is not less than .7, however floats are rounded.
             [score for share, score in zip(*pair, strict=True) if share >= threshold - 1e-9]
             for pair in zip(shares, majorities, strict=True)
         ]
-        n = sum(map(len, kept))
+        n = sum(map(len, answered_scores))
         if not n or (points and points[-1]["n_examples"] == n):
             continue
-        score = mean(map(mean, kept))
+        score = mean(map(mean, answered_scores))
         points.append(
             {
                 "agreement": threshold,
-                "coverage": mean(len(scores) / of for scores, of in zip(kept, total, strict=True)),
+                "coverage": mean(
+                    len(scores) / total_count
+                    for scores, total_count in zip(answered_scores, total, strict=True)
+                ),
                 "risk": None if score is None else 1 - score,
                 "n_examples": n,
             }

@@ -50,15 +50,15 @@ class Cells:
         """Fold the repeats of a table; the order of its rows leaves no trace."""
         # Places of rows are half as wide as numpy's own: a table has some hundred thousand.
         key = table.key()
-        rows, many = np.argsort(key, kind="stable").astype(np.int32), len(key)
+        rows, row_count = np.argsort(key, kind="stable").astype(np.int32), len(key)
         new = np.diff(key[rows], prepend=-1) != 0
-        times, start = same(np.int32(1), many), np.arange(many, dtype=np.int32)
+        times, start = same(np.int32(1), row_count), np.arange(row_count, dtype=np.int32)
         if not new.all():
             rows = np.lexsort((table.repeat, table.score, key)).astype(np.int32)
             start = start[new]
-            times = np.diff(start, append=np.int32(many))
+            times = np.diff(start, append=np.int32(row_count))
         del key
-        first = rows if len(start) == many else rows[start]
+        first = rows if len(start) == row_count else rows[start]
         is_answered = np.isfinite(table.score[rows])
         score, passed = table.score[first], table.passed[first]
         answered = is_answered[start].astype(np.int32)
@@ -155,8 +155,8 @@ class Cells:
             return None
         by_cell = answers[self.first]
         for cell, rows in self._repeated():
-            several = tuple(answers[rows])
-            by_cell[cell] = None if None in several else several
+            repeats = tuple(answers[rows])
+            by_cell[cell] = None if None in repeats else repeats
         return by_cell
 
     def _repeated(self) -> Iterator[tuple[int, Places]]:

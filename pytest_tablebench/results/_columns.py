@@ -33,8 +33,8 @@ def reader(record: Any, required: Sequence[str]) -> Callable[[Sequence[Any]], Fi
     """
     if isinstance(record, Mapping):
         return lambda records: _of_mappings(records, required)
-    every = (*required, "repeat", *_OPTIONAL, "answer_mark", "cuts")
-    names = [name for name in every if name in required or hasattr(record, name)]
+    all_names = (*required, "repeat", *_OPTIONAL, "answer_mark", "cuts")
+    names = [name for name in all_names if name in required or hasattr(record, name)]
     # Field by field: a tuple for each record would only keep the garbage collector busy.
     readers = [(name, attrgetter(name)) for name in names]
     return lambda records: {name: list(map(read, records)) for name, read in readers}
@@ -82,10 +82,10 @@ def check_scores(fields: Fields) -> None:
     raise ValueError(f"{case} has the score {scores[0]!r}, not from 0 to 1")
 
 
-def or_empty(values: Sequence[Any] | None, many: int) -> Iterable[Any]:
+def or_empty(values: Sequence[Any] | None, count: int) -> Iterable[Any]:
     """Return values with the empty name in place of None; None stands for all of them."""
     if values is None:
-        return ("",) * many
+        return ("",) * count
     return [value or "" for value in values] if None in values else values
 
 
@@ -123,13 +123,13 @@ class LazyColumn:
             self._values.typecode, [usual if value is blank else value for value in values]
         )
 
-    def extend(self, values: array[Any] | None, rows: int, many: int) -> None:
+    def extend(self, values: array[Any] | None, rows: int, count: int) -> None:
         """Take what was read of so many records, behind so many rows."""
         if values is not None:
             self._fill(rows)
             self._values.extend(values)
         elif self._values:
-            self._fill(rows + many)
+            self._fill(rows + count)
 
     def _fill(self, rows: int) -> None:
         missing = rows - len(self._values)
@@ -145,6 +145,6 @@ class LazyColumn:
         return column.astype(dtype, copy=False)
 
 
-def same(value: Any, many: int) -> NDArray[Any]:
+def same(value: Any, count: int) -> NDArray[Any]:
     """Return a column that has one value in each row, and takes the memory of one."""
-    return np.broadcast_to(value, many)
+    return np.broadcast_to(value, count)

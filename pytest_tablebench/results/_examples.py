@@ -61,19 +61,19 @@ class Examples:
     one_table: bool = False
 
     @classmethod
-    def of(cls, whole: ScoreSheet, *, beside: bool = True) -> Examples:
-        """Work out what the examples of a sheet add to the figures; `beside`: also to those."""
+    def of(cls, whole: ScoreSheet, *, with_parts: bool = True) -> Examples:
+        """Return the columns of a sheet's examples; `with_parts` also fills parts and agreement."""
         cases, lost = (counts.sum(axis=1) for counts in whole.counts())
         sheet = whole.meant
         scores = sheet.scores
         is_answered = np.isfinite(scores)
         share = majority = single = np.full(len(scores), np.nan)
         parts = {}
-        if beside and sheet.answer_marks is not None:
+        if with_parts and sheet.answer_marks is not None:
             share, majority = agreement(sheet.answer_marks, scores)
             read = np.isfinite(share)[:, None] & (sheet.answer_marks != 0)
             single = means(np.where(read, scores, np.nan))
-        for name, part_values in sheet.parts.items() if beside else ():
+        for name, part_values in sheet.parts.items() if with_parts else ():
             values = np.where(is_answered, part_values, np.nan)
             has_part = np.isfinite(values)
             same = (values == scores) | ~is_answered

@@ -142,12 +142,12 @@ def _shared_between(strata: Sequence[_DatasetSums]) -> tuple[float, float, float
         columns = stratum.sums.tolist(), stratum.counts.tolist()
         for name, rest, count in zip(stratum.names, *columns, strict=True):
             by_cluster.setdefault(name, []).append((scale * rest, count / (stratum.n * number)))
-    several = [terms for terms in by_cluster.values() if len(terms) > 1]
+    shared_terms = [terms for terms in by_cluster.values() if len(terms) > 1]
     more, weight = (
         math.fsum(
             math.fsum(term[place] for term in terms) ** 2
             - math.fsum(term[place] ** 2 for term in terms)
-            for terms in several
+            for terms in shared_terms
         )
         for place in (0, 1)
     )

@@ -25,8 +25,8 @@ class SamplingCost:
     assumed: bool
 
 
-def sampling_cost(examples: Sequence[Sequence[float]], of: int) -> SamplingCost | None:
-    """Return the cost for examples with so many scores each, drawn from `of` configurations.
+def sampling_cost(examples: Sequence[Sequence[float]], grid_size: int) -> SamplingCost | None:
+    """Return the cost for examples with so many scores each, drawn from `grid_size` configurations.
 
     With S^2 the variance of the examples' means, w the mean variance inside an example, K
     drawn of C: the whole grid would have S^2 - w (1/K - 1/C), as configurations are a fixed
@@ -37,11 +37,11 @@ def sampling_cost(examples: Sequence[Sequence[float]], of: int) -> SamplingCost 
         return None
     drawn = min(len(scores) for scores in examples)
     if drawn < 2:
-        kept = ASSUMED_CORRELATION + (1 - ASSUMED_CORRELATION) / of
-        return SamplingCost(drawn, of, math.sqrt(1 / kept), assumed=True)
+        variance_share = ASSUMED_CORRELATION + (1 - ASSUMED_CORRELATION) / grid_size
+        return SamplingCost(drawn, grid_size, math.sqrt(1 / variance_share), assumed=True)
     total = variance([math.fsum(scores) / len(scores) for scores in examples])
     inside = math.fsum(variance(scores) for scores in examples) / len(examples)
-    whole = total - inside * (1 / drawn - 1 / of)
+    whole = total - inside * (1 / drawn - 1 / grid_size)
     if whole <= 0:
         return None
-    return SamplingCost(drawn, of, math.sqrt(total / whole), assumed=False)
+    return SamplingCost(drawn, grid_size, math.sqrt(total / whole), assumed=False)

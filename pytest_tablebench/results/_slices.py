@@ -55,14 +55,14 @@ def by_tag(
                 rows_of_value = rows.setdefault(place.get(value, ""), [[] for _ in columns])
                 rows_of_value[number].append(row)
 
-        def of(key: str | None, rows: Any = rows) -> dict[str, Any]:
+        def measures_of(key: str | None, rows: Any = rows) -> dict[str, Any]:
             pairs = zip(datasets, rows[key], strict=True)
             return measures([examples.only(places) for examples, places in pairs if places])
 
-        tables[tag] = {"values": {value: of(value) for value in shown}}
+        tables[tag] = {"values": {value: measures_of(value) for value in shown}}
         if "" in rows:
-            tables[tag]["without"] = of("")
+            tables[tag]["without"] = measures_of("")
         if others:
-            tables[tag] |= {"others": of(None), "n_others": len(others)}
+            tables[tag] |= {"others": measures_of(None), "n_others": len(others)}
     more = {"tags_left_out": len(used) - len(most)} if len(used) > len(most) else {}
     return {"tags": tables, **more} if tables else {}

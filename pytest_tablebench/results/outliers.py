@@ -119,8 +119,10 @@ class _PartScores:
         places: dict[Hashable, int] = {}
         index = np.array([places.setdefault(group, len(places)) for group in self.groups])
         sums = np.bincount(index, weights=weights * (self.whole - self.whole.mean()))
-        many = len(places)
-        return max(variance, many / (many - 1) * float(sums @ sums)), many - 1
+        cluster_count = len(places)
+        return max(
+            variance, cluster_count / (cluster_count - 1) * float(sums @ sums)
+        ), cluster_count - 1
 
 
 def _axis_parts(dataset: str, sheet: ScoreSheet) -> Iterator[_PartScores]:

@@ -93,11 +93,11 @@ class ScoreColumns:
         """Return a number for each row, in the order of these axes' names."""
         key, size = np.zeros(len(self), dtype=np.int64), 1
         for axis in axes:
-            many = max(1, len(self.names[axis]))
-            if size * many > LARGEST:  # all names differ: no more numbers than rows are needed
+            name_count = max(1, len(self.names[axis]))
+            if size * name_count > LARGEST:  # at most a number for each row
                 key = np.unique(key, return_inverse=True)[1].astype(np.int64)
                 size = len(key)
-            key *= many
+            key *= name_count
             key += self.codes[axis]
-            size *= many
+            size *= name_count
         return key

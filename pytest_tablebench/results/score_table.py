@@ -178,9 +178,9 @@ class ScoreTableBuilder:
         """Take records, as `append` does; what their source raises is its own."""
         # Column by column, many at a time: the paper's grids are half a million records.
         source = iter(records)
-        while some := list(islice(source, TOGETHER)):
-            for _, alike in groupby(some, type):
-                self._take(list(alike))
+        while chunk := list(islice(source, TOGETHER)):
+            for _, group in groupby(chunk, type):
+                self._take(list(group))
 
     def _take(self, records: list[Any]) -> None:
         """Take records of one type."""
@@ -205,23 +205,23 @@ class ScoreTableBuilder:
     def _add(self, fields: Fields) -> None:
         """Take what was read, all of it or nothing."""
         check_scores(fields)
-        scores, rows, many = fields["score"], len(self), len(fields["score"])
-        reasons = fields.get("reason") or ("",) * many
-        ends: Iterable[str] = ("",) * many
+        scores, rows, count = fields["score"], len(self), len(fields["score"])
+        reasons = fields.get("reason") or ("",) * count
+        ends: Iterable[str] = ("",) * count
         if None in scores:
             ends = [
                 reason or "unknown" if score is None else ""
                 for score, reason in zip(scores, reasons, strict=True)
             ]
         names: tuple[tuple[Iterable[str], ...], ...] = (
-            (fields.get("model") or ("",) * many, fields["dataset"], fields["example_id"]),
+            (fields.get("model") or ("",) * count, fields["dataset"], fields["example_id"]),
             (
                 fields["serializer"],
                 fields["perturbation"],
-                or_empty(fields.get("strategy"), many),
-                or_empty(fields.get("modality"), many),
+                or_empty(fields.get("strategy"), count),
+                or_empty(fields.get("modality"), count),
             ),
-            (or_empty(fields.get("benchmark"), many), ends),
+            (or_empty(fields.get("benchmark"), count), ends),
         )
         if "passed" in fields:
             # Without an answer it does not matter.
@@ -239,7 +239,7 @@ class ScoreTableBuilder:
         for codes, row_places in zip(self._codes, places, strict=True):
             codes.extend(row_places)
         for name, lazy_column in self._lazy.items():
-            lazy_column.extend(lazy[name], rows, many)
+            lazy_column.extend(lazy[name], rows, count)
 
     def _add_rare(self, fields: Fields, rows: int, examples: Sequence[int]) -> None:
         """Take what few records have."""
@@ -260,9 +260,9 @@ class ScoreTableBuilder:
             for place, cluster in zip(examples, clusters, strict=True):
                 if cluster:  # of two names the same one wins, whatever comes first
                     self._clusters[place] = min(cluster, self._clusters.get(place, cluster))
-        kept = fields.get("preserves_meaning") or ()
-        if False in kept:
-            perturbations = zip(fields["perturbation"], kept, strict=True)
+        keeps_meaning = fields.get("preserves_meaning") or ()
+        if False in keeps_meaning:
+            perturbations = zip(fields["perturbation"], keeps_meaning, strict=True)
             self._altered.update(name for name, preserves in perturbations if preserves is False)
 
     def table(self) -> ScoreTable:

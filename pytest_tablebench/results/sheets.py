@@ -153,8 +153,8 @@ class ScoreSheet:
         """What was asked of tables that mean what the plain one does; all where nothing was."""
         if self.altered.isdisjoint(self.names(1)):
             return self
-        kept = [cell for cell in self.configurations if cell[1] not in self.altered]
-        return align(self, self.examples, kept) if kept else self
+        same_meaning_cells = [cell for cell in self.configurations if cell[1] not in self.altered]
+        return align(self, self.examples, same_meaning_cells) if same_meaning_cells else self
 
     @property
     def other(self) -> ScoreSheet | None:
@@ -264,11 +264,11 @@ def with_clusters(sheet: ScoreSheet, names: Sequence[str]) -> ScoreSheet:
 def benchmarks_of(table: ScoreTable) -> dict[str, list[str]]:
     """Return the datasets of each benchmark, in the order of names."""
     _, rows = np.unique(table.key(("dataset", "benchmark")), return_index=True)
-    of: dict[str, str] = {}
+    benchmark_of_dataset: dict[str, str] = {}
     for row in rows.tolist():  # a dataset belongs to one
-        of.setdefault(table.case(row, "dataset"), table.case(row, "benchmark"))
+        benchmark_of_dataset.setdefault(table.case(row, "dataset"), table.case(row, "benchmark"))
     datasets: dict[str, list[str]] = {}
-    for dataset, benchmark in of.items():
+    for dataset, benchmark in benchmark_of_dataset.items():
         datasets.setdefault(benchmark, []).append(dataset)
     return {name: sorted(datasets[name]) for name in sorted(datasets)}
 
@@ -326,8 +326,8 @@ def align(
     common_columns = [
         (place, columns[name]) for place, name in enumerate(configurations) if name in columns
     ]
-    to = np.ix_([place for place, _ in common_rows], [place for place, _ in common_columns])
-    of = np.ix_([place for _, place in common_rows], [place for _, place in common_columns])
+    target = np.ix_([place for place, _ in common_rows], [place for place, _ in common_columns])
+    source = np.ix_([place for _, place in common_rows], [place for _, place in common_columns])
 
     def moved(values: Any) -> Any:
         if values is None:
@@ -337,7 +337,7 @@ def align(
         shape = (len(examples), len(configurations))
         result = np.full(shape, _NOTHING[values.dtype.kind], dtype=values.dtype)
         if common_rows and common_columns:
-            result[to] = values[of]
+            result[target] = values[source]
         return result
 
     def relabel(values: Sequence[str]) -> tuple[str, ...]:

@@ -19,16 +19,16 @@ def add_spending(summary: dict[str, Any], records: Callable[[], Iterable[Record]
     that several cases share counts once, as it was made once. Nothing is read if the run has one
     strategy.
     """
-    several = {
+    benchmarks = {
         name
         for name, benchmark in summary["benchmarks"].items()
         if any("strategies" in scope for scope in benchmark["datasets"].values())
     }
-    if not several:
+    if not benchmarks:
         return
     spent: dict[str, dict[str, list[Record]]] = {}
     for record in records():
-        if record.benchmark in several:
+        if record.benchmark in benchmarks:
             spent.setdefault(record.benchmark, {}).setdefault(record.strategy, []).append(record)
     for name, by_strategy in spent.items():
         benchmark = summary["benchmarks"][name]
@@ -60,14 +60,14 @@ def spent_on(records: Iterable[Record]) -> dict[str, Any]:
     earlier versions do not tell which requests they share: they count in each of them.
     """
     parts: dict[Hashable, Mapping[str, Any]] = {}
-    every = list(records)
-    for number, record in enumerate(every):
+    all_records = list(records)
+    for number, record in enumerate(all_records):
         for key, part in _parts(record, number):
             parts.setdefault(key, part)
     requested = [part for part in parts.values() if part["calls"]]
     seconds = _sum(part["latency_s"] for part in parts.values())
     if seconds is None:  # a step without a time of its own: cases have theirs
-        seconds = _sum(record.latency_s for record in every)
+        seconds = _sum(record.latency_s for record in all_records)
     thinking = sum_of_known(part["reasoning_tokens"] for part in requested)
     return {
         "calls": sum(part["calls"] for part in requested),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import SettingsError, TableBenchError
 from pytest_tablebench.results import read_records, read_run
-from pytest_tablebench.results.compare import Comparison, check_alike, compare_runs, latest_run
+from pytest_tablebench.results.compare import RunComparison, check_alike, compare_runs, latest_run
 from pytest_tablebench.results.gates import (
     Gate,
     GateResult,
@@ -45,7 +45,7 @@ class Verdict:
     """
 
     gates: tuple[GateResult, ...] = ()
-    comparison: Comparison | None = None
+    comparison: RunComparison | None = None
     saved: int = 0
     saved_text: str = ""
     whole_part: bool | None = None

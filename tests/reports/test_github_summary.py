@@ -21,8 +21,8 @@ from pytest_tablebench.reports.github import (
 from pytest_tablebench.results import ScoreRow, summarize
 from pytest_tablebench.results.compare import (
     Answers,
-    Comparison,
     MeasureDifference,
+    RunComparison,
     RunFacts,
     ScopeComparison,
 )
@@ -145,7 +145,7 @@ def test_each_gate_is_a_row() -> None:
     assert found[2][3] == "-"
 
 
-def comparison(worse: int = 12) -> Comparison:
+def comparison(worse: int = 12) -> RunComparison:
     side = RunFacts("a", "old|model", "complete", 10, 10, 0, "fixed", "0.1")
     found = MeasureDifference(
         before=0.5,
@@ -162,7 +162,7 @@ def comparison(worse: int = 12) -> Comparison:
     )
     measures: Any = {"performance": found}
     scope = ScopeComparison("dataset", "torr", "wikitq", "wikitq", measures, 0, 0, 40, 2, worse)
-    return Comparison(
+    return RunComparison(
         before=side,
         after=side,
         differences=(),

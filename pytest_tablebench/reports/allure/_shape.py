@@ -149,11 +149,11 @@ def _read_nothing(record: Record) -> bool:
 
 def shown(text: str, limit: int) -> str:
     """Return text of a model or dataset, made harmless and cut at `limit` characters."""
-    kept = escaped(text[:limit])
+    beginning = escaped(text[:limit])
     return (
-        kept
+        beginning
         if len(text) <= limit
-        else f"{kept}\n[... {counted(len(text) - limit, 'character')} more]"
+        else f"{beginning}\n[... {counted(len(text) - limit, 'character')} more]"
     )
 
 

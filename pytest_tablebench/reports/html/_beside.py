@@ -59,13 +59,13 @@ def tag_tables(
         parts = list(informative_parts(scope, declared))
         for tag, by_value in (scope.get("tags") or {}).items():
             rows = list(_rows(tag, by_value, numbers))
-            kept = rows[: max(0, room)]
-            room -= len(kept)
-            left_out += len(rows) - len(kept)
-            if kept:
-                table = {"scope": name, "whole": whole, "parts": parts, "rows": kept}
+            shown_rows = rows[: max(0, room)]
+            room -= len(shown_rows)
+            left_out += len(rows) - len(shown_rows)
+            if shown_rows:
+                table = {"scope": name, "whole": whole, "parts": parts, "rows": shown_rows}
                 table["dataset"] = None if whole else datasets.index(name)
-                table["compared"] = any("consistency" in row for row in kept)
+                table["compared"] = any("consistency" in row for row in shown_rows)
                 by_tag.setdefault(tag, []).append(table)
     return {"tables": dict(sorted(by_tag.items())), "left_out": left_out}
 

@@ -22,12 +22,12 @@ from pytest_tablebench.results.loaded_run import LoadedRun, load_run
 from pytest_tablebench.results.record import case_key
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.compare import Comparison
+    from pytest_tablebench.results.compare import RunComparison
 
 
 def marks_of(
     case_ids: Mapping[str, str],
-    comparison: Comparison | None,
+    comparison: RunComparison | None,
     snapshots: Sequence[Mapping[str, Any]] | None,
 ) -> dict[str, int]:
     """Return the marks of cases by their id.
@@ -52,7 +52,7 @@ def marks_of(
 
 
 def records_before(
-    case_ids: Mapping[str, str], comparison: Comparison | None, baseline: Path | LoadedRun | None
+    case_ids: Mapping[str, str], comparison: RunComparison | None, baseline: Path | LoadedRun | None
 ) -> dict[str, Record] | None:
     """Return the other run's records by this run's case ids; None without another run."""
     if comparison is None or baseline is None:
@@ -65,7 +65,7 @@ def records_before(
 
 
 def points(
-    comparison: Comparison | None, tags: Mapping[tuple[str, str], int]
+    comparison: RunComparison | None, tags: Mapping[tuple[str, str], int]
 ) -> list[list[Any]] | None:
     """Return what is plotted of two runs, performance before against after; None of a single run.
 

@@ -135,7 +135,7 @@ def _steps(record: Record, limit: int) -> Iterator[list[Any]]:
         judged = isinstance(reply, str)
         yield [
             "judge" if judged else "execute" if step.get("kind") == "execute" else "ask",
-            *(None if (of := step.get(name)) is None else str(of)[:120] for name in _NAMED),
+            *(None if (value := step.get(name)) is None else str(value)[:120] for name in _NAMED),
             *(finite(step.get(name), 8) for name in _MEASURED),
             step.get("from_store") is True,
             drawn if isinstance(drawn, str) else None,

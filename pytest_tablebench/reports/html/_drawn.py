@@ -36,9 +36,11 @@ def shown_chart(record: Record) -> list[Any] | None:
     kind = next(filter(None, map(_kind, record.tags.values())), "bar")
     series = next(filter(None, map(_series, record.references)), [])
     total = sum(map(len, series))
-    kept = _cut(series)
-    shapes = (_wedges(kept) if kind == "pie" else None) or (_on_axis(kept, kind) if kept else [])
-    return [drawn[-1] if drawn else None, kind, shapes, sum(map(len, kept)), total]
+    shown_series = _cut(series)
+    shapes = (_wedges(shown_series) if kind == "pie" else None) or (
+        _on_axis(shown_series, kind) if shown_series else []
+    )
+    return [drawn[-1] if drawn else None, kind, shapes, sum(map(len, shown_series)), total]
 
 
 def _kind(tag: str) -> str | None:
@@ -61,12 +63,12 @@ def _series(reference: Any) -> list[list[float]]:
 
 
 def _cut(series: Sequence[list[float]]) -> list[list[float]]:
-    left, kept = _VALUES, []
+    left, shown_series = _VALUES, []
     for values in series[:_SERIES]:
         if left > 0:
-            kept.append(values[:left])
-            left -= len(kept[-1])
-    return kept
+            shown_series.append(values[:left])
+            left -= len(shown_series[-1])
+    return shown_series
 
 
 def _wedges(series: Sequence[Sequence[float]]) -> list[Shape] | None:

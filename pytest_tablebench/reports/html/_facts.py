@@ -131,8 +131,8 @@ def heat_maps(summary: Mapping[str, Any], axes: Mapping[str, Sequence[str]]) -> 
         return [scopes.get(column, {}).get("performance") for column in columns]
 
     names = [name for name in axes["dataset"] if name in datasets]
-    kept = set().union(*(same_meaning(scope, "perturbations") for scope in datasets.values()))
-    changes = [name for name in axes["perturbation"] if name != "none" and name in kept]
+    comparable = set().union(*(same_meaning(scope, "perturbations") for scope in datasets.values()))
+    changes = [name for name in axes["perturbation"] if name != "none" and name in comparable]
     bases = [performances(name, "perturbations", ["none"])[0] for name in names]
     levels = [performances(name, "perturbations", changes) for name in names]
     drops = [
@@ -208,8 +208,8 @@ def plots(records: Sequence[Record], table: ScoreTable) -> tuple[dict[str, list[
     """Return the figures by section, and why some could not be drawn; a section may be empty."""
     answered = [record for record in records if record.score is not None]
     dataset_sheets = {name: sheet.meant for name, sheet in sheets(table.cells).items()}
-    several = any(sheet.varied for sheet in dataset_sheets.values())
-    band = {name: sheet.bands() for name, sheet in dataset_sheets.items()} if several else {}
+    is_varied = any(sheet.varied for sheet in dataset_sheets.values())
+    band = {name: sheet.bands() for name, sheet in dataset_sheets.items()} if is_varied else {}
     latency = [record.latency_s for record in answered if record.latency_s]
     tokens = {
         "prompt": [float(r.prompt_tokens) for r in answered if r.prompt_tokens],

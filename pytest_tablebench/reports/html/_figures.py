@@ -194,8 +194,8 @@ def win_rate_plot(title: str, rates: Mapping[str, float]) -> Plot | None:
         canvas.bar(axes.left, top + 3.5, axes.x(value) - axes.left, 14, BLUE)
         canvas.text(axes.left - 6, top + 13.5, label, "end")
         canvas.text(axes.x(value) + 4, top + 13.5, number(value), "start", size=8)
-    alike = axes.x(1 / len(ranked))
-    canvas.line([(alike, axes.top), (alike, axes.bottom)], GREY, 1, "4 2")
+    even_rate = axes.x(1 / len(ranked))
+    canvas.line([(even_rate, axes.top), (even_rate, axes.bottom)], GREY, 1, "4 2")
     axes.frame(_marks(0, highest, 5), {})
     canvas.text((axes.left + axes.right) / 2, height + 38, "win rate (dashed: all alike)")
     best, worst = ranked[0], ranked[-1]

@@ -132,10 +132,10 @@ def _index(
         columns["n"].append(record.repeat)
         # What links go by: ids hold slugs, so they do not follow from the names.
         columns["k"].append(record.case_id)
-    beside = case_columns(records)
-    columns |= beside.pop("columns")
+    further_columns = case_columns(records)
+    columns |= further_columns.pop("columns")
     return {
-        **beside,
+        **further_columns,
         "count": len(records),
         "names": list(map(list, names.values())),
         "reasons": list(reasons),

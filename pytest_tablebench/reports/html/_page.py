@@ -27,7 +27,7 @@ from pytest_tablebench.results.texts import TEXTS, read_texts
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.compare import Comparison
+    from pytest_tablebench.results.compare import RunComparison
     from pytest_tablebench.results.gates import GateResult
 
 _TEMPLATE = "page.html"
@@ -70,7 +70,7 @@ def write_page(
     *,
     gates: Sequence[GateResult] = (),
     baseline: Path | LoadedRun | None = None,
-    comparison: Comparison | None = None,
+    comparison: RunComparison | None = None,
     snapshots: Sequence[Mapping[str, Any]] | None = None,
     notes: Sequence[str] = (),
 ) -> None:
@@ -94,8 +94,8 @@ def write_page(
     records = [excerpt(record) for record in loaded.records]
     case_ids = {case_key(record): record.case_id for record in records} if comparison else {}
     before = records_before(case_ids, comparison, baseline)
-    beside = () if baseline is None else (load_run(baseline).path / "media",)
-    pictures = pack_pictures([folder / "media", *beside])
+    baseline_media = () if baseline is None else (load_run(baseline).path / "media",)
+    pictures = pack_pictures([folder / "media", *baseline_media])
     packed = pack(
         records,
         read_texts(folder / TEXTS),
@@ -162,7 +162,7 @@ def _totals(
     run: Mapping[str, Any],
     summary: Mapping[str, Any],
     records: Sequence[Record],
-    comparison: Comparison | None,
+    comparison: RunComparison | None,
 ) -> list[dict[str, Any]]:
     """Return one tile for each benchmark's performance, and what the run took."""
     scopes = comparison.scopes if comparison else ()

@@ -37,16 +37,16 @@ def inline_svg(source: str, *, sized: bool = False) -> str:
     """
     body = source[source.index("<svg") :]
     body = re.sub(r"<metadata>.*?</metadata>|<style[^>]*>.*?</style>", "", body, flags=re.S)
-    kept = r'\1 width="\2"' if sized else r"\1"
-    body = re.sub(r'(<svg[^>]*?) width="([\d.]*)[^"]*" height="[^"]*"', kept, body, count=1)
+    size = r'\1 width="\2"' if sized else r"\1"
+    body = re.sub(r'(<svg[^>]*?) width="([\d.]*)[^"]*" height="[^"]*"', size, body, count=1)
     body = re.sub(r' id="(?:figure|patch|axes|text|line2d|xtick|ytick|legend)_\d+"', "", body)
     return _STYLE.sub(_attributes, body).replace("\n", " ").strip()
 
 
 def _attributes(style: re.Match[str]) -> str:
     pairs = (entry.partition(":") for entry in style[1].split(";"))
-    kept = [(name.strip(), value.strip()) for name, _, value in pairs]
-    return "".join(f' {name}="{value}"' for name, value in kept if name in _KEPT)
+    properties = [(name.strip(), value.strip()) for name, _, value in pairs]
+    return "".join(f' {name}="{value}"' for name, value in properties if name in _KEPT)
 
 
 def read_plots(files: Mapping[str, Sequence[Path]], wide: Collection[str] = ()) -> list[Plot]:

@@ -60,14 +60,14 @@ def shown_table(table: Mapping[str, Any]) -> list[Any]:
 
 def _lines(table: Mapping[str, Any], structure: Mapping[str, Any], width: int) -> list[Any]:
     """Return the lines that are shown; a merged cell that is cut keeps what is left of it."""
-    kept = list(_kept(table, structure))
-    place = {number: at for at, (number, _, _, _) in enumerate(kept)}
+    shown_lines = list(_kept(table, structure))
+    place = {number: at for at, (number, _, _, _) in enumerate(shown_lines)}
     sizes: dict[tuple[int, int], tuple[int, int]] = {}
     covered: set[tuple[int, int]] = set()
     for row, column, rows, columns in _spans(structure):
         if row not in place:
             continue
-        down = [place[n] for n in range(row, min(row + rows, kept[-1][0] + 1)) if n in place]
+        down = [place[n] for n in range(row, min(row + rows, shown_lines[-1][0] + 1)) if n in place]
         across = range(column, min(column + columns, width))
         if not down or not across:
             continue
@@ -75,7 +75,7 @@ def _lines(table: Mapping[str, Any], structure: Mapping[str, Any], width: int) -
         covered |= {(line, over) for line in down for over in across}
     names = _number(structure.get("row_headers"))
     lines = []
-    for at, (_, kind, level, line) in enumerate(kept):
+    for at, (_, kind, level, line) in enumerate(shown_lines):
         cells = line[:width]
         labels = [n for n, cell in enumerate(cells[:names]) if not _is_empty(cell)]
         shown, end = [], 0

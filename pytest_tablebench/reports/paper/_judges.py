@@ -71,14 +71,14 @@ def _kept(runs: Sequence[RunData]) -> Iterator[tuple[tuple[str, str, str], _Figu
         before = rejudged.get("judge") if isinstance(rejudged, dict) else None
         if not isinstance(rejudged, dict) or before is None:
             continue
-        kept = rejudged.get("agreement")
+        agreements = rejudged.get("agreement")
         by_dataset = {
             str(name): (
                 figures["answers"],
                 _number(figures.get("kappa")),
                 _number(figures.get("rank")),
             )
-            for name, figures in (kept if isinstance(kept, dict) else {}).items()
+            for name, figures in (agreements if isinstance(agreements, dict) else {}).items()
             if isinstance(figures, dict) and isinstance(figures.get("answers"), int)
         }
         yield (str(run.run.get("model")), str(before), str(run.run.get("judge"))), by_dataset

@@ -50,8 +50,8 @@ def beside_published(
         pairs = same_model(names or {}, columns, row, published_rows)
         first = [pair for pair in pairs if pair.figure in headline] or pairs
         figures = ", ".join(f"{pair.figure} {pair}" for pair in first)
-        beside = f"beside the published {first[0].model}: {figures}" if first else ""
-        noted.append((row, "; ".join(filter(None, (beside, note)))))
+        comparison = f"beside the published {first[0].model}: {figures}" if first else ""
+        noted.append((row, "; ".join(filter(None, (comparison, note)))))
     noted += ((row, "") for row in published_rows)
     rows, row_notes = zip(*noted, strict=True)
     return PaperTable(
@@ -97,8 +97,8 @@ def same_model(
         others: the published rows.
     """
     model = names.get(str(row[0]))
-    alike = [other for other in others if _has_same_names(row, other)]
-    by_name = {str(other[0]): other for other in reversed(alike)}
+    comparable = [other for other in others if _has_same_names(row, other)]
+    by_name = {str(other[0]): other for other in reversed(comparable)}
     name = None if model is None else published_name(model, by_name)
     if name is None:
         return []

@@ -204,12 +204,12 @@ def _parts_of(
         for strategy, modality in dict.fromkeys(
             (row.strategy, row.modality) for row in benchmark_rows
         ):
-            kept = [
+            mode_rows = [
                 row
                 for row in benchmark_rows
                 if (row.strategy, row.modality) == (strategy, modality)
             ]
-            yield run, strategy, modality, kept
+            yield run, strategy, modality, mode_rows
 
 
 def task_mean(rows: Sequence[RunRow], task: str) -> float | None:

@@ -117,8 +117,8 @@ def _mode_label(model: str, mode: Mode) -> str:
 
 def _labelled(run: RunData, label: str, rows: Iterable[RunRow] | None = None) -> RunData:
     """Return the run under another name, with all of its rows or some."""
-    kept = run.rows if rows is None else rows
-    return replace(run, model=label, rows=tuple(replace(row, model=label) for row in kept))
+    used_rows = run.rows if rows is None else rows
+    return replace(run, model=label, rows=tuple(replace(row, model=label) for row in used_rows))
 
 
 def runs_by_mode(runs: Sequence[RunData], benchmark: str) -> list[RunData]:
@@ -138,8 +138,8 @@ def runs_by_mode(runs: Sequence[RunData], benchmark: str) -> list[RunData]:
         run_rows = rows[id(run)]
         if run.model in divided:
             for mode in dict.fromkeys((row.strategy, row.modality) for row in run_rows):
-                some = (row for row in run_rows if (row.strategy, row.modality) == mode)
-                parts.append(_labelled(run, _mode_label(run.model, mode), some))
+                mode_rows = (row for row in run_rows if (row.strategy, row.modality) == mode)
+                parts.append(_labelled(run, _mode_label(run.model, mode), mode_rows))
         elif run_rows:
             parts.append(replace(run, rows=tuple(run_rows)))
     return parts
@@ -260,10 +260,10 @@ def _text(value: Any, default: str) -> str:
 
 def _kept_by_dataset(option: Option, runs: Sequence[RunData]) -> Callable[[RunData], str] | None:
     """Return what reads how common datasets were run; None where not all runs say it."""
-    kept = [_mapping(run.run, "by_dataset") for run in runs]
-    common = sorted(set[str].intersection(*(set(map(str, entries)) for entries in kept)))
+    recorded = [_mapping(run.run, "by_dataset") for run in runs]
+    common = sorted(set[str].intersection(*(set(map(str, entries)) for entries in recorded)))
     is_recorded = all(
-        option.entry in _mapping(entries, name) for entries in kept for name in common
+        option.entry in _mapping(entries, name) for entries in recorded for name in common
     )
     if not (option.by_dataset and common and is_recorded):
         return None

@@ -173,12 +173,12 @@ def disjoint_sets(grids: Sequence[ScoreGrid], q: int, e: int | None = None) -> R
     has its own e examples of the first grid, drawn without replacement.
     """
     grid = grids[0]
-    many = len(grid.configurations)
-    sets = many // q
+    size = len(grid.configurations)
+    sets = size // q
     generator = _generator("sets", q, e, *_content(grids))
-    order = generator.random_sample((REPEATS, many)).argsort(axis=1)
+    order = generator.random_sample((REPEATS, size)).argsort(axis=1)
     chosen = order[:, : sets * q].reshape(REPEATS * sets, q)
-    configurations = np.zeros((REPEATS * sets, many))
+    configurations = np.zeros((REPEATS * sets, size))
     np.put_along_axis(configurations, chosen, 1.0, axis=1)
     examples = None
     if e is not None and e < len(grid.examples):

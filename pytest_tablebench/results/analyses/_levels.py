@@ -124,9 +124,9 @@ def serializer_spread(scores: Scores) -> dict[str, Any]:
 
 
 def _spread(models: Sequence[str], grid: ScoreGrid, which: str) -> dict[str, Figure]:
-    kept = [which in ("all", perturbation) for perturbation in grid.perturbations]
-    if any(kept):
-        parts = grid.scores[..., np.array(kept)]
+    is_counted = [which in ("all", perturbation) for perturbation in grid.perturbations]
+    if any(is_counted):
+        parts = grid.scores[..., np.array(is_counted)]
         table = means(means(parts), axis=1)  # over perturbations, then over examples
     else:
         table = np.full((len(models), len(grid.serializers)), np.nan)

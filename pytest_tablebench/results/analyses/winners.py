@@ -35,8 +35,8 @@ def _mean(datasets: Mapping[str, Figure]) -> Figure:
     }
     if not left_out or len(left_out) == len(datasets):
         return plain_mean(datasets)
-    kept = {name: entry for name, entry in datasets.items() if name not in left_out}
-    return {**plain_mean(kept), "left_out": left_out}
+    counted = {name: entry for name, entry in datasets.items() if name not in left_out}
+    return {**plain_mean(counted), "left_out": left_out}
 
 
 def _examples(entry: Figure) -> int:

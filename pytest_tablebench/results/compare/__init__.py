@@ -5,9 +5,9 @@ from pytest_tablebench.results.compare._sides import check_alike, latest_run, se
 from pytest_tablebench.results.compare._types import (
     MEASURES,
     Answers,
-    Comparison,
     Measure,
     MeasureDifference,
+    RunComparison,
     RunFacts,
     ScopeComparison,
 )
@@ -15,9 +15,9 @@ from pytest_tablebench.results.compare._types import (
 __all__ = [
     "MEASURES",
     "Answers",
-    "Comparison",
     "Measure",
     "MeasureDifference",
+    "RunComparison",
     "RunFacts",
     "ScopeComparison",
     "check_alike",

@@ -25,8 +25,8 @@ from pytest_tablebench.results.compare._sides import (
 from pytest_tablebench.results.compare._types import (
     MEASURES,
     Answers,
-    Comparison,
     ConfigurationFlips,
+    RunComparison,
     ScopeComparison,
     ScopeKind,
 )
@@ -38,7 +38,7 @@ from pytest_tablebench.util.names import counted, out_of, printable
 
 def compare_runs(
     before: Path | LoadedRun, after: Path | LoadedRun, *, allow_unlike: bool = False
-) -> Comparison:
+) -> RunComparison:
     """Compare two runs, or their folders: paired differences, flips, and what was not done alike.
 
     Both may be cut off; only cases that both asked are paired. Raises `SettingsError` for a
@@ -59,7 +59,7 @@ def compare_runs(
     pairs = [_CasePair.of(key, old, new) for key in sorted(common)]
     datasets = _paired(old, new)
     differences = setting_differences(*runs)
-    return Comparison(
+    return RunComparison(
         before=old.about,
         after=new.about,
         differences=differences,
@@ -168,11 +168,11 @@ def _scopes(
     datasets: Mapping[str, Sequence[PairedDataset]], pairs: Sequence[_CasePair]
 ) -> Iterator[ScopeComparison]:
     """Yield each benchmark, and behind it its datasets by format, perturbation and tag."""
-    every = [part for parts in datasets.values() for part in parts]
-    altered = {part.dataset: part.altered for part in every}
-    tagged = {part.dataset: part.tags() for part in every}
+    all_parts = [part for parts in datasets.values() for part in parts]
+    altered = {part.dataset: part.altered for part in all_parts}
+    tagged = {part.dataset: part.tags() for part in all_parts}
     tags_of: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for part in every:
+    for part in all_parts:
         for tag, rows in tagged[part.dataset].items():
             for row in rows:
                 tags_of.setdefault((part.dataset, part.after.examples[row]), []).append(tag)
@@ -242,9 +242,9 @@ def _configurations(
     McNemar's test needs independent examples. Where they share tables, signs flip by table.
     """
     before, after = ({(k[0], *k[2:4]) for k in run.rows if k[4] == 1} for run in (old, new))
-    every = [part for parts in datasets.values() for part in parts]
-    order = {part.dataset: place for place, part in enumerate(every)}
-    tables = {part.dataset: part.tables for part in every}
+    all_parts = [part for parts in datasets.values() for part in parts]
+    order = {part.dataset: place for place, part in enumerate(all_parts)}
+    tables = {part.dataset: part.tables for part in all_parts}
     changes: dict[tuple[str, ...], dict[str, int]] = {}
     counts = Counter(
         ((pair.key[0], *pair.key[2:4]), change)

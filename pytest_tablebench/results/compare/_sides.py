@@ -127,8 +127,8 @@ def setting_differences(
             found_differences += _option(option.recorded, differs, before, after)
         else:
             found_differences += _by_dataset(option.recorded, differs, entries)
-    beside = {"part": _PART, "threshold": _THRESHOLD} if of_one_run else {"part": _PART}
-    for name, differs in beside.items():
+    further_settings = {"part": _PART, "threshold": _THRESHOLD} if of_one_run else {"part": _PART}
+    for name, differs in further_settings.items():
         entries = _entries(name, before, after)
         found_differences += _by_dataset(name, differs, entries) if entries is not None else []
     found_differences += _data(before, after)

@@ -135,7 +135,7 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RunComparison:
     """Two runs side by side, their cases by ids that carry no model.
 
     `better` was wrong and is right now, `worse` the other way round; `gained` had no answer and

@@ -239,10 +239,12 @@ def correct(
     for place in family:
         p = judged[place].result.p
         scaled.append(1.0 if p is None else min(1.0, p * tail / judged[place].tail))
-    kept = dict(zip(family, holm(scaled, tail, size), strict=True))
+    rejections = dict(zip(family, holm(scaled, tail, size), strict=True))
     return [
         judgement
-        if kept.get(place, True) or judgement.result.state != "fails" or judgement.result.identical
+        if rejections.get(place, True)
+        or judgement.result.state != "fails"
+        or judgement.result.identical
         else replace(judgement, result=_marked(judgement.result, size))
         for place, judgement in enumerate(judged)
     ]

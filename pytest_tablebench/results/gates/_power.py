@@ -75,19 +75,19 @@ def assumed_sd(
     *,
     variance: float = 0.25,
     correlation: float = 0.5,
-    kept: float = 0.5,
+    effect_correlation: float = 0.5,
     paired: bool = True,
 ) -> float:
-    """Return the standard deviation of example differences where no two runs tell it.
+    """Return the assumed standard deviation of example differences, without runs to measure it.
 
-    `variance` is that of single scores (m (1 - m) for right or wrong), `correlation` the
-    intraclass correlation of configurations, `kept` the correlation of the two models'
-    example effects. Not `paired`: of the example values of one run.
+    `variance` is that of single scores: m (1 - m) for right or wrong. `correlation` is the
+    intraclass correlation of configurations, `effect_correlation` that of two models' example
+    effects. If not `paired`, return the standard deviation of one run's example values.
     """
     inside = (1 - correlation) / configurations
     if not paired:
         return math.sqrt(variance * (correlation + inside))
-    return math.sqrt(2 * variance * (correlation * (1 - kept) + inside))
+    return math.sqrt(2 * variance * (correlation * (1 - effect_correlation) + inside))
 
 
 def plan_gates(

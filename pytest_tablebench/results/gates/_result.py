@@ -78,12 +78,12 @@ def stored_results(entries: Any) -> list[GateResult]:
 
 def decide(low: float, high: float, bound: float, *, at_least: bool) -> State:
     """Return what an interval says of a bound; an interval without width is never undecided."""
-    kept = tolerant_bound(bound, at_least=at_least)
+    limit = tolerant_bound(bound, at_least=at_least)
     if not at_least:
-        low, high, kept = -high, -low, -kept
-    if low >= kept:
+        low, high, limit = -high, -low, -limit
+    if low >= limit:
         return "holds"
-    return "fails" if high < kept else "undecided"
+    return "fails" if high < limit else "undecided"
 
 
 def tolerant_bound(bound: float, *, at_least: bool) -> float:

@@ -50,7 +50,7 @@ def read_side(
         lookup = (
             None
             if answers is None
-            else lambda some: [answers.get(key_of(record)) for record in some]
+            else lambda records: [answers.get(key_of(record)) for record in records]
         )
         table = ScoreTable.from_records(table, answers=lookup or raw_digests)
     check_once(table)

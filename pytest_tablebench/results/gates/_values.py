@@ -162,7 +162,7 @@ def _part(gate: Gate, pair: SheetPair) -> _DatasetValues | None:
             gate.measure, scores[:, grid], None if before is None else before[:, grid]
         )
     used: Flags = np.isfinite(values)
-    some, some_old = is_asked.any(axis=1), asked_old.any(axis=1)
+    has_case, has_old_case = is_asked.any(axis=1), asked_old.any(axis=1)
     times, lost = (int(part[:, columns].sum()) for part in new.counts())
     times_old, lost_old = (int(part[:, columns].sum()) for part in old.counts()) if old else (0, 0)
     return _DatasetValues(
@@ -171,10 +171,10 @@ def _part(gate: Gate, pair: SheetPair) -> _DatasetValues | None:
         identical=old is not None and _identical(new, old, columns, both & used[:, None]),
         counts=Counter(
             # What only one run asked is no missing answer of either.
-            left_out=int(((some & some_old if old else some) & ~used).sum()),
-            left_out_old=int((some_old & some & ~used).sum()),
-            not_asked=int((some_old & ~some).sum()),
-            not_asked_old=int((some & ~some_old).sum()) if old else 0,
+            left_out=int(((has_case & has_old_case if old else has_case) & ~used).sum()),
+            left_out_old=int((has_old_case & has_case & ~used).sum()),
+            not_asked=int((has_old_case & ~has_case).sum()),
+            not_asked_old=int((has_case & ~has_old_case).sum()) if old else 0,
             asked=times,
             unanswered=lost,
             asked_old=times_old,
@@ -182,10 +182,10 @@ def _part(gate: Gate, pair: SheetPair) -> _DatasetValues | None:
         ),
         cells=int(grid.sum()),
         # Most examples were not asked everything that some were.
-        sampled=2 * int(is_asked[some][:, is_asked.any(axis=0)].all(axis=1).sum())
-        < int(some.sum()),
+        sampled=2 * int(is_asked[has_case][:, is_asked.any(axis=0)].all(axis=1).sum())
+        < int(has_case.sum()),
         same_grid=before is None or bool((is_asked.any(axis=0) == asked_old.any(axis=0)).all()),
-        worst=_extremes(scores[some][:, grid]) if ranged else None,
+        worst=_extremes(scores[has_case][:, grid]) if ranged else None,
     )
 
 
@@ -224,8 +224,8 @@ def _shared(
     `clusters` comes before what the records say.
     """
     if clusters:
-        kept = [name for name, use in zip(pair.new.examples, used, strict=True) if use]
-        return [(dataset, clusters.get(name, (None, name))) for name in kept]
+        used_names = [name for name, use in zip(pair.new.examples, used, strict=True) if use]
+        return [(dataset, clusters.get(name, (None, name))) for name in used_names]
     groups = with_common_clusters(pair.new, pair.old).groups
     return None if groups is None else groups[used].tolist()
 

@@ -214,8 +214,8 @@ def _by_dataset(parts: RunParts) -> dict[str, Any]:
     """Return how each dataset was run; what did not apply is summed up over the parts."""
     by_dataset: dict[str, dict[str, Any]] = {}
     for part in parts.parts:
-        for name, kept in mapping(part.run, "by_dataset").items():
-            by_dataset.setdefault(name, dict(mapping(kept)))
+        for name, entry in mapping(part.run, "by_dataset").items():
+            by_dataset.setdefault(name, dict(mapping(entry)))
     counts: dict[str, Counter[str]] = {name: Counter() for name in by_dataset}
     for source_runs in parts.groups().values():
         for name, counter in mapping(source_runs[0].facts, "does_not_apply").items():

@@ -100,9 +100,9 @@ class RunPart:
         if merged is None:
             facts = {name: self.run.get(name) for name in _FACTS}
             counts = {
-                name: kept.get("does_not_apply") or {}
-                for name, kept in mapping(self.run, "by_dataset").items()
-                if isinstance(kept, Mapping)
+                name: dataset_entry.get("does_not_apply") or {}
+                for name, dataset_entry in mapping(self.run, "by_dataset").items()
+                if isinstance(dataset_entry, Mapping)
             }
             return [SourceRun({**facts, "does_not_apply": counts})]
         if not isinstance(merged, list) or not all(isinstance(entry, dict) for entry in merged):

@@ -99,13 +99,13 @@ class MergedRecords:
         with ExitStack() as stack:
             files = {
                 part: stack.enter_context((self._folders[part] / RECORDS).open("rb"))
-                for part in {kept.part for kept in self._kept.values()}
+                for part in {record_place.part for record_place in self._kept.values()}
             }
             for case in self._order:
-                kept = self._kept[case]
-                files[kept.part].seek(kept.place[0])
-                line = files[kept.part].read(kept.place[1]).decode("ascii")
-                yield Record.from_line(line, thresholds[kept.part]).to_line()
+                record_place = self._kept[case]
+                files[record_place.part].seek(record_place.place[0])
+                line = files[record_place.part].read(record_place.place[1]).decode("ascii")
+                yield Record.from_line(line, thresholds[record_place.part]).to_line()
 
 
 def _records(folder: Path) -> Iterator[tuple[tuple[int, int], _RecordPlace]]:
