@@ -21,7 +21,7 @@ from pytest_tablebench.results.folder import (
     read_run,
 )
 from pytest_tablebench.results.media import MediaFolder
-from pytest_tablebench.results.record import SCHEMA, Outcome, Record, ScoreRow, judged_outcome
+from pytest_tablebench.results.record import SCHEMA, Outcome, Record, ScoreRow, outcome_of_score
 from pytest_tablebench.results.score_table import ScoreTable, ScoreTableBuilder
 from pytest_tablebench.results.spending import spent_on
 
@@ -43,7 +43,7 @@ __all__ = [
     "informative_checks",
     "informative_parts",
     "interval",
-    "judged_outcome",
+    "outcome_of_score",
     "pass_at_k",
     "pass_hat_k",
     "read_records",

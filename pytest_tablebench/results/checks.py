@@ -105,16 +105,16 @@ class JoinedCase:
         """How many items have found what they will find."""
         return sum(finding.last for finding in self.findings.values())
 
-    def unseen(self, *, right: bool, judged: frozenset[str]) -> list[str]:
+    def unseen(self, *, right: bool, gated: frozenset[str]) -> list[str]:
         """Return the tests whose failures neither the record nor a gate of their own counts.
 
-        `right` tells whether the record is right (or there is none), `judged` names the tests
-        that gates judge.
+        `right` tells whether the record is right (or there is none), `gated` names the tests
+        with a gate of their own.
         """
         return [
             finding.check
             for finding in self.findings.values()
             if finding.failed
             and (right or finding.broken)
-            and not (finding.passed is False and finding.check in judged)
+            and not (finding.passed is False and finding.check in gated)
         ]

@@ -61,8 +61,8 @@ def outliers(table: ScoreTable, level: float = 0.95) -> list[Outlier]:
     for dataset, sheet in sheets(table.cells).items():
         parts += [*_axis_parts(dataset, sheet.meant), *_tag_parts(dataset, sheet.meant)]
     tail = (1 - level) / 2 / max(1, len(parts))
-    judged = [part.judged(tail) for part in parts]
-    significant = [outlier for outlier in judged if outlier.low > 0 or outlier.high < 0]
+    bounded = [part.bounded(tail) for part in parts]
+    significant = [outlier for outlier in bounded if outlier.low > 0 or outlier.high < 0]
     return sorted(
         significant,
         key=lambda outlier: (
@@ -76,7 +76,7 @@ def outliers(table: ScoreTable, level: float = 0.95) -> list[Outlier]:
 
 @dataclass(frozen=True)
 class _PartScores:
-    """A part before it is judged: `differences` by example, or `others` it was drawn from."""
+    """The scores of a part: `differences` by example, or `whole` as what it was drawn from."""
 
     dataset: str
     kind: str
@@ -89,7 +89,7 @@ class _PartScores:
     is_inside: Flags | None = None
     """Which examples of `whole` the part has, where no differences are."""
 
-    def judged(self, tail: float) -> Outlier:
+    def bounded(self, tail: float) -> Outlier:
         """Return the part with the bounds of its difference."""
         value, whole = float(self.values.mean()), float(self.whole.mean())
         if self.differences is not None:

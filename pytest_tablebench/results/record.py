@@ -27,7 +27,7 @@ Outcome = Literal["right", "wrong", "no_answer", "scored"]
 """How a case ends; `scored` means a score without a verdict."""
 
 
-def judged_outcome(score: float | None, passed: bool | None) -> Outcome:
+def outcome_of_score(score: float | None, passed: bool | None) -> Outcome:
     """Return the outcome for a score and a verdict; None stands for a missing one."""
     if score is None:
         return "no_answer"
@@ -217,7 +217,7 @@ class ScoreRow:
     @property
     def outcome(self) -> Outcome:
         """Return the outcome that the case had."""
-        return judged_outcome(self.score, self.passed)
+        return outcome_of_score(self.score, self.passed)
 
 
 _row_fields: Callable[[Record | ScoreRow], tuple[Any, ...]] = attrgetter(

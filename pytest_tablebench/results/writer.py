@@ -171,19 +171,19 @@ class RunWriter:
             self.counts[before.outcome] -= 1
         return line
 
-    def unseen(self, judged: Collection[tuple[str, str]]) -> Counter[str]:
+    def unseen(self, gated: Collection[tuple[str, str]]) -> Counter[str]:
         """Count the failures that neither a case's record nor a gate of the test's own counts.
 
-        By test; `judged` holds the tests that gates judge, each with its dataset.
+        By test; `gated` holds the tests with a gate of their own, each with its dataset.
         """
         counts: Counter[str] = Counter()
         for model_run in self.model_runs.values():
             for case_id, case in model_run.cases.items():
                 row = model_run.rows.get(case_id)
                 dataset = row.dataset if row is not None else ""
-                tests = frozenset(check for name, check in judged if name == dataset)
+                tests = frozenset(check for name, check in gated if name == dataset)
                 right = row is None or row.outcome == "right"
-                counts.update(case.unseen(right=right, judged=tests))
+                counts.update(case.unseen(right=right, gated=tests))
         return counts
 
     def learn_plans(self, plans: Iterable[Mapping[str, Any]]) -> None:

@@ -19,7 +19,7 @@ from pytest_tablebench.errors import (
     described,
 )
 from pytest_tablebench.metrics import Score, score
-from pytest_tablebench.results import Record, judged_outcome
+from pytest_tablebench.results import Record, outcome_of_score
 from pytest_tablebench.results.record import ASSERTION
 from pytest_tablebench.running.answer import Answer, StepFacts, step_records
 from pytest_tablebench.running.pending import PendingCase
@@ -274,7 +274,7 @@ class CaseRun:
             repeat=case.repeat,
             strategy=case.strategy,
             modality=case.modality,
-            outcome=judged_outcome(value if answered else None, passed),
+            outcome=outcome_of_score(value if answered else None, passed),
             score=value if answered else None,
             threshold=self.limit if has_verdict and metric is not None else None,
             passed=passed,

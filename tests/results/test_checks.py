@@ -41,7 +41,7 @@ def test_the_last_attempt_of_an_item_counts() -> None:
     assert case.finished == 0
     case.take(Finding("a", "kind", True), (1, 1, 0))
     assert (case.checks, case.finished) == ({"kind": True}, 1)
-    assert case.unseen(right=True, judged=frozenset()) == []
+    assert case.unseen(right=True, gated=frozenset()) == []
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_the_last_attempt_of_an_item_counts() -> None:
 )
 def test_failures_that_nothing_counts(finding, right, judged, unseen) -> None:
     case = JoinedCase({"a": finding})
-    assert case.unseen(right=right, judged=frozenset(judged)) == (["t"] if unseen else [])
+    assert case.unseen(right=right, gated=frozenset(judged)) == (["t"] if unseen else [])
 
 
 # In the process that keeps the run

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_tablebench.results._intervals import moments, paired_bounds
 from pytest_tablebench.results.gates import make_rule, parse_gate
-from pytest_tablebench.results.gates._judge import JudgedGate, correct, judge_one
+from pytest_tablebench.results.gates._evaluation import EvaluatedGate, correct, evaluate_gate
 from pytest_tablebench.results.gates._scopes import Scopes
 from pytest_tablebench.results.gates._sides import Sides
 from pytest_tablebench.results.sheets import ScoreSheet
@@ -47,7 +47,7 @@ def side(scores):
 def judged(gates, new, old, *, holm=True):
     """States of gates over arrays by dataset."""
     known = Scopes(*(Sides({name: side(rows[name]) for name in rows}) for rows in (new, old)), {})
-    found = [JudgedGate(gate, judge_one(gate, known, TAIL), TAIL) for gate in gates]
+    found = [EvaluatedGate(gate, evaluate_gate(gate, known, TAIL), TAIL) for gate in gates]
     return [one.result.state for one in (correct(found, TAIL) if holm else found)]
 
 

@@ -6,8 +6,8 @@ from typing import Any
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results._intervals import clopper_pearson
 from pytest_tablebench.results.gates._anytime import AnytimeRule
+from pytest_tablebench.results.gates._evaluation import cut_short, judge_gates
 from pytest_tablebench.results.gates._grammar import MEASURES, Gate, check_gates, parse_gate
-from pytest_tablebench.results.gates._judge import cut_short, judge_gates
 from pytest_tablebench.results.gates._paired import mcnemar, sign_flip
 from pytest_tablebench.results.gates._passes import PassesRule
 from pytest_tablebench.results.gates._point import PointRule

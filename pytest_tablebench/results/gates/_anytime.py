@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results.figures import example_values
+from pytest_tablebench.results.gates._evaluation import evaluate_gate
 from pytest_tablebench.results.gates._grammar import Gate
-from pytest_tablebench.results.gates._judge import judge_one
 from pytest_tablebench.results.gates._result import State, holm, tolerant_bound
 from pytest_tablebench.results.gates._sides import about, values_of
 from pytest_tablebench.results.gates._stopping import StoppingRule
@@ -169,7 +169,7 @@ class AnytimeRule(StoppingRule):
         if gate.baseline:
             low, high = 2 * low - 1, 2 * high - 1
         result = replace(
-            judge_one(gate, scopes, DURING * self.alpha / 2),
+            evaluate_gate(gate, scopes, DURING * self.alpha / 2),
             interval=(low, high),
             se=None,
             df=None,

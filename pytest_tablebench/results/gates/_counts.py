@@ -32,7 +32,7 @@ _COUNTED = {
 }
 
 
-def judge_count(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
+def evaluate_count(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
     """Judge the share of the asked cases that a gate counts, see `COUNTS`."""
     names = [name for name in scopes.datasets(gate) if name in scopes.new.datasets]
     before = scopes.old.datasets if scopes.old else {}
@@ -77,7 +77,7 @@ def judge_count(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
     )
 
 
-def judge_cost(
+def evaluate_cost(
     gate: Gate, run: Mapping[str, Any] | None, baseline: Mapping[str, Any] | None
 ) -> GateResult:
     """Judge what the run cost in dollars; undecided where that is unknown."""

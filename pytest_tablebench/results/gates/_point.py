@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.results.gates._evaluation import EvaluatedGate, evaluate_gate, point_result
 from pytest_tablebench.results.gates._grammar import Gate
-from pytest_tablebench.results.gates._judge import JudgedGate, judge_one, point_result
 from pytest_tablebench.results.gates._result import State, tolerant_bound
 from pytest_tablebench.results.gates._scopes import Scopes
 from pytest_tablebench.results.gates._sides import Key, about, values_of
@@ -71,7 +71,7 @@ class PointRule(StoppingRule):
             self.settle(
                 place,
                 replace(
-                    judge_one(
+                    evaluate_gate(
                         gate, self.scopes(self.planned_cells.seen(self._masks())), self.alpha / 2
                     ),
                     method="betting without replacement",
@@ -157,7 +157,7 @@ class PointRule(StoppingRule):
 
     def look(
         self, places: Sequence[int], scopes: Scopes, tails: Sequence[float]
-    ) -> list[JudgedGate]:
+    ) -> list[EvaluatedGate]:
         """Return the estimates' own verdicts, which need no correction."""
-        judged = self.judged(places, scopes, tails)
-        return [replace(judgement, result=point_result(judgement.result)) for judgement in judged]
+        evaluated_gates = self.evaluated(places, scopes, tails)
+        return [replace(gate, result=point_result(gate.result)) for gate in evaluated_gates]

@@ -1,4 +1,4 @@
-"""What a gate's judgement holds, and the few words and the exit code made of several."""
+"""The result of a gate, and the verdict and exit code of several results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class GateResult:
-    """One gate, judged.
+    """The result of one gate.
 
     Against a baseline, `estimate` and `interval` are of the difference (new minus old) and
     `bound` is the margin; otherwise all three are of the measure itself, as shares of 1 or
@@ -65,7 +65,7 @@ class GateResult:
 
 
 def stored_results(entries: Any) -> list[GateResult]:
-    """Return the judged gates that a `run.json` holds; what is no judged gate is left out."""
+    """Return the gate results in a `run.json`, without entries that are none."""
     names = {item.name for item in fields(GateResult)}
     results = []
     for entry in entries if isinstance(entries, list) else []:
@@ -99,7 +99,7 @@ def holm(tails: Sequence[float], alpha: float = 0.025, size: int | None = None) 
     """Return which of several one-sided p-values reject together (Holm; section 8).
 
     The r-th smallest must be below alpha / (size - r); the first that is not stops all
-    further ones. `size` is the number of gates in the family, where some are judged already.
+    further ones. `size` is the number of gates in the family, where some have results already.
     """
     rejected = [False] * len(tails)
     left = len(tails) if size is None else size

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any, Literal, TypeVar, get_args
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results.gates._counts import judge_cost
+from pytest_tablebench.results.gates._counts import evaluate_cost
+from pytest_tablebench.results.gates._evaluation import EvaluatedGate, correct, evaluate_gate
 from pytest_tablebench.results.gates._grammar import Gate, parse_gate
-from pytest_tablebench.results.gates._judge import JudgedGate, correct, judge_one
 from pytest_tablebench.results.gates._planned_cells import PlannedCells
 from pytest_tablebench.results.gates._result import GateResult, State
 from pytest_tablebench.results.gates._scopes import Clusters, Scopes
@@ -84,7 +84,7 @@ class StoppingRule(ABC):
     """Follows a run and tells when its gates are decided.
 
     Records may arrive in any order: what is decided hangs on the planned order alone. Gates on
-    counts (no answer, cost) never keep a run going; they are judged on what was asked. A case
+    counts (no answer, cost) never keep a run going; they are evaluated on the cases asked. A case
     whose record never comes is not asked, which is not "no answer".
     """
 
@@ -179,7 +179,7 @@ class StoppingRule(ABC):
         run: Mapping[str, Any] | None = None,
         baseline_run: Mapping[str, Any] | None = None,
     ) -> list[GateResult]:
-        """Return the judgement of all gates, in order, valid although the run may have stopped.
+        """Return the results of all gates, in order, valid although the run may have stopped.
 
         A gate that is not decided although planned cases are missing stays undecided.
         """
@@ -188,9 +188,9 @@ class StoppingRule(ABC):
         results = []
         for place, gate in enumerate(self.gates):
             if gate.measure == "cost":
-                results.append(judge_cost(gate, run, baseline_run))
+                results.append(evaluate_cost(gate, run, baseline_run))
             elif gate.counted:
-                results.append(judge_one(gate, scopes, self.alpha / 2))
+                results.append(evaluate_gate(gate, scopes, self.alpha / 2))
             elif place in self._results:
                 results.append(self._results[place])
             else:
@@ -222,7 +222,7 @@ class StoppingRule(ABC):
         """Return what the last look at a gate may be wrong by, on each side."""
 
     def final(self, place: int, scopes: Scopes) -> GateResult:
-        """Return the last judgement of a gate that is still open."""
+        """Return the last result of a gate that is still open."""
         return self.look([place], scopes, [self._tail(self.gates[place])])[0].result
 
     def _last_look(self) -> None:
@@ -235,9 +235,9 @@ class StoppingRule(ABC):
         self, places: Sequence[int], scopes: Scopes, tails: Sequence[float], note: str
     ) -> None:
         """Judge some gates on what is known, and keep what that decides."""
-        for place, judged in zip(places, self.look(places, scopes, tails), strict=True):
-            if judged.result.state != "undecided":
-                self.settle(place, judged.result, note)
+        for place, evaluated in zip(places, self.look(places, scopes, tails), strict=True):
+            if evaluated.result.state != "undecided":
+                self.settle(place, evaluated.result, note)
 
     def scopes(self, new: Sides) -> Scopes:
         """Return what is seen of the run beside the baseline."""
@@ -265,17 +265,17 @@ class StoppingRule(ABC):
 
     def look(
         self, places: Sequence[int], scopes: Scopes, tails: Sequence[float]
-    ) -> list[JudgedGate]:
+    ) -> list[EvaluatedGate]:
         """Judge some gates on what is known, corrected for the whole family."""
-        judged = self.judged(places, scopes, tails)
-        return correct(judged, max(tails), size=self.family()) if judged else []
+        evaluated_gates = self.evaluated(places, scopes, tails)
+        return correct(evaluated_gates, max(tails), size=self.family()) if evaluated_gates else []
 
-    def judged(
+    def evaluated(
         self, places: Sequence[int], scopes: Scopes, tails: Sequence[float]
-    ) -> list[JudgedGate]:
+    ) -> list[EvaluatedGate]:
         """Judge some gates on what is known, each alone."""
         return [
-            JudgedGate(self.gates[place], judge_one(self.gates[place], scopes, tail), tail)
+            EvaluatedGate(self.gates[place], evaluate_gate(self.gates[place], scopes, tail), tail)
             for place, tail in zip(places, tails, strict=True)
         ]
 

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.score_columns import Flags, Floats
 
 INCOMPLETE = 0.20
-"""Share of examples with an incomplete grid above which robustness is not judged (section 5)."""
+"""Share of examples with an incomplete grid above which robustness is not evaluated (section 5)."""
 
 
 @dataclass(frozen=True)
 class GateValues:
-    """What one gate's judgement rests on.
+    """The values from which one gate's result is computed.
 
     `values` holds one array of example values per dataset, differences against a baseline.
     `clusters` holds their tables beside them, None where every example is independent;

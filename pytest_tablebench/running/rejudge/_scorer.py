@@ -14,7 +14,7 @@ from pytest_tablebench.errors import CUT_OFF, DataError, NotJudgedError, Setting
 from pytest_tablebench.metrics import Score, score
 from pytest_tablebench.models.thinking import split_thoughts
 from pytest_tablebench.registry import Registry
-from pytest_tablebench.results.record import ASSERTION, Outcome, Record, judged_outcome
+from pytest_tablebench.results.record import ASSERTION, Outcome, Record, outcome_of_score
 from pytest_tablebench.running.answer import TRUNCATED
 from pytest_tablebench.running.perturbing import question_change
 from pytest_tablebench.running.rejudge._judge import StoredJudge, mapping
@@ -250,7 +250,7 @@ class Scorer:
         is_named = record.dataset in self.opener.thresholds
         is_usual = record.threshold in {None, dataset.threshold}
         if is_usual and not (has_verdict or is_named):
-            outcome = judged_outcome(record.score, None)
+            outcome = outcome_of_score(record.score, None)
             return replace(record, outcome=outcome, passed=None, threshold=None)
         return under(record, dataset.threshold if record.threshold is None else record.threshold)
 

@@ -15,7 +15,7 @@ from pytest_tablebench.results._intervals import (
     moments,
     paired_bounds,
 )
-from pytest_tablebench.results.gates._counts import judge_cost, judge_count
+from pytest_tablebench.results.gates._counts import evaluate_cost, evaluate_count
 from pytest_tablebench.results.gates._grammar import COUNTS, Gate, parse_gate
 from pytest_tablebench.results.gates._result import GateResult, State, decide, holm
 from pytest_tablebench.results.gates._scopes import Clusters, Scopes
@@ -43,15 +43,15 @@ def judge_gates(
     answers: Mapping[Key, Hashable] | None = None,
     baseline_answers: Mapping[Key, Hashable] | None = None,
 ) -> list[GateResult]:
-    """Return the judgement of each gate, in order.
+    """Return the result of each gate, in order.
 
     `records` and `baseline` are those of one model each: a table, `Record` or `ScoreRow` objects,
     or mappings with `dataset`, `example_id`, `serializer`, `perturbation`, `score` and `passed`;
     of cells asked several times (`repeat`) the mean counts, of no-answer gates every repeat.
     `benchmarks` names the datasets of each benchmark, by default what the records say.
     `level` is the confidence; `correction` "holm" makes "some gate fails" hold at it too;
-    `point` judges on the estimates alone. `run` and `baseline_run` are the contents of
-    `run.json`: what gates on the cost judge, and whose files were missing. `clusters` gives the
+    `point` decides by the estimates alone. `run` and `baseline_run` are the contents of
+    `run.json`: the cost for gates on it, and the missing files. `clusters` gives the
     table of each example by dataset, in place of the `cluster` of the records. `answers` gives the
     answer texts by (dataset, example, serializer, perturbation) where the records have none
     (`raw`): only with them can a run be found identical to its baseline.
@@ -72,14 +72,14 @@ def judge_gates(
     missing = (run or {}).get("missing") or ()
     names, tail = new.benchmarks if benchmarks is None else benchmarks, (1 - level) / 2
     scopes = Scopes(new, old, names, clusters or {}, missing)
-    judged = [JudgedGate(gate, judge_one(gate, scopes, tail), tail) for gate in parsed]
+    evaluated = [EvaluatedGate(gate, evaluate_gate(gate, scopes, tail), tail) for gate in parsed]
     if correction == "holm" and not point:
-        judged = correct(judged, tail)
+        evaluated = correct(evaluated, tail)
     results = []
-    for gate, judgement in zip(parsed, judged, strict=True):
-        result = judgement.result
+    for gate, evaluated_gate in zip(parsed, evaluated, strict=True):
+        result = evaluated_gate.result
         if gate.measure == "cost":
-            result = judge_cost(gate, run, baseline_run)
+            result = evaluate_cost(gate, run, baseline_run)
         elif point:
             result = point_result(result)
         results.append(replace(result, level=level))
@@ -100,7 +100,7 @@ def cut_short(result: GateResult, ended: str) -> GateResult:
 
 
 @dataclass(frozen=True)
-class JudgedGate:
+class EvaluatedGate:
     """A result on its way: what the correction for several gates still needs."""
 
     gate: Gate
@@ -108,7 +108,7 @@ class JudgedGate:
     tail: float
 
 
-def judge_one(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
+def evaluate_gate(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
     """Judge one gate on its interval, without regard to others. Cost gates stay undecided."""
     if gate.measure == "cost":
         return GateResult(gate=gate.text, bound=gate.bound)
@@ -117,7 +117,7 @@ def judge_one(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
     if shrunk is not None:
         return GateResult(gate=gate.text, bound=gate.bound, reason=shrunk)
     if gate.measure in COUNTS:
-        return judge_count(gate, scopes, tail)
+        return evaluate_count(gate, scopes, tail)
     sample = collect(gate, scopes)
     estimate = sample.estimate
     result = GateResult(
@@ -224,29 +224,29 @@ def _notes(gate: Gate, result: GateResult) -> tuple[str, ...]:
 
 
 def correct(
-    judged: Sequence[JudgedGate], tail: float, *, size: int | None = None
-) -> list[JudgedGate]:
+    evaluated: Sequence[EvaluatedGate], tail: float, *, size: int | None = None
+) -> list[EvaluatedGate]:
     """Apply Holm to the gates that fail alone: those that fail only so become undecided.
 
-    A gate judged at an error other than `tail` has its p scaled to it. `size` is the number of
+    A gate evaluated at an error other than `tail` has its p scaled to it. `size` is the number of
     gates in the family less those that failed before, where these are not all of it.
     """
-    family = [place for place, judgement in enumerate(judged) if not judgement.gate.counted]
+    family = [
+        place for place, evaluated_gate in enumerate(evaluated) if not evaluated_gate.gate.counted
+    ]
     size = len(family) if size is None else size
     if size < 2:
-        return list(judged)
+        return list(evaluated)
     scaled = []
     for place in family:
-        p = judged[place].result.p
-        scaled.append(1.0 if p is None else min(1.0, p * tail / judged[place].tail))
+        p = evaluated[place].result.p
+        scaled.append(1.0 if p is None else min(1.0, p * tail / evaluated[place].tail))
     rejections = dict(zip(family, holm(scaled, tail, size), strict=True))
     return [
-        judgement
-        if rejections.get(place, True)
-        or judgement.result.state != "fails"
-        or judgement.result.identical
-        else replace(judgement, result=_marked(judgement.result, size))
-        for place, judgement in enumerate(judged)
+        entry
+        if rejections.get(place, True) or entry.result.state != "fails" or entry.result.identical
+        else replace(entry, result=_marked(entry.result, size))
+        for place, entry in enumerate(evaluated)
     ]
 
 
