@@ -53,20 +53,20 @@ def test_only_the_case_makes_the_ids(tmp_path: Path) -> None:
     write(tmp_path / "a", grid)
     write(tmp_path / "b", [make(r.example_id, "wrong", f"{r.serializer}/{r.perturbation}", raw="x")
                            for r in grid])  # fmt: skip
-    one, two = results(tmp_path / "a"), results(tmp_path / "b")
-    assert len(one) == 20
-    assert len({result["historyId"] for result in one.values()}) == 20
-    assert len({result["testCaseId"] for result in one.values()}) == 20
-    for name, result in one.items():
-        assert result["historyId"] == two[name]["historyId"] == history_id(name)
+    first, second = results(tmp_path / "a"), results(tmp_path / "b")
+    assert len(first) == 20
+    assert len({result["historyId"] for result in first.values()}) == 20
+    assert len({result["testCaseId"] for result in first.values()}) == 20
+    for name, result in first.items():
+        assert result["historyId"] == second[name]["historyId"] == history_id(name)
         telling = [p["name"] for p in result["parameters"] if not p.get("excluded")]
         assert telling == ["case"]  # Allure 3 takes all others into its own id
 
 
 def test_labels_say_where_a_case_belongs(tmp_path: Path) -> None:
     write(tmp_path, [make("a", config="csv/transpose", flags=("truncated",)), make("b")])
-    found = results(tmp_path)
-    assert labels(found["wikitq/a/csv/transpose"]) == {
+    by_name = results(tmp_path)
+    assert labels(by_name["wikitq/a/csv/transpose"]) == {
         "epic": "torr",
         "feature": "wikitq",
         "story": "csv",
@@ -78,7 +78,7 @@ def test_labels_say_where_a_case_belongs(tmp_path: Path) -> None:
         "language": "python",
         "tag": "truncated",
     }
-    assert labels(found["wikitq/b/html/none"])["severity"] == "critical"
+    assert labels(by_name["wikitq/b/html/none"])["severity"] == "critical"
 
 
 def test_the_time_is_the_latency(tmp_path: Path) -> None:
@@ -235,8 +235,8 @@ MIXED = [
 
 def test_wrong_lists_the_others_and_counts_the_right(tmp_path: Path) -> None:
     write(tmp_path, MIXED, "wrong")
-    found = {result["name"]: result["status"] for result in results(tmp_path).values()}
-    assert found == {
+    by_name = {result["name"]: result["status"] for result in results(tmp_path).values()}
+    assert by_name == {
         "html · none: 2 of 4 right": "passed",
         "c · html · none": "failed",
         "d · html · none": "broken",
@@ -247,13 +247,13 @@ def test_wrong_lists_the_others_and_counts_the_right(tmp_path: Path) -> None:
 def test_summary_has_one_result_for_a_configuration(tmp_path: Path) -> None:
     texts = [ExampleText("wikitq/c/none", "Q", TABLE)]
     write(tmp_path, [*MIXED, make("e", "no_answer", "json/none")], "summary", texts=texts)
-    found = {result["name"]: result for result in results(tmp_path).values()}
-    assert {name: result["status"] for name, result in found.items()} == {
+    by_name = {result["name"]: result for result in results(tmp_path).values()}
+    assert {name: result["status"] for name, result in by_name.items()} == {
         "html · none: 2 of 4 right": "failed",
         "csv · none: 0 of 1 right": "failed",
         "json · none: 0 of 1 right": "broken",
     }
-    steps = [(s["name"], s["status"]) for s in found["html · none: 2 of 4 right"]["steps"]]
+    steps = [(s["name"], s["status"]) for s in by_name["html · none: 2 of 4 right"]["steps"]]
     assert steps == [
         ("2 right", "passed"),
         ("1 wrong", "failed"),
@@ -266,7 +266,7 @@ def test_summary_has_one_result_for_a_configuration(tmp_path: Path) -> None:
         "html · none: 2 of 4 right": "Wrong answers",
         "json · none: 0 of 1 right": "No answer: timeout",
     }.items():
-        message = found[name]["statusDetails"]["message"]
+        message = by_name[name]["statusDetails"]["message"]
         assert re.fullmatch(rules[category]["messageRegex"], message)
 
 

@@ -83,11 +83,13 @@ def test_a_tag_that_nothing_has_is_named_beside_those_there_are():
         tag_lines(summarize([cell("e", "html", 1.0)]), "kind")
 
 
-@pytest.mark.parametrize(("datasets", "own"), [(6, 6), (7, 0)])
-def test_many_datasets_have_no_lines_of_their_own(datasets, own):
-    records = [replace(one, dataset=f"d{number}") for number in range(datasets) for one in RECORDS]
+@pytest.mark.parametrize(("datasets", "line_count"), [(6, 6), (7, 0)])
+def test_many_datasets_have_no_lines_of_their_own(datasets, line_count):
+    records = [
+        replace(record, dataset=f"d{number}") for number in range(datasets) for record in RECORDS
+    ]
     lines = [line for line in summary_lines(summarize(records)) if "beside the score: em" in line]
-    assert len(lines) == own + 1  # the benchmark's own
+    assert len(lines) == line_count + 1  # the benchmark's own
 
 
 def test_a_note_of_several_datasets_is_said_once():

@@ -30,7 +30,7 @@ def read_page(path: Path) -> BeautifulSoup:
 
 def section(soup: BeautifulSoup, title: str) -> Tag:
     """Return the part of the page below a heading that begins with the title."""
-    [heading] = [one for one in soup("h2") if one.text.startswith(title)]
+    [heading] = [heading_tag for heading_tag in soup("h2") if heading_tag.text.startswith(title)]
     assert heading.parent is not None
     return heading.parent
 
@@ -68,8 +68,8 @@ def test_each_mode_of_a_run_is_ranked_and_published_rows_follow(tmp_path: Path) 
         ("both (direct, image)", "0.000", "$0.2500"),
     ]
     board = section(soup, "RealHiTBench leaderboard")
-    own = [[cell.text for cell in row("td")[:4]] for row in board.select("tr.own")]
-    assert own == [
+    own_rows = [[cell.text for cell in row("td")[:4]] for row in board.select("tr.own")]
+    assert own_rows == [
         ["both", "this run", "text", "direct"],
         ["both", "this run", "text", "treethinker"],
         ["both", "this run", "image", "direct"],

@@ -29,10 +29,10 @@ def test_the_first_table_shows_each_measure(tmp_path):
     assert lines[1] == f"after   n  ({tmp_path / 'b'}): 12 cases, 0 without an answer"
     assert lines[2] == "differs: model: m before, n after (that is what is compared)"
     [row] = [line for line in lines if line.startswith("toy  performance")]
-    found = columns(row)
+    cells = columns(row)
     # 1/3 and 4.3027 standard errors of .3632 to each side, cut at -1 and 1.
-    assert found[:6] == ["toy", "performance", "0.417", "0.750", "+0.333", "-1.000 to +1.000"]
-    assert found[7:] == ["3", "0", "0.0 % / 0.0 %", "5", "1"]
+    assert cells[:6] == ["toy", "performance", "0.417", "0.750", "+0.333", "-1.000 to +1.000"]
+    assert cells[7:] == ["3", "0", "0.0 % / 0.0 %", "5", "1"]
     [row] = [line for line in lines if columns(line)[0] == "robustness"]
     assert columns(row)[:4] == ["robustness", "0.667", "0.333", "-0.333"]
     [row] = [line for line in lines if line.startswith("  html ")]
@@ -72,8 +72,10 @@ def test_an_interval_and_a_p_value_that_disagree_are_explained():
     """The interval has no 0 inside it, the p-value is above .05: different methods."""
 
     def shown(interval, p, measures=("performance",)):
-        found = SimpleNamespace(interval=interval, p=p, test="sign-flip over tables", method="t")
-        scope = SimpleNamespace(measures={"performance": found})
+        difference = SimpleNamespace(
+            interval=interval, p=p, test="sign-flip over tables", method="t"
+        )
+        scope = SimpleNamespace(measures={"performance": difference})
         return methods_line(SimpleNamespace(scopes=[scope]), measures)
 
     line = shown((-0.207, -0.003), 0.124)

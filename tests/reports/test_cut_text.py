@@ -9,7 +9,7 @@ from pytest_tablebench.reports.terminal import summary_lines
 from pytest_tablebench.results import ScoreRow, summarize
 
 
-def summary(cut_off: int, truncated: int, asked: int = 50) -> dict[str, Any]:
+def summary(cut_off: int, truncated: int, cases: int = 50) -> dict[str, Any]:
     cells = [
         ScoreRow(
             *("b", "d", f"e{number}", "csv", "none"),
@@ -22,7 +22,7 @@ def summary(cut_off: int, truncated: int, asked: int = 50) -> dict[str, Any]:
             if number < cut_off + truncated
             else {},
         )
-        for number in range(asked)
+        for number in range(cases)
     ]
     return summarize(cells)
 
@@ -33,10 +33,10 @@ def test_it_names_share_limit_and_what_to_do() -> None:
         "12.0 % of the replies were cut off at 512 tokens: --bench-extend-cut 4096 asks only "
         "these again"
     )
-    found = cut_line(summary(4, 2), run)
-    assert found is not None
-    assert found.endswith("asks only these again (8.0 % hold no answer)")
-    assert found in summary_lines(summary(4, 2), run)
+    line = cut_line(summary(4, 2), run)
+    assert line is not None
+    assert line.endswith("asks only these again (8.0 % hold no answer)")
+    assert line in summary_lines(summary(4, 2), run)
 
 
 def test_a_datasets_own_limit_comes_first_and_an_unknown_one_is_left_out() -> None:
@@ -48,9 +48,9 @@ def test_a_datasets_own_limit_comes_first_and_an_unknown_one_is_left_out() -> No
 
 
 def test_the_limits_of_the_replies_come_before_those_of_the_run() -> None:
-    found = summary(0, 2)
-    found["benchmarks"]["b"]["datasets"]["d"]["cut_at"] = [512, 8704]
-    line = str(cut_line(found, {"params": {"max_tokens": 512}}))
+    figures = summary(0, 2)
+    figures["benchmarks"]["b"]["datasets"]["d"]["cut_at"] = [512, 8704]
+    line = str(cut_line(figures, {"params": {"max_tokens": 512}}))
     assert "cut off at 512 to 8704 tokens: --bench-extend-cut 34816 asks" in line
 
 

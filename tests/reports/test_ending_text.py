@@ -85,10 +85,12 @@ def test_the_last_lines_say_what_to_do(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("there_are", "said"),
+    ("there_are", "addition"),
     [(16, "; there are only 16,"), (23, " (--bench-limit),"), (None, " (--bench-limit),")],
 )
-def test_a_gate_that_needs_more_examples_than_there_are_says_so(tmp_path, there_are, said) -> None:
+def test_a_gate_that_needs_more_examples_than_there_are_says_so(
+    tmp_path, there_are, addition
+) -> None:
     counted = []
 
     def count(text: str, most: int) -> int | None:
@@ -96,7 +98,7 @@ def test_a_gate_that_needs_more_examples_than_there_are_says_so(tmp_path, there_
         return there_are
 
     [line] = next_lines(tmp_path, [gate()], there_are=count)
-    assert f"about 23 examples, 13 more than now{said} if its" in line
+    assert f"about 23 examples, 13 more than now{addition} if its" in line
     assert counted == [("d.performance >= 0.25", 23)]
 
 

@@ -81,13 +81,13 @@ def gate(state: Any, text: str = "torr.performance >= 0.5", **changes: Any) -> G
 
 def rows(markdown: str) -> list[list[str]]:
     """The cells of all table rows, as a reader sees them."""
-    found = []
+    table_rows = []
     for line in markdown.splitlines():
         if line.startswith("|") and "---" not in line:
             cells = line.strip("|").split("|")
             plain = [html.unescape(re.sub(r"</?code>|\*\*", "", text)).strip() for text in cells]
-            found.append(plain)
-    return found
+            table_rows.append(plain)
+    return table_rows
 
 
 def test_the_dataset_table_says_what_the_summary_says() -> None:
@@ -137,17 +137,17 @@ def test_each_gate_is_a_row() -> None:
     text = summary_markdown(
         RUN, SUMMARY, [gate("undecided"), gate("holds", "run.cost <= 20", interval=None)]
     )
-    found = rows(text)
-    assert found[1] == [
+    table_rows = rows(text)
+    assert table_rows[1] == [
         "torr.performance >= 0.5", "❔ undecided", "0.520", "0.450 to 0.590", "0.500", "2",
         "The interval holds the bound.",
     ]  # fmt: skip
-    assert found[2][3] == "-"
+    assert table_rows[2][3] == "-"
 
 
 def comparison(worse: int = 12) -> RunComparison:
     side = RunFacts("a", "old|model", "complete", 10, 10, 0, "fixed", "0.1")
-    found = MeasureDifference(
+    difference = MeasureDifference(
         before=0.5,
         after=0.25,
         difference=-0.25,
@@ -160,7 +160,7 @@ def comparison(worse: int = 12) -> RunComparison:
         left_out_before=0,
         left_out_after=0,
     )
-    measures: Any = {"performance": found}
+    measures: Any = {"performance": difference}
     scope = ScopeComparison("dataset", "torr", "wikitq", "wikitq", measures, 0, 0, 40, 2, worse)
     return RunComparison(
         before=side,
@@ -201,15 +201,15 @@ def test_snapshots_are_counted_and_flips_listed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "shown"),
+    ("link", "shown"),
     [
         ("https://ci.example/run/1?a=b&c=d", "(https://ci.example/run/1?a=b&c=d)"),
         ("out/report (1).html", "(out/report%20%281%29.html)"),
         ('https://x/"onclick="a', "(https://x/%22onclick=%22a)"),
     ],
 )
-def test_the_report_is_linked(given: str, shown: str) -> None:
-    assert f"[Full report]{shown}" in summary_markdown(RUN, SUMMARY, report_link=given)
+def test_the_report_is_linked(link: str, shown: str) -> None:
+    assert f"[Full report]{shown}" in summary_markdown(RUN, SUMMARY, report_link=link)
 
 
 def test_away_from_the_run_folder_the_report_is_named_not_linked() -> None:

@@ -32,9 +32,9 @@ def run(marks: list[float], judge: str | None, **facts: Any) -> RunData:
 
 
 def test_two_runs_of_the_same_answers_say_how_far_their_judges_agree() -> None:
-    found = judge_agreement([run(MARKS, "a/x"), run(OTHERS, "b/y")])
-    assert found is not None
-    [row] = found.rows
+    table = judge_agreement([run(MARKS, "a/x"), run(OTHERS, "b/y")])
+    assert table is not None
+    [row] = table.rows
     assert row == ("m", "d", "a/x", "b/y", 3, pytest.approx(KAPPA), pytest.approx(RANK))
 
 
@@ -55,15 +55,17 @@ def test_without_a_second_judge_there_is_no_table(judge: str | None) -> None:
 
 
 def test_a_judge_who_gives_all_the_same_marks_has_no_figure_and_a_reason() -> None:
-    found = judge_agreement([run(MARKS, "a/x"), run([0.5] * 3, "b/y")])
-    assert found is not None
-    assert found.rows[0][-2:] == (None, None)
-    assert found.row_notes == ("one of them gave all answers the same marks",)
+    table = judge_agreement([run(MARKS, "a/x"), run([0.5] * 3, "b/y")])
+    assert table is not None
+    assert table.rows[0][-2:] == (None, None)
+    assert table.row_notes == ("one of them gave all answers the same marks",)
 
 
-@pytest.mark.parametrize("told", ["x", {"judge": "b", "agreement": {"d": 3, "e": {"kappa": "1"}}}])
-def test_what_a_run_says_may_be_anything(told: object) -> None:
-    assert judge_agreement([run(MARKS, "a/x", rejudged=told)]) is None
+@pytest.mark.parametrize(
+    "rejudged", ["x", {"judge": "b", "agreement": {"d": 3, "e": {"kappa": "1"}}}]
+)
+def test_what_a_run_says_may_be_anything(rejudged: object) -> None:
+    assert judge_agreement([run(MARKS, "a/x", rejudged=rejudged)]) is None
 
 
 def test_the_report_shows_it_and_says_that_it_is_no_leaderboard(tmp_path: Path) -> None:
@@ -75,8 +77,8 @@ def test_the_report_shows_it_and_says_that_it_is_no_leaderboard(tmp_path: Path) 
         write_run(tmp_path / name, cases, judge=f"judge/{name}")
     runs = load_runs([tmp_path / "one", tmp_path / "two"])
     report = write_report(runs, tmp_path / "out", plots=False)
-    said = "\n".join(report_lines(report))
-    assert "Agreement of judges about the same answers" in said
-    assert "leaderboard: none" in said
+    text = "\n".join(report_lines(report))
+    assert "Agreement of judges about the same answers" in text
+    assert "leaderboard: none" in text
     assert "judge/one,judge/two,3,0.8" in (tmp_path / "out/judges.csv").read_text("utf-8")
     assert "(judges.md)" in (tmp_path / "out/README.md").read_text("utf-8")

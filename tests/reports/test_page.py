@@ -88,21 +88,21 @@ def test_a_tile_has_the_figure_of_the_run_before(tmp_path: Path) -> None:
 def test_settings_are_words(tmp_path: Path) -> None:
     params = {"temperature": 0.3, "stop": ["\n"], "think": True, "user": "é"}
     soup = page(tmp_path, [record()], run={"params": params})
-    told = dict(
+    settings = dict(
         zip(
             (name.get_text() for name in soup.select(".about dt")),
             (value.get_text() for value in soup.select(".about dd")),
             strict=True,
         )
     )
-    assert told["params"] == 'temperature 0.3, stop ["\\n"], think true, user é'
+    assert settings["params"] == 'temperature 0.3, stop ["\\n"], think true, user é'
 
 
 def test_cases_are_in_the_order_of_the_run(tmp_path: Path) -> None:
     cells = [("e9", "html", "none"), ("e1", "html", "transpose"), ("e9", "csv", "none")]
     records = [record(example_id=e, serializer=s, perturbation=p) for e, s, p in cells]
     index = block(page(tmp_path, records), "index")
-    assert index["columns"]["k"] == [one.case_id for one in records]
+    assert index["columns"]["k"] == [record.case_id for record in records]
     assert [index["examples"][number][1] for number in index["columns"]["e"]] == ["e9", "e1", "e9"]
 
 
@@ -309,7 +309,7 @@ def test_prompts_of_right_answers_are_left_out_first(
 ) -> None:
     monkeypatch.setattr(packing, "_RIGHT_PROMPT_BUDGET", 10)
     records = list(make_records(["wikitq"], 6, formats=("csv", "df"), changes=("none",)))
-    assert {found.outcome for found in records} >= {"right", "wrong"}
+    assert {case.outcome for case in records} >= {"right", "wrong"}
     soup = page(tmp_path, records)
     columns = block(soup, "index")["columns"]
     for outcome, place in zip(columns["o"], columns["q"], strict=True):
@@ -385,7 +385,7 @@ def test_flips_of_slugs_models_and_repeats_stand_at_their_own_case(tmp_path: Pat
     marks = [0, packing.WORSE, packing.BETTER | packing.TURNED]
     assert [flag & ~packing.MIXED for flag in columns["f"]] == marks
     before = [detail[11] for detail in block(soup, "d0")]
-    assert [(found[0], found[3][0]) for found in before] == [
+    assert [(case[0], case[3][0]) for case in before] == [
         *((0, "/r2 1"), (0, "/r2 2"), (1, "/r2 3"))
     ]
     # Every link leads to an id that the index has; what is shown has no model in it.
@@ -440,7 +440,7 @@ def test_the_leaderboard_ranks_runs_and_shows_the_figures(tmp_path: Path) -> Non
     (folders[1] / "report.html").touch()
     write_leaderboard(folders, tmp_path / "boards" / "b.html")
     soup = BeautifulSoup((tmp_path / "boards" / "b.html").read_text("utf-8"), "html.parser")
-    ranked = [found.text for found in soup.select("table")[0].select("tbody th")]
+    ranked = [heading.text for heading in soup.select("table")[0].select("tbody th")]
     assert ranked == ["good", "poor"]
     # Rows lead to the pages of their runs, where there are some.
     assert {link["href"] for link in soup.select("table a")} == {"../javascript%3Ag%26/report.html"}

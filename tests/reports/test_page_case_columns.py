@@ -27,10 +27,10 @@ RUN = {
 def test_columns_hold_numbers_or_nothing() -> None:
     first = record(latency_s=1.23456, prompt_tokens=7, cost_usd=0.5, parts={"em": 1.0, "x": "no"})
     second = record(latency_s=float("nan"), modality="image", parts={"em": None, "f1": 0.25})
-    found = case_columns([first, second])
-    assert found["more"] == {"g": ["direct"], "m": ["image", "text"], "w": ["m"]}
-    assert found["parts"] == ["em", "f1"]
-    columns = found["columns"]
+    packed = case_columns([first, second])
+    assert packed["more"] == {"g": ["direct"], "m": ["image", "text"], "w": ["m"]}
+    assert packed["parts"] == ["em", "f1"]
+    columns = packed["columns"]
     assert (columns["m"], columns["y"]) == ([1, 0], [[1.0, None], [None, 0.25]])
     assert columns["z"] == [0, 0]
     assert (columns["l"], columns["ti"], columns["c"]) == ([1.235, None], [7, None], [0.5, None])
@@ -64,8 +64,8 @@ def test_node_ids_are_those_of_pytest_where_names_are_cut() -> None:
     ]
     assert len(ids) == len(list(product(examples, *axes)))
     assert case_columns(records)["columns"]["u"] == ids
-    one = [replace(found, strategy="direct", modality="text") for found in records[:1]]
-    assert "u" not in case_columns(one)["columns"]  # it follows from the case's id
+    single_mode = [replace(record, strategy="direct", modality="text") for record in records[:1]]
+    assert "u" not in case_columns(single_mode)["columns"]  # it follows from the case's id
 
 
 def test_a_case_is_asked_again_as_the_run_asked() -> None:
@@ -86,7 +86,7 @@ def test_notes_are_kept_by_the_run_and_not_by_its_folder() -> None:
 def test_the_search_is_told_what_the_page_has_in_part(tmp_path: Path) -> None:
     wide = {"title": None, "header": ["h"] * 61, "rows": []}
     small = {"title": None, "header": ["h"], "rows": [["c"]] * 200}
-    asked, path = record(prompt_digest="p", transcript="t"), tmp_path / TEXTS
+    case, path = record(prompt_digest="p", transcript="t"), tmp_path / TEXTS
     for tables, prompt, turns, notes in (
         ([small], "p" * 60_000, 40, []),
         (
@@ -101,8 +101,8 @@ def test_the_search_is_told_what_the_page_has_in_part(tmp_path: Path) -> None:
         texts.prompt("p", prompt)
         texts.transcript("t", [("reply", "r")] * turns)
         texts.close()
-        found = pack([asked], read_texts(path), {}, {}, marks={})
-        assert [note.partition(";")[0] for note in found.notes] == notes
+        packed = pack([case], read_texts(path), {}, {}, marks={})
+        assert [note.partition(";")[0] for note in packed.notes] == notes
         path.unlink()
 
 

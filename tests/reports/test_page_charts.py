@@ -20,35 +20,35 @@ PNG = b"\x89PNG of ours"
 NAME = f"{hashlib.sha256(PNG).hexdigest()}.png"
 
 
-def chart(reference: str, kind: str = "bar", picture: Any = NAME, **given: Any) -> Record:
+def chart(reference: str, kind: str = "bar", picture: Any = NAME, **fields: Any) -> Record:
     steps = ({"kind": "ask"}, {"kind": "execute"} | ({"picture": picture} if picture else {}))
     plain: dict[str, Any] = {"metric": "tablebench_chart", "references": (reference,)}
-    return record(**{**plain, "tags": {"chart": kind}, "steps": steps, **given})
+    return record(**{**plain, "tags": {"chart": kind}, "steps": steps, **fields})
 
 
 def shapes(reference: str, kind: str = "bar") -> list[Any]:
-    found = shown_chart(chart(reference, kind))
-    assert found is not None
-    return [one for one in found[2] if one[1] not in {"grid", "tick"}]
+    chart_data = shown_chart(chart(reference, kind))
+    assert chart_data is not None
+    return [shape for shape in chart_data[2] if shape[1] not in {"grid", "tick"}]
 
 
 def test_a_chart_case_holds_its_picture_and_the_expected_values(tmp_path: Path) -> None:
     (tmp_path / "run" / "media").mkdir(parents=True)
     (tmp_path / "run" / "media" / NAME).write_bytes(PNG)
     soup = page(tmp_path, [chart("y_references = [[2, 4]]"), record(example_id="plain")])
-    found, none = (detail[13] for detail in block(soup, "d0"))
+    chart_data, none = (detail[13] for detail in block(soup, "d0"))
     assert none is None
-    picture, kind, drawn, here, total = found
-    assert (picture, kind, here, total) == (NAME, "bar", 2, 2)
+    picture, kind, drawn, shown, total = chart_data
+    assert (picture, kind, shown, total) == (NAME, "bar", 2, 2)
     number = block(soup, "index")["facts"]["pictures"][NAME]
     embedded = soup.find(id=f"b-m{number}")
     assert embedded is not None
     assert base64.b64decode(embedded.text) == PNG
     # From 0 to 4 over 196 units: the second bar twice as high as the first, both on the ground.
-    bars = [one[2] for one in drawn if one[0] == "rect"]
+    bars = [shape[2] for shape in drawn if shape[0] == "rect"]
     assert [bar["height"] for bar in bars] == [98, 196]
     assert {bar["y"] + bar["height"] for bar in bars} == {206}
-    assert [one[3] for one in drawn if one[0] == "text"] == ["0", "4"]
+    assert [shape[3] for shape in drawn if shape[0] == "text"] == ["0", "4"]
     assert "1 picture of media/ is in here" in text_of(soup, ".about")
 
 
@@ -57,11 +57,13 @@ def test_a_picture_of_two_runs_is_in_their_page_once(tmp_path: Path) -> None:
     files = {name: f"{hashlib.sha256(data).hexdigest()}.png" for name, data in pictures.items()}
     runs = {}
     for run in ("old", "new"):
-        own = (run, "both", "both")
-        cases = [chart("[2]", picture=files[one], example_id=f"e{n}") for n, one in enumerate(own)]
+        names = (run, "both", "both")
+        cases = [
+            chart("[2]", picture=files[name], example_id=f"e{n}") for n, name in enumerate(names)
+        ]
         runs[run] = write_run(tmp_path / run, cases, texts=False)
         (runs[run] / "media").mkdir()
-        for name in {*own}:
+        for name in {*names}:
             (runs[run] / "media" / files[name]).write_bytes(pictures[name])
     publish_pair(runs["old"], runs["new"], tmp_path / "p.html")
     text = (tmp_path / "p.html").read_text("utf-8")
@@ -84,17 +86,17 @@ def test_a_picture_of_two_runs_is_in_their_page_once(tmp_path: Path) -> None:
     ],
 )
 def test_each_kind_of_chart_is_drawn_as_such(kind: str, elements: list[str]) -> None:
-    assert [one[0] for one in shapes("[[1, 2], [3, 4]]", kind)] == elements
+    assert [shape[0] for shape in shapes("[[1, 2], [3, 4]]", kind)] == elements
 
 
 def test_a_pie_is_cut_by_shares() -> None:
     # A quarter from the right to the top, then three quarters the long way round.
-    assert [one[2]["d"] for one in shapes("[1, 3]", "pie")] == [
+    assert [shape[2]["d"] for shape in shapes("[1, 3]", "pie")] == [
         "M180 108L276.0 108.0A96 96 0 0 0 180.0 12.0Z",
         "M180 108L180.0 12.0A96 96 0 1 0 276.0 108.0Z",
     ]
-    assert [one[0] for one in shapes("[0, 7]", "pie")] == ["circle"]
-    assert [one[0] for one in shapes("[-1, 7]", "pie")] == ["rect", "rect"]
+    assert [shape[0] for shape in shapes("[0, 7]", "pie")] == ["circle"]
+    assert [shape[0] for shape in shapes("[-1, 7]", "pie")] == ["rect", "rect"]
 
 
 @pytest.mark.parametrize(
@@ -106,17 +108,17 @@ def test_references_that_are_no_values_are_not_drawn(reference: str) -> None:
 
 
 def test_too_many_values_are_cut_and_counted() -> None:
-    found = shown_chart(chart(str([[1.5] * 150] * 20)))
-    assert found is not None
-    assert found[3:] == [200, 3000]
-    assert sum(one[0] == "rect" for one in found[2]) == 200
+    chart_data = shown_chart(chart(str([[1.5] * 150] * 20)))
+    assert chart_data is not None
+    assert chart_data[3:] == [200, 3000]
+    assert sum(shape[0] == "rect" for shape in chart_data[2]) == 200
 
 
 def test_only_names_of_pictures_are_taken_and_a_failed_program_has_none() -> None:
     for name in ("../../etc/passwd", "__proto__", "x.svg", 7, None):
-        found = shown_chart(chart("[1]", picture=name))
-        assert found is not None
-        assert found[0] is None
+        chart_data = shown_chart(chart("[1]", picture=name))
+        assert chart_data is not None
+        assert chart_data[0] is None
     assert shown_chart(record()) is None
     drawn_on_the_way = shown_chart(chart("[1]", metric="exact_match"))
     assert drawn_on_the_way is not None

@@ -16,13 +16,13 @@ from pytest_tablebench.reports.html._figures import (
 )
 
 
-def points(plot, **wanted):
+def points(plot, **attributes):
     """Return the points of the paths that have these attributes."""
-    found = ElementTree.fromstring(plot.svg).iter("path")
-    names = {name.replace("_", "-"): value for name, value in wanted.items()}
+    paths = ElementTree.fromstring(plot.svg).iter("path")
+    names = {name.replace("_", "-"): value for name, value in attributes.items()}
     return [
         [(float(x), float(y)) for x, y in re.findall(r"([\d.]+) ([\d.]+)", path.get("d"))]
-        for path in found
+        for path in paths
         if all(path.get(name) == value for name, value in names.items())
     ]
 
@@ -40,7 +40,7 @@ def test_a_histogram_has_a_step_for_each_bin_as_high_as_its_count():
     assert sum(height > 0 for height in heights) == 4  # two steps of two corners
     assert heights[-2] == pytest.approx(1 / 3.15 * 112, abs=0.1)  # 100 s, in the last bin
     assert plot.text == "latency: 1 to 100"
-    assert [said for said in texts(plot) if said not in {"seconds", "cases"}] == [
+    assert [label for label in texts(plot) if label not in {"seconds", "cases"}] == [
         *("1", "10", "100"),
         *("0", "1", "2", "3"),
     ]
@@ -101,5 +101,5 @@ def test_names_are_text_whatever_they_are():
     names = {"<script>alert(1)</script>": 0.2, "a" * 40: 0.3, "a" * 41: 0.5}
     shown = texts(win_rate_plot("", names))
     assert "<script>alert(1)</script>" in shown
-    assert sum(said.startswith("aaa") for said in shown) == 2
-    assert len({said for said in shown if said.startswith("aaa")}) == 2  # told apart
+    assert sum(label.startswith("aaa") for label in shown) == 2
+    assert len({label for label in shown if label.startswith("aaa")}) == 2  # told apart

@@ -29,9 +29,9 @@ def test_the_policy_allows_this_script_and_style_and_nothing_else(tmp_path: Path
     assert rules["img-src"] == "data:"  # what stands in the page itself
     assert "unsafe" not in str(meta["content"])
     for kind in ("script", "style"):
-        own = [found.string for found in soup.find_all(kind) if not found.get("type")]
-        assert len(own) == 1
-        digest = base64.b64encode(hashlib.sha256(str(own[0]).encode()).digest()).decode()
+        inline = [tag.string for tag in soup.find_all(kind) if not tag.get("type")]
+        assert len(inline) == 1
+        digest = base64.b64encode(hashlib.sha256(str(inline[0]).encode()).digest()).decode()
         assert rules[f"{kind}-src"] == f"'sha256-{digest}'"
 
 

@@ -30,9 +30,9 @@ def kept(table: Table, tmp_path: Path) -> Any:
     writer = TextWriter(tmp_path / "texts.jsonl.gz")
     writer.example("e", "q", _tables(example))
     writer.close()
-    [found] = read_texts(tmp_path / "texts.jsonl.gz")
-    assert isinstance(found, ExampleText)
-    return found.tables[0]
+    [text] = read_texts(tmp_path / "texts.jsonl.gz")
+    assert isinstance(text, ExampleText)
+    return text.tables[0]
 
 
 def test_a_table_with_structure_keeps_its_merges_levels_and_kinds_of_lines(tmp_path: Path) -> None:
@@ -51,9 +51,9 @@ def test_a_table_with_structure_keeps_its_merges_levels_and_kinds_of_lines(tmp_p
 
 
 def test_a_flat_table_is_kept_and_shown_as_before(tmp_path: Path) -> None:
-    found = kept(Table(["a", "b"], [[1, None]], "T"), tmp_path)
-    assert found == {"title": "T", "header": ["a", "b"], "rows": [[1, None]]}
-    assert shown_table(found) == ["T", ["a", "b"], [["1", None]], 1, 2]
+    stored = kept(Table(["a", "b"], [[1, None]], "T"), tmp_path)
+    assert stored == {"title": "T", "header": ["a", "b"], "rows": [[1, None]]}
+    assert shown_table(stored) == ["T", ["a", "b"], [["1", None]], 1, 2]
 
 
 def test_wide_and_long_tables_are_cut_with_their_size_told() -> None:
@@ -82,5 +82,5 @@ def test_merged_cells_are_cut_with_the_lines_and_columns_they_cover(tmp_path: Pa
 
 def test_merged_cells_that_no_table_has_are_left_out() -> None:
     structure = {"spans": [[-(10**12), 0, 10**12, 1], [0, 0, 10**12, 10**12], [9, 9, 1, 1], [1]]}
-    found = {"title": None, "header": ["a", "b"], "rows": [["1", "2"]], "structure": structure}
-    assert shown_table(found)[5] == [["head", [["a", 2, 2, 1, 0]]], ["row", []]]
+    stored = {"title": None, "header": ["a", "b"], "rows": [["1", "2"]], "structure": structure}
+    assert shown_table(stored)[5] == [["head", [["a", 2, 2, 1, 0]]], ["row", []]]

@@ -55,16 +55,16 @@ def test_files_are_valid_and_not_blank(drawn, name):
 def test_the_same_analysis_gives_the_same_bytes(drawn, tmp_path):
     again = write_plots(analysis(FIRST, SECOND), tmp_path)
     for name, files in drawn.items():
-        for one, two in zip(files, again[name], strict=True):
-            assert one.read_bytes() == two.read_bytes(), one.name
+        for first, second in zip(files, again[name], strict=True):
+            assert first.read_bytes() == second.read_bytes(), first.name
 
 
 def test_other_values_give_other_bytes(drawn, tmp_path):
     other = analysis(FIRST, SECOND)
     other["performance"]["by_model"][FIRST] = value(0.9)
     again = write_plots(other, tmp_path, ["min_max"])
-    for one, two in zip(drawn["min_max"], again["min_max"], strict=True):
-        assert one.read_bytes() != two.read_bytes()
+    for first, second in zip(drawn["min_max"], again["min_max"], strict=True):
+        assert first.read_bytes() != second.read_bytes()
 
 
 def test_no_date_in_an_svg(drawn):
@@ -91,38 +91,38 @@ def test_labels_are_short_and_different():
 
 
 def test_nothing_is_drawn_from_nothing(tmp_path):
-    few, found = nothing("fewer than two models"), analysis()
-    found["separability"] = {"by_dataset": {"d1": few}, "pooled": few, "stratified": few}
-    found["dataset_agreement"] = {"tau_b": {"d1": {"d1": few}}, "mean_off_diagonal": {"d1": few}}
-    found["w_growth"] = {"d1": {"1": few}}
-    found["kendall_w"] = {"by_dataset": {"d1": few}, "benchmark": few}
-    found["further"] = {
+    few, tree = nothing("fewer than two models"), analysis()
+    tree["separability"] = {"by_dataset": {"d1": few}, "pooled": few, "stratified": few}
+    tree["dataset_agreement"] = {"tau_b": {"d1": {"d1": few}}, "mean_off_diagonal": {"d1": few}}
+    tree["w_growth"] = {"d1": {"1": few}}
+    tree["kendall_w"] = {"by_dataset": {"d1": few}, "benchmark": few}
+    tree["further"] = {
         "performance_spread": {"alpha": few},
         "impact_by_perturbation": {},
         "open_closed": {"performance": {"open": {"all": value(0.5)}}, "robustness": {}},
     }
-    found["formats"] = {"alpha": {"latex": {"fc": None}, "html": {}}}
-    found["configurations_vs_examples"] = []
-    found["perturbation_impact"] = nothing("no perturbation beside an unperturbed baseline")
-    found["win_rates"] = dict.fromkeys(found["win_rates"], nothing("fewer than two alternatives"))
+    tree["formats"] = {"alpha": {"latex": {"fc": None}, "html": {}}}
+    tree["configurations_vs_examples"] = []
+    tree["perturbation_impact"] = nothing("no perturbation beside an unperturbed baseline")
+    tree["win_rates"] = dict.fromkeys(tree["win_rates"], nothing("fewer than two alternatives"))
     for part in ("performance", "robustness"):
-        found[part]["by_model"] = {"alpha": nothing("no scores")}
-        found[part]["by_model_dataset"] = {"alpha": {"d1": nothing("no scores")}}
-    found["min_max"]["by_model"] = {"alpha": {"max": few, "min": few}}
-    found["difficulty"] = {"by_example": {}, "histogram": {"d1": [0, 0]}, "score_histogram": {}}
-    assert set(map(tuple, write_plots(found, tmp_path).values())) == {()}
+        tree[part]["by_model"] = {"alpha": nothing("no scores")}
+        tree[part]["by_model_dataset"] = {"alpha": {"d1": nothing("no scores")}}
+    tree["min_max"]["by_model"] = {"alpha": {"max": few, "min": few}}
+    tree["difficulty"] = {"by_example": {}, "histogram": {"d1": [0, 0]}, "score_histogram": {}}
+    assert set(map(tuple, write_plots(tree, tmp_path).values())) == {()}
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(("count", "datasets"), reduced([(1, 1), (40, 40)], (1, 1), (40, 12)))
 def test_many_models_and_datasets_fit(count, datasets, tmp_path):
-    found = analysis()
+    tree = analysis()
     models = [f"model-{i}" for i in range(count)]
-    found["performance"]["by_model"] = {name: value(i / 50) for i, name in enumerate(models)}
-    found["robustness"]["by_model"] = {name: value(0.5) for name in models}
-    found["difficulty"]["histogram"] = {f"d{i}": [1, 2] for i in range(datasets)}
+    tree["performance"]["by_model"] = {name: value(i / 50) for i, name in enumerate(models)}
+    tree["robustness"]["by_model"] = {name: value(0.5) for name in models}
+    tree["difficulty"]["histogram"] = {f"d{i}": [1, 2] for i in range(datasets)}
     names = ["performance_robustness", "difficulty_histogram"]
-    files = write_plots(found, tmp_path, names)
+    files = write_plots(tree, tmp_path, names)
     for name in names:
         assert matplotlib.image.imread(files[name][0]).shape[0] < 4000
 

@@ -75,21 +75,21 @@ def test_one_run_differs_from_none():
     ],
 )
 def test_settings_that_differ_are_named_with_their_models(facts, words):
-    found = differences([run_data("a", cells("a")), run_data("b", cells("b"), **facts)])
-    assert len(found) == 1
-    assert found[0].startswith(words)
-    assert "; " in found[0], "says what the difference means"
+    sentences = differences([run_data("a", cells("a")), run_data("b", cells("b"), **facts)])
+    assert len(sentences) == 1
+    assert sentences[0].startswith(words)
+    assert "; " in sentences[0], "says what the difference means"
 
 
 def test_runs_are_compared_by_how_their_datasets_were_run():
     def kept(name, own_shots, **facts):
-        own = {"d": {"shots": 5}, "e": {"shots": own_shots}}
-        return run_data(name, cells(name), by_dataset=own, **facts)
+        entries = {"d": {"shots": 5}, "e": {"shots": own_shots}}
+        return run_data(name, cells(name), by_dataset=entries, **facts)
 
     # An option, and a dataset that declares the same.
     assert differences([kept("a", 5), kept("b", 5, shots=5)]) == []
-    [found] = differences([kept("a", 5), kept("b", 1)])
-    assert found.startswith("demonstrations in a prompt differ: 5 (a), d 5, e 1 (b); ")
+    [sentence] = differences([kept("a", 5), kept("b", 1)])
+    assert sentence.startswith("demonstrations in a prompt differ: 5 (a), d 5, e 1 (b); ")
 
 
 def test_lists_of_names_that_differ_are_read_as_words():
@@ -107,18 +107,18 @@ def test_grids_that_differ():
 
 
 def test_equally_many_but_other_configurations_differ():
-    one, other = cells("a"), cells("b", serializers=("csv",))
-    (sentence,) = differences([run_data("a", one), run_data("b", other)])
+    first_rows, other_rows = cells("a"), cells("b", serializers=("csv",))
+    (sentence,) = differences([run_data("a", first_rows), run_data("b", other_rows)])
     assert sentence.startswith("d: configurations differ: 1 (a), 1 (b)")
 
 
 def test_examples_and_datasets_that_differ():
-    found = differences(
+    sentences = differences(
         [run_data("a", cells("a", examples=5)), run_data("b", cells("b") + cells("b", "other"))]
     )
-    assert found[0].startswith("datasets differ: d (a), d, other (b)")
-    assert found[1] == "d: examples differ: 5 (a), 2 (b); 2 are common to all"
-    assert len(found) == 2
+    assert sentences[0].startswith("datasets differ: d (a), d, other (b)")
+    assert sentences[1] == "d: examples differ: 5 (a), 2 (b); 2 are common to all"
+    assert len(sentences) == 2
 
 
 def test_remarks_on_a_run_that_was_cut_off_and_not_answered():
@@ -132,24 +132,24 @@ def test_remarks_on_a_run_that_was_cut_off_and_not_answered():
 
 
 def test_two_runs_of_a_model_are_told_apart_by_their_folders():
-    one, two = run_data("a", cells("a")), replace(run_data("a", cells("a")), path=Path("again"))
-    named = with_distinct_labels([one, run_data("b", cells("b")), two])
+    first, two = run_data("a", cells("a")), replace(run_data("a", cells("a")), path=Path("again"))
+    named = with_distinct_labels([first, run_data("b", cells("b")), two])
     assert [run.model for run in named] == ["a", "b", "again"]
     for run in named:
         assert {row.model for row in run.rows} == {run.model}
 
 
 def test_runs_of_a_model_that_differ_in_their_mode_are_named_by_it():
-    one = run_data("a", cells("a"))
-    tree = [replace(row, strategy="treethinker") for row in one.rows]
-    other = replace(one, path=Path("b"), rows=tuple(tree))
-    assert [run.model for run in with_distinct_labels([one, other])] == [
+    first = run_data("a", cells("a"))
+    tree = [replace(row, strategy="treethinker") for row in first.rows]
+    other = replace(first, path=Path("b"), rows=tuple(tree))
+    assert [run.model for run in with_distinct_labels([first, other])] == [
         "a (direct, text)",
         "a (treethinker, text)",
     ]
     # The name of a mode would stand for two runs.
     third = replace(other, path=Path("c"))
-    assert [run.model for run in with_distinct_labels([one, other, third])] == ["a", "b", "c"]
+    assert [run.model for run in with_distinct_labels([first, other, third])] == ["a", "b", "c"]
 
 
 def test_a_run_is_divided_by_mode_where_a_dataset_was_asked_in_several():
@@ -179,15 +179,15 @@ def torr(model: str, datasets: list[str], **options: Any) -> list[RunRow]:
 
 
 def test_published_rows_are_those_of_the_paper():
-    found = published("torr_table2")
-    assert len(found) == 14
-    assert set(found[0]) == {"model", "performance", "robustness", *DATASETS}
-    by_model = {row["model"]: row for row in found}
+    published_rows = published("torr_table2")
+    assert len(published_rows) == 14
+    assert set(published_rows[0]) == {"model", "performance", "robustness", *DATASETS}
+    by_model = {row["model"]: row for row in published_rows}
     assert by_model["claude-3-5-sonnet"]["performance"] == "0.49"
     assert by_model["llama-3-1-8b-i"]["robustness"] == "0.53"
     assert by_model["mistral-7b-i"]["WikiTQ"] == "0.67"
     # The mean of the ten columns is the performance; one row is misprinted in the paper.
-    for row in found:
+    for row in published_rows:
         mean = sum(float(row[name]) for name in DATASETS) / 10
         if row["model"] != "gpt-4o-mini":
             assert mean == pytest.approx(float(row["performance"]), abs=0.011), row["model"]
@@ -258,9 +258,9 @@ def test_a_model_of_the_paper_is_shown_beside_its_published_row():
     )
     assert beside is not None
     assert len(beside.rows) == 12
-    model, name, figure, there, here, difference = beside.rows[2]
+    model, name, figure, published_value, measured, difference = beside.rows[2]
     assert (model, name, figure) == ("openai/gpt-4o-2024-11-20", "gpt-4o", "FinQA")
-    assert (there, here) == (0.39, 0.25)
+    assert (published_value, measured) == (0.39, 0.25)
     assert difference == pytest.approx(-0.14)
 
 
@@ -284,8 +284,8 @@ def test_an_unknown_model_stands_alone():
 
 def test_demonstrations_are_compared_by_dataset():
     def notes(**shots: int) -> str:
-        own = {name: {"shots": number} for name, number in shots.items()}
-        board = leaderboard([run_data("m", torr("m", list(shots)), by_dataset=own)])
+        by_dataset = {name: {"shots": number} for name, number in shots.items()}
+        board = leaderboard([run_data("m", torr("m", list(shots)), by_dataset=by_dataset)])
         assert board is not None
         return board.row_notes[0]
 
@@ -303,8 +303,8 @@ def test_the_serializer_spread_of_a_run_stands_before_table_5():
     table = torr_spread([run_data("gpt-4o", rows)])
     assert table is not None
     assert table.columns == ("model", "source", *DATASETS)
-    own = dict(zip(table.columns, table.rows[0], strict=True))
-    assert (own["FinQA"], own["WikiTQ"]) == (0.25, None)
+    figures = dict(zip(table.columns, table.rows[0], strict=True))
+    assert (figures["FinQA"], figures["WikiTQ"]) == (0.25, None)
     # Table 5: gpt-4o has .05 in FinQA.
     assert table.row_notes[0].startswith("beside the published gpt-4o: FinQA published .05, here")
     assert len(table.rows) == 15

@@ -23,8 +23,8 @@ from pytest_tablebench.reports.paper.text import (
 from tests.support.paper_analysis import analysis, nothing, value
 
 
-def tables(found: dict[str, Any] | None = None) -> dict[str, PaperTable]:
-    return {table.name: table for table in paper_tables(found or analysis())}
+def tables(tree: dict[str, Any] | None = None) -> dict[str, PaperTable]:
+    return {table.name: table for table in paper_tables(tree or analysis())}
 
 
 def rows(text: str) -> list[list[str]]:
@@ -57,11 +57,11 @@ def test_performance():
 
 
 def test_robustness_of_incomplete_examples_is_called_too_high():
-    found = tables()
-    assert found["robustness"].rows == (("alpha", 0.85, 0.8, 0.9), ("beta", None, 0.6, None))
-    assert "d1: too high, examples not fully answered: 1" in found["robustness"].row_notes[1]
-    assert found["robustness"].row_notes[0] == ""
-    complete = found["robustness_complete_examples"]
+    by_name = tables()
+    assert by_name["robustness"].rows == (("alpha", 0.85, 0.8, 0.9), ("beta", None, 0.6, None))
+    assert "d1: too high, examples not fully answered: 1" in by_name["robustness"].row_notes[1]
+    assert by_name["robustness"].row_notes[0] == ""
+    complete = by_name["robustness_complete_examples"]
     assert complete.rows == (("alpha", 0.8, 0.9), ("beta", 0.55, None))
     assert complete.shown
 
@@ -74,9 +74,9 @@ def test_minimum_and_maximum():
 
 
 def test_serializer_spread_and_the_means_behind_it():
-    found = tables()
-    assert found["serializer_spread"].rows == (("alpha", 0.125, 0.0), ("beta", 0.1, None))
-    means = found["serializer_means"]
+    by_name = tables()
+    assert by_name["serializer_spread"].rows == (("alpha", 0.125, 0.0), ("beta", 0.1, None))
+    means = by_name["serializer_means"]
     assert means.columns == ("model", "dataset", "csv", "html")
     assert means.rows[0] == ("alpha", "d1", 0.5, 0.625)
     assert means.rows[3] == ("beta", "d2", None, None)
@@ -92,9 +92,9 @@ def test_win_rates_begin_with_the_mean_and_report_what_was_dropped():
 
 
 def test_perturbation_impact_keeps_its_sign_and_its_margins():
-    found = tables()
-    assert found["impact_signed"].rows == (("alpha", -0.125), ("beta", None))
-    assert found["impact_absolute"].rows == (
+    by_name = tables()
+    assert by_name["impact_signed"].rows == (("alpha", -0.125), ("beta", None))
+    assert by_name["impact_absolute"].rows == (
         ("alpha", 0.175, 0.25, 0.1),
         ("beta", None, 0.2, None),
         ("all models", None, 0.225, None),
@@ -102,10 +102,10 @@ def test_perturbation_impact_keeps_its_sign_and_its_margins():
 
 
 def test_separability_with_its_intervals():
-    found = tables()
-    assert found["separability"].rows[0] == ("d1", 1.0)
-    assert found["separability"].rows[2] == ("all, examples pooled", 0.0)
-    assert found["separability_intervals"].rows[1] == ("d1", "beta", 0.6, 0.8)
+    by_name = tables()
+    assert by_name["separability"].rows[0] == ("d1", 1.0)
+    assert by_name["separability"].rows[2] == ("all, examples pooled", 0.0)
+    assert by_name["separability_intervals"].rows[1] == ("d1", "beta", 0.6, 0.8)
 
 
 def test_the_spread_of_overall_performance_names_its_ends():
@@ -150,12 +150,12 @@ def test_an_analysis_that_cannot_be_made_says_why_in_one_line():
 
 
 def test_values_that_are_all_missing_are_no_table():
-    found = analysis()
+    tree = analysis()
     few = nothing("fewer than two models")
-    found["separability"] = {"by_dataset": {"d1": few}, "pooled": few, "stratified": few}
-    found["kendall_w"] = {"by_dataset": {"d1": few | {"raters": 4}}, "benchmark": few}
-    found["w_growth"] = {"d1": {"1": few}}
-    found["configurations_vs_examples"] = [
+    tree["separability"] = {"by_dataset": {"d1": few}, "pooled": few, "stratified": few}
+    tree["kendall_w"] = {"by_dataset": {"d1": few | {"raters": 4}}, "benchmark": few}
+    tree["w_growth"] = {"d1": {"1": few}}
+    tree["configurations_vs_examples"] = [
         {
             "q": 1,
             "e": 1,
@@ -163,7 +163,7 @@ def test_values_that_are_all_missing_are_no_table():
             "mean_over_datasets": nothing("no value in: d1"),
         }
     ]
-    made = tables(found)
+    made = tables(tree)
     for name in ("separability", "separability_intervals", "kendall_w", "w_growth"):
         assert made[name].reason == "fewer than two models"
     assert made["configurations_vs_examples"].reason == "fewer than two models"
@@ -174,23 +174,23 @@ def test_examples_that_one_configuration_needs():
         figure = {"value": value} if value is not None else nothing("fewer than two models")
         return {"q": q, "e": e, "by_dataset": {"d1": figure}, "mean_over_datasets": figure}
 
-    found = analysis()
-    found["configurations_vs_examples"] = [
+    tree = analysis()
+    tree["configurations_vs_examples"] = [
         *(point(1, 1, 0.2), point(1, 2, 0.4), point(1, 5, 0.7)),
         *(point(2, 1, 0.4), point(2, 2, 0.5), point(2, 5, 0.9), point(5, 5, None)),
     ]
-    table = tables(found)["equivalent_examples"]
+    table = tables(tree)["equivalent_examples"]
     assert table.rows == ((2, 1, 0.4, 2), (2, 2, 0.5, 5), (2, 5, 0.9, None))
     assert table.row_notes == ("", "", "more examples than the runs have")
 
 
 def test_one_dataset_agrees_with_none_other():
-    found = analysis()
-    found["dataset_agreement"] = {
+    tree = analysis()
+    tree["dataset_agreement"] = {
         "tau_b": {"d1": {"d1": value(1.0)}},
         "mean_off_diagonal": {"d1": nothing("no other dataset with a value", n=0)},
     }
-    assert tables(found)["dataset_agreement"].reason == "fewer than two datasets"
+    assert tables(tree)["dataset_agreement"].reason == "fewer than two datasets"
 
 
 # Forms
@@ -235,8 +235,8 @@ def test_csv_keeps_digits_and_blanks():
 
 def test_csv_has_a_note_where_a_row_has_one():
     table = replace(sample("x", "y"), row_notes=("", "d1: no scores"))
-    found = rows(csv_text(table))
-    assert [row[-1] for row in found] == ["note", "", "d1: no scores"]
+    csv_rows = rows(csv_text(table))
+    assert [row[-1] for row in csv_rows] == ["note", "", "d1: no scores"]
 
 
 @pytest.mark.parametrize(
@@ -259,8 +259,8 @@ def test_csv_runs_no_formula(name):
 @given(st.lists(st.text(), min_size=1, max_size=5))
 def test_csv_and_markdown_have_one_line_for_each_row(names):
     table = sample(*names)
-    found = rows(csv_text(table))
-    assert [len(row) for row in found] == [5] * (len(names) + 1)
+    csv_rows = rows(csv_text(table))
+    assert [len(row) for row in csv_rows] == [5] * (len(names) + 1)
     lines = markdown_text(table).split("\n")
     assert len([line for line in lines if line.startswith("| ")]) == len(names) + 2
     for line in lines[2 : 4 + len(names)]:

@@ -44,20 +44,25 @@ OWN = (
 def test_figures_are_means_of_named_parts_and_what_was_not_asked_is_empty() -> None:
     board = realhit_leaderboard([run(*OWN)])
     assert board is not None
-    own = dict(zip(board.columns, board.rows[0], strict=True))
-    assert (own["FC em"], own["FC f1"], own["NR em"], own["DA gpt_eval"]) == (0.5, 0.75, None, None)
-    assert (own["DA rouge_l"], own["CG pass@1"], own["CG ecr"]) == (0.25, 0.0, 1.0)
+    figures = dict(zip(board.columns, board.rows[0], strict=True))
+    assert (figures["FC em"], figures["FC f1"], figures["NR em"], figures["DA gpt_eval"]) == (
+        0.5,
+        0.75,
+        None,
+        None,
+    )
+    assert (figures["DA rouge_l"], figures["CG pass@1"], figures["CG ecr"]) == (0.25, 0.0, 1.0)
     [_, *others] = board.rows
     # 28 rows of Table 2, 8 of Table 5, 4 of Table 7.
     assert len(others) == len(published("realhitbench")) == 40
-    named = [dict(zip(board.columns, one, strict=True)) for one in others]
+    named = [dict(zip(board.columns, row, strict=True)) for row in others]
     [gpt] = [
-        one for one in named
-        if (one["model"], one["input"], one["strategy"]) == ("GPT4o", "text", "treethinker")
+        row for row in named
+        if (row["model"], row["input"], row["strategy"]) == ("GPT4o", "text", "treethinker")
     ]  # fmt: skip
     assert gpt["FC em"] == pytest.approx(0.6452, abs=0.0005)
     # The printed header of Table 5 would have F1 below EM.
-    assert all(one["FC f1"] >= one["FC em"] for one in named)
+    assert all(row["FC f1"] >= row["FC em"] for row in named)
 
 
 def test_a_model_of_the_paper_is_shown_beside_its_row_of_the_same_input_and_strategy() -> None:
@@ -67,7 +72,7 @@ def test_a_model_of_the_paper_is_shown_beside_its_row_of_the_same_input_and_stra
     assert board.row_notes[0].startswith(
         "beside the published GPT4o: FC em published .603, here .500, CG pass@1 published .201,"
     )
-    by_tree = [replace(one, strategy="treethinker") for one in OWN]
+    by_tree = [replace(row, strategy="treethinker") for row in OWN]
     board = realhit_leaderboard([run(*by_tree, model="openai/gpt-4o-2024-11-20")])
     assert board is not None
     assert "FC em published .645, here .500" in board.row_notes[0]
@@ -89,16 +94,16 @@ def test_what_differs_from_the_paper_is_said() -> None:
 
 
 def test_means_are_by_task_and_by_tokens_of_the_table() -> None:
-    found = realhit_means([run(*OWN)])
-    assert found is not None
-    own = dict(zip(found.columns, found.rows[0], strict=True))
+    table = realhit_means([run(*OWN)])
+    assert table is not None
+    figures = dict(zip(table.columns, table.rows[0], strict=True))
     # By hand: facts (0.5 + 0.75) / 2, analysis 0.25, charts 0.5; of large tables the one fact.
-    assert (own["fc"], own["da"], own["cg"]) == (0.625, 0.25, 0.5)
-    assert own["all"] == pytest.approx((0.625 + 0.25 + 0.5) / 3)
-    assert (own[">20K"], own["10-20K"]) == (0.25, None)
-    printed = {(one[0], one[1], one[3]): one for one in found.rows[1:]}
+    assert (figures["fc"], figures["da"], figures["cg"]) == (0.625, 0.25, 0.5)
+    assert figures["all"] == pytest.approx((0.625 + 0.25 + 0.5) / 3)
+    assert (figures[">20K"], figures["10-20K"]) == (0.25, None)
+    printed = {(row[0], row[1], row[3]): row for row in table.rows[1:]}
     ablated = printed["GPT-4o", "published, Table 4", "treethinker[tree=off]"]
-    assert dict(zip(found.columns, ablated, strict=True))["all"] == pytest.approx(0.5527)
+    assert dict(zip(table.columns, ablated, strict=True))["all"] == pytest.approx(0.5527)
 
 
 def test_oversized_tables_count_in_the_upper_buckets_alone() -> None:
@@ -109,17 +114,22 @@ def test_oversized_tables_count_in_the_upper_buckets_alone() -> None:
     for rows in ([*OWN, *large], [*OWN, *large[::-1]]):
         board = realhit_means([run(*rows)])
         assert board is not None
-        own = dict(zip(board.columns, board.rows[0], strict=True))
+        figures = dict(zip(board.columns, board.rows[0], strict=True))
         # By hand: the facts of large tables score (0 + 1) / 2 and (0.5 + 1) / 2.
-        assert (own[">20K"], own["10-20K"]) == (0.625, 0.5)
+        assert (figures[">20K"], figures["10-20K"]) == (0.625, 0.5)
         # A fact, an analysis and a chart: the means are those without the oversized tables.
-        assert own["<10K"] == pytest.approx((1.0 + 0.25 + 0.5) / 3)
-        assert (own["fc"], own["da"]) == (0.625, 0.25)
+        assert figures["<10K"] == pytest.approx((1.0 + 0.25 + 0.5) / 3)
+        assert (figures["fc"], figures["da"]) == (0.625, 0.25)
         assert board.row_notes[0] == "buckets hold 1 question about oversized tables"
     alone = realhit_means([run(*large)])
     assert alone is not None
-    own = dict(zip(alone.columns, alone.rows[0], strict=True))
-    assert (own["fc"], own["all"], own[">20K"], own["<10K"]) == (None, None, 1.0, None)
+    figures = dict(zip(alone.columns, alone.rows[0], strict=True))
+    assert (figures["fc"], figures["all"], figures[">20K"], figures["<10K"]) == (
+        None,
+        None,
+        1.0,
+        None,
+    )
     assert realhit_leaderboard([run(*large)]) is None
 
 
@@ -139,7 +149,7 @@ def test_an_ablation_has_the_change_against_the_whole_strategy() -> None:
     place = board.columns.index("delta")
     # Other questions and another model have nothing to be compared with.
     assert [line[place] for line in board.rows[:5]] == [None, None, -0.25, None, None]
-    printed = {(one[0], one[1], one[3]): one[place] for one in board.rows[5:]}
+    printed = {(row[0], row[1], row[3]): row[place] for row in board.rows[5:]}
     table = "published, Table 4"
     assert printed["GPT-4o", table, "treethinker[tree=off]"] == -0.0802
     assert printed["Llama3-70B", table, "treethinker[tree_reasoning=off]"] == -0.0765
@@ -189,11 +199,11 @@ def test_sizes_of_a_runs_tables_stand_beside_table_8(tmp_path: Path) -> None:
         writer.example(f"other/{count}/none", "?", [{**table, "header": ["a"] * 99}])
     writer.example("realhit_fc/again/none", "?", [table])
     writer.close()
-    found = realhit_tables([with_texts])
-    assert found is not None
+    sizes = realhit_tables([with_texts])
+    assert sizes is not None
     # The seventh of ten tables: 14 rows, 7 columns; of `xx` and a figure 1.5 characters.
-    assert found.rows[0][:5] == ("m", "tables of this run, by rule", 14, 7, 1.5)
-    printed = {line[0]: line[2:] for line in found.rows[1:]}
+    assert sizes.rows[0][:5] == ("m", "tables of this run, by rule", 14, 7, 1.5)
+    printed = {line[0]: line[2:] for line in sizes.rows[1:]}
     assert printed["RealHiTBench"] == (69, 16, 9.59, 60.55, 57.54, 43.48, 69.86)
     assert printed["HiTab"] == (23, 13, 7.3, 57.91, 47.1, 33.98, 55.64)
 

@@ -55,17 +55,17 @@ def test_grids_do_not_depend_on_the_order_of_records(cells, draw):
     records = records_of(cells)
     mixed = list(records)
     draw.shuffle(mixed)
-    for one, other in zip(read_scores(records).grids, read_scores(mixed).grids, strict=True):
-        assert one.examples == other.examples
-        assert repr(one.scores.tolist()) == repr(other.scores.tolist())
+    for grid, other_grid in zip(read_scores(records).grids, read_scores(mixed).grids, strict=True):
+        assert grid.examples == other_grid.examples
+        assert repr(grid.scores.tolist()) == repr(other_grid.scores.tolist())
 
 
 @given(runs(most=1, scores=st.none() | st.floats(0, 1)), st.integers(2, 7))
 def test_identical_repeats_leave_grids_as_they_are(cells, times):
     records = records_of(cells)
     often = [{**record, "repeat": n} for n in range(1, times + 1) for record in records]
-    for one, other in zip(read_scores(records).grids, read_scores(often).grids, strict=True):
-        assert repr(one.scores.tolist()) == repr(other.scores.tolist())
+    for grid, other_grid in zip(read_scores(records).grids, read_scores(often).grids, strict=True):
+        assert repr(grid.scores.tolist()) == repr(other_grid.scores.tolist())
 
 
 def test_the_same_repeat_twice_is_refused_by_name():
@@ -122,9 +122,11 @@ def test_the_table_has_one_line_on_repeats():
 
 def test_the_table_has_a_line_on_the_repeats_of_a_benchmark():
     other = repeats("e1", "html", 0.0, 0.0, 0.0, dataset="other")
-    found = [line for line in summary_lines(summarize([*RUN, *other])) if "asked 3 times" in line]
-    assert [line.partition(":")[0] for line in found] == ["d", "other", "b (all)"]
-    assert "pass@1 33.3 %, pass@3 50.0 %, pass^3 12.5 %" in found[2]
+    repeat_lines = [
+        line for line in summary_lines(summarize([*RUN, *other])) if "asked 3 times" in line
+    ]
+    assert [line.partition(":")[0] for line in repeat_lines] == ["d", "other", "b (all)"]
+    assert "pass@1 33.3 %, pass@3 50.0 %, pass^3 12.5 %" in repeat_lines[2]
 
 
 def test_no_answers_leave_dashes():
@@ -148,8 +150,8 @@ def test_a_hundred_repeats_of_many_cells():
             f"e{example}", "html", *(float(draw.random() < 0.3) for _ in range(100))
         )
     ]
-    found = dataset_scope(records)["repeats"]
-    assert list(found["pass_at_k"]) == [str(k) for k in range(1, 101)]
-    assert found["pass_at_k"]["100"] == 1.0
-    assert found["pass_hat_k"]["100"] == 0.0
-    assert found["pass_at_k"]["2"] == pytest.approx(1 - 0.7**2, abs=0.05)
+    figures = dataset_scope(records)["repeats"]
+    assert list(figures["pass_at_k"]) == [str(k) for k in range(1, 101)]
+    assert figures["pass_at_k"]["100"] == 1.0
+    assert figures["pass_hat_k"]["100"] == 0.0
+    assert figures["pass_at_k"]["2"] == pytest.approx(1 - 0.7**2, abs=0.05)

@@ -85,8 +85,8 @@ def test_a_report_has_tables_by_skill_and_the_radar_plot(tmp_path: Path) -> None
 
 
 def test_one_run_in_several_strategies_is_a_report_too(tmp_path: Path) -> None:
-    one, other = run("tcot", 0.4), run("pot", 0.8)
-    both = RunData(one.path, "m", one.run, (*one.rows, *other.rows))
+    first, second = run("tcot", 0.4), run("pot", 0.8)
+    both = RunData(first.path, "m", first.run, (*first.rows, *second.rows))
     report = write_report([both], tmp_path / "report", plots=False)
     (board,) = report.boards
     assert board.rows[0][-1] == 0.8

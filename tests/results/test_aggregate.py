@@ -69,12 +69,12 @@ def test_counts():
 
 def test_scopes_of_one_serializer_or_perturbation():
     scope = dataset_scope(GRID)
-    found = {
+    performances = {
         name: (part["performance"], part["robustness"])
         for axis in ("serializers", "perturbations")
         for name, part in scope[axis].items()
     }
-    assert found == {
+    assert performances == {
         "html": (0.875, 0.75),  # 0.75 and 1; ranges 0.5 and 0
         "csv": (0.5, 0.5),  # 0.25 and 0.75; ranges 0.5 and 0.5
         "none": (0.875, 0.75),  # 0.75 and 1; ranges 0.5 and 0
@@ -148,8 +148,8 @@ def test_reasons_are_counted_most_frequent_first():
 def test_a_benchmark_is_the_plain_mean_over_its_datasets():
     # Ten examples of one dataset weigh as much as one of the other.
     many = [cell for number in range(10) for cell in cells(f"m{number}", 1.0, 1.0)]
-    one = cells("e1", 0.0, 0.5, dataset="other")
-    benchmark = summarize([*many, *one])["benchmarks"]["b"]
+    further = cells("e1", 0.0, 0.5, dataset="other")
+    benchmark = summarize([*many, *further])["benchmarks"]["b"]
     assert benchmark["performance"] == 0.625  # of 1 and 0.25
     assert benchmark["robustness"] == 0.75  # of 1 and 0.5
     assert benchmark["pass_rate"] == 0.5
@@ -194,9 +194,9 @@ def test_spread_names_all_that_are_equal():
         name: {"performance": value, "n_cases": 4, "no_answer": 0.25 if name == "c" else 0}
         for name, value in values.items()
     }
-    found = spread(scopes)
-    assert found.answers == (3, 4)
-    assert (found.best, found.worst, found.all_equal) == (("c",), ("a", "b", "d"), False)
+    ends = spread(scopes)
+    assert ends.answers == (3, 4)
+    assert (ends.best, ends.worst, ends.all_equal) == (("c",), ("a", "b", "d"), False)
     alike = spread({name: scopes[name] for name in "abd"})
     assert alike.all_equal
 

@@ -27,9 +27,9 @@ def test_the_order_of_records_does_not_matter(records, shuffler):
 
 @given(grids(scores=GAPS))
 def test_a_figure_is_a_number_or_has_a_reason(records):
-    for found in figures(quick(records)):
-        assert (found["value"] is None) == bool(found.get("reason"))
-        assert found["value"] == found["value"]
+    for figure in figures(quick(records)):
+        assert (figure["value"] is None) == bool(figure.get("reason"))
+        assert figure["value"] == figure["value"]
 
 
 def test_records_of_ours_are_read_like_mappings():
@@ -41,20 +41,20 @@ def test_records_of_ours_are_read_like_mappings():
             strategy="direct",
             modality="text",
             outcome="right",
-            **one,
+            **entry,
         )
-        for one in plain
+        for entry in plain
     ]
     assert analyse(ours) == analyse(plain)
     assert analyse([ours[0], *plain[1:]]) == analyse(plain)
 
 
 def test_no_records():
-    found = analyse([])
-    assert found["performance"] == {"by_model_dataset": {}, "by_model": {}}
-    assert found["configurations_vs_examples"] == []
-    assert found["difficulty"] == {"by_example": {}, "histogram": {}, "score_histogram": {}}
-    for figure in figures(found):
+    analysis = analyse([])
+    assert analysis["performance"] == {"by_model_dataset": {}, "by_model": {}}
+    assert analysis["configurations_vs_examples"] == []
+    assert analysis["difficulty"] == {"by_example": {}, "histogram": {}, "score_histogram": {}}
+    for figure in figures(analysis):
         assert figure["value"] is None
         assert figure["reason"]
 
@@ -112,12 +112,12 @@ def test_importing_loads_no_numpy():
 
 def by_cell(records):
     """{(model, dataset): {example: scores}} of what was answered."""
-    found = {}
-    for one in records:
-        cell = found.setdefault((one["model"], one["dataset"]), {})
-        if one["score"] is not None:
-            cell.setdefault(one["example_id"], []).append(one["score"])
-    return found
+    scores_by_cell = {}
+    for entry in records:
+        cell = scores_by_cell.setdefault((entry["model"], entry["dataset"]), {})
+        if entry["score"] is not None:
+            cell.setdefault(entry["example_id"], []).append(entry["score"])
+    return scores_by_cell
 
 
 def test_levels_by_hand():
@@ -127,49 +127,49 @@ def test_levels_by_hand():
         *row((None, None, None), example="g"),
         *row((1.0, 1.0, 1.0), dataset="x"),
     ]
-    found = quick(records)
-    performance = found["performance"]["by_model_dataset"]["m"]["d"]
+    analysis = quick(records)
+    performance = analysis["performance"]["by_model_dataset"]["m"]["d"]
     assert performance == {"value": pytest.approx(0.45), "n_examples": 2, "n_missing_cells": 4}
-    assert found["performance"]["by_model"]["m"]["value"] == pytest.approx(0.725)
-    robustness = found["robustness"]["by_model_dataset"]["m"]["d"]
+    assert analysis["performance"]["by_model"]["m"]["value"] == pytest.approx(0.725)
+    robustness = analysis["robustness"]["by_model_dataset"]["m"]["d"]
     assert robustness["value"] == pytest.approx(0.3)  # of 0 and 0.6
     assert robustness["complete_examples_only"] == pytest.approx(0.6)
     assert (robustness["n_examples"], robustness["n_incomplete"]) == (2, 2)
     assert robustness["flags"] == ["incomplete"]
-    assert found["robustness"]["by_model"]["m"]["flags"] == ["incomplete"]
-    ends = found["min_max"]["by_model_dataset"]["m"]["d"]
+    assert analysis["robustness"]["by_model"]["m"]["flags"] == ["incomplete"]
+    ends = analysis["min_max"]["by_model_dataset"]["m"]["d"]
     assert ends["max"]["value"] == pytest.approx(0.8)  # of 1 and 0.6
     assert ends["min"]["value"] == pytest.approx(0.1)  # of 0 and 0.2
-    spread = found["serializer_spread"]["perturbations=all"]["m"]["d"]
+    spread = analysis["serializer_spread"]["perturbations=all"]["m"]["d"]
     assert spread["serializers"] == pytest.approx({"csv": 0.2, "html": 0.6, "json": 0.6})
     assert spread["value"] == pytest.approx(0.4)
 
 
 @given(grids(scores=GAPS))
 def test_performance_is_a_mean_of_means(records):
-    found = quick(records)["performance"]["by_model_dataset"]
+    by_model = quick(records)["performance"]["by_model_dataset"]
     for (model, dataset), examples in by_cell(records).items():
         means = [sum(scores) / len(scores) for scores in examples.values()]
         if means:
-            assert found[model][dataset]["value"] == pytest.approx(sum(means) / len(means))
+            assert by_model[model][dataset]["value"] == pytest.approx(sum(means) / len(means))
         else:
-            assert found[model][dataset]["reason"] == "no scores"
+            assert by_model[model][dataset]["reason"] == "no scores"
 
 
 @given(grids(scores=GAPS | st.just(1.0)))
 def test_robustness_is_1_only_where_each_example_s_scores_are_equal(records):
-    found = quick(records)["robustness"]["by_model_dataset"]
+    by_model = quick(records)["robustness"]["by_model_dataset"]
     for (model, dataset), examples in by_cell(records).items():
         if examples:
-            value = found[model][dataset]["value"]
+            value = by_model[model][dataset]["value"]
             assert 0 <= value <= 1
             assert (value == 1) == all(len(set(scores)) == 1 for scores in examples.values())
 
 
 @given(grids(scores=GAPS))
 def test_performance_lies_between_min_and_max(records):
-    found = quick(records)
-    performance, ends = found["performance"], found["min_max"]
+    analysis = quick(records)
+    performance, ends = analysis["performance"], analysis["min_max"]
     for model, datasets in performance["by_model_dataset"].items():
         pairs = [(part, ends["by_model_dataset"][model][name]) for name, part in datasets.items()]
         pairs.append((performance["by_model"][model], ends["by_model"][model]))
@@ -182,23 +182,25 @@ def test_performance_lies_between_min_and_max(records):
 @given(grids())
 def test_spread_is_0_only_for_equal_serializers(records):
     spreads = quick(records)["serializer_spread"]["perturbations=all"]
-    for found in figures(spreads):
-        if found["value"] is not None:
-            assert 0 <= found["value"] <= 1
-            known = list(found["serializers"].values())
-            assert (found["value"] == 0) == (len(set(known)) == 1)
+    for spread in figures(spreads):
+        if spread["value"] is not None:
+            assert 0 <= spread["value"] <= 1
+            means = list(spread["serializers"].values())
+            assert (spread["value"] == 0) == (len(set(means)) == 1)
 
 
 @given(grids(scores=GAPS | st.floats(0, 1)))
 def test_histograms_count_every_score_once(records):
-    found = quick(records)["difficulty"]
-    for dataset, counts in found["score_histogram"].items():
-        own = [one for one in records if one["dataset"] == dataset and one["score"] is not None]
+    difficulty = quick(records)["difficulty"]
+    for dataset, counts in difficulty["score_histogram"].items():
+        scored = [
+            entry for entry in records if entry["dataset"] == dataset and entry["score"] is not None
+        ]
         assert len(counts) == 20
-        assert sum(counts) == len(own)
-        examples = found["by_example"][dataset]
-        assert sum(found["histogram"][dataset]) == len(values(examples))
-        assert sum(part["n"] for part in examples.values()) == len(own)
+        assert sum(counts) == len(scored)
+        examples = difficulty["by_example"][dataset]
+        assert sum(difficulty["histogram"][dataset]) == len(values(examples))
+        assert sum(part["n"] for part in examples.values()) == len(scored)
 
 
 def test_bins_of_a_histogram():
@@ -216,8 +218,8 @@ def test_bins_of_a_histogram():
 
 def test_difficulty_by_hand():
     records = [*row((0.1, 0.5)), *row((None, 0.9), model="n"), *row((None, None), example="f")]
-    found = quick(records)["difficulty"]
-    assert found["by_example"]["d"] == {
+    difficulty = quick(records)["difficulty"]
+    assert difficulty["by_example"]["d"] == {
         "e": {"value": pytest.approx(0.5), "n": 3},
         "f": {"value": None, "reason": "no scores", "n": 0},
     }
@@ -227,18 +229,18 @@ def test_families_by_hand():
     records = [record(score, model=name) for name, score in [("a", 0.1), ("b", 0.4), ("c", 1.0)]]
     records.append(record(None, model="d"))
     members = {"all": ["a", "b", "c"], "one": ["a"], "gap": ["a", "b", "d"], "absent": ["a", "z"]}
-    found = quick(records, families=members)["families"]
-    assert found["all"]["value"] == pytest.approx(0.6)  # of 0.3, 0.9 and 0.6
+    by_family = quick(records, families=members)["families"]
+    assert by_family["all"]["value"] == pytest.approx(0.6)  # of 0.3, 0.9 and 0.6
     undefined = {"value": None, "reason": "fewer than two models with a value"}
-    assert [found[name] for name in ("one", "gap", "absent")] == [undefined] * 3
+    assert [by_family[name] for name in ("one", "gap", "absent")] == [undefined] * 3
 
 
 @given(grids(models=(2, 3)))
 def test_families_of_the_same_scores_do_not_differ(records):
     same = [
-        one | {"model": f"llama-{number}"}
-        for one in records
-        if one["model"] == "m0"
+        entry | {"model": f"llama-{number}"}
+        for entry in records
+        if entry["model"] == "m0"
         for number in range(3)
     ]
     assert quick(same)["families"] == {"llama": {"value": 0.0}}

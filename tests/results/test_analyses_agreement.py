@@ -39,13 +39,13 @@ def rankings(**datasets):
 
 def test_tau_b_by_hand():
     records = rankings(a=[0.1, 0.2, 0.3], b=[0.3, 0.2, 0.1], c=[0.1, 0.1, 0.2], d=[0.1] * 3)
-    found = quick(records)["dataset_agreement"]
-    tau = found["tau_b"]
+    dataset_agreement = quick(records)["dataset_agreement"]
+    tau = dataset_agreement["tau_b"]
     assert tau["a"]["b"]["value"] == pytest.approx(-1)
     # Two of three pairs agree, one is tied on one side: 2 / sqrt(3 * 2).
     assert tau["a"]["c"]["value"] == pytest.approx(2 / math.sqrt(6))
     assert tau["a"]["d"]["reason"] == "all models tied in one of the datasets"
-    assert found["mean_off_diagonal"]["a"] == {
+    assert dataset_agreement["mean_off_diagonal"]["a"] == {
         "value": pytest.approx((2 / math.sqrt(6) - 1) / 2),
         "n": 2,
     }
@@ -61,14 +61,14 @@ def test_tau_b_by_hand():
 def test_tau_b_is_symmetric_and_bounded(table):
     tau = quick(rankings(**{f"d{n}": row for n, row in enumerate(table)}))
     tau = tau["dataset_agreement"]["tau_b"]
-    for one, other in itertools.product(tau, repeat=2):
-        assert tau[one][other] == tau[other][one]
-        if one == other:
-            row = table[int(one[1:])]
+    for first, second in itertools.product(tau, repeat=2):
+        assert tau[first][second] == tau[second][first]
+        if first == second:
+            row = table[int(first[1:])]
             expected = pytest.approx(1) if len(set(row)) > 1 else None
-            assert tau[one][one]["value"] == expected
-        elif tau[one][other]["value"] is not None:
-            assert -1 - 1e-12 <= tau[one][other]["value"] <= 1 + 1e-12
+            assert tau[first][first]["value"] == expected
+        elif tau[first][second]["value"] is not None:
+            assert -1 - 1e-12 <= tau[first][second]["value"] <= 1 + 1e-12
 
 
 def raters(table):
@@ -83,18 +83,18 @@ def raters(table):
 def test_w_by_hand():
     # Rank sums 3, 5.5, 9.5 (mean 6), S = 9 + 0.25 + 12.25 = 21.5; one tie of two: T = 6.
     table = [[0.1, 0.2, 0.3], [0.1, 0.3, 0.1 + 0.2], [0.1, 0.2, 0.9]]
-    found = quick(raters(table))["kendall_w"]["by_dataset"]["d"]
+    agreement = quick(raters(table))["kendall_w"]["by_dataset"]["d"]
     ranks = [[1, 2, 3], [1, 2.5, 2.5], [1, 2, 3]]
     sums = [sum(column) for column in zip(*ranks, strict=True)]
     above = 12 * sum((total - 6) ** 2 for total in sums)
-    assert found["value"] == pytest.approx(above / (9 * 24 - 3 * 6))
-    assert found["raters"] == 3
+    assert agreement["value"] == pytest.approx(above / (9 * 24 - 3 * 6))
+    assert agreement["raters"] == 3
 
 
 def test_a_rater_that_misses_a_model_is_left_out():
     table = [[0.1, 0.2, 0.3], [0.1, 0.2, 0.3], [0.9, 0.2, None]]
-    found = quick(raters(table))["kendall_w"]["by_dataset"]["d"]
-    assert found == {"value": 1.0, "raters": 2, "raters_left_out": 1}
+    agreement = quick(raters(table))["kendall_w"]["by_dataset"]["d"]
+    assert agreement == {"value": 1.0, "raters": 2, "raters_left_out": 1}
 
 
 TABLES = st.integers(2, 5).flatmap(
@@ -104,11 +104,11 @@ TABLES = st.integers(2, 5).flatmap(
 
 @given(TABLES)
 def test_w_is_bounded(table):
-    found = quick(raters(table))["kendall_w"]["by_dataset"]["d"]
+    agreement = quick(raters(table))["kendall_w"]["by_dataset"]["d"]
     if all(len(set(row)) == 1 for row in table):
-        assert found["reason"] == "every rater ties all models"
+        assert agreement["reason"] == "every rater ties all models"
     else:
-        assert 0 <= found["value"] <= 1 + 1e-12
+        assert 0 <= agreement["value"] <= 1 + 1e-12
 
 
 @given(st.lists(TENTHS, min_size=2, max_size=5, unique=True), st.integers(2, 5))
@@ -120,33 +120,33 @@ def test_w_of_identical_rankings_is_1(scores, count):
 @given(TABLES)
 def test_w_of_raters_and_their_reverses_is_0(table):
     both = [*table, *([1 - score for score in row] for row in table)]
-    found = quick(raters(both))["kendall_w"]["by_dataset"]["d"]
-    assert found["value"] is None or found["value"] == pytest.approx(0)
+    agreement = quick(raters(both))["kendall_w"]["by_dataset"]["d"]
+    assert agreement["value"] is None or agreement["value"] == pytest.approx(0)
 
 
 @given(grids(models=(2, 3)))
 def test_growth_with_all_configurations_at_once_is_undefined(records):
     sets = {}
-    for one in records:
-        name = f"{one['serializer']}|{one['perturbation']}"
-        sets.setdefault(one["dataset"], set()).add(name)
-    growth = {name: {str(len(found)): [[sorted(found)]] * 2} for name, found in sets.items()}
-    found = quick(records, growth=growth)["w_growth"]
+    for entry in records:
+        name = f"{entry['serializer']}|{entry['perturbation']}"
+        sets.setdefault(entry["dataset"], set()).add(name)
+    growth = {name: {str(len(names)): [[sorted(names)]] * 2} for name, names in sets.items()}
+    w_growth = quick(records, growth=growth)["w_growth"]
     undefined = {
         "value": None,
         "reason": "fewer than two raters",
         "per_repeat": [None, None],
         "n_undefined": 2,
     }
-    assert found == {name: {str(len(all_)): undefined} for name, all_ in sets.items()}
+    assert w_growth == {name: {str(len(all_)): undefined} for name, all_ in sets.items()}
 
 
 @given(grids(models=(2, 3), datasets=(1, 1)))
 def test_growth_by_one_is_w_of_single_configurations(records):
-    names = sorted({f"{one['serializer']}|{one['perturbation']}" for one in records})
-    found = quick(records, growth={"d0": {"1": [[[name] for name in names]]}})
-    single = found["kendall_w"]["by_dataset"]["d0"]
-    grown = found["w_growth"]["d0"]["1"]
+    names = sorted({f"{entry['serializer']}|{entry['perturbation']}" for entry in records})
+    analysis = quick(records, growth={"d0": {"1": [[[name] for name in names]]}})
+    single = analysis["kendall_w"]["by_dataset"]["d0"]
+    grown = analysis["w_growth"]["d0"]["1"]
     assert grown.get("reason") == single.get("reason")
     if single["value"] is not None:
         assert grown["value"] == pytest.approx(single["value"])
@@ -172,9 +172,12 @@ def test_points_by_hand():
         ]
         return {"q": 1, "e": len(examples), "draws": {"d": [sets]}}
 
-    found = quick(records, points=[point("e"), point("f"), point("e", "f")])
-    found = [one["mean_over_datasets"]["value"] for one in found["configurations_vs_examples"]]
-    assert found == [1.0, 0.0, 0.0]  # html over both: 0.6 against 0.2
+    points = quick(records, points=[point("e"), point("f"), point("e", "f")])
+    points = [
+        point_result["mean_over_datasets"]["value"]
+        for point_result in points["configurations_vs_examples"]
+    ]
+    assert points == [1.0, 0.0, 0.0]  # html over both: 0.6 against 0.2
 
 
 def test_equivalences_by_hand():
@@ -210,15 +213,15 @@ def full_grid(models, dataset="d", examples=7, serializers=SERIALIZERS):
 
 
 def test_documented_defaults():
-    found = analyse(full_grid(3))
-    growth = found["w_growth"]["d"]  # nine configurations
+    analysis = analyse(full_grid(3))
+    growth = analysis["w_growth"]["d"]  # nine configurations
     assert list(growth) == ["1", "2", "3", "4"]
     assert {len(part["per_repeat"]) for part in growth.values()} == {100}
-    points = found["configurations_vs_examples"]
+    points = analysis["configurations_vs_examples"]
     assert [(point["q"], point["e"]) for point in points] == list(
         itertools.product((1, 2, 4), (1, 2, 5, 7))
     )
-    assert found == analyse(full_grid(3))
+    assert analysis == analyse(full_grid(3))
 
 
 def test_sets_are_disjoint_and_as_many_as_there_are():
@@ -252,18 +255,18 @@ def test_a_thousand_resamples_of_as_many_examples():
 
 def test_draws_depend_on_neither_models_nor_other_datasets():
     alone, more = full_grid(2), [*full_grid(3), *full_grid(3, dataset="x", examples=4)]
-    [few], [same, other] = read_scores(alone).grids, read_scores(more).grids
-    assert (Draws([few]).resamples(few) == Draws([same, other]).resamples(same)).all()
-    one = dict(Draws([few]).growth(few))
-    two = dict(Draws([same, other]).growth(same))
-    assert all((one[q].configurations == two[q].configurations).all() for q in one)
-    two = dict(Draws([other]).growth(other))
-    assert not (one["2"].configurations == two["2"].configurations).all()
+    [few], [same, second] = read_scores(alone).grids, read_scores(more).grids
+    assert (Draws([few]).resamples(few) == Draws([same, second]).resamples(same)).all()
+    growth = dict(Draws([few]).growth(few))
+    two = dict(Draws([same, second]).growth(same))
+    assert all((growth[q].configurations == two[q].configurations).all() for q in growth)
+    two = dict(Draws([second]).growth(second))
+    assert not (growth["2"].configurations == two["2"].configurations).all()
 
 
 def test_one_model_needs_no_draws():
-    found = analyse(full_grid(1))
-    for part in found["w_growth"]["d"].values():
+    analysis = analyse(full_grid(1))
+    for part in analysis["w_growth"]["d"].values():
         assert part["reason"] == "fewer than two models"
         assert part["per_repeat"] == [None] * 100
 
@@ -324,18 +327,18 @@ def test_benchmark_growth_of_one_dataset_is_that_datasets():
 
 
 def test_benchmark_growth_is_one_where_all_configurations_agree():
-    found = benchmark_growth(_benchmark_records(random.Random(2), 3, 0.0))
-    assert list(found) == ["1", "2", "3"]
-    assert all(figure["value"] == pytest.approx(1.0, abs=1e-12) for figure in found.values())
+    growth = benchmark_growth(_benchmark_records(random.Random(2), 3, 0.0))
+    assert list(growth) == ["1", "2", "3"]
+    assert all(figure["value"] == pytest.approx(1.0, abs=1e-12) for figure in growth.values())
 
 
 @settings(max_examples=20)
 @given(seed=st.integers(0, 10**6))
 def test_benchmark_growth_lies_between_0_and_1_and_knows_no_order(seed):
     records = _benchmark_records(random.Random(seed), 4, 2.0)
-    found = benchmark_growth(records)
-    assert all(0 <= figure["value"] <= 1 + 1e-12 for figure in found.values())
-    assert benchmark_growth(records[::-1]) == found
+    growth = benchmark_growth(records)
+    assert all(0 <= figure["value"] <= 1 + 1e-12 for figure in growth.values())
+    assert benchmark_growth(records[::-1]) == growth
 
 
 def test_benchmark_growth_needs_the_same_configurations_everywhere():

@@ -14,10 +14,10 @@ from tests.support.score_grids import GAPS, figures, grids, models, quick, row, 
 
 
 def test_the_worked_win_rate():
-    found = quick(row((0.2, 0.7, 0.7, 0.9)))["win_rates"]["serializer"]
+    win_rates = quick(row((0.2, 0.7, 0.7, 0.9)))["win_rates"]["serializer"]
     expected = {"csv": 0.0, "html": 0.2, "json": 0.2, "markdown": 0.6}
-    assert found["overall"]["value"] == pytest.approx(expected)
-    assert found["by_dataset"]["d"]["n_used"] == 1
+    assert win_rates["overall"]["value"] == pytest.approx(expected)
+    assert win_rates["by_dataset"]["d"]["n_used"] == 1
 
 
 def test_dropped_examples_are_counted():
@@ -27,10 +27,13 @@ def test_dropped_examples_are_counted():
         *row((0.5, None), example="incomplete"),
         *row((0.9,), example="not asked"),
     ]
-    found = quick(records)["win_rates"]
+    win_rates = quick(records)["win_rates"]
     counts = {"n_used": 1, "n_dropped_equal": 1, "n_dropped_incomplete": 2}
-    assert found["serializer"]["by_dataset"]["d"] == {"value": {"csv": 0.0, "html": 1.0}, **counts}
-    shared = found["serializer, all equal = 1/K"]["by_dataset"]["d"]
+    assert win_rates["serializer"]["by_dataset"]["d"] == {
+        "value": {"csv": 0.0, "html": 1.0},
+        **counts,
+    }
+    shared = win_rates["serializer, all equal = 1/K"]["by_dataset"]["d"]
     assert shared == {
         "value": {"csv": 0.25, "html": 0.75},
         "n_used": 2,
@@ -45,12 +48,15 @@ def test_win_rates_inside_each_perturbation_by_hand():
         *row((0.9, 0.2), perturbation="transpose"),  # csv
         *row((0.4, 0.4), perturbation="shuffle_rows"),  # nobody
     ]
-    found = quick(records)["win_rates"]
-    inside = found["serializer, inside each perturbation"]["overall"]["value"]
+    win_rates = quick(records)["win_rates"]
+    inside = win_rates["serializer, inside each perturbation"]["overall"]["value"]
     assert inside == {"csv": 0.5, "html": 0.5}
-    assert found["serializer"]["overall"]["value"] == {"csv": 1.0, "html": 0.0}  # 1.4 against 0.8
+    assert win_rates["serializer"]["overall"]["value"] == {
+        "csv": 1.0,
+        "html": 0.0,
+    }  # 1.4 against 0.8
     # Sums 0.3, 0.8 and 1.1.
-    perturbation = found["perturbation"]["overall"]["value"]
+    perturbation = win_rates["perturbation"]["overall"]["value"]
     expected = {"none": 0, "shuffle_rows": 1 / 3, "transpose": 2 / 3}
     assert perturbation == pytest.approx(expected)
 
@@ -58,8 +64,8 @@ def test_win_rates_inside_each_perturbation_by_hand():
 def test_datasets_count_alike_in_the_overall_win_rate():
     records = [record for n in range(5) for record in row((0, 1), example=f"e{n}")]
     records += row((1, 0), dataset="x")
-    found = quick(records)["win_rates"]["serializer"]["overall"]["value"]
-    assert found == {"csv": 0.5, "html": 0.5}
+    win_rates = quick(records)["win_rates"]["serializer"]["overall"]["value"]
+    assert win_rates == {"csv": 0.5, "html": 0.5}
 
 
 def test_a_dataset_without_a_winner_is_left_out_and_named():
@@ -80,12 +86,12 @@ def test_a_dataset_without_a_complete_example_leaves_no_win_rate():
 
 @given(grids(scores=GAPS))
 def test_win_rates_sum_to_1_and_every_example_is_counted(records):
-    asked = {(one["model"], one["dataset"], one["example_id"]) for one in records}
+    examples = {(record["model"], record["dataset"], record["example_id"]) for record in records}
     for variant in quick(records)["win_rates"].values():
-        for found in figures(variant):
-            if found["value"] is not None:
-                assert sum(found["value"].values()) == pytest.approx(1)
-                assert min(found["value"].values()) >= 0
+        for figure in figures(variant):
+            if figure["value"] is not None:
+                assert sum(figure["value"].values()) == pytest.approx(1)
+                assert min(figure["value"].values()) >= 0
         parts = list(variant.get("by_dataset", {}).values())
         if parts:
             counted = sum(
@@ -93,7 +99,7 @@ def test_win_rates_sum_to_1_and_every_example_is_counted(records):
                 for part in parts
                 for name in ("n_used", "n_dropped_equal", "n_dropped_incomplete")
             )
-            assert counted == len(asked)
+            assert counted == len(examples)
 
 
 MONOTONE = {
@@ -107,15 +113,15 @@ MONOTONE = {
 @given(records=grids(scores=GAPS, perturbations=(1, 1)))
 def test_win_rates_do_not_depend_on_the_scale_of_scores(name, records):
     moved = [
-        one | {"score": None if one["score"] is None else MONOTONE[name](one["score"])}
-        for one in records
+        record | {"score": None if record["score"] is None else MONOTONE[name](record["score"])}
+        for record in records
     ]
     assert quick(moved)["win_rates"] == quick(records)["win_rates"]
 
 
 @given(grids(scores=GAPS))
 def test_win_rates_inside_perturbations_do_not_depend_on_the_scale(records):
-    moved = [one | {"score": one["score"] and one["score"] ** 2} for one in records]
+    moved = [record | {"score": record["score"] and record["score"] ** 2} for record in records]
     name = "serializer, inside each perturbation"
     assert quick(moved)["win_rates"][name] == quick(records)["win_rates"][name]
 
@@ -130,40 +136,40 @@ def test_impact_by_hand():
         *row((1.0, None), example="f"),
         *row((0.9, 0.3), example="f", perturbation="transpose"),  # -0.1, no pair
     ]
-    found = quick(records)["perturbation_impact"]
-    signed = found["signed_by_model_dataset_perturbation"]["m"]["d"]["transpose"]
+    impact = quick(records)["perturbation_impact"]
+    signed = impact["signed_by_model_dataset_perturbation"]["m"]["d"]["transpose"]
     assert signed == {"value": pytest.approx(-0.1), "n": 3}
-    absolute = found["absolute_by_model_dataset"]["m"]["d"]
+    absolute = impact["absolute_by_model_dataset"]["m"]["d"]
     assert absolute == {"value": pytest.approx(0.7 / 3), "n": 3}
 
 
 @given(grids(scores=GAPS, perturbations=(2, 3)))
 def test_swapping_perturbation_and_baseline_turns_the_sign(records):
     other = {"none": "transpose", "transpose": "none"}
-    kept = [one for one in records if one["perturbation"] != "shuffle_rows"]
-    kept += [one | {"perturbation": "transpose"} for one in kept]
-    kept = list({tuple(list(one.values())[:5]): one for one in kept}.values())
-    swapped = [one | {"perturbation": other[one["perturbation"]]} for one in kept]
-    there, back = (quick(part)["perturbation_impact"] for part in (kept, swapped))
-    for one, two in zip(
-        figures(there["signed_by_model_dataset_perturbation"]),
+    kept = [record for record in records if record["perturbation"] != "shuffle_rows"]
+    kept += [record | {"perturbation": "transpose"} for record in kept]
+    kept = list({tuple(list(record.values())[:5]): record for record in kept}.values())
+    swapped = [record | {"perturbation": other[record["perturbation"]]} for record in kept]
+    forward, back = (quick(part)["perturbation_impact"] for part in (kept, swapped))
+    for first, second in zip(
+        figures(forward["signed_by_model_dataset_perturbation"]),
         figures(back["signed_by_model_dataset_perturbation"]),
         strict=True,
     ):
-        assert one["n"] == two["n"]
-        if one["value"] is not None:
-            assert one["value"] == pytest.approx(-two["value"])
-    assert values(there["absolute_by_model_dataset"]) == pytest.approx(
+        assert first["n"] == second["n"]
+        if first["value"] is not None:
+            assert first["value"] == pytest.approx(-second["value"])
+    assert values(forward["absolute_by_model_dataset"]) == pytest.approx(
         values(back["absolute_by_model_dataset"])
     )
 
 
 @given(grids(scores=GAPS, perturbations=(2, 3)))
 def test_signed_impact_is_at_most_the_absolute_one(records):
-    found = quick(records)["perturbation_impact"]
+    impact = quick(records)["perturbation_impact"]
     pairs = zip(
-        figures(found["signed_by_model_dataset_perturbation"]),
-        figures(found["absolute_by_model_dataset_perturbation"]),
+        figures(impact["signed_by_model_dataset_perturbation"]),
+        figures(impact["absolute_by_model_dataset_perturbation"]),
         strict=True,
     )
     for signed, absolute in pairs:
@@ -178,9 +184,9 @@ def test_a_dataset_without_baseline_leaves_the_mean_undefined():
         *row((0.7, 0.1), perturbation="transpose"),
         *row((0.7, 0.1), perturbation="transpose", dataset="x"),
     ]
-    found = quick(records)["perturbation_impact"]
-    assert found["absolute_by_model"]["m"] == {"value": None, "reason": "no value in: x"}
-    assert found["absolute_by_dataset"]["d"]["value"] == pytest.approx(0.3)
+    impact = quick(records)["perturbation_impact"]
+    assert impact["absolute_by_model"]["m"] == {"value": None, "reason": "no value in: x"}
+    assert impact["absolute_by_dataset"]["d"]["value"] == pytest.approx(0.3)
 
 
 # Separability
@@ -190,14 +196,18 @@ def test_separability_by_hand():
     records = models(low=[0.1, 0.2], high=[0.8, 0.9], wide=[0.0, 1.0])
     # Of 40 draws one has the first example twice, one the second, the others each once.
     draws = [[0, 0], [1, 1], *([[0, 1]] * 38)]
-    found = quick(records, resamples={"d": draws}, resamples_pooled=draws)["separability"]
+    separability = quick(records, resamples={"d": draws}, resamples_pooled=draws)["separability"]
     # Type 7 over 40 values: place 0.975 of 39, 97.5 % of the way from the lowest to the next.
     intervals = {
         "high": [0.8 + 0.975 * 0.05, 0.9 - 0.975 * 0.05],
         "low": [0.1 + 0.975 * 0.05, 0.2 - 0.975 * 0.05],
         "wide": [0.975 * 0.5, 1 - 0.975 * 0.5],
     }
-    for part in (found["by_dataset"]["d"], found["pooled"], found["stratified"]):
+    for part in (
+        separability["by_dataset"]["d"],
+        separability["pooled"],
+        separability["stratified"],
+    ):
         assert part["value"] == 1.0
         for model, ends in intervals.items():
             assert part["intervals"][model] == pytest.approx(ends)
@@ -206,23 +216,29 @@ def test_separability_by_hand():
 def test_touching_intervals_overlap():
     records = models(one=[0.1, 0.3], other=[0.1 + 0.2, 0.6])
     draws = [[0, 0]] * 20 + [[1, 1]] * 20  # every interval is the two scores
-    found = quick(records, resamples={"d": draws})["separability"]["by_dataset"]["d"]
-    assert found["value"] == 0.0
-    assert found["intervals"]["one"][1] < found["intervals"]["other"][0]  # by rounding only
+    separability = quick(records, resamples={"d": draws})["separability"]["by_dataset"]["d"]
+    assert separability["value"] == 0.0
+    assert (
+        separability["intervals"]["one"][1] < separability["intervals"]["other"][0]
+    )  # by rounding only
 
 
 @given(grids(models=(2, 3)))
 def test_separability_does_not_depend_on_which_model_is_which(records):
     other = {"m0": "m2", "m1": "m1", "m2": "m0"}
-    renamed = [one | {"model": other[one["model"]]} for one in records]
-    found, turned = quick(records)["separability"], quick(renamed)["separability"]
-    for one, two in zip(figures(found), figures(turned), strict=True):
-        assert 0 <= one["value"] <= 1
-        assert one["value"] == two["value"]
-        assert {other[model]: ends for model, ends in one["intervals"].items()} == two["intervals"]
+    renamed = [record | {"model": other[record["model"]]} for record in records]
+    separability, turned = quick(records)["separability"], quick(renamed)["separability"]
+    for figure, turned_figure in zip(figures(separability), figures(turned), strict=True):
+        assert 0 <= figure["value"] <= 1
+        assert figure["value"] == turned_figure["value"]
+        assert {other[model]: ends for model, ends in figure["intervals"].items()} == turned_figure[
+            "intervals"
+        ]
 
 
 @given(grids())
 def test_equal_models_are_not_separable(records):
-    equal = [one | {"model": name} for one in records if one["model"] == "m0" for name in "abc"]
+    equal = [
+        record | {"model": name} for record in records if record["model"] == "m0" for name in "abc"
+    ]
     assert set(values(quick(equal)["separability"])) == {0.0}

@@ -45,46 +45,48 @@ def figures(groups: dict[str, str]) -> dict[str, Any]:
 
 def test_overall_performance_by_configuration():
     # none: (1 + 0) / 2 = .5 and (.8 + .6) / 2 = .7, so .6; transpose: .25 and .2, so .225.
-    found = figures({})["performance_spread"]["a"]
-    assert found["by_configuration"] == pytest.approx({"html|none": 0.6, "html|transpose": 0.225})
-    assert found["value"] == pytest.approx(0.375)
-    assert (found["lowest"], found["highest"]) == ("html|transpose", "html|none")
+    spread = figures({})["performance_spread"]["a"]
+    assert spread["by_configuration"] == pytest.approx({"html|none": 0.6, "html|transpose": 0.225})
+    assert spread["value"] == pytest.approx(0.375)
+    assert (spread["lowest"], spread["highest"]) == ("html|transpose", "html|none")
     # Two values have a standard deviation of half their difference.
-    assert found["sd"] == pytest.approx(0.1875)
+    assert spread["sd"] == pytest.approx(0.1875)
 
 
 def test_a_model_without_a_score_in_some_configuration_has_no_spread():
-    found = figures({})["performance_spread"]["b"]
-    assert found["value"] is None
-    assert found["reason"] == "a dataset has no score in some configuration"
+    spread = figures({})["performance_spread"]["b"]
+    assert spread["value"] is None
+    assert spread["reason"] == "a dataset has no score in some configuration"
 
 
 def test_one_configuration_has_no_spread():
-    rows = [one for one in RECORDS if one["perturbation"] == "none" and one["model"] == "a"]
-    found = further_figures(rows, analyse(rows), {})["performance_spread"]["a"]
-    assert found["reason"] == "fewer than two configurations are in every dataset"
+    rows = [
+        record for record in RECORDS if record["perturbation"] == "none" and record["model"] == "a"
+    ]
+    spread = further_figures(rows, analyse(rows), {})["performance_spread"]["a"]
+    assert spread["reason"] == "fewer than two configurations are in every dataset"
 
 
 def test_configurations_that_a_dataset_lacks_do_not_count():
     rows = [*RECORDS[:8], score_record("a", "e", "x0", "csv|none", 0.1)]
-    found = further_figures(rows, analyse(rows), {})["performance_spread"]["a"]
-    assert list(found["by_configuration"]) == ["html|none", "html|transpose"]
+    spread = further_figures(rows, analyse(rows), {})["performance_spread"]["a"]
+    assert list(spread["by_configuration"]) == ["html|none", "html|transpose"]
 
 
 def test_impact_of_a_perturbation_is_a_mean_over_models():
     # d: a |1 - .5|, |0 - 0| is .25, b |1 - 1|, |1 - 0| is .5; e: a .6 and .4 is .5, b has none.
-    found = figures({})["impact_by_perturbation"]["transpose"]
-    assert found["d"]["value"] == pytest.approx(0.375)
-    assert (found["e"]["value"], found["e"]["n"]) == (pytest.approx(0.5), 1)
-    assert found["all"]["value"] == pytest.approx(0.4375)
+    impact = figures({})["impact_by_perturbation"]["transpose"]
+    assert impact["d"]["value"] == pytest.approx(0.375)
+    assert (impact["e"]["value"], impact["e"]["n"]) == (pytest.approx(0.5), 1)
+    assert impact["all"]["value"] == pytest.approx(0.4375)
 
 
 def test_groups_of_models():
     # Performance: a .375 in d and .45 in e, b .75 in d and .2 in e.
-    found = figures({"a": "open", "b": "closed", "c": "open"})["open_closed"]["performance"]
-    assert found["open"]["d"]["value"] == pytest.approx(0.375)
-    assert found["open"]["all"]["value"] == pytest.approx(0.4125)
-    assert found["closed"]["e"]["value"] == pytest.approx(0.2)
+    performance = figures({"a": "open", "b": "closed", "c": "open"})["open_closed"]["performance"]
+    assert performance["open"]["d"]["value"] == pytest.approx(0.375)
+    assert performance["open"]["all"]["value"] == pytest.approx(0.4125)
+    assert performance["closed"]["e"]["value"] == pytest.approx(0.2)
     assert figures({"a": "open", "b": "open"})["open_closed"]["performance"]["open"]["d"] == {
         "value": pytest.approx(0.5625),
         "n": 2,

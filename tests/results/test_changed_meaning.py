@@ -12,9 +12,9 @@ from tests.results.test_clusters import record
 
 
 def cell(number, right, perturbation, repeat=1):
-    one = record(number, float(right), None, perturbation=perturbation)
+    plain = record(number, float(right), None, perturbation=perturbation)
     kept = perturbation == "none"
-    return replace(one, preserves_meaning=kept, checks={"test_it": right}, repeat=repeat)
+    return replace(plain, preserves_meaning=kept, checks={"test_it": right}, repeat=repeat)
 
 
 # Plain tables: 3 of 4 answers are right. Counterfactual ones: none is.
@@ -26,7 +26,7 @@ RECORDS = [
 
 
 def test_pass_at_k_is_of_plain_tables():
-    for scope in (found := summarize(RECORDS)["benchmarks"]["d"], found["datasets"]["d"]):
+    for scope in (benchmark := summarize(RECORDS)["benchmarks"]["d"], benchmark["datasets"]["d"]):
         repeats = scope["repeats"]
         # The first example is right twice, the second once: (1 + .5) / 2 and (1 + 0) / 2.
         assert repeats["pass_at_k"] == {"1": 0.75, "2": 1.0}
@@ -45,7 +45,7 @@ def test_the_rate_of_a_test_is_of_plain_tables_as_its_gate_is():
 
 
 def test_where_all_tables_are_changed_they_count():
-    changed = [one for one in RECORDS if one.perturbation == "counterfactual"]
+    changed = [record for record in RECORDS if record.perturbation == "counterfactual"]
     scope = summarize(changed)["benchmarks"]["d"]["datasets"]["d"]
     assert scope["repeats"]["pass_at_k"] == {"1": 0.0, "2": 0.0}
     assert scope["checks"]["test_it"]["pass_rate"] == 0.0

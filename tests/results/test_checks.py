@@ -20,7 +20,7 @@ BASE, TONE = ("item-0", "test_base"), ("item-1", "test_tone")
 
 
 def test_a_test_of_several_items_passed_where_all_of_them_did() -> None:
-    found = [
+    findings = [
         Finding("a", "kind", True),
         Finding("b", "kind", False, failed=True),
         Finding("c", "rude", True),
@@ -30,9 +30,9 @@ def test_a_test_of_several_items_passed_where_all_of_them_did() -> None:
         Finding("g", "skipped", None),
     ]
     expected = {"both": True, "kind": False, "rude": None}
-    assert join_checks(found) == expected
-    assert join_checks(reversed(found)) == expected
-    assert list(join_checks(reversed(found))) == sorted(expected)
+    assert join_checks(findings) == expected
+    assert join_checks(reversed(findings)) == expected
+    assert list(join_checks(reversed(findings))) == sorted(expected)
 
 
 def test_the_last_attempt_of_an_item_counts() -> None:
@@ -67,21 +67,27 @@ def test_failures_that_nothing_counts(finding, right, judged, unseen) -> None:
 
 
 def message(
-    who: tuple[str, str], passed: bool | None, *, metric: str = "m", score: float = 1.0, **more: Any
+    finding: tuple[str, str],
+    passed: bool | None,
+    *,
+    metric: str = "m",
+    score: float = 1.0,
+    **more: Any,
 ) -> CaseMessage:
     """What an item tells of the one case: an answer, and whether its test passed."""
     answered, paid, last = (more.get(name, True) for name in ("answered", "paid", "last"))
-    found = record(
-        "e1", "html", "none", score if answered else None, metric=metric, reason=None if answered
-        else "timeout", checks={who[1]: passed}, cost_usd=0.5 if paid else 0.0, from_store=not paid,
+    sent = record(
+        "e1", "html", "none", score if answered else None, metric=metric,
+        reason=None if answered else "timeout", checks={finding[1]: passed},
+        cost_usd=0.5 if paid else 0.0, from_store=not paid,
     )  # fmt: skip
-    rank = int(answered), int(paid), -int(who[0][-1])
+    rank = int(answered), int(paid), -int(finding[0][-1])
     return CaseMessage(
-        found.case_id,
+        sent.case_id,
         "m",
         1,
-        Finding(*who, passed, passed is not True, False, last),
-        EncodedRecord(found.to_line(), ScoreRow(*row_values(found)), found.outcome, rank),
+        Finding(*finding, passed, passed is not True, False, last),
+        EncodedRecord(sent.to_line(), ScoreRow(*row_values(sent)), sent.outcome, rank),
         calls=int(paid),
         from_store=not paid,
         spent=AnswerCost(1, 1, 0.5),
@@ -90,10 +96,10 @@ def message(
 
 @pytest.fixture
 def writer(tmp_path):
-    found = RunWriter(Settings(models=("m",)), {"m": tmp_path / "run"})
-    found.learn({"cases": {"m": 1}, "items": {"m": 2}})
-    yield found
-    found.model_runs["m"].folder.close()
+    run_writer = RunWriter(Settings(models=("m",)), {"m": tmp_path / "run"})
+    run_writer.learn({"cases": {"m": 1}, "items": {"m": 2}})
+    yield run_writer
+    run_writer.model_runs["m"].folder.close()
 
 
 def lines(writer: RunWriter) -> list[dict[str, Any]]:
@@ -106,14 +112,14 @@ def lines(writer: RunWriter) -> list[dict[str, Any]]:
     ("metric", "outcome", "score"), [("m", "right", 1), ("assertion", "wrong", 0)]
 )
 def test_two_tests_make_one_record_in_any_order(writer, turned, metric, outcome, score) -> None:
-    told = [
+    messages = [
         message(BASE, True, metric=metric),
         message(
             TONE, False, metric=metric, score=0.0 if metric == "assertion" else 1.0, paid=False
         ),
     ]
-    for one in reversed(told) if turned else told:
-        writer.receive(one)
+    for sent in reversed(messages) if turned else messages:
+        writer.receive(sent)
     assert writer.complete("m")
     summary = writer.finish(1)["m"].summary["benchmarks"]["toys"]
     [line] = lines(writer)

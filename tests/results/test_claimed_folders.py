@@ -62,14 +62,14 @@ def test_folders_that_stay_empty_are_removed_again(tmp_path):
 @given(taken=st.sets(st.integers(1, 6)), files=st.sets(st.integers(1, 6)))
 def test_the_first_free_name_is_taken(tmp_path_factory, taken, files):
     path = tmp_path_factory.mktemp("claims") / "name"
-    there = {1: path, **{number: path.with_name(f"name-{number}") for number in range(2, 9)}}
+    paths = {1: path, **{number: path.with_name(f"name-{number}") for number in range(2, 9)}}
     for number in taken:
-        there[number].mkdir()
+        paths[number].mkdir()
     for number in files - taken:
-        there[number].write_text("in the way")
-    free = min(set(there) - taken - files)
-    assert claim_folder(path) == (there[free], [there[free]])
-    assert there[free].is_dir()
+        paths[number].write_text("in the way")
+    free = min(set(paths) - taken - files)
+    assert claim_folder(path) == (paths[free], [paths[free]])
+    assert paths[free].is_dir()
 
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path):

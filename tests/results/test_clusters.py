@@ -25,7 +25,7 @@ VALUES = (0.2, 0.2, 0.6, 0.6)
 
 
 def record(number, score, table, **fields):
-    own = {
+    values = {
         "model": "m",
         "benchmark": "d",
         "dataset": "d",
@@ -35,14 +35,14 @@ def record(number, score, table, **fields):
         "modality": "text",
     } | fields
     return Record(
-        case_id=f"{own['dataset']}/e{number:03}/{own['serializer']}/{own['perturbation']}",
+        case_id=f"{values['dataset']}/e{number:03}/{values['serializer']}/{values['perturbation']}",
         example_id=f"e{number:03}",
         outcome="right" if score >= 0.5 else "wrong",
         score=score,
         passed=score >= 0.5,
         raw=f"{number} {score}",
         cluster=table,
-        **own,
+        **values,
     )
 
 
@@ -52,11 +52,13 @@ def run(values=VALUES, tables=TABLE, **fields):
 
 
 def test_a_record_keeps_its_cluster_and_one_of_an_earlier_version_has_none():
-    one = record(0, 1.0, "csv/1.csv")
-    assert Record.from_line(one.to_line()).cluster == "csv/1.csv"
-    assert Record.from_line(one.to_line().replace('"cluster": "csv/1.csv", ', "")).cluster is None
+    original = record(0, 1.0, "csv/1.csv")
+    assert Record.from_line(original.to_line()).cluster == "csv/1.csv"
+    assert (
+        Record.from_line(original.to_line().replace('"cluster": "csv/1.csv", ', "")).cluster is None
+    )
     with pytest.raises(ValueError, match="cluster"):
-        Record.from_line(one.to_line().replace('"cluster": "csv/1.csv"', '"cluster": 3'))
+        Record.from_line(original.to_line().replace('"cluster": "csv/1.csv"', '"cluster": 3'))
 
 
 def test_a_gate_takes_tables_as_independent():
@@ -70,13 +72,13 @@ def test_a_gate_takes_tables_as_independent():
 
 
 def test_all_figures_of_a_summary_take_tables_as_independent():
-    records = [replace(one, parts={"f1": one.score}, tags={"k": "v"}) for one in run()]
-    records = [replace(one, checks={"test_it": one.passed}) for one in records]
+    records = [replace(case, parts={"f1": case.score}, tags={"k": "v"}) for case in run()]
+    records = [replace(case, checks={"test_it": case.passed}) for case in records]
     scope = summarize(records)["benchmarks"]["d"]["datasets"]["d"]
     low, high, _ = level_bounds(moments([VALUES], [TABLE]))
-    for found in (scope, scope["tags"]["k"]["values"]["v"], scope["serializers"]["html"]):
-        assert found["ci95"]["performance"] == pytest.approx([low, high])
-        assert found["n_clusters"] == 2
+    for figures in (scope, scope["tags"]["k"]["values"]["v"], scope["serializers"]["html"]):
+        assert figures["ci95"]["performance"] == pytest.approx([low, high])
+        assert figures["n_clusters"] == 2
     assert scope["parts"]["f1"]["ci95"] == pytest.approx([low, high])
     passed = level_bounds(moments([(0, 0, 1, 1)], [TABLE]))[:2]
     assert scope["ci95"]["pass_rate"] == pytest.approx(passed)
@@ -85,8 +87,8 @@ def test_all_figures_of_a_summary_take_tables_as_independent():
 
 def test_examples_over_one_table_are_independent_questions_about_it():
     alone = summarize(run(tables=None))["benchmarks"]["d"]
-    one = summarize(run(tables="tttt"))["benchmarks"]["d"]
-    assert (one["ci95"], one["n_clusters"]) == (alone["ci95"], 1)
+    single_table = summarize(run(tables="tttt"))["benchmarks"]["d"]
+    assert (single_table["ci95"], single_table["n_clusters"]) == (alone["ci95"], 1)
     [gate] = judge_gates(run(tables="tttt"), ["d.performance >= 0"])
     assert (gate.df, gate.n_clusters) == (3, 1)
     assert "over one table" in " ".join(gate.notes)
@@ -94,9 +96,9 @@ def test_examples_over_one_table_are_independent_questions_about_it():
 
 def test_a_slice_over_one_of_several_tables_has_no_interval():
     kinds = ({"k": "x"}, {"k": "x"}, {"k": "y"}, {"k": "y"})
-    records = [replace(one, tags=tags) for one, tags in zip(run(), kinds, strict=True)]
-    found = summarize(records)["benchmarks"]["d"]["datasets"]["d"]["tags"]["k"]["values"]
-    assert found["x"]["ci95"]["performance"] is None
+    records = [replace(case, tags=tags) for case, tags in zip(run(), kinds, strict=True)]
+    slices = summarize(records)["benchmarks"]["d"]["datasets"]["d"]["tags"]["k"]["values"]
+    assert slices["x"]["ci95"]["performance"] is None
     [gate] = judge_gates(records, ["d{k=x}.performance >= 0"])
     assert (gate.state, gate.interval) == ("undecided", None)
     assert "all 2 examples are over one table" in gate.reason
@@ -126,14 +128,14 @@ def test_a_comparison_flips_and_bounds_by_table(tmp_path):
     def loaded(name, values, tables="aaabbbccc"):
         folder = tmp_path / name
         folder.mkdir()
-        lines = [one.to_line() for one in run(values, tables)]
+        lines = [case.to_line() for case in run(values, tables)]
         folder.joinpath("records.jsonl").write_text("".join(lines))
         return LoadedRun(folder, {"model": "m", "cases_planned": 9})
 
     before = [0.0] * 9
     after = [1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0]
-    found = compare_runs(loaded("old", before), loaded("new", after))
-    [dataset] = [scope for scope in found.scopes if scope.kind == "dataset"]
+    comparison = compare_runs(loaded("old", before), loaded("new", after))
+    [dataset] = [scope for scope in comparison.scopes if scope.kind == "dataset"]
     difference = dataset.measures["pass_rate"]
     # Sums of residuals: 3 - 5/3, 0 - 5/3, 2 - 5/3, so SE^2 = 3/2 * (16 + 25 + 1) / 9 / 81.
     error = math.sqrt(1.5 * 42 / 9 / 81)
@@ -144,10 +146,10 @@ def test_a_comparison_flips_and_bounds_by_table(tmp_path):
     # Signs of sums 3 and 2 flip together with their tables: half of the draws reach 5.
     assert difference.test == "sign-flip over tables"
     assert difference.p == pytest.approx(0.5, abs=0.03)
-    [cell] = found.configurations
+    [cell] = comparison.configurations
     assert (cell.better, cell.worse, cell.test) == (5, 0, "sign-flip over tables")
     assert cell.p == pytest.approx(0.5, abs=0.03)  # exact McNemar over five flips says .0625
-    assert found.remarks == ()
+    assert comparison.remarks == ()
 
     older = compare_runs(loaded("older", before, None), loaded("newer", after, None))
     [dataset] = [scope for scope in older.scopes if scope.kind == "dataset"]
@@ -164,11 +166,14 @@ def test_what_stands_out_is_not_the_luck_of_one_table():
     values = [float(number >= 30 and number % 10 != 0) for number in range(120)]
     tags = [{"kind": "lost" if number < 30 else "kept"} for number in range(120)]
     named, unnamed = (
-        [replace(one, tags=own) for one, own in zip(run(values, places), tags, strict=True)]
+        [
+            replace(case, tags=case_tags)
+            for case, case_tags in zip(run(values, places), tags, strict=True)
+        ]
         for places in (tables, None)
     )
     by_table, by_example = (
-        {one.name for one in outliers(ScoreTable.from_records(records))}
+        {outlier.name for outlier in outliers(ScoreTable.from_records(records))}
         for records in (named, unnamed)
     )
     assert "lost" in by_example
@@ -184,7 +189,7 @@ class Planned:
 
 def test_the_plan_reckons_with_shared_tables():
     cases = [Planned(number) for number in range(120)]
-    clusters = {"d": {one.example_id: place // 10 for place, one in enumerate(cases)}}
+    clusters = {"d": {case.example_id: place // 10 for place, case in enumerate(cases)}}
     gate = "d.performance >= 0.9"
     [apart] = plan_gates([gate], cases)
     [shared] = plan_gates([gate], cases, clusters=clusters)
@@ -201,25 +206,25 @@ def test_the_plan_reckons_with_shared_tables():
 
 def test_the_plan_takes_the_spread_of_a_run_by_its_tables():
     cases = [Planned(number) for number in range(8)]
-    clusters = {"d": {one.example_id: place // 2 for place, one in enumerate(cases)}}
+    clusters = {"d": {case.example_id: place // 2 for place, case in enumerate(cases)}}
     history = run((0, 0, 1, 1, 0, 1, 1, 1), "aabbccdd")
-    [found] = plan_gates(["d.performance >= 0.9"], cases, [history], clusters=clusters)
+    [planned] = plan_gates(["d.performance >= 0.9"], cases, [history], clusters=clusters)
     # Residual sums by table -5/4, 3/4, -1/4, 3/4: SE^2 = 4/3 * (25 + 9 + 1 + 9) / 16 / 64.
     error = math.sqrt(4 / 3 * 44 / 16 / 64)
     quantiles = stdtrit(3, 0.975) + stdtrit(3, 0.8)
-    assert found.s_d == pytest.approx(error * math.sqrt(8))
-    assert f"{100 * quantiles * error:.1f} points" in found.text
+    assert planned.s_d == pytest.approx(error * math.sqrt(8))
+    assert f"{100 * quantiles * error:.1f} points" in planned.text
 
 
 def test_no_answer_is_told_by_table_too():
     lost = [
-        replace(one, score=None, passed=None, outcome="no_answer", reason="timeout")
-        if one.cluster == "a"
-        else one
-        for one in run(VALUES * 5, "aabb" + "ccdd" + "eeff" + "gghh" + "iijj")
+        replace(case, score=None, passed=None, outcome="no_answer", reason="timeout")
+        if case.cluster == "a"
+        else case
+        for case in run(VALUES * 5, "aabb" + "ccdd" + "eeff" + "gghh" + "iijj")
     ]
     [gate] = judge_gates(lost, ["d.no_answer <= 0.5"])
-    [apart] = judge_gates([replace(one, cluster=None) for one in lost], ["d.no_answer <= 0.5"])
+    [apart] = judge_gates([replace(case, cluster=None) for case in lost], ["d.no_answer <= 0.5"])
     assert gate.effective_interval[1] > apart.effective_interval[1]
 
 

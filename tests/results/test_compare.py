@@ -24,12 +24,12 @@ T_2 = 4.302653
 
 
 def scope(comparison, kind, name, dataset=None):
-    [found] = [
-        one
-        for one in comparison.scopes
-        if (one.kind, one.name) == (kind, name) and dataset in (None, one.dataset)
+    [match] = [
+        candidate
+        for candidate in comparison.scopes
+        if (candidate.kind, candidate.name) == (kind, name) and dataset in (None, candidate.dataset)
     ]
-    return found
+    return match
 
 
 def toy(comparison, measure):
@@ -38,31 +38,34 @@ def toy(comparison, measure):
 
 def test_performance_is_the_paired_difference_with_its_t_interval(tmp_path):
     after = AFTER | {"e3": [1, 0, 0, 0]}
-    found = toy(compare_runs(*write_pair(tmp_path, BEFORE, after)), "performance")
-    assert (found.before, found.after) == (pytest.approx(1.25 / 3), pytest.approx(1.5 / 3))
-    assert found.difference == pytest.approx(1 / 12)  # of .25, -.25 and .25
+    difference = toy(compare_runs(*write_pair(tmp_path, BEFORE, after)), "performance")
+    assert (difference.before, difference.after) == (
+        pytest.approx(1.25 / 3),
+        pytest.approx(1.5 / 3),
+    )
+    assert difference.difference == pytest.approx(1 / 12)  # of .25, -.25 and .25
     half = T_2 * math.sqrt(0.0833333333 / 3)  # variance of the three
-    assert found.interval == pytest.approx((1 / 12 - half, 1 / 12 + half), abs=1e-5)
-    assert (found.n_examples, found.left_out) == (3, 0)
+    assert difference.interval == pytest.approx((1 / 12 - half, 1 / 12 + half), abs=1e-5)
+    assert (difference.n_examples, difference.left_out) == (3, 0)
 
 
 def test_the_interval_of_a_difference_is_cut_to_its_range(tmp_path):
-    found = toy(compare_runs(*write_pair(tmp_path, BEFORE, AFTER)), "performance")
+    difference = toy(compare_runs(*write_pair(tmp_path, BEFORE, AFTER)), "performance")
     # Of .25, -.25 and 1: 1/3 -+ 1.56, and no difference of scores lies beyond -1 or 1.
-    assert (found.difference, found.interval) == (pytest.approx(1 / 3), (-1.0, 1.0))
+    assert (difference.difference, difference.interval) == (pytest.approx(1 / 3), (-1.0, 1.0))
 
 
 def test_p_is_of_a_sign_flip_test_over_examples(tmp_path):
-    found = toy(compare_runs(*write_pair(tmp_path, BEFORE, AFTER)), "performance")
+    difference = toy(compare_runs(*write_pair(tmp_path, BEFORE, AFTER)), "performance")
     # Six of the eight signs of .25, -.25 and 1 give a sum as far from 0 as 1.
-    assert found.p == pytest.approx(0.75, abs=0.02)
-    assert found.test == "sign-flip over examples"
+    assert difference.p == pytest.approx(0.75, abs=0.02)
+    assert difference.test == "sign-flip over examples"
 
 
 def test_robustness_is_compared_by_the_range_of_each_example(tmp_path):
-    found = toy(compare_runs(*write_pair(tmp_path, BEFORE, AFTER)), "robustness")
-    assert (found.before, found.after) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
-    assert found.difference == pytest.approx(-1 / 3)
+    difference = toy(compare_runs(*write_pair(tmp_path, BEFORE, AFTER)), "robustness")
+    assert (difference.before, difference.after) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
+    assert difference.difference == pytest.approx(-1 / 3)
 
 
 def test_flips_are_counted_by_case_and_named(tmp_path):
@@ -79,10 +82,10 @@ def test_flips_are_counted_by_case_and_named(tmp_path):
 
 def test_a_scope_of_one_format_pairs_only_its_cases(tmp_path):
     comparison = compare_runs(*write_pair(tmp_path, BEFORE, AFTER))
-    found = scope(comparison, "serializer", "csv").measures["performance"]
-    assert found.difference == pytest.approx((0.5 + 0 + 1) / 3)
-    found = scope(comparison, "perturbation", "none").measures["pass_rate"]
-    assert found.difference == pytest.approx((0 + 0 + 1) / 3)
+    difference = scope(comparison, "serializer", "csv").measures["performance"]
+    assert difference.difference == pytest.approx((0.5 + 0 + 1) / 3)
+    difference = scope(comparison, "perturbation", "none").measures["pass_rate"]
+    assert difference.difference == pytest.approx((0 + 0 + 1) / 3)
 
 
 def test_pass_rate_and_performance_part_where_scores_are_fractions(tmp_path):
@@ -106,8 +109,8 @@ def test_inside_one_configuration_the_p_is_exact_mcnemar(tmp_path, better, worse
     only = [("csv", "none")]
     first = write_run(tmp_path / "a", before, configurations=only)
     comparison = compare_runs(first, write_run(tmp_path / "b", after, configurations=only))
-    found = toy(comparison, "pass_rate")
-    assert (found.p, found.test) == (pytest.approx(p), "exact McNemar")
+    difference = toy(comparison, "pass_rate")
+    assert (difference.p, difference.test) == (pytest.approx(p), "exact McNemar")
     [single] = comparison.configurations
     assert (single.better, single.worse, single.n_examples) == (better, worse, count)
     assert single.p == pytest.approx(p)
@@ -118,18 +121,21 @@ def test_inside_one_configuration_the_p_is_exact_mcnemar(tmp_path, better, worse
 def test_over_several_configurations_mcnemar_is_never_used(tmp_path):
     # Four cases flip, all of one example: as four examples McNemar's p would be .125.
     before, after = {"e1": [0] * 4, "e2": [1, 1, 0, 0]}, {"e1": [1] * 4, "e2": [1, 1, 0, 0]}
-    found = toy(compare_runs(*write_pair(tmp_path, before, after)), "pass_rate")
-    assert (found.test, found.p) == ("sign-flip over examples", 1.0)
+    difference = toy(compare_runs(*write_pair(tmp_path, before, after)), "pass_rate")
+    assert (difference.test, difference.p) == ("sign-flip over examples", 1.0)
 
 
 def test_every_configuration_has_its_own_mcnemar(tmp_path):
     comparison = compare_runs(*write_pair(tmp_path, BEFORE, AFTER))
-    found = {(one.serializer, one.perturbation): one for one in comparison.configurations}
-    assert set(found) == set(GRID)
-    assert (found["csv", "transpose"].better, found["csv", "transpose"].worse) == (2, 0)
-    assert found["csv", "transpose"].p == pytest.approx(0.5)  # 2 * (1/2)^2
-    assert (found["html", "transpose"].better, found["html", "transpose"].worse) == (1, 1)
-    assert found["html", "transpose"].p == 1.0
+    flips = {
+        (configuration.serializer, configuration.perturbation): configuration
+        for configuration in comparison.configurations
+    }
+    assert set(flips) == set(GRID)
+    assert (flips["csv", "transpose"].better, flips["csv", "transpose"].worse) == (2, 0)
+    assert flips["csv", "transpose"].p == pytest.approx(0.5)  # 2 * (1/2)^2
+    assert (flips["html", "transpose"].better, flips["html", "transpose"].worse) == (1, 1)
+    assert flips["html", "transpose"].p == 1.0
 
 
 def test_datasets_count_equally_in_a_benchmark(tmp_path):
@@ -147,8 +153,8 @@ def test_datasets_count_equally_in_a_benchmark(tmp_path):
     first = write_run(tmp_path / "a", [*cases("many", many_before), *cases("few", few_before)])
     second = write_run(tmp_path / "b", [*cases("many", many_after), *cases("few", few_after)])
     comparison = compare_runs(first, second)
-    found = scope(comparison, "benchmark", "toys").measures["performance"]
-    assert found.difference == pytest.approx((0.25 - 0.625) / 2)
+    difference = scope(comparison, "benchmark", "toys").measures["performance"]
+    assert difference.difference == pytest.approx((0.25 - 0.625) / 2)
     # Spec section 4: SE = sqrt(.075 / 6 + .1875 / 4) / 2, df = (sum v)^2 / sum (v^2 / (n - 1)).
     v_many, v_few = 0.075 / 6, 0.1875 / 4
     df = (v_many + v_few) ** 2 / (v_many**2 / 5 + v_few**2 / 3)
@@ -156,11 +162,11 @@ def test_datasets_count_equally_in_a_benchmark(tmp_path):
 
     half = stdtrit(df, 0.975) * math.sqrt(v_many + v_few) / 2
     expected = (-0.1875 - half, -0.1875 + half)
-    assert found.interval == pytest.approx(expected, abs=1e-6)
+    assert difference.interval == pytest.approx(expected, abs=1e-6)
     # Weights make m's and f's differences .5 * 10/12 (three times), -.25 * 10/8 and -1 * 10/8
     # (twice each).
     weighted = [5 / 12] * 3 + [-0.3125] * 2 + [-1.25] * 2
-    assert found.p == pytest.approx(_exact_sign_flip(weighted), abs=0.02)
+    assert difference.p == pytest.approx(_exact_sign_flip(weighted), abs=0.02)
 
 
 def _exact_sign_flip(values):
@@ -175,10 +181,10 @@ def test_no_answer_is_left_out_on_both_sides_and_counted(tmp_path):
     before = {"e1": [1, None, 0, 0], "e2": [None] * 4, "e3": [0, 0, 0, 0], "e4": [1, 1, 1, 1]}
     after = {"e1": [0, 1, 0, None], "e2": [1, 1, 1, 1], "e3": [None] * 4, "e4": [1, 1, 1, 1]}
     comparison = compare_runs(*write_pair(tmp_path, before, after))
-    found = toy(comparison, "performance")
-    assert (found.n_examples, found.left_out) == (2, 2)  # e1 over two cells, and e4
-    assert (found.left_out_before, found.left_out_after) == (1, 1)
-    assert found.difference == pytest.approx(-0.25)  # of -.5 and 0
+    difference = toy(comparison, "performance")
+    assert (difference.n_examples, difference.left_out) == (2, 2)  # e1 over two cells, and e4
+    assert (difference.left_out_before, difference.left_out_after) == (1, 1)
+    assert difference.difference == pytest.approx(-0.25)  # of -.5 and 0
     whole = scope(comparison, "dataset", "toy")
     assert (whole.no_answer_before, whole.no_answer_after) == (5 / 16, 5 / 16)
     answers = comparison.answers
@@ -190,55 +196,56 @@ def test_robustness_needs_the_whole_grid_on_both_sides(tmp_path):
     before = {f"e{n}": [1, 1, 1, 0] for n in range(10)}
     after = {name: [1, 1, 1, 1] for name in before} | {"e0": [1, None, 1, 1]}
     before["e1"] = [1, 1, 1, None]
-    found = toy(compare_runs(*write_pair(tmp_path, before, after)), "robustness")
-    assert (found.n_examples, found.left_out) == (8, 2)
-    assert (found.left_out_before, found.left_out_after) == (1, 1)
-    assert found.difference == pytest.approx(1.0)
-    assert found.interval is not None
+    difference = toy(compare_runs(*write_pair(tmp_path, before, after)), "robustness")
+    assert (difference.n_examples, difference.left_out) == (8, 2)
+    assert (difference.left_out_before, difference.left_out_after) == (1, 1)
+    assert difference.difference == pytest.approx(1.0)
+    assert difference.interval is not None
 
 
 def test_robustness_is_not_told_when_more_than_a_fifth_is_incomplete(tmp_path):
     before = {f"e{n}": [1, 1, 1, 0] for n in range(10)}
     after = {name: [1, None if name < "e3" else 1, 1, 1] for name in before}
-    found = toy(compare_runs(*write_pair(tmp_path, before, after)), "robustness")
-    assert (found.n_examples, found.left_out, found.left_out_after) == (7, 3, 3)
-    assert found.interval is None
-    assert found.p is None
-    assert found.note.startswith("3 of 10 examples lack an answer somewhere in the grid")
+    difference = toy(compare_runs(*write_pair(tmp_path, before, after)), "robustness")
+    assert (difference.n_examples, difference.left_out, difference.left_out_after) == (7, 3, 3)
+    assert difference.interval is None
+    assert difference.p is None
+    assert difference.note.startswith("3 of 10 examples lack an answer somewhere in the grid")
 
 
 def test_identical_answers_cannot_differ(tmp_path):
-    found = toy(compare_runs(*write_pair(tmp_path, BEFORE, BEFORE)), "performance")
-    assert (found.difference, found.interval, found.p) == (0.0, (0.0, 0.0), 1.0)
-    assert found.identical
-    assert found.note == "identical answers"
+    difference = toy(compare_runs(*write_pair(tmp_path, BEFORE, BEFORE)), "performance")
+    assert (difference.difference, difference.interval, difference.p) == (0.0, (0.0, 0.0), 1.0)
+    assert difference.identical
+    assert difference.note == "identical answers"
 
 
 def test_equal_scores_of_other_texts_can_differ(tmp_path):
     after = {name: [(score, "another text") for score in row] for name, row in BEFORE.items()}
-    found = toy(compare_runs(*write_pair(tmp_path, BEFORE, after)), "performance")
-    assert not found.identical
+    difference = toy(compare_runs(*write_pair(tmp_path, BEFORE, after)), "performance")
+    assert not difference.identical
     # Zero variance: 1 - .025^(1/3) to each side.
     reach = 1 - 0.025 ** (1 / 3)
-    assert found.interval == pytest.approx((-reach, reach))
+    assert difference.interval == pytest.approx((-reach, reach))
 
 
 def test_answers_are_same_other_or_flipped(tmp_path):
     before = {"e1": [(1, "a"), (1, "a"), (1, "a"), (0, "x")], "e2": [None] * 4}
     after = {"e1": [(1, "a"), (1, "b"), (0, "c"), (1, "x")], "e2": [None] * 4}
     after["e3"], before["e3"] = [(1, "a"), None, None, None], [None, None, None, (1, "a")]
-    found = compare_runs(*write_pair(tmp_path, before, after))
-    answers = found.answers
+    comparison = compare_runs(*write_pair(tmp_path, before, after))
+    answers = comparison.answers
     assert (answers.same_text, answers.other_text, answers.flipped) == (1, 1, 2)
     assert (answers.flipped_same_text, answers.neither) == (1, 6)
     cases = lambda ids: [key.split("/")[1] for key in ids]  # noqa: E731
-    assert (cases(found.gained), cases(found.lost)) == (["e3"], ["e3"])
-    assert not {*found.gained} & {*found.lost}
+    assert (cases(comparison.gained), cases(comparison.lost)) == (["e3"], ["e3"])
+    assert not {*comparison.gained} & {*comparison.lost}
     # Another text: one of the same verdict, one that flipped with it.
     assert (
-        len(found.other_answer) == answers.other_text + answers.flipped - answers.flipped_same_text
+        len(comparison.other_answer)
+        == answers.other_text + answers.flipped - answers.flipped_same_text
     )
-    assert {*found.other_answer} > {*found.worse}
+    assert {*comparison.other_answer} > {*comparison.worse}
 
 
 def test_an_answer_without_a_verdict_is_neither_lost_nor_gained(tmp_path):
@@ -261,11 +268,11 @@ def test_cases_on_one_side_only_are_named(tmp_path):
     comparison = compare_runs(*write_pair(tmp_path, before, AFTER | {"new": [1, 1, 1, 1]}))
     assert comparison.only_before == tuple(f"toy/old/{s}/{p}" for s, p in GRID)
     assert comparison.only_after == tuple(f"toy/new/{s}/{p}" for s, p in GRID)
-    found = toy(comparison, "performance")
+    difference = toy(comparison, "performance")
     # Not asked is not the same as not answered.
-    assert (found.n_examples, found.left_out) == (3, 0)
+    assert (difference.n_examples, difference.left_out) == (3, 0)
     assert toy(comparison, "robustness").interval is not None
-    assert found.difference == pytest.approx(1 / 3)
+    assert difference.difference == pytest.approx(1 / 3)
 
 
 def test_a_run_cut_off_is_compared_and_said_so(tmp_path):
@@ -284,20 +291,20 @@ def test_a_run_cut_off_is_compared_and_said_so(tmp_path):
 
 
 def test_one_example_has_a_difference_and_no_interval(tmp_path):
-    found = toy(
+    difference = toy(
         compare_runs(*write_pair(tmp_path, {"e": [1, 0, 0, 0]}, {"e": [1, 1, 0, 0]})), "pass_rate"
     )
-    assert found.difference == 0.25
-    assert found.interval is None
-    assert found.note == "fewer than two examples"
+    assert difference.difference == 0.25
+    assert difference.interval is None
+    assert difference.note == "fewer than two examples"
 
 
 def test_an_example_without_a_common_answer_is_told_nothing_of(tmp_path):
     before, after = {"e": [1, None, None, None]}, {"e": [None, 1, 1, 1]}
-    found = toy(compare_runs(*write_pair(tmp_path, before, after)), "performance")
-    assert (found.difference, found.n_examples, found.left_out) == (None, 0, 1)
-    assert (found.left_out_before, found.left_out_after) == (1, 1)
-    assert found.note == "no example has an answer on both sides"
+    difference = toy(compare_runs(*write_pair(tmp_path, before, after)), "performance")
+    assert (difference.difference, difference.n_examples, difference.left_out) == (None, 0, 1)
+    assert (difference.left_out_before, difference.left_out_after) == (1, 1)
+    assert difference.note == "no example has an answer on both sides"
 
 
 def test_the_model_in_a_case_id_does_not_matter(tmp_path):
@@ -324,7 +331,7 @@ def test_repeats_are_paired_with_each_other(tmp_path):
     assert toy(comparison, "performance").difference == pytest.approx(1 / 3)
     # The range is over formats, of means over repeats: nothing to be seen here.
     assert toy(comparison, "robustness").after == 1.0
-    assert [one.n_examples for one in comparison.configurations] == [2, 2]
+    assert [configuration.n_examples for configuration in comparison.configurations] == [2, 2]
 
 
 # Whatever the scores
@@ -350,14 +357,14 @@ def test_swapping_the_runs_turns_every_sign(tmp_path_factory, cells):
     forth, back = compare_runs(first, second), compare_runs(second, first)
     assert (forth.better, forth.worse) == (back.worse, back.better)
     assert (forth.answers.gained, forth.answers.lost) == (back.answers.lost, back.answers.gained)
-    for one, other in zip(forth.scopes, back.scopes, strict=True):
-        for measure, found in one.measures.items():
-            turned = other.measures[measure]
-            assert found.n_examples == turned.n_examples
-            assert (found.before, found.after) == (turned.after, turned.before)
-            if found.interval is not None:
+    for scope_forth, scope_back in zip(forth.scopes, back.scopes, strict=True):
+        for measure, difference in scope_forth.measures.items():
+            turned = scope_back.measures[measure]
+            assert difference.n_examples == turned.n_examples
+            assert (difference.before, difference.after) == (turned.after, turned.before)
+            if difference.interval is not None:
                 low, high = turned.interval
-                assert found.interval == pytest.approx((-high, -low))
+                assert difference.interval == pytest.approx((-high, -low))
 
 
 @given(RUNS)
@@ -365,10 +372,10 @@ def test_a_run_against_itself_is_identical(tmp_path_factory, cells):
     first, _ = run_pair(tmp_path_factory, cells)
     comparison = compare_runs(first, first)
     assert comparison.better == comparison.worse == comparison.differences == ()
-    for one in comparison.scopes:
-        for found in one.measures.values():
-            assert found.difference in (None, 0.0)
-            assert found.difference is None or found.identical or found.note
+    for compared in comparison.scopes:
+        for difference in compared.measures.values():
+            assert difference.difference in (None, 0.0)
+            assert difference.difference is None or difference.identical or difference.note
 
 
 @given(RUNS)
@@ -376,14 +383,14 @@ def test_differences_agree_with_a_second_way_to_compute_them(tmp_path_factory, c
     comparison = compare_runs(*run_pair(tmp_path_factory, cells))
     rows = []
     for row in cells.values():
-        known = [(a, b) for a, b in row if a is not None and b is not None]
-        if known:
-            rows.append(sum(b - a for a, b in known) / len(known))
-    found = toy(comparison, "performance")
-    assert found.n_examples == len(rows)
-    assert found.left_out == len(cells) - len(rows)
+        pairs = [(a, b) for a, b in row if a is not None and b is not None]
+        if pairs:
+            rows.append(sum(b - a for a, b in pairs) / len(pairs))
+    difference = toy(comparison, "performance")
+    assert difference.n_examples == len(rows)
+    assert difference.left_out == len(cells) - len(rows)
     if rows:
-        assert found.difference == pytest.approx(sum(rows) / len(rows), abs=1e-12)
+        assert difference.difference == pytest.approx(sum(rows) / len(rows), abs=1e-12)
 
 
 ASKED = st.dictionaries(
@@ -402,7 +409,7 @@ def asked_twice(folder: Path, runs: dict[str, list[float | None] | None]) -> Pat
             [("csv", ""), ("csv", "/r2"), ("html", ""), ("html", "/r2")], scores or (), strict=False
         )
     ]
-    cases = [replace(one, repeat=2 if one.case_id.endswith("/r2") else 1) for one in cases]
+    cases = [replace(case, repeat=2 if case.case_id.endswith("/r2") else 1) for case in cases]
     return write_run(folder, cases)
 
 
@@ -420,13 +427,13 @@ def test_gates_and_comparisons_tell_the_same_difference(tmp_path_factory, runs):
     gates = [f"toy.{measure} >= baseline" for measure in measures]
     results = judge_gates(list(read_records(second)), gates, list(read_records(first)))
     for measure, result in zip(measures, results, strict=True):
-        found = toy(comparison, measure)
-        assert found.n_examples == result.n_examples
+        difference = toy(comparison, measure)
+        assert difference.n_examples == result.n_examples
         if result.n_examples:
-            assert found.left_out == result.n_left_out
-            assert found.difference == pytest.approx(result.estimate, abs=1e-12)
+            assert difference.left_out == result.n_left_out
+            assert difference.difference == pytest.approx(result.estimate, abs=1e-12)
         if result.interval is not None and result.state != "undecided":
-            assert found.interval == pytest.approx(result.interval, abs=1e-9)
+            assert difference.interval == pytest.approx(result.interval, abs=1e-9)
 
 
 # By tag, and changed meaning
@@ -440,21 +447,23 @@ def test_tags_are_scopes_whatever_only_one_run_says_of_them(tmp_path):
             for n in range(6)
         ]
         if name == "a":  # of an older version
-            records = [replace(one, tags={}) for one in records]
+            records = [replace(case, tags={}) for case in records]
         cut = [
-            replace(one, perturbation="cut", case_id=one.case_id + "/cut", preserves_meaning=False)
-            for one in records
+            replace(
+                case, perturbation="cut", case_id=case.case_id + "/cut", preserves_meaning=False
+            )
+            for case in records
         ]
         sides.append(write_run_of(tmp_path / name, [*records, *cut]))
     comparison = compare_runs(*sides, allow_unlike=True)
-    found = {(one.kind, one.name): one for one in comparison.scopes}
-    assert ("tag", "kind=sum") in found
-    summed, whole = found["tag", "kind=sum"], found["dataset", "wikitq"]
+    scopes = {(compared.kind, compared.name): compared for compared in comparison.scopes}
+    assert ("tag", "kind=sum") in scopes
+    summed, whole = scopes["tag", "kind=sum"], scopes["dataset", "wikitq"]
     assert (summed.measures["performance"].n_examples, summed.n_cases, summed.better) == (4, 4, 3)
     assert summed.measures["performance"].difference == 0.75
     # What changes the meaning has a scope of its own, and is in no other.
     assert (whole.n_cases, whole.measures["performance"].difference) == (6, 0.5)
-    assert found["perturbation", "cut"].measures["performance"].difference == 0.5
+    assert scopes["perturbation", "cut"].measures["performance"].difference == 0.5
 
 
 def tagged_record(example, score, tags):

@@ -42,7 +42,7 @@ def test_unlike_runs_are_refused_by_name_unless_asked_for(tmp_path, key):
     with pytest.raises(SettingsError, match=rf"the runs are unlike: {name}: .*--allow-unlike"):
         compare_runs(*folders)
     comparison = compare_runs(*folders, allow_unlike=True)
-    assert [found.name for found in comparison.unlike] == [name]
+    assert [difference.name for difference in comparison.unlike] == [name]
     assert comparison.remarks[0].startswith("the runs are unlike")
 
 
@@ -62,9 +62,9 @@ def test_thresholds_of_markers_are_known_from_the_records(tmp_path):
 
 
 def test_a_threshold_that_one_run_does_not_say_is_no_difference(tmp_path):
-    said = [record("e1", *place, 1, threshold=0.5) for place in GRID]
+    named = [record("e1", *place, 1, threshold=0.5) for place in GRID]
     silent = [record("e1", *place, 1) for place in GRID]
-    runs = write_run(tmp_path / "a", said), write_run(tmp_path / "b", silent)
+    runs = write_run(tmp_path / "a", named), write_run(tmp_path / "b", silent)
     assert compare_runs(*runs).differences == ()
 
 
@@ -91,7 +91,7 @@ def test_what_does_not_make_them_unlike_is_still_said(tmp_path, key, value, name
     first = write_run(tmp_path / "a", BEFORE, api_base=None)
     second = write_run(tmp_path / "b", AFTER, **{"api_base": None, key: value})
     comparison = compare_runs(first, second)
-    assert [found.name for found in comparison.differences] == [name]
+    assert [difference.name for difference in comparison.differences] == [name]
     assert comparison.unlike == ()
 
 
@@ -137,7 +137,9 @@ def test_a_dataset_that_one_side_lacks_is_said(tmp_path):
         write_run(tmp_path / "a", cases), write_run(tmp_path / "b", cases + extra)
     )
     assert comparison.remarks[0] == "only after has extra: no benchmark's mean here holds it"
-    assert [one.name for one in comparison.scopes if one.kind == "dataset"] == ["toy"]
+    assert [compared.name for compared in comparison.scopes if compared.kind == "dataset"] == [
+        "toy"
+    ]
 
 
 def test_what_is_no_run_is_refused(tmp_path):
@@ -169,7 +171,7 @@ def test_a_comparison_is_json(tmp_path):
 
 def kept(**datasets):
     """Facts of a run that keeps these by dataset."""
-    return run_facts(1, by_dataset={name: dict(found) for name, found in datasets.items()})
+    return run_facts(1, by_dataset={name: dict(facts) for name, facts in datasets.items()})
 
 
 ONE = {"shots": 5, "limit": 100, "serializers": ["html"], "params": {"max_tokens": 512}}
@@ -183,13 +185,17 @@ def test_what_an_option_says_and_what_a_dataset_declares_are_the_same_once_they_
 
 
 def test_a_difference_of_one_dataset_names_it_and_one_of_all_does_not():
-    found = setting_differences(kept(a=ONE, b=OTHER), kept(a=ONE, b={**OTHER, "shots": 2}))
-    assert [(one.name, one.before, one.after) for one in found] == [("shots of b", "1", "2")]
+    differences = setting_differences(kept(a=ONE, b=OTHER), kept(a=ONE, b={**OTHER, "shots": 2}))
+    assert [
+        (difference.name, difference.before, difference.after) for difference in differences
+    ] == [("shots of b", "1", "2")]
     tokens = {"params": {"max_tokens": 99}}
-    found = setting_differences(kept(a=ONE, b=ONE), kept(a={**ONE, **tokens}, b={**ONE, **tokens}))
-    assert [(one.name, one.before, one.after) for one in found] == [
-        ("params.max_tokens", "512", "99")
-    ]
+    differences = setting_differences(
+        kept(a=ONE, b=ONE), kept(a={**ONE, **tokens}, b={**ONE, **tokens})
+    )
+    assert [
+        (difference.name, difference.before, difference.after) for difference in differences
+    ] == [("params.max_tokens", "512", "99")]
     changed = {**ONE, "serializers": ["html", "csv"]}
     with pytest.raises(SettingsError, match=r"grid\.serializers of a: html against csv, html"):
         check_alike(kept(a=ONE, b=ONE), kept(a=changed, b=ONE), hint="")

@@ -46,9 +46,9 @@ def side(scores):
 
 def judged(gates, new, old, *, holm=True):
     """States of gates over arrays by dataset."""
-    known = Scopes(*(Sides({name: side(rows[name]) for name in rows}) for rows in (new, old)), {})
-    found = [EvaluatedGate(gate, evaluate_gate(gate, known, TAIL), TAIL) for gate in gates]
-    return [one.result.state for one in (correct(found, TAIL) if holm else found)]
+    scopes = Scopes(*(Sides({name: side(rows[name]) for name in rows}) for rows in (new, old)), {})
+    evaluated = [EvaluatedGate(gate, evaluate_gate(gate, scopes, TAIL), TAIL) for gate in gates]
+    return [gate.result.state for gate in (correct(evaluated, TAIL) if holm else evaluated)]
 
 
 @pytest.mark.parametrize("examples", [20, 100, 200])
@@ -128,11 +128,11 @@ class Passes:
         rule = self.rule
         rule._results.clear()
         for name, (new, old) in pairs.items():
-            for found, values in (
+            for sheet, values in (
                 (rule.planned_cells.sides[name], new),
                 (rule._old.datasets[name], old),
             ):
-                found.scores[:], found.passed[:], found.is_asked[:] = values, values, True
+                sheet.scores[:], sheet.passed[:], sheet.is_asked[:] = values, values, True
         for number in self.looks[:-1]:
             rule._look(number)
             if rule.all_decided:
@@ -191,8 +191,8 @@ def test_betting_keeps_the_promises(drop, count):
     blank = rule._streams[0]
     for _ in range(count):
         new, old = world.scores(draw, 200)
-        for found, values in ((rule.planned_cells.sides["d"], new), (rule._old.datasets["d"], old)):
-            found.scores[:], found.passed[:], found.is_asked[:] = values, values, True
+        for sheet, values in ((rule.planned_cells.sides["d"], new), (rule._old.datasets["d"], old)):
+            sheet.scores[:], sheet.passed[:], sheet.is_asked[:] = values, values, True
         rule._results.clear()
         rule._streams[0] = type(blank)(type(blank.wealth)(0.5, alpha=None), {"d": []})
         for number, example in enumerate(rule._queue):

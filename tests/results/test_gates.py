@@ -93,12 +93,12 @@ def test_the_interval_of_a_difference_stays_within_its_range():
 
 def test_stratified_by_hand():
     # Means .5 and .2; v = .01/2 and .04/2... each of two examples, df by Welch.
-    found = moments([[0.4, 0.6], [0.0, 0.4]])
+    figures = moments([[0.4, 0.6], [0.0, 0.4]])
     first, second = 0.02 / 2, 0.08 / 2
-    assert found.mean == pytest.approx(0.35)
-    assert found.se == pytest.approx(math.sqrt(first + second) / 2)
-    assert found.df == pytest.approx((first + second) ** 2 / (first**2 + second**2))
-    assert found.n == 4
+    assert figures.mean == pytest.approx(0.35)
+    assert figures.se == pytest.approx(math.sqrt(first + second) / 2)
+    assert figures.df == pytest.approx((first + second) ** 2 / (first**2 + second**2))
+    assert figures.n == 4
 
 
 def test_clusters_are_tables_where_the_dataset_says_so():
@@ -114,36 +114,39 @@ def test_clusters_are_tables_where_the_dataset_says_so():
     records, tables = rows(values), {"d": {"0": "a", "1": "a", "2": "b", "3": "b"}}
     assert judge("d.performance >= 0", records, clusters=tables).se == pytest.approx(0.2)
     assert judge("d.performance >= 0", records).se < 0.12
-    one = judge("d.performance >= 0", records, clusters={"d": dict.fromkeys("0123", "t")})
-    assert (one.state, one.interval) == ("undecided", None)
+    result = judge("d.performance >= 0", records, clusters={"d": dict.fromkeys("0123", "t")})
+    assert (result.state, result.interval) == ("undecided", None)
 
 
 @pytest.mark.parametrize("above", [True, False])
 @pytest.mark.parametrize(
-    ("found", "bound"),
+    ("figures", "bound"),
     [
         (Moments(0.6, 0.01, 20.0, 21, 21), 0.85),  # effective
         (Moments(0.95, 0.0004, 19.0, 20, 20), 0.99),  # by examples
         (Moments(0.5, 0.0, None, 12, 12), 0.6),  # all equal
     ],
 )
-def test_p_is_the_tail_at_which_the_end_meets_the_bound(found, bound, above):
+def test_p_is_the_tail_at_which_the_end_meets_the_bound(figures, bound, above):
     if not above:
-        mean = 1 - found.mean
-        found, bound = Moments(mean, found.variance, found.df, found.size, found.n), 1 - bound
-    tail = failure_tail(found, bound, above=above, paired=False)
+        mean = 1 - figures.mean
+        figures, bound = (
+            Moments(mean, figures.variance, figures.df, figures.size, figures.n),
+            1 - bound,
+        )
+    tail = failure_tail(figures, bound, above=above, paired=False)
     assert 0 < tail < 0.5
-    end = level_bounds(found, tail)[1 if above else 0]
+    end = level_bounds(figures, tail)[1 if above else 0]
     assert end == pytest.approx(bound, abs=1e-9)
     # The estimate itself keeps the bound on the other side of it.
-    assert failure_tail(found, bound, above=not above, paired=False) == 1.0
+    assert failure_tail(figures, bound, above=not above, paired=False) == 1.0
 
 
 def test_p_of_a_paired_difference():
-    found = moments([[0.1, -0.2, -0.3, 0.05]])
-    tail = failure_tail(found, 0.1, above=True, paired=True)
-    assert paired_bounds(found, tail)[1] == pytest.approx(0.1)
-    assert failure_tail(found, 0.1, above=False, paired=True) == pytest.approx(1 - tail)
+    figures = moments([[0.1, -0.2, -0.3, 0.05]])
+    tail = failure_tail(figures, 0.1, above=True, paired=True)
+    assert paired_bounds(figures, tail)[1] == pytest.approx(0.1)
+    assert failure_tail(figures, 0.1, above=False, paired=True) == pytest.approx(1 - tail)
 
 
 def test_only_cells_answered_on_both_sides_are_compared():
@@ -208,11 +211,11 @@ def test_robustness_counts_complete_examples_only():
 
 
 def test_robustness_needs_two_configurations_and_equal_grids():
-    one = [row for row in grid(10) if row["serializer"] == "a"]
-    result = judge("d.robustness >= 0.9", one)
+    one_serializer = [row for row in grid(10) if row["serializer"] == "a"]
+    result = judge("d.robustness >= 0.9", one_serializer)
     assert (result.estimate, result.state) == (1.0, "undecided")
     assert "one configuration" in result.reason
-    result = judge("d.robustness >= baseline - 0.5", grid(10), one)
+    result = judge("d.robustness >= baseline - 0.5", grid(10), one_serializer)
     assert result.state == "undecided"
     assert "different configurations" in result.reason
 
@@ -372,10 +375,10 @@ def test_a_scope_whose_files_are_missing_is_judged_on_nothing_less(gate, shrunk,
     both = rows([0.6] * 40, benchmark="b") + rows([0.6] * 40, dataset="f", benchmark="other")
     before = [*both, *rows([0.6] * 40, dataset="e", benchmark="b")]
     run = {"missing": MISSING, "cost_usd": 0.5}
-    found = judge(gate, both, before, run=run, point=point)
-    assert found.state == ("undecided" if shrunk else "holds")
+    result = judge(gate, both, before, run=run, point=point)
+    assert result.state == ("undecided" if shrunk else "holds")
     if shrunk:
-        assert "the baseline has e, and the files of it are missing here" in found.reason
+        assert "the baseline has e, and the files of it are missing here" in result.reason
     # Who chose to ask a part, or has no baseline, is judged on what was asked.
     assert judge(gate, both, before, run={"cost_usd": 0.5}, point=point).state == "holds"
     if "baseline" not in gate:

@@ -33,18 +33,18 @@ def test_assumed_spreads_of_the_specification():
 
 
 def plan(gate, planned, *history, **options):
-    (found,) = plan_gates([gate], planned, history, **options)
-    return found
+    (planned_gate,) = plan_gates([gate], planned, history, **options)
+    return planned_gate
 
 
 def test_without_history_the_spread_is_assumed_and_marked():
-    found = plan("d.performance >= baseline - 0.05", cases_of(200))
-    assert (found.n_examples, found.configurations, found.assumed) == (200, 35, True)
-    assert found.smallest_drop == pytest.approx(smallest_drop(200, assumed_sd(35)))
-    assert "7.2" in found.text
-    assert "assumed" in found.text
-    one = plan("d.performance >= baseline", cases_of(200, 1))
-    assert one.smallest_drop == pytest.approx(smallest_drop(200, assumed_sd(1)))
+    planned = plan("d.performance >= baseline - 0.05", cases_of(200))
+    assert (planned.n_examples, planned.configurations, planned.assumed) == (200, 35, True)
+    assert planned.smallest_drop == pytest.approx(smallest_drop(200, assumed_sd(35)))
+    assert "7.2" in planned.text
+    assert "assumed" in planned.text
+    single = plan("d.performance >= baseline", cases_of(200, 1))
+    assert single.smallest_drop == pytest.approx(smallest_drop(200, assumed_sd(1)))
 
 
 @pytest.mark.parametrize(
@@ -61,12 +61,12 @@ def test_without_history_the_spread_is_assumed_and_marked():
     ],
 )
 def test_a_drop_that_cannot_be_is_not_promised(gate, examples, drop, room):
-    found = plan(gate, cases_of(examples))
-    assert found.smallest_drop is None
-    assert "sees a" not in found.text
-    assert f"{drop} points" in found.text
-    assert f"no more than {room} lie" in found.text
-    assert "--bench-limit" in found.text
+    planned = plan(gate, cases_of(examples))
+    assert planned.smallest_drop is None
+    assert "sees a" not in planned.text
+    assert f"{drop} points" in planned.text
+    assert f"no more than {room} lie" in planned.text
+    assert "--bench-limit" in planned.text
 
 
 @given(
@@ -76,10 +76,10 @@ def test_a_drop_that_cannot_be_is_not_promised(gate, examples, drop, room):
     examples=st.integers(2, 60),
 )
 def test_a_promised_drop_leads_to_a_value_that_can_be(bound, sign, against, examples):
-    found = plan(f"d.performance {sign} {against}{bound:.4f}", cases_of(examples, 1))
-    if found.smallest_drop is not None:
+    planned = plan(f"d.performance {sign} {against}{bound:.4f}", cases_of(examples, 1))
+    if planned.smallest_drop is not None:
         start = -float(f"{bound:.4f}") if against == "baseline - " else float(f"{bound:.4f}")
-        reached = start + (found.smallest_drop if sign == "<=" else -found.smallest_drop)
+        reached = start + (planned.smallest_drop if sign == "<=" else -planned.smallest_drop)
         assert (-1 if against else 0) <= reached <= 1
 
 
@@ -88,11 +88,11 @@ def test_two_runs_tell_the_spread():
 
     differences = np.array([0.1, -0.1, 0.3, -0.3, 0.0])
     new, old = (0.5 + differences / 2)[:, None], (0.5 - differences / 2)[:, None]
-    found = plan("d.performance >= baseline", cases_of(100, 1), as_records(new), as_records(old))
+    result = plan("d.performance >= baseline", cases_of(100, 1), as_records(new), as_records(old))
     s_d = math.sqrt((0.01 + 0.01 + 0.09 + 0.09) / 4)
-    assert found.s_d == pytest.approx(s_d)
-    assert found.smallest_drop == pytest.approx(smallest_drop(100, s_d))
-    assert not found.assumed
+    assert result.s_d == pytest.approx(s_d)
+    assert result.smallest_drop == pytest.approx(smallest_drop(100, s_d))
+    assert not result.assumed
     # A dataset the two runs lack gets the spread of those they have.
     planned = cases_of(100, 1) + cases_of(100, 1, "e")
     wider = plan("all.performance >= baseline", planned, as_records(new), as_records(old))
@@ -112,10 +112,10 @@ def test_one_run_tells_the_spread_of_its_values():
     scores = np.array([[0.2, 0.4], [0.4, 0.8], [0.6, 0.6], [0.8, 1.0]])
     # Example means .3 .6 .6 .9: variance .06. Robustness .8 .6 1 .8: variance .08 / 3.
     for measure, s_d in (("performance", 0.06**0.5), ("robustness", (0.08 / 3) ** 0.5)):
-        found = plan(f"d.{measure} >= 0.5", cases_of(100, 2), as_records(scores))
-        assert found.s_d == pytest.approx(s_d)
-        assert found.smallest_drop == pytest.approx(smallest_drop(100, s_d))
-        assert "spread of the latest run" in found.text
+        planned = plan(f"d.{measure} >= 0.5", cases_of(100, 2), as_records(scores))
+        assert planned.s_d == pytest.approx(s_d)
+        assert planned.smallest_drop == pytest.approx(smallest_drop(100, s_d))
+        assert "spread of the latest run" in planned.text
     # It says nothing of differences.
     assert plan("d.performance >= baseline", cases_of(100, 2), as_records(scores)).assumed
     robust = plan("d.robustness >= baseline", cases_of(100, 2), as_records(scores))
@@ -127,9 +127,9 @@ def test_runs_in_which_nothing_varies_tell_no_spread():
 
     same = as_records(np.full((5, 2), 1.0))
     for gate in ("d.performance >= 0.5", "d.performance >= baseline"):
-        found = plan(gate, cases_of(100, 2), same, same)
-        assert found.assumed
-        assert found.smallest_drop == plan(gate, cases_of(100, 2)).smallest_drop
+        planned = plan(gate, cases_of(100, 2), same, same)
+        assert planned.assumed
+        assert planned.smallest_drop == plan(gate, cases_of(100, 2)).smallest_drop
 
 
 def test_a_benchmark_adds_up_the_errors_of_its_datasets():
@@ -152,9 +152,9 @@ def test_a_benchmark_adds_up_the_errors_of_its_datasets():
     ],
 )
 def test_what_has_no_smallest_drop_says_why(gate, planned, words):
-    found = plan(gate, planned)
-    assert found.smallest_drop is None
-    assert words in found.text
+    planned_gate = plan(gate, planned)
+    assert planned_gate.smallest_drop is None
+    assert words in planned_gate.text
 
 
 def test_plain_cases_will_do():

@@ -59,7 +59,7 @@ def test_repeats_that_differ_are_no_lack_of_robustness():
     ]
     assert estimates(cells)[2] == 1
     # As two formats they would be.
-    alone = [replace(one, serializer=f"s{one.repeat}", repeat=1) for one in cells[::2]]
+    alone = [replace(case, serializer=f"s{case.repeat}", repeat=1) for case in cells[::2]]
     assert estimates(alone)[2] == 0
 
 
@@ -71,21 +71,25 @@ scores = st.lists(
 @given(scores, st.integers(1, 4), st.randoms())
 def test_repeating_every_answer_changes_nothing_but_counts(values, times, random):
     once = [cell(f"e{place}", score) for place, score in enumerate(values)]
-    often = [replace(one, repeat=repeat) for one in once for repeat in range(1, times + 1)]
+    often = [replace(case, repeat=repeat) for case in once for repeat in range(1, times + 1)]
     random.shuffle(often)
-    for one, many in zip(judge_gates(once, GATES), judge_gates(often, GATES), strict=True):
-        assert (one.estimate, one.interval, one.state) == (many.estimate, many.interval, many.state)
-        assert (one.n_examples, one.n_left_out) == (many.n_examples, many.n_left_out)
-        if one.n_cases is not None:
-            assert many.n_cases == times * one.n_cases
+    for single, repeated in zip(judge_gates(once, GATES), judge_gates(often, GATES), strict=True):
+        assert (single.estimate, single.interval, single.state) == (
+            repeated.estimate,
+            repeated.interval,
+            repeated.state,
+        )
+        assert (single.n_examples, single.n_left_out) == (repeated.n_examples, repeated.n_left_out)
+        if single.n_cases is not None:
+            assert repeated.n_cases == times * single.n_cases
 
 
 @given(scores, scores)
 def test_against_itself_no_model_is_worse_however_often_it_was_asked(first, second):
     cells = [
-        replace(one, repeat=repeat)
+        replace(case, repeat=repeat)
         for repeat, values in ((1, first), (2, second))
-        for one in [cell(f"e{place}", score) for place, score in enumerate(values)]
+        for case in [cell(f"e{place}", score) for place, score in enumerate(values)]
     ]
     [result] = judge_gates(cells, ["d.performance >= baseline"], cells)
     assert result.state_point == ("undecided" if result.estimate is None else "holds")

@@ -31,10 +31,13 @@ drawn = st.lists(
 
 def run_of(rows: list[tuple[str, str, str]]) -> Records:
     records: Records = []
-    for number, (structure, dataset, said) in enumerate(rows):
+    for number, (structure, dataset, answers) in enumerate(rows):
         tags = {"structure": structure} if structure else {}
-        records += example(f"e{number}", said, "a", dataset=dataset, tags=tags)
-    return [replace(one, parts={"em": one.score / 2}) if one.score else one for one in records]
+        records += example(f"e{number}", answers, "a", dataset=dataset, tags=tags)
+    return [
+        replace(record, parts={"em": record.score / 2}) if record.score else record
+        for record in records
+    ]
 
 
 @settings(max_examples=25)
@@ -43,15 +46,15 @@ def run_of(rows: list[tuple[str, str, str]]) -> Records:
 @given(drawn, st.sampled_from(MEASURES), st.sampled_from(["all", "b", "d", "d[f0]"]))
 def test_a_gate_on_a_slice_is_the_gate_on_a_run_of_that_slice_alone(rows, measure, scope):
     records = run_of(rows)
-    alone = [one for one in records if one.tags.get("structure") == "merged"]
-    [found] = judge_gates(records, [f"{scope}{{structure=merged}}.{measure} >= 0.4"])
-    if any(one.dataset == "d" for one in alone) or (alone and scope in ("all", "b")):
+    alone = [record for record in records if record.tags.get("structure") == "merged"]
+    [result] = judge_gates(records, [f"{scope}{{structure=merged}}.{measure} >= 0.4"])
+    if any(record.dataset == "d" for record in alone) or (alone and scope in ("all", "b")):
         [expected] = judge_gates(alone, [f"{scope}.{measure} >= 0.4"])
-        assert replace(found, gate="") == replace(expected, gate="")
+        assert replace(result, gate="") == replace(expected, gate="")
     else:
-        assert found.state == "undecided"
-        there = scope in ("all", "b") or any(record.dataset == "d" for record in records)
-        assert ("no example of this scope has structure=merged" in found.reason) == there
+        assert result.state == "undecided"
+        has_dataset = scope in ("all", "b") or any(record.dataset == "d" for record in records)
+        assert ("no example of this scope has structure=merged" in result.reason) == has_dataset
 
 
 @settings(max_examples=10)
@@ -59,38 +62,39 @@ def test_a_gate_on_a_slice_is_the_gate_on_a_run_of_that_slice_alone(rows, measur
 def test_beside_a_baseline_too(rows, before):
     records, old = run_of(rows), run_of(before)
     # An example has the tags that the newer run gives it.
-    structures = {(one.dataset, one.example_id): one.tags for one in records}
+    structures = {(record.dataset, record.example_id): record.tags for record in records}
     old = [
-        replace(one, tags=structures.get((one.dataset, one.example_id), one.tags)) for one in old
+        replace(record, tags=structures.get((record.dataset, record.example_id), record.tags))
+        for record in old
     ]
     alone, base = ([r for r in run if r.tags.get("structure") == "flat"] for run in (records, old))
     for measure in ("performance", "consistency"):
         text = f"all@.{measure} >= baseline - 0.1"
         if not alone:
             continue
-        [found] = judge_gates(records, [text.replace("@", "{structure=flat}")], old)
+        [result] = judge_gates(records, [text.replace("@", "{structure=flat}")], old)
         [expected] = judge_gates(alone, [text.replace("@", "")], base)
-        assert replace(found, gate="") == replace(expected, gate="")
+        assert replace(result, gate="") == replace(expected, gate="")
 
 
 def one(records: Records, text: str, **more: Any) -> Any:
-    [found] = judge_gates(records, [text], **more)
-    return found
+    [result] = judge_gates(records, [text], **more)
+    return result
 
 
 def test_a_run_without_tags_may_be_the_baseline():
     new = [r for n in range(20) for r in example(f"e{n}", "aab", "a", tags={"k": str(n % 2)})]
     old = [replace(record, tags={}) for record in new]
-    found = one(new, "d{k=1}.performance >= baseline - 0.05", baseline=old)
-    assert (found.n_examples, found.n_not_asked, found.estimate) == (10, 0, 0.0)
+    result = one(new, "d{k=1}.performance >= baseline - 0.05", baseline=old)
+    assert (result.n_examples, result.n_not_asked, result.estimate) == (10, 0, 0.0)
 
 
 def test_a_value_that_is_nowhere_is_named_beside_those_there_are():
     records = run_of([("flat", "d", "aaa"), ("merged", "d", "aab")])
-    found = one(records, "d{structure=mergd}.em >= 0.5")
-    assert found.state == "undecided"
-    assert "structure=mergd" in found.reason
-    assert "'merged'" in found.reason or "merged" in found.reason
+    result = one(records, "d{structure=mergd}.em >= 0.5")
+    assert result.state == "undecided"
+    assert "structure=mergd" in result.reason
+    assert "'merged'" in result.reason or "merged" in result.reason
     assert "none has that tag" in one(records, "d{size=big}.em >= 0.5").reason
 
 
@@ -98,12 +102,12 @@ def test_a_part_is_judged_on_the_examples_that_have_it():
     records = [
         cell(f"e{n}", "html", float(n % 2), parts={"ecr": 1.0} if n < 30 else {}) for n in range(40)
     ]
-    found = one(records, "d.ecr >= 0.6")
-    assert (found.state, found.estimate, found.n_examples, found.n_left_out) == (
+    result = one(records, "d.ecr >= 0.6")
+    assert (result.state, result.estimate, result.n_examples, result.n_left_out) == (
         *("holds", 1.0, 30, 10),
     )
-    assert found.reason.startswith("the 95 % interval of the mean ecr, ")
-    assert found.notes == ("10 of 40 examples are left out for want of an answer that has ecr.",)
+    assert result.reason.startswith("the 95 % interval of the mean ecr, ")
+    assert result.notes == ("10 of 40 examples are left out for want of an answer that has ecr.",)
 
 
 def test_a_part_that_nobody_knows_or_that_is_no_share_decides_nothing():
@@ -131,8 +135,8 @@ def test_changed_meaning_is_a_measure_of_its_own():
     for text in ("d.performance >= 0.5", "d.pass_rate >= 0.5"):
         assert one(both, text) == one(plain, text)
     assert one(both, "d.robustness >= 0.9").reason.startswith("robustness over one configuration")
-    found = one(both, "d.changed_meaning <= 0.2")
-    assert (found.state, found.estimate, found.n_examples) == ("holds", 0.0, 30)
+    result = one(both, "d.changed_meaning <= 0.2")
+    assert (result.state, result.estimate, result.n_examples) == ("holds", 0.0, 30)
     assert one(both, "d[no_table].performance <= 0.2").estimate == 0.0
     assert one(both, "all.no_answer <= 0").n_cases == 60
     assert "no case of this scope" in one(plain, "d.changed_meaning <= 0.2").reason
@@ -141,7 +145,11 @@ def test_changed_meaning_is_a_measure_of_its_own():
 @pytest.mark.parametrize("measure", ["robustness", "performance"])
 def test_a_perturbation_that_applies_to_some_questions_leaves_none_out(measure):
     """Half of the questions have no counterfactual: their grids are as complete as the others'."""
-    records = [cell(f"e{n}", way, 1.0) for n in range(8) for way in ("html/none", "csv/none")]
+    records = [
+        cell(f"e{n}", configuration, 1.0)
+        for n in range(8)
+        for configuration in ("html/none", "csv/none")
+    ]
     records += [
         cell(f"e{n}", "html/counterfactual", 0.0, preserves_meaning=False) for n in range(4)
     ]
@@ -176,7 +184,7 @@ def test_a_rule_that_stops_looks_at_slices_and_parts_at_the_end(name):
         rule.feed(record)
         assert not rule.decided
     rule.feed(order(records, name)[-1])
-    states = [(found.state, found.n_examples) for found in rule.results()]
+    states = [(result.state, result.n_examples) for result in rule.results()]
     assert states == [("holds", 12), ("holds", 24), ("holds", 24)]
 
 

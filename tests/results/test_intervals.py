@@ -92,7 +92,9 @@ def on_one_run(record):
 def cells(record):
     """The records of a vector, each dataset in the benchmark the vector puts it in."""
     if "records_of" in record:
-        [record] = [one for one in vectors.load("gates.json") if one["id"] == record["records_of"]]
+        [record] = [
+            vector for vector in vectors.load("gates.json") if vector["id"] == record["records_of"]
+        ]
     home = {name: key for key, names in record["benchmarks"].items() for name in names}
     return [
         ScoreRow(
@@ -124,11 +126,11 @@ def test_vector(record):
     expected = record["expected"]
     assert scope[gate["measure"]] == pytest.approx(expected["estimate"], abs=1e-9)
     assert scope["n_examples"] == expected["n_examples"] + expected["n_left_out"]
-    found = scope["ci95"][gate["measure"]]
+    bounds = scope["ci95"][gate["measure"]]
     if expected["interval"] is None:
-        assert found is None
+        assert bounds is None
     else:
-        assert found == pytest.approx(expected["interval"], abs=TOLERANCE)
+        assert bounds == pytest.approx(expected["interval"], abs=TOLERANCE)
 
 
 def all_alike(record):
@@ -141,16 +143,18 @@ def all_alike(record):
 def test_clopper_pearson_vector(record):
     # With x = 0 or n it is the zero-variance bound: 1 - 0.025 ** (1 / n).
     values = [1.0] * record["x"] + [0.0] * (record["n"] - record["x"])
-    found = interval([values], level=record["level"])
+    bounds = interval([values], level=record["level"])
     if record["n"] == 1:
-        assert found is None
+        assert bounds is None
     else:
-        assert found == pytest.approx(record["expected"]["interval"], abs=TOLERANCE)
+        assert bounds == pytest.approx(record["expected"]["interval"], abs=TOLERANCE)
 
 
 def test_the_effective_rule_is_a_little_wider_than_the_exact_one():
     """7 right of 12: n* is below n by the t quantile."""
-    [record] = [one for one in vectors.load("gates.json") if one["id"] == "clopper-pearson/7-12"]
+    [record] = [
+        vector for vector in vectors.load("gates.json") if vector["id"] == "clopper-pearson/7-12"
+    ]
     low, high = interval([[1.0] * 7 + [0.0] * 5], level=record["level"])
     exact_low, exact_high = record["expected"]["interval"]
     assert exact_low - 0.05 < low <= exact_low

@@ -40,7 +40,7 @@ def record(number: int, mark: float | None, raw: str = "said") -> Record:
 
 
 def test_only_answers_that_both_have_marked_count() -> None:
-    one = [record(1, 0.2), record(2, 0.9), record(3, None), record(4, 0.5)]
+    records = [record(1, 0.2), record(2, 0.9), record(3, None), record(4, 0.5)]
     other = [
         record(1, 0.2),
         record(2, 0.9),
@@ -48,11 +48,11 @@ def test_only_answers_that_both_have_marked_count() -> None:
         record(4, 0.5, "another"),
         record(5, 1),
     ]
-    [(name, found)] = agreement_of(one, other).items()
-    assert (name, found.answers, found.kappa) == ("d", 2, 1)
+    [(name, agreement)] = agreement_of(records, other).items()
+    assert (name, agreement.answers, agreement.kappa) == ("d", 2, 1)
 
 
 def test_answers_that_were_asked_in_two_ways_are_two() -> None:
-    one = [record(1, 0.2), replace(record(1, 0.9), strategy="tcot")]
-    [found] = agreement_of(one, one).values()
-    assert (found.answers, found.kappa) == (2, 1)
+    records = [record(1, 0.2), replace(record(1, 0.9), strategy="tcot")]
+    [agreement] = agreement_of(records, records).values()
+    assert (agreement.answers, agreement.kappa) == (2, 1)

@@ -35,7 +35,7 @@ SPENT = ("latency_s", "prompt_tokens", "completion_tokens", "cost_usd", "from_st
 
 def part(path: Path, number: int, count: int, records: Sequence[Record], **facts: Any) -> Path:
     """A run folder as part `number` of `count` would leave it."""
-    given: dict[str, Any] = {
+    written: dict[str, Any] = {
         "shard": f"{number}/{count}",
         "shards": {"toy": [1] * count},
         "by_dataset": {"toy": {"threshold": 1.0, "does_not_apply": {}}},
@@ -48,14 +48,14 @@ def part(path: Path, number: int, count: int, records: Sequence[Record], **facts
         "cost_usd": 0.5,
         "store_hits": 0,
     }
-    return write_run(path, records, **(given | facts))
+    return write_run(path, records, **(written | facts))
 
 
 def cases(scores: Mapping[str, Sequence[float | None]], **fields: Any) -> list[Record]:
     return [
-        record(example, *way, score, **fields)
-        for example, own in scores.items()
-        for way, score in zip(GRID, own, strict=True)
+        record(example, *configuration, score, **fields)
+        for example, example_scores in scores.items()
+        for configuration, score in zip(GRID, example_scores, strict=True)
     ]
 
 
@@ -73,8 +73,8 @@ def halves(tmp_path: Path, **facts: Any) -> list[Path]:
 def said(path: Path) -> dict[str, dict[str, Any]]:
     """The records of a folder by case, without what they took."""
     return {
-        one.case_id: {name: value for name, value in vars(one).items() if name not in SPENT}
-        for one in read_records(path)
+        case.case_id: {name: value for name, value in vars(case).items() if name not in SPENT}
+        for case in read_records(path)
     }
 
 
@@ -91,7 +91,7 @@ def test_any_split_merged_in_any_order_is_the_whole(
     records = [
         record(
             example,
-            *way,
+            *configuration,
             score,
             tags={"kind": f"k{len(example) + number % 2}"},
             repeat=repeat,
@@ -99,7 +99,7 @@ def test_any_split_merged_in_any_order_is_the_whole(
             checks={"test_a": None if score is None else score > 0.3},
         )
         for number, (example, row) in enumerate(scores.items())
-        for way, score in zip(GRID, row, strict=True)
+        for configuration, score in zip(GRID, row, strict=True)
         for repeat in (1, 2)
     ]
     count = draw(st.integers(1, 4))
@@ -107,20 +107,24 @@ def test_any_split_merged_in_any_order_is_the_whole(
     sizes = [sum(number == n for number in numbers.values()) for n in range(1, count + 1)]
     facts = {"shards": {"toy": sizes}}
     with tempfile.TemporaryDirectory() as name:
-        there = Path(name)
-        whole = write_run(there / "whole", records)
+        folder = Path(name)
+        whole = write_run(folder / "whole", records)
         folders = []
         for number in range(1, count + 1):
-            own = [one for one in records if numbers[one.example_id] == number]
-            for copy in range(draw(st.integers(1, 2)) if own else 0):  # a part without a case ends
-                random.Random(copy).shuffle(own)
-                folders.append(part(there / f"{number}-{copy}", number, count, own, **facts))
-        found = [read_merge(draw(st.permutations(folders))).write(there / "once")]
+            part_records = [record for record in records if numbers[record.example_id] == number]
+            for copy in range(
+                draw(st.integers(1, 2)) if part_records else 0
+            ):  # a part without a case ends
+                random.Random(copy).shuffle(part_records)
+                folders.append(
+                    part(folder / f"{number}-{copy}", number, count, part_records, **facts)
+                )
+        merged = [read_merge(draw(st.permutations(folders))).write(folder / "once")]
         # In two steps too: what was merged can be merged on.
         first, *others = draw(st.permutations(folders))
-        some = read_merge([first, *others[:1]]).write(there / "some").path
-        found.append(read_merge([*others[1:], some]).write(there / "twice"))
-        for run in found:
+        some = read_merge([first, *others[:1]]).write(folder / "some").path
+        merged.append(read_merge([*others[1:], some]).write(folder / "twice"))
+        for run in merged:
             assert said(run.path) == said(whole)
             assert json.loads((run.path / "summary.json").read_text()) == json.loads(
                 (whole / "summary.json").read_text()
@@ -129,7 +133,7 @@ def test_any_split_merged_in_any_order_is_the_whole(
             assert facts_of["status"] == "complete"
             assert facts_of["shard"] is None
             assert facts_of["cases_planned"] == facts_of["cases_recorded"] == len(records)
-        lines = [(run.path / "records.jsonl").read_bytes() for run in found]
+        lines = [(run.path / "records.jsonl").read_bytes() for run in merged]
         assert lines[0] == lines[1]
 
 
@@ -215,7 +219,7 @@ def test_an_answer_goes_before_none_and_what_it_took_does_not_matter(tmp_path: P
         assert merge.ended is None
         assert "1 case without an answer in one run" in merge.notes[-1]
         run = merge.write(tmp_path / order[0].name / "out")
-        kept = {one.case_id: one for one in run.records}
+        kept = {record.case_id: record for record in run.records}
         assert kept["toy/e1/html/none"].score == 0.5
         assert not kept["toy/e1/csv/none"].from_store
 
@@ -238,12 +242,12 @@ def test_a_part_that_was_cut_off_leaves_the_whole_unfinished(tmp_path: Path) -> 
     assert read_merge([*paths, again]).ended is None
 
 
-def _no_run(there: Path) -> None:
-    (there / "run.json").unlink()
+def _no_run(folder: Path) -> None:
+    (folder / "run.json").unlink()
 
 
 def _write(name: str, content: str) -> Callable[[Path], None]:
-    return lambda there: _put(there / name, content)
+    return lambda folder: _put(folder / name, content)
 
 
 def _put(path: Path, content: str) -> None:
@@ -252,12 +256,12 @@ def _put(path: Path, content: str) -> None:
 
 
 def _run(**facts: Any) -> Callable[[Path], None]:
-    return lambda there: _put(there / "run.json", json.dumps({**read_run(there), **facts}))
+    return lambda folder: _put(folder / "run.json", json.dumps({**read_run(folder), **facts}))
 
 
 def _line(**fields: Any) -> Callable[[Path], None]:
     line = json.loads(cases({"e2": TWO["e2"]})[0].to_line())
-    return lambda there: _put(there / "records.jsonl", json.dumps({**line, **fields}) + "\n")
+    return lambda folder: _put(folder / "records.jsonl", json.dumps({**line, **fields}) + "\n")
 
 
 @pytest.mark.parametrize(
@@ -310,9 +314,9 @@ def test_texts_and_pictures_are_there_once(tmp_path: Path) -> None:
     out = read_merge(paths).write(tmp_path / "out").path
     assert [file.name for file in (out / "media").iterdir()] == [name]
     assert (out / "media" / name).read_bytes() == picture
-    found = [vars_of(text) for text in read_texts(out / TEXTS)]
+    merged_texts = [vars_of(text) for text in read_texts(out / TEXTS)]
     both = [vars_of(text) for path in paths for text in read_texts(path / TEXTS)]
-    assert sorted(map(repr, found)) == sorted({repr(one) for one in both})
+    assert sorted(map(repr, merged_texts)) == sorted({repr(text) for text in both})
     other = TextWriter(paths[1] / TEXTS)
     other.prompt("own-0", "not what the other run asked")
     other.close()
@@ -346,7 +350,7 @@ def test_the_gates_of_the_whole_are_judged(tmp_path: Path, gate: str, code: int)
     assert main(["merge", *paths, "--out", str(out), "--no-page"]) == code
     facts = read_run(out)
     assert facts["exit_code"] == code
-    assert [one["gate"] for one in facts["gates"]] == [gate]
+    assert [gate_facts["gate"] for gate_facts in facts["gates"]] == [gate]
     # Without a part nothing is decided.
     assert main(["merge", paths[1], "-o", str(tmp_path / "half"), "--no-page"]) == 11
 
@@ -355,8 +359,8 @@ def test_reports_of_the_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     folder, out = tmp_path / "parts", tmp_path / "out"
     folder.mkdir()
     halves(folder)
-    asked = ["--junitxml", str(tmp_path / "junit.xml"), "--allure", "--summary"]
-    assert main(["merge", str(folder), "-o", str(out), *asked]) == 0
+    options = ["--junitxml", str(tmp_path / "junit.xml"), "--allure", "--summary"]
+    assert main(["merge", str(folder), "-o", str(out), *options]) == 0
     assert (out / "report.html").stat().st_size > 10_000
     assert "toy" in (out / "summary.md").read_text()
     assert len(list((out / "allure").glob("*-result.json"))) == 8
@@ -379,8 +383,8 @@ def test_a_baseline_is_compared_with(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(["merge", *paths, *gate, *out, "--bench-baseline", str(base)]) == 0
     assert "same" in (tmp_path / "out" / "summary.md").read_text()
     unlike = write_run(tmp_path / "unlike", cases(TWO), compat="reference")
-    asked = ["-o", str(tmp_path / "out3"), "--bench-baseline", str(unlike)]
-    assert main(["merge", *paths, *gate, *asked]) == 2
+    options = ["-o", str(tmp_path / "out3"), "--bench-baseline", str(unlike)]
+    assert main(["merge", *paths, *gate, *options]) == 2
     assert not (tmp_path / "out3").exists()
 
 
@@ -399,8 +403,8 @@ def changed(numbers: Iterable[int], stored: int, **more: Any) -> dict[str, Any]:
         for n in numbers
     ]
     counts = Counter(change.kind for change in changes) + Counter(same=len(changes), no_answer=1)
-    given: dict[str, Any] = {"updated": False, "problems": ["f.ambr: odd"], **more}
-    return changes_data(counts, changes, files={"f.ambr": {"stored": stored}}, **given)
+    content: dict[str, Any] = {"updated": False, "problems": ["f.ambr: odd"], **more}
+    return changes_data(counts, changes, files={"f.ambr": {"stored": stored}}, **content)
 
 
 def test_comparisons_with_stored_answers_are_put_together(tmp_path: Path) -> None:
@@ -409,13 +413,13 @@ def test_comparisons_with_stored_answers_are_put_together(tmp_path: Path) -> Non
         write_changes(path, changed(range(number, 2100, 2), 5000 + number))
     merged = read_merge(parts)
     assert merged.notes == ()
-    found = read_changes(merged.write(tmp_path / "whole").path)
+    changes = read_changes(merged.write(tmp_path / "whole").path)
     whole = changed(range(2100), 5001)
     whole["counts"]["no_answer"] = 2
     whole["files"]["f.ambr"]["unused"] = None
-    assert found == whole
-    assert found is not None
-    assert ["text" in change["new"] for change in found["changes"]].count(True) == 2000
+    assert changes == whole
+    assert changes is not None
+    assert ["text" in change["new"] for change in changes["changes"]].count(True) == 2000
 
 
 def test_comparisons_that_do_not_add_up_are_left_out(tmp_path: Path) -> None:

@@ -85,16 +85,16 @@ def test_what_is_told_before_the_first_test_arrives(text: str, counts: dict[str,
 def test_cells_have_in_common_what_is_the_same_and_nothing_else(tmp_path):
     kept = ModelRun("m", tmp_path)
 
-    def cell(said: Any) -> ScoreRow:
+    def cell(passed: Any) -> ScoreRow:
         names = json.loads('["b", "d", "example one", "html", "none"]')  # other objects each time
         return kept.shared(
-            ScoreRow(*names, 1.0, True, None, parts={"f1": 1.0}, checks={"f1": said})
+            ScoreRow(*names, 1.0, True, None, parts={"f1": 1.0}, checks={"f1": passed})
         )
 
-    one, again, other = cell(True), cell(True), cell(1)
-    assert one == again
-    assert one.example_id is again.example_id
-    assert one.parts is again.parts
-    assert one.checks is again.checks
-    assert one.checks["f1"] is True
+    first, again, other = cell(True), cell(True), cell(1)
+    assert first == again
+    assert first.example_id is again.example_id
+    assert first.parts is again.parts
+    assert first.checks is again.checks
+    assert first.checks["f1"] is True
     assert other.checks["f1"] is not True

@@ -61,9 +61,9 @@ def test_what_was_judged_comes_back():
     step = {"kind": "ask", "digest": "0" * 16, "outcome": "stop", "cost_usd": 0.5}
     judged = {"score": 0.5, "threshold": 0.25, "metric": "rouge", "part": "rougeL"}
     record = Record(**MINIMAL, **judged, tags={"type": "lookup"}, steps=(step, step))
-    found = Record.from_line(record.to_line(), {"toy": 0.75})
-    assert (found.threshold, found.part, found.tags) == (0.25, "rougeL", {"type": "lookup"})
-    assert list(found.steps) == [step, step]
+    reread = Record.from_line(record.to_line(), {"toy": 0.75})
+    assert (reread.threshold, reread.part, reread.tags) == (0.25, "rougeL", {"type": "lookup"})
+    assert list(reread.steps) == [step, step]
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_what_was_judged_comes_back():
 def test_a_record_of_schema_1_has_the_threshold_that_its_run_names(score, metric, expected):
     line = json.dumps({"schema": 1, **MINIMAL, "score": score, "metric": metric})
     assert Record.from_line(line, {"toy": 0.75}).threshold == expected
-    found = Record.from_line(line, {"other": 0.75})
-    assert (found.threshold, found.part, found.tags, found.steps) == (None, None, {}, ())
+    reread = Record.from_line(line, {"other": 0.75})
+    assert (reread.threshold, reread.part, reread.tags, reread.steps) == (None, None, {}, ())
 
 
 def test_a_field_of_a_later_version_is_passed_over():

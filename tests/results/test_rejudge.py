@@ -27,59 +27,59 @@ SCORED = {"e1": [1, 0.5, 0.25, 0], "e2": [0.5, 0.5, None, 1]}
 
 def test_a_threshold_moves_verdicts_and_no_score(tmp_path):
     run = write_run(tmp_path / "a", SCORED)
-    found = rejudge(run, thresholds={"toy": 0.5})
-    assert [one.outcome for one in found.records] == [
+    rejudged = rejudge(run, thresholds={"toy": 0.5})
+    assert [case.outcome for case in rejudged.records] == [
         *("right", "right", "wrong", "wrong"),
         *("right", "right", "no_answer", "right"),
     ]
-    assert [one.score for one in found.records] == [1, 0.5, 0.25, 0, 0.5, 0.5, None, 1]
-    assert (found.better, found.worse, found.scored, found.rescored) == (3, 0, 0, 0)
+    assert [case.score for case in rejudged.records] == [1, 0.5, 0.25, 0, 0.5, 0.5, None, 1]
+    assert (rejudged.better, rejudged.worse, rejudged.scored, rejudged.rescored) == (3, 0, 0, 0)
     # Two of four, and three of three answered.
-    assert found.summary["benchmarks"]["toys"]["pass_rate"] == 0.75
-    assert found.run["thresholds"] == {"toy": 0.5}
+    assert rejudged.summary["benchmarks"]["toys"]["pass_rate"] == 0.75
+    assert rejudged.run["thresholds"] == {"toy": 0.5}
 
 
 def test_a_lower_verdict_counts_as_worse(tmp_path):
     run = write_run(tmp_path / "a", [record("e1", *GRID[0], 0.5, passed=True, outcome="right")])
-    found = rejudge(run, thresholds={"toy": 0.6})
-    assert (found.better, found.worse) == (0, 1)
+    rejudged = rejudge(run, thresholds={"toy": 0.6})
+    assert (rejudged.better, rejudged.worse) == (0, 1)
 
 
 def test_without_new_rules_nothing_changes(tmp_path):
     run = write_run(tmp_path / "a", SCORED)
-    found = rejudge(run)
-    assert list(found.records) == list(read_records(run))
-    assert found.notes == ()
-    assert found.run["compat"] == "fixed"
-    assert "thresholds" not in found.run
+    rejudged = rejudge(run)
+    assert list(rejudged.records) == list(read_records(run))
+    assert rejudged.notes == ()
+    assert rejudged.run["compat"] == "fixed"
+    assert "thresholds" not in rejudged.run
 
 
 def test_only_the_named_dataset_is_judged_again(tmp_path):
     cases = [record("e", *GRID[0], 0.5, dataset=name) for name in ("one", "two")]
-    found = rejudge(write_run(tmp_path / "a", cases), thresholds={"two": 0.5})
-    assert [one.passed for one in found.records] == [False, True]
+    rejudged = rejudge(write_run(tmp_path / "a", cases), thresholds={"two": 0.5})
+    assert [case.passed for case in rejudged.records] == [False, True]
 
 
 def test_a_tests_own_assertion_keeps_its_verdict(tmp_path):
     cases = [record("e", *GRID[0], 0.0, metric="assertion"), record("e", *GRID[1], 0.0)]
-    found = rejudge(write_run(tmp_path / "a", cases), thresholds={"toy": 0})
-    assert [one.passed for one in found.records] == [False, True]
-    assert found.notes == ("1 case keeps its verdict: it comes from a test's own assertion",)
+    rejudged = rejudge(write_run(tmp_path / "a", cases), thresholds={"toy": 0})
+    assert [case.passed for case in rejudged.records] == [False, True]
+    assert rejudged.notes == ("1 case keeps its verdict: it comes from a test's own assertion",)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.floats(0, 1))
 def test_passed_is_reaching_the_threshold(tmp_path_factory, scores, limit):
     cases = [record(f"e{n}", *GRID[0], score) for n, score in enumerate(scores)]
     run = write_run(tmp_path_factory.mktemp("run") / "a", cases)
-    found = rejudge(run, thresholds={"toy": limit})
-    assert [one.passed for one in found.records] == [score >= limit for score in scores]
-    assert [one.outcome == "right" for one in found.records] == [s >= limit for s in scores]
+    rejudged = rejudge(run, thresholds={"toy": limit})
+    assert [case.passed for case in rejudged.records] == [score >= limit for score in scores]
+    assert [case.outcome == "right" for case in rejudged.records] == [s >= limit for s in scores]
 
 
 def test_a_run_cut_off_is_judged_and_said_so(tmp_path):
-    found = rejudge(write_run(tmp_path / "a", SCORED, cases_planned=20, ended="interrupted"))
-    assert found.notes == ("the run was cut off: 8 of 20 cases are recorded; interrupted",)
-    assert found.ended == "interrupted"
+    rejudged = rejudge(write_run(tmp_path / "a", SCORED, cases_planned=20, ended="interrupted"))
+    assert rejudged.notes == ("the run was cut off: 8 of 20 cases are recorded; interrupted",)
+    assert rejudged.ended == "interrupted"
     killed = rejudge(write_run(tmp_path / "b", SCORED, cases_planned=20, status="running"))
     assert (killed.notes, killed.ended) == (
         ("the run was cut off: 8 of 20 cases are recorded",),
@@ -88,41 +88,41 @@ def test_a_run_cut_off_is_judged_and_said_so(tmp_path):
 
 
 def test_cases_that_were_skipped_are_no_end_of_the_run(tmp_path):
-    found = rejudge(write_run(tmp_path / "a", SCORED, cases_planned=20, status="incomplete"))
-    assert (found.notes, found.ended) == (("8 of 20 cases are recorded",), None)
+    rejudged = rejudge(write_run(tmp_path / "a", SCORED, cases_planned=20, status="incomplete"))
+    assert (rejudged.notes, rejudged.ended) == (("8 of 20 cases are recorded",), None)
 
 
 def test_the_origin_is_named(tmp_path):
     run = write_run(tmp_path / "a", SCORED, thresholds={"other": 0.1})
-    found = rejudge(run, thresholds={"toy": 0.5})
-    assert found.run["rejudged"]["origin"] == str(run)
-    assert found.run["rejudged"]["thresholds"] == {"other": 0.1}
-    assert found.run["thresholds"] == {"other": 0.1, "toy": 0.5}
+    rejudged = rejudge(run, thresholds={"toy": 0.5})
+    assert rejudged.run["rejudged"]["origin"] == str(run)
+    assert rejudged.run["rejudged"]["thresholds"] == {"other": 0.1}
+    assert rejudged.run["thresholds"] == {"other": 0.1, "toy": 0.5}
 
 
 def test_a_new_run_folder_reads_like_any_other(tmp_path):
     run = write_run(tmp_path / "a", SCORED)
     before = {path.name: path.read_bytes() for path in run.iterdir()}
-    found = rejudge(run, thresholds={"toy": 0.5})
-    write_rejudged(found, tmp_path / "b", gates=["toy.performance >= 0.1"])
-    assert list(read_records(tmp_path / "b")) == list(found.records)
+    rejudged = rejudge(run, thresholds={"toy": 0.5})
+    write_rejudged(rejudged, tmp_path / "b", gates=["toy.performance >= 0.1"])
+    assert list(read_records(tmp_path / "b")) == list(rejudged.records)
     assert read_run(tmp_path / "b") == {
         "schema": 2,
-        **found.run,
+        **rejudged.run,
         "gates": ["toy.performance >= 0.1"],
     }
     summary = json.loads((tmp_path / "b/summary.json").read_text("utf-8"))
-    assert summary == {"schema": 2, **found.summary}
+    assert summary == {"schema": 2, **rejudged.summary}
     assert {path.name: path.read_bytes() for path in run.iterdir()} == before
     with pytest.raises(SettingsError, match=r"^--out: .* already holds a run"):
-        write_rejudged(found, tmp_path / "b")
+        write_rejudged(rejudged, tmp_path / "b")
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path):
-    found = rejudge(write_run(tmp_path / "a", SCORED))
+    rejudged = rejudge(write_run(tmp_path / "a", SCORED))
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(SettingsError, match=r"^--out: cannot write into"):
-        write_rejudged(found, tmp_path / "file" / "b")
+        write_rejudged(rejudged, tmp_path / "file" / "b")
 
 
 def test_what_cannot_be_judged_is_refused(tmp_path):
@@ -218,15 +218,15 @@ def test_replies_are_scored_by_the_whole_chain(tmp_path, toy):
         scored("e1", GRID[1], " yes ", 0.0),
         scored("e2", GRID[0], "no", 0.0),
     ]
-    found = rejudge(write_run(tmp_path / "a", cases), compat="reference", registry=toy[1])
-    assert [one.score for one in found.records] == [1.0, 1.0, 0.0]
-    assert [one.outcome for one in found.records] == ["right", "right", "wrong"]
-    assert [one.prediction for one in found.records] == ["Yes", "yes", "no"]
-    assert found.records[1].parts == {"half": 0.5, "same": 1.0, "loose": 1.0, "plus": 0.25}
-    assert (found.scored, found.rescored, found.better, found.worse) == (3, 1, 1, 0)
-    assert found.run["compat"] == "reference"
-    assert found.run["rejudged"]["compat"] == "fixed"
-    assert found.notes == (
+    rejudged = rejudge(write_run(tmp_path / "a", cases), compat="reference", registry=toy[1])
+    assert [case.score for case in rejudged.records] == [1.0, 1.0, 0.0]
+    assert [case.outcome for case in rejudged.records] == ["right", "right", "wrong"]
+    assert [case.prediction for case in rejudged.records] == ["Yes", "yes", "no"]
+    assert rejudged.records[1].parts == {"half": 0.5, "same": 1.0, "loose": 1.0, "plus": 0.25}
+    assert (rejudged.scored, rejudged.rescored, rejudged.better, rejudged.worse) == (3, 1, 1, 0)
+    assert rejudged.run["compat"] == "reference"
+    assert rejudged.run["rejudged"]["compat"] == "fixed"
+    assert rejudged.notes == (
         "the prompts were made in compat fixed; what is judged in compat reference are the "
         "replies to those",
     )
@@ -240,18 +240,18 @@ def test_thoughts_in_replies_of_earlier_versions_are_set_apart(tmp_path, toy):
         scored("e1", GRID[3], "No, but", 0.0, flags=("truncated",)),
     ]
     fixed = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
-    assert [(one.outcome, one.score, one.reason) for one in fixed.records] == [
+    assert [(case.outcome, case.score, case.reason) for case in fixed.records] == [
         ("right", 1.0, None),
         ("no_answer", None, "cut_off"),
         ("no_answer", None, "cut_off"),
         ("wrong", 0.0, None),
     ]
-    assert [tuple(one.flags) for one in fixed.records] == [(), (), ("other",), ("truncated",)]
-    assert [one.raw for one in fixed.records] == [one.raw for one in cases]
+    assert [tuple(case.flags) for case in fixed.records] == [(), (), ("other",), ("truncated",)]
+    assert [case.raw for case in fixed.records] == [case.raw for case in cases]
     whole = fixed.summary["benchmarks"]["toys"]["datasets"]["toy"]
     assert (whole["cut_off"], whole["truncated"]) == (0.5, 0.25)
     back = rejudge(write_run(tmp_path / "b", fixed.records), compat="reference", registry=toy[1])
-    assert [(one.outcome, one.score, one.threshold) for one in back.records] == [
+    assert [(case.outcome, case.score, case.threshold) for case in back.records] == [
         ("wrong", 0.0, 1.0)
     ] + [("wrong", 0.0, 1.0)] * 3
     assert tuple(back.records[1].flags) == ("truncated",)
@@ -261,28 +261,28 @@ def test_thoughts_in_replies_of_earlier_versions_are_set_apart(tmp_path, toy):
 def test_the_number_that_counted_counts_again(tmp_path, toy):
     # The main number is `half`; the records say that `same` counted.
     cases = [scored("e1", GRID[0], "Yes", 1.0), scored("e1", GRID[1], "yes", 0.0)]
-    found = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
-    assert [(one.score, one.part) for one in found.records] == [(1.0, "same"), (0.0, "same")]
+    rejudged = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
+    assert [(case.score, case.part) for case in rejudged.records] == [(1.0, "same"), (0.0, "same")]
     main = [
         scored("e1", GRID[0], "Yes", 1.0, score=0.5, part="half", threshold=0.5),
         scored("e1", GRID[1], "yes", 0.0, part="half", threshold=0.5),
     ]
-    found = rejudge(write_run(tmp_path / "b", main), compat="reference", registry=toy[1])
-    assert [(one.score, one.part) for one in found.records] == [(0.5, "half"), (0.5, "half")]
+    rejudged = rejudge(write_run(tmp_path / "b", main), compat="reference", registry=toy[1])
+    assert [(case.score, case.part) for case in rejudged.records] == [(0.5, "half"), (0.5, "half")]
 
 
 def test_a_part_is_believed_whatever_the_numbers_are(tmp_path, toy):
     # All numbers are equal: nothing but the record tells that `loose` counted.
     parts = {"half": 0.0, "same": 0.0, "loose": 0.0, "plus": 0.0}
     cases = [scored("e1", GRID[0], "yes", 0.0, part="loose", parts=parts)]
-    found = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
-    assert [(one.score, one.passed) for one in found.records] == [(1.0, True)]
+    rejudged = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
+    assert [(case.score, case.passed) for case in rejudged.records] == [(1.0, True)]
 
 
 def test_without_a_part_the_main_number_counts(tmp_path, toy):
     cases = [scored("e1", GRID[0], "Yes", 1.0, part=None)]
-    found = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
-    assert [(one.score, one.part) for one in found.records] == [(0.5, "half")]
+    rejudged = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
+    assert [(case.score, case.part) for case in rejudged.records] == [(0.5, "half")]
 
 
 def test_each_record_keeps_the_threshold_it_was_judged_by(tmp_path, toy):
@@ -291,17 +291,20 @@ def test_each_record_keeps_the_threshold_it_was_judged_by(tmp_path, toy):
         scored("e1", GRID[0], "Yes", 1.0, **low),
         scored("e1", GRID[1], "Yes", 1.0, **low | {"threshold": 0.75}),
     ]
-    found = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
-    assert [(one.passed, one.threshold) for one in found.records] == [(True, 0.5), (False, 0.75)]
+    rejudged = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
+    assert [(case.passed, case.threshold) for case in rejudged.records] == [
+        (True, 0.5),
+        (False, 0.75),
+    ]
     again = rejudge(tmp_path / "a", compat="fixed", thresholds={"toy": 0.25}, registry=toy[1])
-    assert [(one.passed, one.threshold) for one in again.records] == [(True, 0.25)] * 2
+    assert [(case.passed, case.threshold) for case in again.records] == [(True, 0.25)] * 2
 
 
 def test_the_same_reply_to_another_question_is_judged_anew(tmp_path, toy):
     cases = [scored("e1", GRID[0], "Yes", 1.0), scored("e3", GRID[0], "Yes", 0.0)]
-    found = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
-    assert [one.score for one in found.records] == [1.0, 0.0]
-    assert [one.references for one in found.records] == [("Yes",), ("Ja",)]
+    rejudged = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
+    assert [case.score for case in rejudged.records] == [1.0, 0.0]
+    assert [case.references for case in rejudged.records] == [("Yes",), ("Ja",)]
 
 
 def test_the_examples_are_read_as_the_new_mode_reads_them(tmp_path, toy):
@@ -314,18 +317,18 @@ def test_the_examples_are_read_as_the_new_mode_reads_them(tmp_path, toy):
 def test_another_metric_that_was_named_is_asked_again(tmp_path, toy):
     named = {"metric": "exact_match", "parts": {"exact_match": 1.0}}
     cases = [scored("e1", GRID[0], "yes ", 0.0, **named)]
-    found = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
-    [one] = found.records
+    rejudged = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
+    [case] = rejudged.records
     # exact_match pays no heed to case.
-    assert (one.score, one.metric, one.passed) == (1.0, "exact_match", True)
-    assert one.part == "exact_match"
-    assert set(one.parts) == {"exact_match", "partial"}
+    assert (case.score, case.metric, case.passed) == (1.0, "exact_match", True)
+    assert case.part == "exact_match"
+    assert set(case.parts) == {"exact_match", "partial"}
 
 
 def test_another_metric_that_was_named_is_given_the_context(tmp_path, toy):
     cases = [scored("e1", GRID[0], "Yes", 0.0, metric="needs", parts={})]
-    found = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
-    assert [one.score for one in found.records] == [0.25]
+    rejudged = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
+    assert [case.score for case in rejudged.records] == [0.25]
 
 
 def test_what_has_no_answer_or_its_own_assertion_stays(tmp_path, toy):
@@ -334,15 +337,15 @@ def test_what_has_no_answer_or_its_own_assertion_stays(tmp_path, toy):
         record("e1", *GRID[1], (0.0, "Yes"), metric="assertion", parts={}),
         scored("e1", GRID[2], "Yes", 1.0),
     ]
-    found = rejudge(write_run(tmp_path / "a", cases), compat="reference", registry=toy[1])
-    assert list(found.records[:2]) == list(read_records(tmp_path / "a"))[:2]
-    assert found.scored == 1
+    rejudged = rejudge(write_run(tmp_path / "a", cases), compat="reference", registry=toy[1])
+    assert list(rejudged.records[:2]) == list(read_records(tmp_path / "a"))[:2]
+    assert rejudged.scored == 1
 
 
 def test_each_example_is_loaded_once_and_records_keep_their_order(tmp_path, toy):
     cases = [scored(name, place, "Yes", 1.0) for place in GRID for name in ("e2", "e1")]
-    found = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
-    assert [one.case_id for one in found.records] == [one.case_id for one in cases]
+    rejudged = rejudge(write_run(tmp_path / "a", cases), compat="fixed", registry=toy[1])
+    assert [case.case_id for case in rejudged.records] == [case.case_id for case in cases]
     assert toy[0].opened == ["fixed"]
     assert toy[0].loaded == ["e1", "e2"]
 
@@ -370,15 +373,15 @@ def test_an_example_that_is_gone_is_named(tmp_path, toy):
 
 def test_a_markers_threshold_has_to_be_named(tmp_path, toy):
     # 0 passed: some marker's threshold was lower than the dataset's. Schema 1 does not say which.
-    said = {"passed": True, "outcome": "right", "threshold": None}
-    case = scored("e1", GRID[0], "no", 0.0, **said)
+    verdict = {"passed": True, "outcome": "right", "threshold": None}
+    case = scored("e1", GRID[0], "no", 0.0, **verdict)
     run = write_run(tmp_path / "a", [case])
     with pytest.raises(
         SettingsError, match=r"not judged by the threshold 1 .*--bench-threshold=toy=X"
     ):
         rejudge(run, compat="fixed", registry=toy[1])
-    found = rejudge(run, compat="fixed", thresholds={"toy": 0.0}, registry=toy[1])
-    assert found.records[0].passed
+    rejudged = rejudge(run, compat="fixed", thresholds={"toy": 0.0}, registry=toy[1])
+    assert rejudged.records[0].passed
     stored = write_run(tmp_path / "b", [case], thresholds={"toy": 0.0})
     assert rejudge(stored, compat="fixed", registry=toy[1]).records[0].passed
 
@@ -429,10 +432,10 @@ def test_the_published_reading_is_unforgiving(tmp_path):
     # Only `fixed` strips what stands before the dot (spec: torr.md).
     replies = {first: "Entailed .", second: "refuted", third: "Entailed. It has 3."}
     run = tabfact_run(tmp_path, replies)
-    found = rejudge(run, compat="reference")
-    assert [one.passed for one in found.records] == [False, True, True]
-    assert [one.passed for one in rejudge(run, compat="fixed").records] == [True] * 3
-    assert found.records[0].references == ("entailed",)
+    rejudged = rejudge(run, compat="reference")
+    assert [case.passed for case in rejudged.records] == [False, True, True]
+    assert [case.passed for case in rejudge(run, compat="fixed").records] == [True] * 3
+    assert rejudged.records[0].references == ("entailed",)
 
 
 def test_the_data_may_have_moved(tmp_path):

@@ -47,16 +47,16 @@ def counts(draw, most=7):
 
 
 @given(counts())
-def test_both_estimators_agree_with_counting_every_draw(found):
-    n, c, k = found
+def test_both_estimators_agree_with_counting_every_draw(numbers):
+    n, c, k = numbers
     draws = list(combinations([True] * c + [False] * (n - c), k))
     assert pass_at_k(n, c, k) == sum(map(any, draws)) / len(draws)
     assert pass_hat_k(n, c, k) == sum(map(all, draws)) / len(draws)
 
 
 @given(counts(most=100))
-def test_more_draws_raise_pass_at_k_and_lower_pass_hat_k(found):
-    n, c, _ = found
+def test_more_draws_raise_pass_at_k_and_lower_pass_hat_k(numbers):
+    n, c, _ = numbers
     at = [pass_at_k(n, c, k) for k in range(1, n + 1)]
     hat = [pass_hat_k(n, c, k) for k in range(1, n + 1)]
     assert at == sorted(at)
@@ -78,11 +78,11 @@ def test_counts_that_cannot_be_are_refused(estimate, n, c, k):
 def test_a_cell_has_the_mean_score_and_the_share_passed_of_its_answers():
     cells = ScoreTable.from_records(RUN).cells
     columns = cells.score, cells.passed, cells.times, cells.answered
-    found = {
+    figures = {
         cells.table.case(row, "example", "serializer"): values
         for row, *values in zip(cells.first, *(column.tolist() for column in columns), strict=True)
     }
-    assert found == {
+    assert figures == {
         "e1/html": [0.5, 1 / 3, 3, 3],
         "e1/csv": [1.0, 1.0, 3, 3],
         "e2/html": [1.0, 1.0, 3, 2],
@@ -178,25 +178,25 @@ def test_sampled_configurations_are_counted_without_their_repeats():
 
 
 def test_pass_at_k_and_pass_hat_k_are_means_over_configurations_then_examples():
-    found = dataset_scope(RUN)["repeats"]
-    assert found["n"] == 3
+    figures = dataset_scope(RUN)["repeats"]
+    assert figures["n"] == 3
     # e1 and e2, each the mean of html and csv; at k = 3 e2 has csv only.
-    assert found["pass_at_k"] == {
+    assert figures["pass_at_k"] == {
         "1": pytest.approx((2 / 3 + 2 / 3) / 2),
         "2": pytest.approx((5 / 6 + 5 / 6) / 2),
         "3": 1.0,
     }
-    assert found["pass_hat_k"] == {
+    assert figures["pass_hat_k"] == {
         "1": pytest.approx((2 / 3 + 2 / 3) / 2),
         "2": pytest.approx((1 / 2 + 1 / 2) / 2),
         "3": pytest.approx((1 / 2 + 0) / 2),
     }
-    assert found["left_out"] == {"1": 0, "2": 0, "3": 1}
+    assert figures["left_out"] == {"1": 0, "2": 0, "3": 1}
 
 
 def test_spread_is_a_mean_over_cells():
-    found = dataset_scope(RUN)["repeats"]["spread"]
-    assert found == {
+    spread = dataset_scope(RUN)["repeats"]["spread"]
+    assert spread == {
         "sd": pytest.approx((0.5 + 0 + 0 + (1 / 3) ** 0.5) / 4),
         "range": pytest.approx((1 + 0 + 0 + 1) / 4),
         "disagree": pytest.approx(2 / 4),
@@ -205,27 +205,27 @@ def test_spread_is_a_mean_over_cells():
 
 def test_cells_with_one_answer_have_no_spread():
     records = [*repeats("e1", "html", 1.0, None), *repeats("e1", "csv", 0.0, 1.0)]
-    found = dataset_scope(records)["repeats"]
-    assert found["spread"]["range"] == 1.0
-    assert found["left_out"] == {"1": 0, "2": 1}
-    assert found["pass_at_k"] == {"1": 0.75, "2": 1.0}
+    figures = dataset_scope(records)["repeats"]
+    assert figures["spread"]["range"] == 1.0
+    assert figures["left_out"] == {"1": 0, "2": 1}
+    assert figures["pass_at_k"] == {"1": 0.75, "2": 1.0}
 
 
 def test_nothing_answered_is_unknown_and_not_0():
-    found = dataset_scope(repeats("e1", "html", None, None))["repeats"]
-    assert found["pass_at_k"] == found["pass_hat_k"] == {"1": None, "2": None}
-    assert found["left_out"] == {"1": 1, "2": 1}
-    assert set(found["spread"].values()) == {None}
+    figures = dataset_scope(repeats("e1", "html", None, None))["repeats"]
+    assert figures["pass_at_k"] == figures["pass_hat_k"] == {"1": None, "2": None}
+    assert figures["left_out"] == {"1": 1, "2": 1}
+    assert set(figures["spread"].values()) == {None}
 
 
 def test_a_benchmark_is_the_plain_mean_over_its_datasets():
     other = repeats("e1", "html", 0.0, 0.0, 0.0, dataset="other")
-    found = summarize([*RUN, *other])["benchmarks"]["b"]["repeats"]
-    assert found["n"] == 3
-    assert found["pass_at_k"]["3"] == 0.5  # of 1 and 0
-    assert found["pass_hat_k"]["3"] == 0.125  # of 1/4 and 0
-    assert found["left_out"] == {"1": 0, "2": 0, "3": 1}
-    assert found["spread"]["range"] == 0.25  # of 1/2 and 0
+    figures = summarize([*RUN, *other])["benchmarks"]["b"]["repeats"]
+    assert figures["n"] == 3
+    assert figures["pass_at_k"]["3"] == 0.5  # of 1 and 0
+    assert figures["pass_hat_k"]["3"] == 0.125  # of 1/4 and 0
+    assert figures["left_out"] == {"1": 0, "2": 0, "3": 1}
+    assert figures["spread"]["range"] == 0.25  # of 1/2 and 0
 
 
 def test_a_dataset_asked_less_often_leaves_the_benchmark_unknown():
@@ -261,10 +261,10 @@ def test_the_order_of_repeats_does_not_matter(records, draw):
 def test_pass_at_1_is_the_pass_rate(records):
     benchmark = summarize(records)["benchmarks"]["b"]
     for scope in (benchmark, *benchmark["datasets"].values()):
-        found = scope.get("repeats")
-        if found is not None:
+        figures = scope.get("repeats")
+        if figures is not None:
             expected = None if scope["pass_rate"] is None else pytest.approx(scope["pass_rate"])
-            assert found["pass_at_k"]["1"] == found["pass_hat_k"]["1"] == expected
+            assert figures["pass_at_k"]["1"] == figures["pass_hat_k"]["1"] == expected
 
 
 @given(runs(scores=st.floats(0, 1)))
@@ -283,20 +283,20 @@ def test_more_repeats_raise_pass_at_k_and_lower_pass_hat_k_where_all_are_answere
 def test_repeats_of_identical_answers_change_no_measure(once, times):
     often = [
         cell
-        for one in once
+        for case in once
         for cell in repeats(
-            one.example_id, one.serializer, *[one.score] * times, dataset=one.dataset
+            case.example_id, case.serializer, *[case.score] * times, dataset=case.dataset
         )
     ]
     before, after = (summarize(records)["benchmarks"]["b"] for records in (once, often))
     pairs = [(before, after)]
     pairs += [(part, after["datasets"][name]) for name, part in before["datasets"].items()]
     for single, repeated in pairs:
-        found = repeated.pop("repeats")
+        figures = repeated.pop("repeats")
         assert repeated.pop("n_cases") == times * single.pop("n_cases")
         for scope in (single, repeated):
             for name in ("datasets", "reasons", "serializers", "perturbations"):
                 scope.pop(name, None)
         assert repeated == single  # to the last digit
-        if found["spread"]["sd"] is not None:
-            assert found["spread"] == {"sd": 0.0, "range": 0.0, "disagree": 0.0}
+        if figures["spread"]["sd"] is not None:
+            assert figures["spread"] == {"sd": 0.0, "range": 0.0, "disagree": 0.0}

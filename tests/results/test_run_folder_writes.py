@@ -18,7 +18,7 @@ LINES = [record(name, "csv", "none", 1.0).to_line() for name in "abc"]
 
 
 def examples(folder: Path) -> list[str]:
-    return [found.example_id for found in read_records(folder)]
+    return [record.example_id for record in read_records(folder)]
 
 
 def test_a_record_written_in_pieces_is_whole(
@@ -64,8 +64,8 @@ def test_a_record_without_room_leaves_the_others_readable(
         assert (tmp_path / "run/records.jsonl").read_text("ascii") == LINES[0] + LINES[2]
         assert notices.texts == []
     else:
-        [said] = notices.texts
-        assert "records.jsonl: line 2 is damaged and left out" in said
+        [notice] = notices.texts
+        assert "records.jsonl: line 2 is damaged and left out" in notice
 
 
 @pytest.mark.skipif(os.name != "posix", reason="an open file cannot be removed there")
@@ -117,8 +117,8 @@ def test_many_damaged_lines_are_one_notice(tmp_path: Path) -> None:
     notices = Notices()
     assert len(list(read_records(folder))) == 4
     notices.close()
-    [said] = notices.texts
-    assert "8 lines are damaged and left out (3, 4, 5, 6, 7, ...)" in said
+    [notice] = notices.texts
+    assert "8 lines are damaged and left out (3, 4, 5, 6, 7, ...)" in notice
 
 
 def test_records_of_which_none_can_be_read_are_refused(tmp_path: Path) -> None:
@@ -143,8 +143,8 @@ def test_every_command_reads_past_a_damaged_line_and_says_so_once(
     code = main([command, *more[command]])
     shown = capsys.readouterr()
     assert code in {0, 10, 11}, shown
-    said = [line for line in shown.err.splitlines() if "damaged" in line]
-    assert said == [
+    notice_lines = [line for line in shown.err.splitlines() if "damaged" in line]
+    assert notice_lines == [
         f"tablebench: {second}/records.jsonl: line 2 is damaged and left out; its case counts as "
         f"not recorded"
     ]

@@ -41,7 +41,7 @@ def test_the_folder_is_of_schema_1():
 
 def test_its_records_are_read():
     records = list(read_records(HERE))
-    assert [(one.example_id, one.serializer, one.passed, one.raw) for one in records] == [
+    assert [(case.example_id, case.serializer, case.passed, case.raw) for case in records] == [
         ("fin-01-lookup-1", "html", True, "1969"),
         ("fin-01-lookup-1", "csv", True, "1969"),
         ("sci-01-filter2-1", "html", False, "B-17"),
@@ -49,23 +49,23 @@ def test_its_records_are_read():
     ]
     texts = read_texts(HERE / "texts.jsonl.gz")
     prompts = {text.digest for text in texts if isinstance(text, PromptText)}
-    assert {one.prompt_digest for one in records} == prompts
+    assert {case.prompt_digest for case in records} == prompts
 
 
 def test_its_figures_are_what_they_were():
     stored = json.loads((HERE / "summary.json").read_text("utf-8"))
-    found = summarize(list(read_records(HERE)))
-    assert found["benchmarks"]["starter"]["performance"] == 0.5
+    summary = summarize(list(read_records(HERE)))
+    assert summary["benchmarks"]["starter"]["performance"] == 0.5
     # That version did not aggregate parts and replies that were cut, and knew no tables.
     added = ("parts", "n_clusters", "cut_off", "truncated")
-    assert without(found["benchmarks"], *added) == stored["benchmarks"]
+    assert without(summary["benchmarks"], *added) == stored["benchmarks"]
 
 
 def without(figures: Any, *names: str) -> Any:
     """Return figures without some entries, at every depth."""
     if not isinstance(figures, dict):
         return figures
-    return {name: without(own, *names) for name, own in figures.items() if name not in names}
+    return {name: without(inner, *names) for name, inner in figures.items() if name not in names}
 
 
 def test_a_report_reads_it(old, capsys):
@@ -78,9 +78,9 @@ def test_a_report_reads_it(old, capsys):
 
 
 def test_a_comparison_reads_it():
-    found = compare_runs(HERE, HERE)
-    assert found.differences == ()
-    assert (found.answers.same_text, found.answers.flipped) == (4, 0)
+    comparison = compare_runs(HERE, HERE)
+    assert comparison.differences == ()
+    assert (comparison.answers.same_text, comparison.answers.flipped) == (4, 0)
 
 
 def test_it_is_judged_by_gates():
@@ -92,38 +92,38 @@ def test_it_is_judged_by_gates():
 
 
 def test_it_is_judged_again(tmp_path):
-    found = rejudge(HERE, compat="fixed", thresholds={"starter": 0.0})
-    assert [one.score for one in found.records] == [1.0, 1.0, 0.0, 0.0]
-    assert [one.passed for one in found.records] == [True] * 4
-    assert (found.scored, found.rescored, found.better, found.worse) == (4, 0, 2, 0)
-    assert {(one.part, one.threshold) for one in found.records} == {("exact_match", 0.0)}
-    write_rejudged(found, tmp_path / "new")
-    new = [one.to_line() for one in read_records(tmp_path / "new")]
-    assert new == [one.to_line() for one in found.records]
+    rejudged = rejudge(HERE, compat="fixed", thresholds={"starter": 0.0})
+    assert [case.score for case in rejudged.records] == [1.0, 1.0, 0.0, 0.0]
+    assert [case.passed for case in rejudged.records] == [True] * 4
+    assert (rejudged.scored, rejudged.rescored, rejudged.better, rejudged.worse) == (4, 0, 2, 0)
+    assert {(case.part, case.threshold) for case in rejudged.records} == {("exact_match", 0.0)}
+    write_rejudged(rejudged, tmp_path / "new")
+    new = [case.to_line() for case in read_records(tmp_path / "new")]
+    assert new == [case.to_line() for case in rejudged.records]
 
 
 def test_what_it_does_not_say_stays_unknown():
     records = list(read_records(HERE))
-    said = {(one.part, one.threshold, len(one.tags), len(one.steps)) for one in records}
-    assert said == {(None, None, 0, 0)}
+    facts = {(case.part, case.threshold, len(case.tags), len(case.steps)) for case in records}
+    assert facts == {(None, None, 0, 0)}
 
 
 def test_the_datasets_own_threshold_is_taken_where_it_fits(old):
-    assert {one.threshold for one in rejudge(old, compat="fixed").records} == {1.0}
+    assert {case.threshold for case in rejudge(old, compat="fixed").records} == {1.0}
 
 
 def test_a_threshold_that_its_run_names_is_known(old):
     facts = read_run(old) | {"thresholds": {"starter": 0.75}}
     (old / "run.json").write_text(json.dumps(facts), "utf-8")
-    assert {one.threshold for one in read_records(old)} == {0.75}
+    assert {case.threshold for case in read_records(old)} == {0.75}
 
 
 def test_it_is_compared_with_a_run_of_today(old, tmp_path):
     write_rejudged(rejudge(old, compat="fixed"), tmp_path / "new")
-    found = compare_runs(old, tmp_path / "new")
+    comparison = compare_runs(old, tmp_path / "new")
     # Schema 1 does not say its threshold: that is no difference.
-    assert [one.name for one in found.differences if one.unlike] == []
-    assert found.answers.same_text == 4
+    assert [difference.name for difference in comparison.differences if difference.unlike] == []
+    assert comparison.answers.same_text == 4
 
 
 @pytest.mark.parametrize("file", ["run.json", "records.jsonl"])

@@ -99,12 +99,12 @@ def test_of_many_records_the_one_that_cannot_be_used_is_named():
     with pytest.raises(DataError, match=r"record 3211: d/e3210/html/none has the score 7"):
         ScoreTable.from_records(records)
     with pytest.raises(DataError, match="record 5001: "):
-        ScoreTable.from_records([*(vars_of(one) for one in RUN[:1] * 5000), {"dataset": "d"}])
+        ScoreTable.from_records([*(vars_of(row) for row in RUN[:1] * 5000), {"dataset": "d"}])
 
 
-def vars_of(one: ScoreRow) -> dict[str, Any]:
+def vars_of(row: ScoreRow) -> dict[str, Any]:
     names = ("dataset", "example_id", "serializer", "perturbation", "score")
-    return {name: getattr(one, name) for name in names}
+    return {name: getattr(row, name) for name in names}
 
 
 def test_what_only_later_records_have_is_unknown_of_the_others():
@@ -143,9 +143,9 @@ def test_repeats_of_a_cell_are_one():
 
 
 def test_a_sheet_has_examples_by_configurations():
-    found = sheets(ScoreTable.from_records(RUN).cells)
-    assert list(found) == ["d", "other"]
-    sheet = found["d"]
+    by_dataset = sheets(ScoreTable.from_records(RUN).cells)
+    assert list(by_dataset) == ["d", "other"]
+    sheet = by_dataset["d"]
     assert sheet.examples == ("e1", "e2")
     assert sheet.configurations == (("csv", "none"), ("html", "none"))
     assert np.array_equal(sheet.scores, [[nan, 0.75], [0.75, 0.25]], equal_nan=True)
@@ -161,8 +161,10 @@ def test_a_sheet_has_examples_by_configurations():
 
 
 def test_strategies_are_configurations_where_there_are_several():
-    one = cell("e1", "csv", 0.0)
-    table = ScoreTable.from_records([one, replace(one, strategy="tcot", score=1.0, passed=True)])
+    direct = cell("e1", "csv", 0.0)
+    table = ScoreTable.from_records(
+        [direct, replace(direct, strategy="tcot", score=1.0, passed=True)]
+    )
     assert table.doubled() is None
     assert table.doubled(("dataset", "example", "serializer")) == (0, 2)
     sheet = sheets(table.cells)["d"]
@@ -172,7 +174,7 @@ def test_strategies_are_configurations_where_there_are_several():
     )
     assert (sheet.size, sheet.modes) == (2, frozenset())
     assert sheet.part(2, "tcot").scores.tolist() == [[1.0]]
-    alone = sheets(ScoreTable.from_records([one]).cells)["d"]
+    alone = sheets(ScoreTable.from_records([direct]).cells)["d"]
     assert (alone.configurations, alone.modes) == ((("csv", "none"),), {"direct", "text"})
 
 
@@ -215,9 +217,9 @@ def test_answers_are_kept_where_they_are_wanted():
     assert ScoreTable.from_records(records).answers is None
     cells = ScoreTable.from_records(records, answers=raw_digests).cells
     assert cells.answers is not None
-    one, two = raw_digests([{"raw": text} for text in ("one", "two")])
-    assert cells.answers.tolist() == [(one, two), None]
-    assert one != two
+    first, second = raw_digests([{"raw": text} for text in ("one", "two")])
+    assert cells.answers.tolist() == [(first, second), None]
+    assert first != second
 
 
 # Figures
@@ -278,45 +280,47 @@ def test_figures_are_those_of_a_plain_definition(rows, random):
     expected: dict[str, list[list[float]]] = {}
     for dataset in sorted({record.dataset for record in records}):
         expected[dataset] = [[], [], []]
-        for example in sorted({one.example_id for one in records}):
-            own = [one for one in records if (one.dataset, one.example_id) == (dataset, example)]
+        for example in sorted({record.example_id for record in records}):
+            case_records = [
+                row for row in records if (row.dataset, row.example_id) == (dataset, example)
+            ]
             scores, passes = [], []
             for serializer in ("csv", "html"):
-                known = sorted(
-                    one.score
-                    for one in own
-                    if one.serializer == serializer and one.score is not None
+                answered = sorted(
+                    row.score
+                    for row in case_records
+                    if row.serializer == serializer and row.score is not None
                 )
-                if known:
-                    middle = fsum(known) / len(known)
-                    scores.append(min(max(middle, known[0]), known[-1]))
-                    passes.append(sum(score >= 0.5 for score in known) / len(known))
+                if answered:
+                    middle = fsum(answered) / len(answered)
+                    scores.append(min(max(middle, answered[0]), answered[-1]))
+                    passes.append(sum(score >= 0.5 for score in answered) / len(answered))
             if scores:
                 expected[dataset][0].append(fsum(scores) / len(scores))
                 expected[dataset][1].append(1 - (max(scores) - min(scores)))
                 expected[dataset][2].append(fsum(passes) / len(passes))
     random.shuffle(records)
-    found = {
+    figures = {
         name: [
-            own[np.isfinite(own)].tolist()
-            for own in (one.performance, one.robustness, one.pass_rate)
+            values[np.isfinite(values)].tolist()
+            for values in (columns.performance, columns.robustness, columns.pass_rate)
         ]
         for name, sheet in sheets(ScoreTable.from_records(records).cells).items()
-        for one in [Examples.of(sheet)]
+        for columns in [Examples.of(sheet)]
     }
-    assert found == expected
+    assert figures == expected
 
 
 # Slices
 
 
 def test_tags_belong_to_the_example_whatever_came_of_its_cases():
-    told = [
+    marked = [
         replace(RUN[0], tags={"kind": "sum", "size": "big"}),
         *RUN[1:4],
         replace(RUN[6], tags={"kind": "look-up"}),
     ]
-    table = ScoreTable.from_records(told)
+    table = ScoreTable.from_records(marked)
     names = {
         tag: [column.names[code] for code in column.codes] for tag, column in table.tags.items()
     }
@@ -329,15 +333,15 @@ def test_tags_belong_to_the_example_whatever_came_of_its_cases():
 
 
 def test_of_two_tags_of_an_example_the_same_counts_in_any_order():
-    told = [replace(RUN[0], tags={"kind": kind}) for kind in ("sum", "count")]
-    for records in (told, told[::-1]):
+    marked = [replace(RUN[0], tags={"kind": kind}) for kind in ("sum", "count")]
+    for records in (marked, marked[::-1]):
         table = ScoreTable.from_records(replace(r, repeat=n) for n, r in enumerate(records, 1))
         assert set(table.tags["kind"].names) == {"count"}
 
 
 def test_what_was_read_as_the_same_answer_has_the_same_mark():
-    told = [replace(RUN[0], answer_mark=5), RUN[1], replace(RUN[3], answer_mark=5)]
-    assert ScoreTable.from_records(told).answer_marks.tolist() == [5, 0, 5]
+    marked = [replace(RUN[0], answer_mark=5), RUN[1], replace(RUN[3], answer_mark=5)]
+    assert ScoreTable.from_records(marked).answer_marks.tolist() == [5, 0, 5]
     assert ScoreTable.from_records(RUN).answer_marks is None
     read = {"dataset": "d", "serializer": "s", "perturbation": "none", "score": 1.0}
     answers = ["36", ["36"], "36", None, ["36"]]
@@ -349,7 +353,7 @@ def test_what_was_read_as_the_same_answer_has_the_same_mark():
 def test_of_repeats_the_most_common_answer_counts_and_of_equals_the_first():
     marks = {1: 7, 2: 9, 3: 9}
     three = [
-        replace(cell("e", "html", 1.0, repeat=n), answer_mark=said) for n, said in marks.items()
+        replace(cell("e", "html", 1.0, repeat=n), answer_mark=mark) for n, mark in marks.items()
     ]
     assert ScoreTable.from_records(three[::-1]).cells.answer_marks.tolist() == [9]
     assert ScoreTable.from_records(three[1::-1]).cells.answer_marks.tolist() == [7]

@@ -38,13 +38,13 @@ def rows() -> Iterator[Row]:
 
 
 def test_the_best_of_the_modes_is_taken_by_subtask_by_skill_and_not_at_all() -> None:
-    found = by_skill(rows())
-    assert found["skills"][BEST_SUBTASK] == pytest.approx({"TBO": 0.9, "TU": 0.7})
+    skills = by_skill(rows())
+    assert skills["skills"][BEST_SUBTASK] == pytest.approx({"TBO": 0.9, "TU": 0.7})
     # Only tcot was asked both of TU; of TBO pot has a mean of .6, tcot one of .7.
-    assert found["skills"][BEST_SKILL] == pytest.approx({"TBO": 0.7, "TU": 0.4})
-    assert found["skills"][MEAN] == pytest.approx({"TBO": 0.65, "TU": 0.55})
-    assert found["overall"] == pytest.approx({BEST_SUBTASK: 0.8, BEST_SKILL: 0.55, MEAN: 0.6})
-    assert {name: own["best_mode"] for name, own in found["subtasks"].items()} == {
+    assert skills["skills"][BEST_SKILL] == pytest.approx({"TBO": 0.7, "TU": 0.4})
+    assert skills["skills"][MEAN] == pytest.approx({"TBO": 0.65, "TU": 0.55})
+    assert skills["overall"] == pytest.approx({BEST_SUBTASK: 0.8, BEST_SKILL: 0.55, MEAN: 0.6})
+    assert {name: subtask["best_mode"] for name, subtask in skills["subtasks"].items()} == {
         "query": "pot",
         "selection": "tcot",
         "summary": "tcot",
@@ -63,7 +63,7 @@ def test_the_overall_score_needs_every_skill_that_is_named() -> None:
 
 def test_formats_are_meaned_inside_an_example_and_what_has_no_answer_is_left_out() -> None:
     tags = {"skill": "DA"}
-    found = by_skill(
+    skills = by_skill(
         [
             Row("outliers", "tcot", 1.0, "1", tags),
             Row("outliers", "tcot", 0.0, "1", tags),
@@ -71,7 +71,7 @@ def test_formats_are_meaned_inside_an_example_and_what_has_no_answer_is_left_out
             Row("outliers", "tcot", None, "3", tags),
         ]
     )
-    assert found["skills"][MEAN] == {"DA": 0.75}
+    assert skills["skills"][MEAN] == {"DA": 0.75}
     nothing = by_skill([Row("outliers", "tcot", None, "1", tags)])
     assert nothing["skills"][BEST_SUBTASK] == {"DA": None}
     assert by_skill([Row("outliers", "tcot", 1.0)]) == {}

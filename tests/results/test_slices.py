@@ -24,19 +24,19 @@ def cell(example: str, configuration: str, score: float | None, **more: Any) -> 
     return ScoreRow("b", *names, *judged, **more)
 
 
-def example(name: str, said: str, right: str, **more: Any) -> Records:
+def example(name: str, answers: str, right: str, **more: Any) -> Records:
     """An example's cells, one for each letter of what was said: the answer; a dot is none."""
-    found = []
-    for place, letter in enumerate(said):
+    figures = []
+    for place, letter in enumerate(answers):
         score = None if letter == "." else float(letter == right)
         mark = None if letter == "." else ord(letter)
-        found.append(cell(name, f"f{place}", score, answer_mark=mark, **more))
-    return found
+        figures.append(cell(name, f"f{place}", score, answer_mark=mark, **more))
+    return figures
 
 
 def scope(records: Records, dataset: str = "d") -> dict[str, Any]:
-    found: dict[str, Any] = summarize(records)["benchmarks"]["b"]["datasets"][dataset]
-    return found
+    dataset_scope: dict[str, Any] = summarize(records)["benchmarks"]["b"]["datasets"][dataset]
+    return dataset_scope
 
 
 COUNTS = ("n_examples", "n_cases")
@@ -58,45 +58,47 @@ kinds = st.sampled_from(["", "look-up", "sum", "join"])
 )
 def test_the_counts_of_a_tag_add_up_to_the_run_and_each_slice_is_as_alone(rows):
     records: Records = []
-    for number, (kind, dataset, said) in enumerate(rows):
+    for number, (kind, dataset, answers) in enumerate(rows):
         tags = {"kind": kind} if kind else {}
-        records += example(f"e{number}", said, "a", dataset=dataset, tags=tags)
-    for found in (summarize(records)["benchmarks"]["b"], *datasets(records).values()):
+        records += example(f"e{number}", answers, "a", dataset=dataset, tags=tags)
+    for slice_scope in (summarize(records)["benchmarks"]["b"], *datasets(records).values()):
         if not any(kind for kind, *_ in rows):
-            assert "tags" not in found
-        for by in found.get("tags", {}).values():
+            assert "tags" not in slice_scope
+        for by in slice_scope.get("tags", {}).values():
             scopes = [*by["values"].values(), *([by["without"]] if "without" in by else [])]
             for count in COUNTS:
-                assert sum(one[count] for one in scopes) == found[count]
+                assert sum(part[count] for part in scopes) == slice_scope[count]
     of_run = summarize(records)["benchmarks"]["b"].get("tags", {"kind": {"values": {}}})
-    for kind, found in of_run["kind"]["values"].items():
-        alone = summarize([one for one in records if one.tags.get("kind") == kind])
+    for kind, slice_scope in of_run["kind"]["values"].items():
+        alone = summarize([record for record in records if record.tags.get("kind") == kind])
         whole = alone["benchmarks"]["b"]
         same = [*COUNTS, "performance", "robustness", "pass_rate", "no_answer", "ci95", "flags"]
-        assert {name: found[name] for name in same} == {name: whole[name] for name in same}
+        assert {name: slice_scope[name] for name in same} == {name: whole[name] for name in same}
 
 
 def datasets(records: Records) -> dict[str, Any]:
-    found: dict[str, Any] = summarize(records)["benchmarks"]["b"]["datasets"]
-    return found
+    by_dataset: dict[str, Any] = summarize(records)["benchmarks"]["b"]["datasets"]
+    return by_dataset
 
 
 def test_of_many_values_the_commonest_are_shown_and_the_rest_are_together():
     values = [f"v{number:03}" for number in range(MOST + 2)]
     records = [cell(f"e{n}", "html", 1.0, tags={"id": v}) for n, v in enumerate(values)]
     records += [cell("again", "html", 0.0, tags={"id": values[-1]}), cell("none", "html", 0.0)]
-    found = scope(records)["tags"]["id"]
-    assert list(found["values"]) == [*values[: MOST - 1], values[-1]]
-    assert found["values"][values[-1]]["performance"] == 0.5
-    assert (found["n_others"], found["others"]["n_examples"]) == (2, 2)
-    assert found["without"]["performance"] == 0
+    tag = scope(records)["tags"]["id"]
+    assert list(tag["values"]) == [*values[: MOST - 1], values[-1]]
+    assert tag["values"][values[-1]]["performance"] == 0.5
+    assert (tag["n_others"], tag["others"]["n_examples"]) == (2, 2)
+    assert tag["without"]["performance"] == 0
 
 
 def test_of_many_tags_the_commonest_are_shown():
     tags = {f"t{n:02}": "x" for n in range(TAGS + 3)}
-    found = scope([cell("e1", "html", 1.0, tags=tags), cell("e2", "html", 1.0, tags={"t22": "y"})])
-    assert list(found["tags"]) == [*(f"t{n:02}" for n in range(TAGS - 1)), "t22"]
-    assert found["tags_left_out"] == 3
+    figures = scope(
+        [cell("e1", "html", 1.0, tags=tags), cell("e2", "html", 1.0, tags={"t22": "y"})]
+    )
+    assert list(figures["tags"]) == [*(f"t{n:02}" for n in range(TAGS - 1)), "t22"]
+    assert figures["tags_left_out"] == 3
 
 
 # Named parts
@@ -148,8 +150,8 @@ def test_a_benchmark_has_the_parts_of_all_its_datasets():
         cell("e", "html", 1.0, parts={"em": 1.0, "f1": 0.5}),
         cell("e", "html", 0.0, parts={"em": 0.0}, dataset="other"),
     ]
-    found = summarize(records)["benchmarks"]["b"]["parts"]
-    assert {name: part["mean"] for name, part in found.items()} == {"em": 0.5}
+    part_figures = summarize(records)["benchmarks"]["b"]["parts"]
+    assert {name: part["mean"] for name, part in part_figures.items()} == {"em": 0.5}
 
 
 # Perturbations that change the meaning
@@ -183,22 +185,25 @@ def test_changed_meaning_is_in_no_other_measure():
 
 
 def test_a_run_of_nothing_else_is_measured_and_flagged():
-    found = scope([cell("e1", "html/no_table", 0.5, preserves_meaning=False)])
-    assert found["performance"] == 0.5
-    assert "changed meaning" in found["flags"]
-    assert "changed_meaning" not in found
+    figures = scope([cell("e1", "html/no_table", 0.5, preserves_meaning=False)])
+    assert figures["performance"] == 0.5
+    assert "changed meaning" in figures["flags"]
+    assert "changed_meaning" not in figures
 
 
 def test_the_analyses_leave_it_out():
     plain = [cell(f"e{n}", form, n / 2) for n in range(3) for form in ("html", "csv")]
-    cut = [replace(one, perturbation="cut", preserves_meaning=False) for one in plain]
-    records, both = ([vars_of(one) for one in run] for run in (plain, [*plain, *cut]))
+    cut = [replace(record, perturbation="cut", preserves_meaning=False) for record in plain]
+    records, both = ([vars_of(record) for record in run] for run in (plain, [*plain, *cut]))
     assert analyse(both) == analyse(records)
-    assert analyse([vars_of(one) for one in cut])["performance"] == analyse(records)["performance"]
+    assert (
+        analyse([vars_of(record) for record in cut])["performance"]
+        == analyse(records)["performance"]
+    )
 
 
-def vars_of(one: ScoreRow) -> dict[str, Any]:
-    return {name: getattr(one, name) for name in ScoreRow.__dataclass_fields__} | {"model": "m"}
+def vars_of(record: ScoreRow) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in ScoreRow.__dataclass_fields__} | {"model": "m"}
 
 
 # Consistency
@@ -210,48 +215,52 @@ def test_consistency_is_the_share_of_the_most_common_answer_whatever_it_is():
         *example("e2", "xxy.", "y"),  # 2 of 3 agree, on a wrong answer; single 1/3
         *example("e3", "ab..", "a"),  # two answers are too few
     ]
-    found = scope(records)["consistency"]
-    assert found["value"] == pytest.approx((3 / 4 + 2 / 3) / 2)
-    assert found["majority"] == 0.5
-    assert found["single"] == pytest.approx((3 / 4 + 1 / 3) / 2)
-    assert found["gain"] == pytest.approx(found["majority"] - found["single"])
-    assert found["n_examples"] == 2
-    assert [(p["agreement"], p["coverage"], p["risk"]) for p in found["risk"]] == [
+    consistency = scope(records)["consistency"]
+    assert consistency["value"] == pytest.approx((3 / 4 + 2 / 3) / 2)
+    assert consistency["majority"] == 0.5
+    assert consistency["single"] == pytest.approx((3 / 4 + 1 / 3) / 2)
+    assert consistency["gain"] == pytest.approx(consistency["majority"] - consistency["single"])
+    assert consistency["n_examples"] == 2
+    assert [(p["agreement"], p["coverage"], p["risk"]) for p in consistency["risk"]] == [
         (0.7, 0.5, 0.0),
         (0.6, 1.0, 0.5),
     ]
 
 
 def test_of_equally_common_answers_each_counts_alike():
-    found = scope(example("e1", "aabbc", "a"))["consistency"]
-    assert (found["value"], found["majority"], found["single"]) == (0.4, 0.5, 0.4)
+    consistency = scope(example("e1", "aabbc", "a"))["consistency"]
+    assert (consistency["value"], consistency["majority"], consistency["single"]) == (0.4, 0.5, 0.4)
 
 
 def test_two_configurations_have_no_consistency():
     assert "consistency" not in scope([*example("e1", "aa", "a"), *example("e2", "ab", "a")])
     assert "consistency" not in scope(
-        [replace(one, answer_mark=None) for one in example("e", "aaa", "a")]
+        [replace(record, answer_mark=None) for record in example("e", "aaa", "a")]
     )
 
 
 @SOME
 @given(st.lists(st.text("abc.", min_size=3, max_size=6), min_size=1, max_size=6))
-def test_consistency_agrees_with_a_second_way_to_compute_it(told):
-    records = [one for n, said in enumerate(told) for one in example(f"e{n}", said, "a")]
+def test_consistency_agrees_with_a_second_way_to_compute_it(rows_of_answers):
+    records = [
+        record
+        for n, letters in enumerate(rows_of_answers)
+        for record in example(f"e{n}", letters, "a")
+    ]
     shares, scores = [], []
-    for said in told:
-        answers = said.replace(".", "")
+    for letters in rows_of_answers:
+        answers = letters.replace(".", "")
         if len(answers) < 3:
             continue
         most = max(answers.count(answer) for answer in answers)
         tied = {answer for answer in answers if answers.count(answer) == most}
         shares.append(most / len(answers))
         scores.append(("a" in tied) / len(tied))
-    found = scope(records).get("consistency")
-    assert (found is None) == (not shares)
-    if found:
-        assert found["value"] == pytest.approx(sum(shares) / len(shares))
-        assert found["majority"] == pytest.approx(sum(scores) / len(scores))
+    consistency = scope(records).get("consistency")
+    assert (consistency is None) == (not shares)
+    if consistency:
+        assert consistency["value"] == pytest.approx(sum(shares) / len(shares))
+        assert consistency["majority"] == pytest.approx(sum(scores) / len(scores))
 
 
 def test_reading_a_table_twice_gives_the_same():

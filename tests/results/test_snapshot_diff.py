@@ -141,19 +141,19 @@ def test_a_word_diff_is_bounded():
 
 @given(st.text("ab"), st.text("ab"), st.integers(1, 5), st.integers(0, 3))
 def test_an_excerpt_begins_before_the_first_difference(old, new, limit, before):
-    found = excerpt(old, new, limit, before)
+    shown = excerpt(old, new, limit, before)
     same = next((n for n, pair in enumerate(zip(old, new, strict=False)) if len(set(pair)) > 1), -1)
     same = min(len(old), len(new)) if same < 0 else same
     start = max(0, same - before) if max(len(old), len(new)) > limit else 0
-    assert found.start == start
-    assert found.old == old[start : start + limit]
-    assert found.new == new[start : start + limit]
-    assert found.cut == (found.old != old or found.new != new)
+    assert shown.start == start
+    assert shown.old == old[start : start + limit]
+    assert shown.new == new[start : start + limit]
+    assert shown.cut == (shown.old != old or shown.new != new)
 
 
 def test_an_excerpt_of_millions_holds_what_differs():
-    found = excerpt("x" * 5_000_000 + "old", "x" * 5_000_000 + "new", 100)
-    assert (found.old[-3:], found.new[-3:], found.start) == ("old", "new", 5_000_000 - 60)
+    shown = excerpt("x" * 5_000_000 + "old", "x" * 5_000_000 + "new", 100)
+    assert (shown.old[-3:], shown.new[-3:], shown.start) == ("old", "new", 5_000_000 - 60)
 
 
 def test_long_stretches_are_shortened():
@@ -204,12 +204,12 @@ def test_the_file_of_changes(tmp_path):
     )
     write_changes(tmp_path, data)
     assert [path.name for path in tmp_path.iterdir()] == ["snapshots.json"]
-    found = read_changes(tmp_path)
-    assert found["schema"] == 1
-    assert found["updated"] is True
-    assert found["counts"] == {"same": 3, "reworded": 2, "flipped": 1, "new": 0, "no_answer": 0}
-    assert [entry["case_id"] for entry in found["changes"]] == ["c", "a", "b"]
-    assert found["changes"][0] == {
+    changes = read_changes(tmp_path)
+    assert changes["schema"] == 1
+    assert changes["updated"] is True
+    assert changes["counts"] == {"same": 3, "reworded": 2, "flipped": 1, "new": 0, "no_answer": 0}
+    assert [entry["case_id"] for entry in changes["changes"]] == ["c", "a", "b"]
+    assert changes["changes"][0] == {
         "case_id": "c",
         "kind": "flipped",
         "file": "f.ambr",
@@ -219,8 +219,8 @@ def test_the_file_of_changes(tmp_path):
         "start": 0,
         "cut": False,
     }
-    assert found["files"] == {"f.ambr": {"stored": 6, "unused": None}}
-    assert found["problems"] == ["so"]
+    assert changes["files"] == {"f.ambr": {"stored": 6, "unused": None}}
+    assert changes["problems"] == ["so"]
 
 
 def test_only_so_many_texts_are_in_it():

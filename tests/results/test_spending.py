@@ -50,8 +50,8 @@ RECORDS = [
 def test_calls_tokens_seconds_and_cost_stand_beside_each_strategys_score():
     summary = summarize(RECORDS)
     add_spending(summary, lambda: RECORDS)
-    found = summary["benchmarks"]["b"]["strategies"]
-    assert found["direct"] == {
+    spending = summary["benchmarks"]["b"]["strategies"]
+    assert spending["direct"] == {
         "performance": 0.5,
         "n_cases": 2,
         "calls": 2,
@@ -60,7 +60,7 @@ def test_calls_tokens_seconds_and_cost_stand_beside_each_strategys_score():
         "seconds": 2.0,
         "cost_usd": 0.5,
     }
-    loop = found["icot[max_exec=2]"]
+    loop = spending["icot[max_exec=2]"]
     assert (loop["performance"], loop["calls"], loop["seconds"]) == (1.0, 4, 3.5)
     assert loop["cost_usd"] is None  # that of one answer is unknown
     assert strategy_rows(summary["benchmarks"]["b"])[1] == (
@@ -84,11 +84,11 @@ def test_a_request_that_several_cases_share_counts_once():
     run = {"kind": "execute", "key": "program", "model": None, "latency_s": 2.0}
     first = record("1", "treethinker", 1.0, steps=(step("tree", 7), step("a", 10), run, judge))
     second = record("2", "treethinker", 1.0, steps=(step("tree", 7), step("b", 10), run))
-    found = spent_on([first, second])
-    assert found["calls"] == 3
-    assert (found["prompt_tokens"], found["completion_tokens"]) == (7 + 10 + 10, 3)
-    assert found["seconds"] == 3 * 0.5 + 2.0
-    assert found["cost_usd"] == pytest.approx(0.3)
+    spending = spent_on([first, second])
+    assert spending["calls"] == 3
+    assert (spending["prompt_tokens"], spending["completion_tokens"]) == (7 + 10 + 10, 3)
+    assert spending["seconds"] == 3 * 0.5 + 2.0
+    assert spending["cost_usd"] == pytest.approx(0.3)
     # The same messages again, for a longer reply or in another repeat, are other calls.
     twice = record("1", "treethinker", 1.0, steps=(step("a", 10), step("a", 10)))
     assert spent_on([twice, twice])["calls"] == 2

@@ -45,35 +45,35 @@ CASES = cases_of(6, 10, "d") + cases_of(3, 10, "e")
 
 @pytest.mark.parametrize("rule", ["passes", "anytime", "point"])
 def test_the_order_hangs_on_names_and_seed_alone(rule):
-    found = order(CASES, rule)
-    assert Counter(map(key, found)) == Counter(map(key, CASES))
+    ordered = order(CASES, rule)
+    assert Counter(map(key, ordered)) == Counter(map(key, CASES))
     shuffled = random.Random(1).sample(CASES, len(CASES))
-    assert order(shuffled, rule) == found
-    assert order(CASES, rule, seed=1) != found
+    assert order(shuffled, rule) == ordered
+    assert order(CASES, rule, seed=1) != ordered
     # Cases of two models stay side by side.
     doubled = order([*CASES, *CASES], rule)
-    assert [key(case) for case in doubled[::2]] == [key(case) for case in found]
+    assert [key(case) for case in doubled[::2]] == [key(case) for case in ordered]
 
 
 def test_a_pass_asks_every_example_once():
-    found = order(CASES, "passes")
+    ordered = order(CASES, "passes")
     for number in range(10):
-        part = found[number * 9 : (number + 1) * 9]
+        part = ordered[number * 9 : (number + 1) * 9]
         assert len({(case.dataset, case.example_id) for case in part}) == 9
     # Not all examples begin with the same configuration.
-    assert len({(case.serializer, case.perturbation) for case in found[:9]}) > 1
+    assert len({(case.serializer, case.perturbation) for case in ordered[:9]}) > 1
 
 
 def test_examples_are_asked_whole_and_datasets_in_turn():
-    found = order(CASES, "anytime")
-    blocks = [found[start : start + 10] for start in range(0, 90, 10)]
+    ordered = order(CASES, "anytime")
+    blocks = [ordered[start : start + 10] for start in range(0, 90, 10)]
     assert all(len({key(case)[:2] for case in block}) == 1 for block in blocks)
     assert [block[0].dataset for block in blocks] == list("dedededdd")
 
 
 def test_single_cases_are_mixed_all_over():
-    found = order(CASES, "point")
-    assert len({case.example_id for case in found[:10]}) > 3
+    ordered = order(CASES, "point")
+    assert len({case.example_id for case in ordered[:10]}) > 3
 
 
 def test_an_unknown_rule_is_named():
@@ -155,9 +155,9 @@ def test_a_look_sees_nothing_of_later_passes():
     assert rule.decided == {}
     for record in passes[:60]:
         rule.feed(record)
-    asked = {key(record) for record in passes[:60]}
+    keys = {key(record) for record in passes[:60]}
     (first,) = judge_gates(
-        passes[:60], [gate], [record for record in old if key(record) in asked], level=0.998
+        passes[:60], [gate], [record for record in old if key(record) in keys], level=0.998
     )
     assert first.state == "fails"
     (result,) = rule.results()
@@ -351,8 +351,8 @@ def test_wealth_all_at_once_is_wealth_step_by_step():
             wealth.feed(float(value))
             if wealth.decision and after is None:
                 after = number
-        found = decided_among(values, 0.5, 200)
-        assert found == ((wealth.decision, after) if wealth.decision else None)
+        decision = decided_among(values, 0.5, 200)
+        assert decision == ((wealth.decision, after) if wealth.decision else None)
 
 
 def test_the_betting_interval_agrees_with_the_decisions():

@@ -95,7 +95,7 @@ def test_a_report_has_the_map_of_a_run_with_structured_tables(tmp_path: Path) ->
     writer.prompt("x", '"kind": "example"')  # a prompt may say anything
     writer.example("toy/1/none", "?", [DEEP])
     writer.close()
-    assert [one.id for one in read_examples(run / TEXTS)] == ["toy/1/none"]
+    assert [example.id for example in read_examples(run / TEXTS)] == ["toy/1/none"]
     report = write_report(load_runs([run]), tmp_path / "out")
     assert any("Scores by complexity and tokens" in line for line in report_lines(report))
     assert (tmp_path / "out/toys/complexity_tokens.png").stat().st_size > 5_000

@@ -32,7 +32,7 @@ def write(path: Path, *prompts: str) -> None:
 
 
 def digests(path: Path) -> list[str]:
-    return [found.digest for found in read_texts(path) if isinstance(found, PromptText)]
+    return [text.digest for text in read_texts(path) if isinstance(text, PromptText)]
 
 
 def test_prompts_and_examples_come_back_in_order(tmp_path: Path) -> None:
