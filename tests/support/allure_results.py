@@ -56,8 +56,8 @@ def write(folder: Path, records: Iterable[Record], mode: Any = "all", **options:
 
 def results(folder: Path) -> dict[str, dict[str, Any]]:
     """The results of a folder by full name."""
-    found = [json.loads(path.read_text("utf-8")) for path in folder.glob("*-result.json")]
-    return {result["fullName"]: result for result in found}
+    contents = [json.loads(path.read_text("utf-8")) for path in folder.glob("*-result.json")]
+    return {result["fullName"]: result for result in contents}
 
 
 def attachments(folder: Path) -> list[Path]:

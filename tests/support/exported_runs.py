@@ -30,7 +30,7 @@ STEP = {"kind": "ask", "digest": "ab12", "outcome": "stop", "cost_usd": None, "l
 
 def full_records() -> list[Record]:
     """The three outcomes, and every field of a record used by one case at least."""
-    known: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "model": "acme/m-1",
         "references": ("Hexley", "HEXLEY"),
         "prompt_digest": "p0",
@@ -50,11 +50,11 @@ def full_records() -> list[Record]:
         "flags": ("truncated",),
     }
     return [
-        record("a", "csv", "none", (1.0, "Hexley"), **known, prediction="hexley"),
-        record("a", "html", "transpose", (0.25, FORMULA), **known, prediction=["x", 2]),
-        record("a", "html", "none", None, **known),
+        record("a", "csv", "none", (1.0, "Hexley"), **facts, prediction="hexley"),
+        record("a", "html", "transpose", (0.25, FORMULA), **facts, prediction=["x", 2]),
+        record("a", "html", "none", None, **facts),
         replace(
-            record("b", "csv", "none", (1.0, "Six: \u00e9"), **(known | steps), prediction="6"),
+            record("b", "csv", "none", (1.0, "Six: \u00e9"), **(facts | steps), prediction="6"),
             strategy="pot",
         ),
         record("b", "csv", "none", (0.0, ""), model="acme/m-1", repeat=2, tail="/r2"),
@@ -77,9 +77,9 @@ def full_records() -> list[Record]:
 def write_full_run(path: Path, **facts: Any) -> Path:
     """Write the run, with its texts and with places of one's own machine in `run.json`."""
     local = {"store": "/home/me/answers", "data": "/home/me/data", "api_base": "http://10.1.2.3"}
-    told = {"model": "acme/m-1", "start": "2026-05-01T10:00:00+00:00", "exit_code": 0}
+    run_facts = {"model": "acme/m-1", "start": "2026-05-01T10:00:00+00:00", "exit_code": 0}
     ended = {"end": "2026-05-01T10:05:00+00:00", "missing": {"wikitq": "/home/me/data/wikitq"}}
-    write_run(path, full_records(), **(local | told | ended | facts))
+    write_run(path, full_records(), **(local | run_facts | ended | facts))
     texts = TextWriter(path / TEXTS)
     texts.prompt("p0", PROMPT)
     texts.transcript("t0", TURNS)

@@ -57,8 +57,8 @@ def names(count: int) -> list[str]:
 
 def outcomes(*, wrong: int = 0, unanswered: int = 0, count: int = COUNT) -> dict[str, str]:
     """A plan: first the right answers, then the wrong ones, last those that never come."""
-    found = [RIGHT] * (count - wrong - unanswered) + [WRONG] * wrong + [NO] * unanswered
-    return dict(zip(names(count), found, strict=True))
+    kinds = [RIGHT] * (count - wrong - unanswered) + [WRONG] * wrong + [NO] * unanswered
+    return dict(zip(names(count), kinds, strict=True))
 
 
 class GateBench(Bench):
@@ -82,8 +82,8 @@ class GateBench(Bench):
 
     def gates(self, folder: str = "run") -> list[dict[str, Any]]:
         """The gates as run.json has them."""
-        found: list[dict[str, Any]] = self.facts(folder)["gates"]
-        return found
+        gates: list[dict[str, Any]] = self.facts(folder)["gates"]
+        return gates
 
     def states(self, folder: str = "run") -> list[str]:
         """The states of the gates."""

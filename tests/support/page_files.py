@@ -39,19 +39,21 @@ def changed(case_id: str, kind: str, old: str, new: str) -> dict[str, Any]:
 
 
 def page(tmp_path: Path, records: list[Record], **options: Any) -> BeautifulSoup:
-    given = {name: options.pop(name) for name in ("texts", "run", "prompt") if name in options}
-    folder = write_run(tmp_path / "run", records, **given)
+    run_options = {
+        name: options.pop(name) for name in ("texts", "run", "prompt") if name in options
+    }
+    folder = write_run(tmp_path / "run", records, **run_options)
     write_page(folder, tmp_path / "report.html", **options)
     return BeautifulSoup((tmp_path / "report.html").read_text(encoding="utf-8"), "html.parser")
 
 
 def block(soup: BeautifulSoup, name: str) -> Any:
-    found = soup.find(id=f"b-{name}")
-    assert found is not None, name
-    return json.loads(zlib.decompress(base64.b64decode(found.text)))
+    element = soup.find(id=f"b-{name}")
+    assert element is not None, name
+    return json.loads(zlib.decompress(base64.b64decode(element.text)))
 
 
 def text_of(soup: BeautifulSoup, selector: str) -> str:
-    found = soup.select_one(selector)
-    assert found is not None, selector
-    return " ".join(found.get_text(" ").split())
+    element = soup.select_one(selector)
+    assert element is not None, selector
+    return " ".join(element.get_text(" ").split())

@@ -32,7 +32,7 @@ WORDS = [
 ]
 
 
-def record(**given: Any) -> Record:
+def record(**changes: Any) -> Record:
     """A right answer, unless told otherwise; the case id follows from its parts."""
     plain: dict[str, Any] = {
         "model": "m",
@@ -51,12 +51,12 @@ def record(**given: Any) -> Record:
         "raw": "42",
         "references": ("42",),
     }
-    plain |= given
+    plain |= changes
     if plain["outcome"] == "no_answer":
         plain |= {"score": None, "passed": None, "metric": None, "prediction": None}
-        plain |= {"raw": given.get("raw"), "reason": given.get("reason", "timeout")}
+        plain |= {"raw": changes.get("raw"), "reason": changes.get("reason", "timeout")}
     elif plain["outcome"] == "wrong":
-        plain |= {"score": given.get("score", 0.0), "passed": False}
+        plain |= {"score": changes.get("score", 0.0), "passed": False}
     names = ("dataset", "example_id", "serializer", "perturbation")
     plain.setdefault("case_id", "/".join(plain[name] for name in names))
     return Record(**plain)
@@ -91,16 +91,18 @@ def make_records(
                     )
 
 
-def _drawn(draw: random.Random, chance: float, **given: str) -> Record:
+def _drawn(draw: random.Random, chance: float, **case_names: str) -> Record:
     facts: dict[str, Any] = {
-        **given,
+        **case_names,
         "latency_s": round(draw.lognormvariate(-0.2, 0.5), 4),
         "prompt_tokens": draw.randint(700, 2600),
         "completion_tokens": draw.randint(3, 160),
         "cost_usd": round(draw.uniform(0.0002, 0.0012), 6),
         "references": (str(draw.randint(1, 900)),),
     }
-    name = "/".join(given[key] for key in ("dataset", "example_id", "serializer", "perturbation"))
+    name = "/".join(
+        case_names[key] for key in ("dataset", "example_id", "serializer", "perturbation")
+    )
     facts["prompt_digest"] = hashlib.sha256(name.encode()).hexdigest()[:16]
     if draw.random() < 0.012:
         return record(outcome="no_answer", reason=draw.choice(("timeout", "rate_limit")), **facts)
@@ -124,8 +126,8 @@ def write_run(
     """Write a run folder; `prompt` is about the number of characters of each prompt."""
     kept = list(records)
     writer = RunFolder(folder)
-    for found in kept:
-        writer.append(found.to_line())
+    for record in kept:
+        writer.append(record.to_line())
     writer.write_summary(summarize(kept))
     facts: dict[str, Any] = {
         "status": "complete",
@@ -138,7 +140,7 @@ def write_run(
         "cases_recorded": len(kept),
         "calls_paid": len(kept),
         "store_hits": 0,
-        "cost_usd": sum(found.cost_usd or 0 for found in kept) or None,
+        "cost_usd": sum(record.cost_usd or 0 for record in kept) or None,
         "start": "2026-03-01T10:00:00+00:00",
         "end": "2026-03-01T10:21:00+00:00",
         "versions": {"pytest-tablebench": "0.1.0"},
@@ -152,19 +154,21 @@ def write_run(
 
 def _write_texts(path: Path, records: Sequence[Record], size: int) -> None:
     writer = TextWriter(path)
-    for found in records:
-        key = example_key(found.dataset, found.example_id, found.perturbation)
+    for record in records:
+        key = example_key(record.dataset, record.example_id, record.perturbation)
         draw = random.Random(repr(key))
         head = ["year", "club", "points", "goals"]
         rows = [
             [1990 + i, f"{draw.choice(WORDS)} united", draw.randint(0, 90), draw.random() < 0.5]
             for i in range(12)
         ]
-        number = found.example_id
-        year, what = 1990 + draw.randint(0, 11), draw.choice(WORDS)
-        question = f"How many {what} did the club of {number} have in {year}?"
+        number = record.example_id
+        year, subject = 1990 + draw.randint(0, 11), draw.choice(WORDS)
+        question = f"How many {subject} did the club of {number} have in {year}?"
         writer.example(key, question, [{"title": "Results", "header": head, "rows": rows}])
-        if found.prompt_digest:
-            own = " ".join(random.Random(repr(found.case_id)).choices(WORDS, k=size // 7))
-            writer.prompt(found.prompt_digest, f"Answer the question.\n{own}\nQuestion: {question}")
+        if record.prompt_digest:
+            filler = " ".join(random.Random(repr(record.case_id)).choices(WORDS, k=size // 7))
+            writer.prompt(
+                record.prompt_digest, f"Answer the question.\n{filler}\nQuestion: {question}"
+            )
     writer.close()

@@ -178,31 +178,33 @@ def analysis(first: str = ALPHA, second: str = BETA) -> dict[str, Any]:
     }
 
 
-def _rates(first: str, second: str, one: str, other: str) -> dict[str, Any]:
+def _rates(first: str, second: str, first_name: str, second_name: str) -> dict[str, Any]:
     used = {"n_used": 2, "n_dropped_equal": 1, "n_dropped_incomplete": 0}
     tied = {"n_used": 0, "n_dropped_equal": 3, "n_dropped_incomplete": 0}
     return {
         "by_model_dataset": {
             first: {
-                "d1": value_of(one, 0.5, other, 0.5, used),
+                "d1": value_of(first_name, 0.5, second_name, 0.5, used),
                 "d2": nothing("no example with a winner", **tied),
             },
             second: {
-                "d1": value_of(one, 0.25, other, 0.75, used),
+                "d1": value_of(first_name, 0.25, second_name, 0.75, used),
                 "d2": nothing("no example with a winner", **tied),
             },
         },
         "by_model": {
-            first: value_of(one, 0.5, other, 0.5, {}),
-            second: value_of(one, 0.25, other, 0.75, {}),
+            first: value_of(first_name, 0.5, second_name, 0.5, {}),
+            second: value_of(first_name, 0.25, second_name, 0.75, {}),
         },
         "by_dataset": {
-            "d1": value_of(one, 0.375, other, 0.625, used),
+            "d1": value_of(first_name, 0.375, second_name, 0.625, used),
             "d2": nothing("no example with a winner", **tied),
         },
-        "overall": value_of(one, 0.375, other, 0.625, {}),
+        "overall": value_of(first_name, 0.375, second_name, 0.625, {}),
     }
 
 
-def value_of(one: str, a: float, other: str, b: float, more: dict[str, int]) -> dict[str, Any]:
-    return {"value": {one: a, other: b}, **more}
+def value_of(
+    first_name: str, a: float, second_name: str, b: float, more: dict[str, int]
+) -> dict[str, Any]:
+    return {"value": {first_name: a, second_name: b}, **more}

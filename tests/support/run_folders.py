@@ -20,7 +20,7 @@ def record(
     example: str,
     serializer: str,
     perturbation: str,
-    given: float | Given | None,
+    score_and_text: float | Given | None,
     *,
     dataset: str = "toy",
     benchmark: str = "toys",
@@ -29,7 +29,8 @@ def record(
     **fields: Any,
 ) -> Record:
     """A case; right from the score 1. A bare score has a text of its own."""
-    score, text = given if isinstance(given, tuple) else (given, f"says {given}")
+    bare = (score_and_text, f"says {score_and_text}")
+    score, text = score_and_text if isinstance(score_and_text, tuple) else bare
     if score is None:
         judged: dict[str, Any] = {"outcome": "no_answer", "reason": "timeout"}
     else:
@@ -87,15 +88,15 @@ def write_run(
     """
     if isinstance(scores, Mapping):
         records = [
-            record(example, *configuration, given)
+            record(example, *configuration, outcome)
             for example, row in scores.items()
-            for configuration, given in zip(configurations, row, strict=True)
+            for configuration, outcome in zip(configurations, row, strict=True)
         ]
     else:
         records = list(scores)
     folder = RunFolder(path)
-    for one in records:
-        folder.append(one.to_line())
+    for written in records:
+        folder.append(written.to_line())
     folder.close()
     folder.write_summary(summarize(records))
     folder.write_run(run_facts(len(records), **facts))

@@ -59,8 +59,8 @@ def few_draws(records, **more):
     """Params that draw little, where draws are not what is looked at."""
     draw = random.Random(1)
     order = {}
-    for found in records:
-        order.setdefault(found["dataset"], set()).add(found["example_id"])
+    for record in records:
+        order.setdefault(record["dataset"], set()).add(record["example_id"])
     order = {dataset: sorted(order[dataset]) for dataset in sorted(order)}
     everything = sum(map(len, order.values()))
     return {
@@ -124,4 +124,4 @@ def figures(structure):
 
 
 def values(structure):
-    return [found["value"] for found in figures(structure) if found["value"] is not None]
+    return [figure["value"] for figure in figures(structure) if figure["value"] is not None]

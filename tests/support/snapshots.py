@@ -30,11 +30,11 @@ def answers(bench: Bench, **texts: str | None) -> str:
 
 def stored(bench: Bench) -> dict[str, Entry]:
     """All stored answers by name."""
-    found = {}
+    entries = {}
     for path in sorted((bench.path / "snapshots").glob("*")):
         assert path.suffix == ".ambr", path
-        found |= {name: Entry.decode(data) for name, data in read_entries(path).items()}
-    return found
+        entries |= {name: Entry.decode(data) for name, data in read_entries(path).items()}
+    return entries
 
 
 def content(bench: Bench) -> dict[str, bytes]:
@@ -43,8 +43,8 @@ def content(bench: Bench) -> dict[str, bytes]:
 
 def changes(bench: Bench, results: str) -> dict[str, Any]:
     text = (bench.path / results / "snapshots.json").read_text("utf-8")
-    found: dict[str, Any] = json.loads(text)
-    return found
+    content: dict[str, Any] = json.loads(text)
+    return content
 
 
 def counts(bench: Bench, results: str) -> dict[str, int]:
