@@ -61,7 +61,7 @@ def add_parser(commands: Any) -> None:
 
 
 def _report(given: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.reports.beside_text import tag_lines
+    from pytest_tablebench.reports.further_text import tag_lines
     from pytest_tablebench.reports.paper import (
         load_runs,
         paths_without_runs,

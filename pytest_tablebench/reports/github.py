@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from pytest_tablebench.errors import writing
-from pytest_tablebench.reports.beside_text import (
+from pytest_tablebench.reports.cut_text import cut_line
+from pytest_tablebench.reports.formats import interval, number, percent, signed
+from pytest_tablebench.reports.further_text import (
     COLUMNS,
-    beside_lines,
     cluster_lines,
+    further_lines,
     scope_row,
     scopes,
 )
-from pytest_tablebench.reports.cut_text import cut_line
-from pytest_tablebench.reports.formats import interval, number, percent, signed
 from pytest_tablebench.results import informative_checks
 from pytest_tablebench.results.folder import selection_text
 from pytest_tablebench.util.files import write_whole
@@ -84,7 +84,7 @@ def summary_markdown(
         _head(run, summary, gates),
         _gate_table(gates),
         _dataset_table(summary),
-        _beside(run, summary),
+        _further(run, summary),
         _check_table(summary),
         _reasons(summary),
         [line] if (line := cut_line(summary, run)) else [],
@@ -154,12 +154,12 @@ def _dataset_table(summary: Mapping[str, Any]) -> list[str]:
     return _table(("dataset", *COLUMNS[1:]), rows)
 
 
-def _beside(run: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str]:
+def _further(run: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str]:
     """Return a line for each kind of figure that stands beside the measures."""
     lines = cluster_lines(summary)
     for name, scope, whole, declared in scopes(summary, run):
         shown = printable(name, 60)
-        lines += beside_lines(f"{shown} (all)" if whole else shown, scope, declared)
+        lines += further_lines(f"{shown} (all)" if whole else shown, scope, declared)
     return [f"- {code(line, 400)}" for line in lines]
 
 

@@ -7,22 +7,22 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.config.settings import Settings, without_credentials
-from pytest_tablebench.reports.beside_text import (
-    COLUMNS,
-    STRATEGIES,
-    beside_lines,
-    cluster_lines,
-    declared_parts,
-    memory_lines,
-    scope_row,
-    strategy_rows,
-)
 from pytest_tablebench.reports.cut_text import cut_line, thinking_lines
 from pytest_tablebench.reports.formats import (
     fitting,
     number,
     origins_text,
     percent,
+)
+from pytest_tablebench.reports.further_text import (
+    COLUMNS,
+    STRATEGIES,
+    cluster_lines,
+    declared_parts,
+    further_lines,
+    memory_lines,
+    scope_row,
+    strategy_rows,
 )
 from pytest_tablebench.results import Spread, informative_checks, same_meaning, spread
 from pytest_tablebench.util.names import counted, printable, tied
@@ -187,7 +187,7 @@ def summary_lines(
             details += _best_and_worst(shown[dataset], scope)
             if len(datasets) <= MANY:
                 declared = declared_parts(run or {}, dataset)
-                details += beside_lines(shown[dataset], scope, declared)
+                details += further_lines(shown[dataset], scope, declared)
         if list(datasets) != [name]:
             whole = f"{printable(name, 60)} (all)"
             rows.append(scope_row(whole, benchmark))
@@ -198,7 +198,7 @@ def summary_lines(
                 )
             if len(datasets) > 1:
                 details += _repeat_lines(whole, benchmark)
-                details += beside_lines(whole, benchmark)
+                details += further_lines(whole, benchmark)
             unknown = [shown[key] for key in datasets if datasets[key]["performance"] is None]
             if unknown:
                 details.append(

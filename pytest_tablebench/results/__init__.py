@@ -7,7 +7,7 @@ from pytest_tablebench.results._aggregate import (
     spread,
     summarize,
 )
-from pytest_tablebench.results._beside import informative_parts
+from pytest_tablebench.results._further_figures import informative_parts
 from pytest_tablebench.results._intervals import interval
 from pytest_tablebench.results.analyses import analyse
 from pytest_tablebench.results.figures import pass_at_k, pass_hat_k

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_tablebench.results._beside import consistency_figures, finite_values, part_figures
 from pytest_tablebench.results._examples import Examples
+from pytest_tablebench.results._further_figures import (
+    consistency_figures,
+    finite_values,
+    part_figures,
+)
 from pytest_tablebench.results._intervals import ci95
 from pytest_tablebench.results._repeats import repeat_figures
 from pytest_tablebench.results._sampling import sampling_cost

@@ -13,7 +13,7 @@ import pytest
 from scipy.special import stdtrit
 
 from benchmarks.shared_tables import PER_TABLE, TABLES, rates
-from pytest_tablebench.reports.beside_text import cluster_lines
+from pytest_tablebench.reports.further_text import cluster_lines
 from pytest_tablebench.results import Record, ScoreTable, summarize
 from pytest_tablebench.results._intervals import level_bounds, moments
 from pytest_tablebench.results.gates import assumed_sd, judge_gates, plan_gates, smallest_drop

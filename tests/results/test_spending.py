@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.reports.beside_text import strategy_rows
+from pytest_tablebench.reports.further_text import strategy_rows
 from pytest_tablebench.reports.terminal import summary_lines
 from pytest_tablebench.results import Record, summarize
 from pytest_tablebench.results.spending import add_spending, spent_on

@@ -15,7 +15,7 @@ from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.datasets.starter.starter import Starter
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.metrics import Metric, Score, score
-from pytest_tablebench.reports.beside_text import memory_lines
+from pytest_tablebench.reports.further_text import memory_lines
 from pytest_tablebench.results import summarize
 from pytest_tablebench.running.builtins import builtin_registry, registry_with
 from pytest_tablebench.running.perturbing import question_change

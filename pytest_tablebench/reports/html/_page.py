@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.options import OPTIONS
-from pytest_tablebench.reports.beside_text import cluster_lines
 from pytest_tablebench.reports.compare_text import methods_line
 from pytest_tablebench.reports.cut_text import cut_line, thinking_lines
 from pytest_tablebench.reports.formats import left_out_lines, origins_text
-from pytest_tablebench.reports.html import _beside, _facts
+from pytest_tablebench.reports.further_text import cluster_lines
+from pytest_tablebench.reports.html import _facts, _further_figures
 from pytest_tablebench.reports.html._case_columns import again, run_key
 from pytest_tablebench.reports.html._compared import marks_of, points, records_before
 from pytest_tablebench.reports.html._details import excerpt
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.gates import GateResult
 
 _TEMPLATE = "page.html"
-_PARTS = ("frame.html", "parts.html", "beside.html", "tags.html")
+_PARTS = ("frame.html", "parts.html", "further.html", "tags.html")
 _MODULES = (
     "text",
     "blocks",
@@ -90,7 +90,7 @@ def write_page(
     """
     loaded = load_run(loaded)
     run, summary, folder = loaded.run, loaded.summary, loaded.path
-    tags = _beside.numbered_tags(summary)
+    tags = _further_figures.numbered_tags(summary)
     records = [excerpt(record) for record in loaded.records]
     case_ids = {case_key(record): record.case_id for record in records} if comparison else {}
     before = records_before(case_ids, comparison, baseline)
@@ -122,8 +122,8 @@ def write_page(
         "totals": _totals(run, summary, records, comparison),
         "rows": _facts.dataset_rows(summary),
         "clusters": cluster_lines(summary),
-        "beside": _beside.beside(summary, run),
-        "tags": _beside.tag_tables(summary, run, tags, packed.axes["dataset"]),
+        "further": _further_figures.further_figures(summary, run),
+        "tags": _further_figures.tag_tables(summary, run, tags, packed.axes["dataset"]),
         "checks": _facts.check_rows(summary),
         "heat": _facts.heat_maps(summary, packed.axes),
         "axes": packed.axes,

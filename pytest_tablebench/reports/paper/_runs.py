@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.config.options import OPTIONS, Option
-from pytest_tablebench.reports.beside_text import memory_lines
+from pytest_tablebench.reports.further_text import memory_lines
 from pytest_tablebench.results import ScoreRow, read_records, read_run, summarize
 from pytest_tablebench.results.folder import RUN, recorded_text, run_folders
 from pytest_tablebench.results.memory import is_memory_test

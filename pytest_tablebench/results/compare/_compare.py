@@ -47,7 +47,7 @@ def compare_runs(
     thresholds), naming what differs.
     """
     old, new = load_compared(before), load_compared(after)
-    runs = old.judged_beside(new), new.judged_beside(old)
+    runs = old.comparable_facts(new), new.comparable_facts(old)
     if not allow_unlike:
         check_alike(*runs, hint="Ask for it with --allow-unlike if that is what you want")
     common = old.rows.keys() & new.rows.keys()

@@ -40,7 +40,7 @@ class ComparedRun:
         """Return the id of a case, without the model."""
         return case_key(self.loaded.records[self.rows[key]])
 
-    def judged_beside(self, other: ComparedRun) -> dict[str, Any]:
+    def comparable_facts(self, other: ComparedRun) -> dict[str, Any]:
         """Return run.json with the thresholds that were used, where both sides say them.
 
         It names only those that were asked for: a suite's marker may have set others.

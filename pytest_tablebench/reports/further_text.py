@@ -13,9 +13,9 @@ from pytest_tablebench.util.names import counted, out_of, printable, unknown_nam
 __all__ = [
     "COLUMNS",
     "STRATEGIES",
-    "beside_lines",
     "cluster_lines",
     "declared_parts",
+    "further_lines",
     "memory_lines",
     "scope_row",
     "scopes",
@@ -157,7 +157,7 @@ def _names(names: Sequence[str]) -> str:
     return shown + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
 
 
-def beside_lines(
+def further_lines(
     name: str, scope: Mapping[str, Any], declared: Sequence[str] | None = None
 ) -> list[str]:
     """Return a line for each kind of figure that a scope has beside its measures."""

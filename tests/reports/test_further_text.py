@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.reports.beside_text import beside_lines, tag_lines
+from pytest_tablebench.reports.further_text import further_lines, tag_lines
 from pytest_tablebench.reports.terminal import data_lines, summary_lines
 from pytest_tablebench.results import summarize
 from tests.results.test_slices import cell, example
@@ -22,7 +22,7 @@ RECORDS = [
 
 def test_parts_consistency_and_changed_meaning_have_a_line_each():
     scope = summarize(RECORDS)["benchmarks"]["b"]["datasets"]["d"]
-    parts, consistency, risk, changed = beside_lines("d", scope)
+    parts, consistency, risk, changed = further_lines("d", scope)
     assert parts.startswith("d: beside the score: em 0.500 (")
     assert parts.endswith("judge 1.000, absent in 8 of 12 cases")
     # 3/4, 2/4 and 1/4 agree; the majorities score 1, 1 and, of four answers alike, 1/4.
@@ -44,13 +44,15 @@ def test_abstaining_that_leaves_no_answer_in_a_dataset_has_no_line():
     records = [*example("e1", "aabc", "a"), *example("e2", "abcd", "a", dataset="other")]
     whole = summarize(records)["benchmarks"]["b"]
     assert {point["risk"] for point in whole["consistency"]["risk"][:-1]} == {None}
-    assert not [line for line in beside_lines("b (all)", whole) if "abstaining" in line]
+    assert not [line for line in further_lines("b (all)", whole) if "abstaining" in line]
 
 
 def test_a_dataset_says_which_parts_are_shown():
     scope = summarize(RECORDS)["benchmarks"]["b"]["datasets"]["d"]
-    assert beside_lines("d", scope, ["judge", "gone"])[0].startswith("d: beside the score: judge 1")
-    assert "beside the score" not in beside_lines("d", scope, [])[0]
+    assert further_lines("d", scope, ["judge", "gone"])[0].startswith(
+        "d: beside the score: judge 1"
+    )
+    assert "beside the score" not in further_lines("d", scope, [])[0]
 
 
 def test_a_table_by_tag_has_a_row_for_each_value():
@@ -99,7 +101,7 @@ def test_a_note_of_several_datasets_is_said_once():
 
 def test_a_threshold_that_a_dataset_never_reaches_has_no_risk_and_no_line():
     records = [*example("e1", "aaaa", "a"), *example("e1", "wxyz", "q", dataset="other")]
-    lines = beside_lines("b", summarize(records)["benchmarks"]["b"])
+    lines = further_lines("b", summarize(records)["benchmarks"]["b"])
     # By hand: all four letters agree in one dataset, one of four in the other.
     assert lines[0].startswith("b: 62.5 % of an example's configurations")
     assert not any("abstaining" in line for line in lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_tablebench.reports.beside_text import scopes
+from pytest_tablebench.reports.further_text import scopes
 from pytest_tablebench.results import informative_parts
 
 ROWS = 1000
@@ -14,7 +14,7 @@ ROWS = 1000
 Tag = tuple[str, str]
 
 
-def beside(summary: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
+def further_figures(summary: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
     """Return the rows of parts, of consistency and of changed meaning."""
     rows: dict[str, list[dict[str, Any]]] = {"parts": [], "consistency": [], "changed": []}
     for name, scope, whole, declared in scopes(summary, run):
