@@ -80,7 +80,7 @@ class JoinedCase:
     reasoning_tokens: int | None = None
     is_extended: bool = False
 
-    def take(self, finding: Finding, rank: tuple[int, ...] | None) -> bool:
+    def add(self, finding: Finding, rank: tuple[int, ...] | None) -> bool:
         """Add a finding; return whether the record that comes with it is the better one.
 
         `rank` tells how good that record is, None where there is none: one with an answer comes

@@ -89,16 +89,16 @@ class TextWriter:
 
     def prompt(self, digest: str, text: str) -> None:
         """Keep a prompt under the digest that records have for it."""
-        self._keep("prompt", digest, text=text)
+        self._append("prompt", digest, text=text)
 
     def transcript(self, digest: str, turns: Sequence[Sequence[str]]) -> None:
         """Keep what was said behind a prompt, under the digest that records have for it."""
-        self._keep("transcript", digest, turns=turns)
+        self._append("transcript", digest, turns=turns)
 
     def example(self, id: str, question: str, tables: Iterable[Mapping[str, Any]]) -> None:  # noqa: A002 - the name in the file
         """Keep a question and its tables; `id` as `example_key` returns it."""
         shown = [{"title": None, **table} for table in tables]
-        self._keep("example", id, question=question, tables=shown)
+        self._append("example", id, question=question, tables=shown)
 
     def flush(self) -> None:
         """Bring everything so far into the file."""
@@ -126,10 +126,10 @@ class TextWriter:
                 self._file.close()
                 self._file = None
 
-    def _keep(self, kind: str, name: str, **fields: Any) -> None:
+    def _append(self, kind: str, name: str, **fields: Any) -> None:
         """Write a line unless the file has it."""
         if self._written is None:
-            self._written = self._take_over() if self.path.exists() else set()
+            self._written = self._read_back() if self.path.exists() else set()
         if (key := f"{kind[0]}{name}") in self._written:
             return
         self._written.add(key)
@@ -141,7 +141,7 @@ class TextWriter:
         if self._lines >= BLOCK_LINES or self._characters >= _BLOCK_CHARACTERS:
             self.flush()
 
-    def _take_over(self) -> set[str]:
+    def _read_back(self) -> set[str]:
         """Return what the file has, and cut off what a crash left of a last member."""
         end, written = 0, set()
         for block, reached in _members(self.path):

@@ -126,7 +126,7 @@ class RunWriter:
         model_run = self.model_runs[message.model]
         model_run.add(message)
         case = model_run.cases.setdefault(message.case_id, JoinedCase())
-        better = case.take(message.finding, message.record.rank if message.record else None)
+        better = case.add(message.finding, message.record.rank if message.record else None)
         # First: where there is room for one thing only, it is this.
         line = self._record(model_run, case, message, better=better)
         if message.prompt is not None:

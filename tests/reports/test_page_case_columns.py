@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 
 from pytest_tablebench.datasets.case import cross
-from pytest_tablebench.reports.html._case_columns import again, case_columns, run_key
+from pytest_tablebench.reports.html._case_columns import case_columns, rerun_words, run_key
 from pytest_tablebench.reports.html._pack import pack
 from pytest_tablebench.results.texts import TEXTS, TextWriter, example_key, read_texts
 from tests.support.page_runs import record
@@ -69,13 +69,13 @@ def test_node_ids_are_those_of_pytest_where_names_are_cut() -> None:
 
 
 def test_a_case_is_asked_again_as_the_run_asked() -> None:
-    assert sorted(again(RUN)) == [
+    assert sorted(rerun_words(RUN)) == [
         "--bench-limit=20",
         "--bench-param=stop=it's",
         "--bench-param=temperature=0.5",
     ]
-    assert "--bench-compat=reference" in again({**RUN, "compat": "reference"})
-    assert again({**RUN, "limit": None, "params": {"api_key": "***"}}) == []
+    assert "--bench-compat=reference" in rerun_words({**RUN, "compat": "reference"})
+    assert rerun_words({**RUN, "limit": None, "params": {"api_key": "***"}}) == []
 
 
 def test_notes_are_kept_by_the_run_and_not_by_its_folder() -> None:
@@ -108,5 +108,5 @@ def test_the_search_is_told_what_the_page_has_in_part(tmp_path: Path) -> None:
 
 def test_the_command_for_a_case_names_the_folder_of_printed_prompts() -> None:
     run = {"prompts": "0123 (tcot)", "prompts_folder": "/papers/prompts"}
-    assert again(run) == ["--bench-prompts=/papers/prompts"]
-    assert again({"prompts": None}) == []
+    assert rerun_words(run) == ["--bench-prompts=/papers/prompts"]
+    assert rerun_words({"prompts": None}) == []

@@ -37,9 +37,9 @@ def test_a_test_of_several_items_passed_where_all_of_them_did() -> None:
 
 def test_the_last_attempt_of_an_item_counts() -> None:
     case = JoinedCase()
-    case.take(Finding("a", "kind", False, failed=True, last=False), (0, 0, 0))
+    case.add(Finding("a", "kind", False, failed=True, last=False), (0, 0, 0))
     assert case.finished == 0
-    case.take(Finding("a", "kind", True), (1, 1, 0))
+    case.add(Finding("a", "kind", True), (1, 1, 0))
     assert (case.checks, case.finished) == ({"kind": True}, 1)
     assert case.unseen(right=True, gated=frozenset()) == []
 

@@ -46,13 +46,13 @@ class Attachments:
         self._cases_by_text: dict[str, list[str]] = {}
         self._prompts = 0
 
-    def want(self, uuid: str, dataset: str, example_id: str, perturbation: str) -> None:
-        """Note that a case shall show its question and table."""
+    def attach_example(self, uuid: str, dataset: str, example_id: str, perturbation: str) -> None:
+        """Attach question and table to a case when the texts are read."""
         key = "e" + example_key(dataset, example_id, perturbation)
         self._cases_by_text.setdefault(key, []).append(uuid)
 
-    def want_prompt(self, uuid: str, digest: str | None) -> None:
-        """Note that a case shall show its prompt, while there are few of them."""
+    def attach_prompt(self, uuid: str, digest: str | None) -> None:
+        """Attach the prompt to a case, up to `PROMPTS` of them."""
         if digest is not None and (self._prompts < PROMPTS or f"p{digest}" in self._cases_by_text):
             self._prompts += 1
             self._cases_by_text.setdefault(f"p{digest}", []).append(uuid)

@@ -67,7 +67,7 @@ class Group:
     def add(self, record: Record) -> None:
         """Count a case."""
         self.outcomes[record.outcome] += 1
-        self.right += stands(record)
+        self.right += passed_all(record)
         for name, passed in record.checks.items():
             if passed is not None:
                 self.checks.setdefault(name, []).append(passed)
@@ -122,7 +122,7 @@ def kind_of(record: Record) -> str | None:
     is right and fails a test over it has one too.
     """
     if record.outcome == "right":
-        return None if stands(record) else "failed check"
+        return None if passed_all(record) else "failed check"
     if record.outcome == "no_answer":
         return f"no answer: {reason_of(record)}"
     if record.outcome == "scored":
@@ -132,8 +132,8 @@ def kind_of(record: Record) -> str | None:
     return "unreadable answer" if _read_nothing(record) else "wrong answer"
 
 
-def stands(record: Record) -> bool:
-    """Tell whether an answer is right and passed all tests over it."""
+def passed_all(record: Record) -> bool:
+    """Return whether an answer is right and passed all tests of its case."""
     return record.outcome == "right" and False not in record.checks.values()
 
 
@@ -196,7 +196,7 @@ _CHECKED = {
 
 
 def _status(record: Record) -> Any:
-    if record.outcome == "right" and not stands(record):
+    if record.outcome == "right" and not passed_all(record):
         return Status.FAILED
     return _STATUS[record.outcome]
 

@@ -24,7 +24,7 @@ from pytest_tablebench.reports.allure._shape import (
     Stamp,
     case_result,
     group_result,
-    stands,
+    passed_all,
 )
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.texts import Text
@@ -91,7 +91,7 @@ def write_allure(
             for name, passed in record.checks.items():
                 if passed is not None:
                     checks.setdefault(f"{record.dataset}::{name}", []).append(passed)
-            if mode == "all" or (mode == "wrong" and not stands(record)):
+            if mode == "all" or (mode == "wrong" and not passed_all(record)):
                 _write_case(record, stamp, folder, attachments, changes.get(record.case_id))
         if mode != "all":
             for group in groups.values():
@@ -110,11 +110,11 @@ def _write_case(
 ) -> None:
     attached = []
     uuid = stamp.uuid(record.case_id)
-    if not stands(record):
+    if not passed_all(record):
         if record.raw and len(record.raw) > REPLY_SHOWN:
             attached = attachments.reply(record.case_id, record.raw)
-        attachments.want(uuid, record.dataset, record.example_id, record.perturbation)
-        attachments.want_prompt(uuid, record.prompt_digest)
+        attachments.attach_example(uuid, record.dataset, record.example_id, record.perturbation)
+        attachments.attach_prompt(uuid, record.prompt_digest)
     result = case_result(record, stamp, attachments=attached, change=change)
     folder.write_json(f"{uuid}-result.json", result)
 

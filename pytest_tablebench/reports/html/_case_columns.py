@@ -91,7 +91,7 @@ def run_key(run: Mapping[str, Any]) -> str:
     return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
 
-def again(run: Mapping[str, Any]) -> list[str]:
+def rerun_words(run: Mapping[str, Any]) -> list[str]:
     """Return the words that name the suites, and the options where they are not the usual ones."""
     usual, named = Settings(), run.get("named_by")
     words = [str(word) for word in named] if isinstance(named, list) else []

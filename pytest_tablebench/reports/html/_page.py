@@ -13,7 +13,7 @@ from pytest_tablebench.reports.cut_text import cut_line, thinking_lines
 from pytest_tablebench.reports.formats import left_out_lines, origins_text
 from pytest_tablebench.reports.further_text import cluster_lines
 from pytest_tablebench.reports.html import _facts, _further_figures
-from pytest_tablebench.reports.html._case_columns import again, run_key
+from pytest_tablebench.reports.html._case_columns import rerun_words, run_key
 from pytest_tablebench.reports.html._compared import marks_of, points, records_before
 from pytest_tablebench.reports.html._details import excerpt
 from pytest_tablebench.reports.html._pack import pack
@@ -102,7 +102,7 @@ def write_page(
         {
             "folder": folder.name,
             "run": run_key(run),
-            "again": again(run),
+            "again": rerun_words(run),
             "points": points(comparison, tags),
             "texts": (folder / TEXTS).exists(),
             "pictures": pictures.numbers,

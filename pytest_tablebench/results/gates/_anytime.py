@@ -35,7 +35,7 @@ class _Stream:
     tables: set[Hashable] = field(default_factory=set)
     has_twice: bool = False
 
-    def see(self, table: Hashable) -> None:
+    def add_table(self, table: Hashable) -> None:
         """Take the table of the next example."""
         self.has_twice = self.has_twice or table in self.tables
         self.tables.add(table)
@@ -98,7 +98,7 @@ class AnytimeRule(StoppingRule):
             value = self._value(gate, dataset, row)
             if value is not None:
                 stream.values[dataset].append(value)
-                stream.see(self._table(dataset, row))
+                stream.add_table(self._table(dataset, row))
                 _round(gate, stream)
         self._decide()
 
