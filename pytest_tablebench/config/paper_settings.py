@@ -27,7 +27,9 @@ class PaperSetting:
     Arguments:
         benchmark: the name of the benchmark.
         source: where the paper states the values.
-        params: parameters of each request to the model under test, under `--bench-param`.
+        params: parameters of each request to the model under test, under `--bench-param`. None: the
+            parameter is not sent.
+        cuts_prompts: whether prompts are cut to the model's context.
     """
 
     benchmark: str
@@ -39,6 +41,7 @@ class PaperSetting:
     shots: Shots | None = None
     limit: int | Literal["all"] | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
+    cuts_prompts: bool = False
 
 
 OVERRIDES = ("serializers", "perturbations", "strategies", "modalities", "shots", "limit", "params")
@@ -66,6 +69,21 @@ PAPER_SETTINGS: Mapping[str, PaperSetting] = {
         shots=Shots((), 0),
         limit="all",
         params={"temperature": 0, "max_tokens": 4096},
+    ),
+    "treb": PaperSetting(
+        benchmark="treb",
+        source="TReB's published code",
+        perturbations=("none",),
+        shots=Shots((), 0),
+        limit="all",
+        # The published limit is the whole context. Servers allow that if they get no limit.
+        params={
+            "temperature": 0.2,
+            "top_p": 0.9,
+            "repetition_penalty": 1.1,
+            "max_tokens": None,
+        },
+        cuts_prompts=True,
     ),
 }
 

@@ -70,6 +70,7 @@ class Settings:
     compat: Compat = "fixed"
     api_base: str | None = field(default=None, repr=False)
     params: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    context: int | None = None
     reasoning_tokens: int = 8192
     effort: str | None = None
     extend_cut: int | None = None
@@ -119,10 +120,12 @@ class Settings:
     def request_params(self, declared: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return the parameters of a call: greedy, 512 tokens (spec: torr.md section 1).
 
-        What a dataset declares goes before that, and options before both.
+        What a dataset declares goes before that, and options before both. Without a value (None) a
+        parameter is not sent.
         """
         effort = {} if self.effort is None else {EFFORT: self.effort}
-        return {**USUAL_PARAMS, **(declared or {}), **effort, **self.params}
+        params = {**USUAL_PARAMS, **(declared or {}), **effort, **self.params}
+        return {name: value for name, value in params.items() if value is not None}
 
     def paper_setting(self, benchmark: str) -> PaperSetting | None:
         """Return the paper's setting that the datasets of a benchmark are asked by."""

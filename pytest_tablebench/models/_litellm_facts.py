@@ -46,6 +46,7 @@ CHANGES_THE_REPLY = frozenset(
         "max_tokens",
         "presence_penalty",
         "reasoning_effort",
+        "repetition_penalty",
         "response_format",
         "seed",
         "stop",

@@ -67,6 +67,11 @@ def plan_lines(
             lines.append(
                 f"tablebench: {name}: {printable(parameter)} is not sent: {printable(why)}"
             )
+        if plan.get("context_unknown"):
+            lines.append(
+                f"tablebench: {name}: prompts are not cut, because the model's context is unknown; "
+                f"name its tokens with --bench-context=N"
+            )
         if plan["too_long"]:
             look = "looks" if plan["too_long"] == 1 else "look"
             prompts = counted(plan["too_long"], "prompt")

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
 from pytest_tablebench.models import Reply, Request
 from pytest_tablebench.running.limits import limit_of
+from pytest_tablebench.running.prompt_cut import PROMPT_CUT
 from pytest_tablebench.serializers.content import Content, Image, Message, digest_of, text_of
 from pytest_tablebench.strategies import Said
 
@@ -43,6 +44,7 @@ class StepFacts:
         reasoning_tokens: those of `completion_tokens` that were thinking.
         limit: how many tokens a reply could have.
         is_replaced: whether a reply was cut off, and asked for again with a higher limit.
+        is_prompt_cut: whether the prompt was cut to the model's context.
         facts: values that the strategy read from the reply.
     """
 
@@ -64,6 +66,7 @@ class StepFacts:
     reasoning_tokens: int | None = None
     limit: int | None = None
     is_replaced: bool = False
+    is_prompt_cut: bool = False
     facts: Mapping[str, Any] | None = None
 
 
@@ -215,10 +218,15 @@ def answer_of(
     truncated = any(step.outcome == "length" for step in kept)
     cut = any(step.cut for step in kept)
     extended = len(kept) < len(asked)
+    prompt_cut = any(step.is_prompt_cut for step in kept)
     return Answer(
         text=said.text,
         raw=said.raw,
-        flags=(TRUNCATED,) * truncated + ("cut",) * cut + (EXTENDED,) * extended + said.flags,
+        flags=(TRUNCATED,) * truncated
+        + ("cut",) * cut
+        + (EXTENDED,) * extended
+        + (PROMPT_CUT,) * prompt_cut
+        + said.flags,
         parts=said.parts,
         turns=_told(said, turns),
         calls=sum(not step.from_store for step in asked),

@@ -13,6 +13,7 @@ from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.models import Message, Request
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.running.pending import Route
+from pytest_tablebench.running.prompt_cut import cut_messages
 from pytest_tablebench.running.scoring import Grading, asked_by, graded, judgement
 from pytest_tablebench.serializers.content import text_of
 
@@ -57,10 +58,11 @@ def request_of(route: Route, case: Case | Record, step: Ask, strategy: str, numb
         strategy: the name of the strategy, or of the metric.
         number: of the step in its conversation, from 0.
     """
-    goes_on = step.messages[-1].role == "assistant"
+    messages = cut_messages(whole_messages(route, step), route.context)
+    goes_on = messages[-1].role == "assistant"
     return Request(
         route.model,
-        without_system(step.messages) if route.merges_system else step.messages,
+        messages,
         {**route.params, **route.continuing} if goes_on else route.params,
         api_base=route.api_base,
         strategy=strategy,
@@ -69,6 +71,11 @@ def request_of(route: Route, case: Case | Record, step: Ask, strategy: str, numb
         generation=route.generation,
         case_id=case.case_id,
     )
+
+
+def whole_messages(route: Route, step: Ask) -> tuple[Message, ...]:
+    """Return the messages of a step as the model takes them, before they are cut."""
+    return without_system(step.messages) if route.merges_system else tuple(step.messages)
 
 
 def without_system(messages: Sequence[Message]) -> tuple[Message, ...]:

@@ -47,6 +47,8 @@ class Route:
     limits: tuple[Limit, ...] = ()
     merges_system: bool = False
     generation: str = ""
+    context: int | None = None
+    """The tokens to which prompts are cut, less a reserve; None: they are not cut."""
 
 
 @dataclass(eq=False)
@@ -72,6 +74,8 @@ class PendingCase:
     """Begun for an item that runs, not ahead."""
     key: str | None = None
     """Of its last request."""
+    is_prompt_cut: bool = False
+    """Whether its last request was cut to the model's context."""
     limit: int | None = None
     """The token limit of its last request."""
     arrived: dict[str, Reply] = field(default_factory=dict)

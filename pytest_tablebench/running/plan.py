@@ -69,6 +69,7 @@ class ModelPlan:
         room: tokens for thinking, above the limit of the answer.
         reasoning_tokens: tokens of thinking in the stored replies whose provider counts them.
         thinking_replies: how many replies these are.
+        context_unknown: whether prompts should be cut to its context, which is unknown.
         in_process: whether it answers in the process of its test, one call at a time.
     """
 
@@ -99,6 +100,7 @@ class ModelPlan:
     reasoning_tokens: int = 0
     thinking_replies: int = 0
     in_process: bool = False
+    context_unknown: bool = False
 
 
 @dataclass(frozen=True)
@@ -166,6 +168,11 @@ def plan_model(
         unusable=round(looked.unusable * scale),
         further=tuple(sorted(looked.further)),
         room=max((runner.models.room(model, dataset) for dataset in datasets), default=0),
+        context_unknown=any(
+            runner.models.cuts_prompts(dataset)
+            and runner.models.cut_context(model, dataset) is None
+            for dataset in datasets
+        ),
         **_figures(runner, model, told, requests - hits, asked=prompts, stored=stored),
     )
 

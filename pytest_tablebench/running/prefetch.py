@@ -39,7 +39,7 @@ from pytest_tablebench.running.answer import (
 )
 from pytest_tablebench.running.conversations import Conversations
 from pytest_tablebench.running.giving_up import GivingUp
-from pytest_tablebench.running.judging import Judging, not_judged, request_of
+from pytest_tablebench.running.judging import Judging, not_judged, request_of, whole_messages
 from pytest_tablebench.running.limits import is_cut, limit_of
 from pytest_tablebench.running.pending import PendingCase, Route, is_of_the_engine
 from pytest_tablebench.running.replies import Replies
@@ -240,6 +240,9 @@ class PrefetchWindow:
             route = self._conversations.route_of(pending.case, step)
             number = steps_done(pending.steps)
             request = self._conversations.request(pending.case, step, number)
+            pending.is_prompt_cut = request.messages != whole_messages(route, step)
+            if pending.is_prompt_cut and number == 0:
+                pending.prompt = shown_by(request.messages)
         self._keep_images(pending.case.model, request)
         stands = self._replies.settled(request, route, pending.arrived)
         pending.key = stands.request.key()
@@ -343,7 +346,8 @@ class PrefetchWindow:
             self._keep(pending.case.model, [drawn])
         facts = step_facts(step, key, found)
         if isinstance(step, Ask):
-            facts = replace(facts, limit=pending.limit)
+            is_cut_here = pending.is_prompt_cut and not pending.judged
+            facts = replace(facts, limit=pending.limit, is_prompt_cut=is_cut_here)
             steps = pending.judging if pending.judged else pending.steps
             steps += [replaced_facts(step, *replaced) for replaced in pending.replaced]
         if pending.judged and isinstance(step, Ask):

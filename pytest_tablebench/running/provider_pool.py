@@ -30,6 +30,7 @@ from pytest_tablebench.models import (
 from pytest_tablebench.running.endpoints import endpoint, key_fault
 from pytest_tablebench.running.limits import limit_of, limits_of, room_for
 from pytest_tablebench.running.pending import Route
+from pytest_tablebench.running.prompt_cut import RESERVED_TOKENS
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
@@ -190,6 +191,7 @@ class ProviderPool:
                     limits=self._limits(kept, found),
                     merges_system=system,
                     generation=self.settings.fresh or "",
+                    context=self.cut_context(model, about),
                 )
             else:
                 stored, base = self.is_stored(model), self.settings.api_base
@@ -204,6 +206,7 @@ class ProviderPool:
                     limits=self._limits(asked, None) if stored else (),
                     merges_system=system,
                     generation=self.settings.fresh or "",
+                    context=self.cut_context(model, about),
                 )
         return self._routes[key]
 
@@ -317,6 +320,25 @@ class ProviderPool:
             return said
         facts = self.facts_about(model, about)
         return None if facts is None else facts.sees
+
+    def cuts_prompts(self, about: str | None) -> bool:
+        """Whether a paper's setting cuts the prompts of a dataset to the model's context."""
+        dataset = self.registry.datasets.get(about or "")
+        paper = None if dataset is None else self.settings.paper_setting(dataset.benchmark)
+        return paper is not None and paper.cuts_prompts
+
+    def cut_context(self, model: str, about: str | None) -> int | None:
+        """Return the tokens of the context to which prompts are cut; None: they are not cut.
+
+        Raises `ModelError` when the engine cannot tell.
+        """
+        if not self.cuts_prompts(about):
+            return None
+        if self.settings.context is not None:
+            return self.settings.context
+        facts = self.facts_about(model, about)
+        most = None if facts is None else facts.max_input_tokens
+        return most if most is not None and most > RESERVED_TOKENS else None
 
     def facts_are_stored(self, model: str, about: str | None = None) -> bool:
         """Whether `facts_about` a model needs no engine."""

@@ -6,6 +6,7 @@ tiktoken downloads its vocabularies; litellm, which is installed anyway, brings 
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +21,7 @@ _FILE = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"
 """The SHA-1 of the vocabulary's address, under which tiktoken looks for it in its cache."""
 _CACHE = "TIKTOKEN_CACHE_DIR"
 _BYTES_PER_TOKEN = 4
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 TOKEN_BUCKETS = ("<10K", "10-20K", ">20K")
 """Ranges of a table's tokens, as RealHiTBench's Table 3 has them."""
@@ -41,6 +43,31 @@ def count_tokens(data: bytes) -> int:
     if _folder() is None:
         return len(data) // _BYTES_PER_TOKEN
     return len(_encoding().encode(data.decode("utf-8", "ignore"), disallowed_special=()))
+
+
+def first_tokens(text: str, most: int) -> tuple[str, int]:
+    """Return the longest beginning of a text with at most so many tokens, and its tokens.
+
+    Half a character is left out. Without a tokenizer every four bytes are a token.
+    """
+    # tiktoken does not encode lone surrogates. The replacement has the same number of characters.
+    clean = _SURROGATE.sub("\ufffd", text)
+    if _folder() is None:
+        data = clean.encode()
+        start = data[: most * _BYTES_PER_TOKEN].decode("utf-8", "ignore")
+        return text[: len(start)], -(-len(start.encode()) // _BYTES_PER_TOKEN)
+    encoding = _encoding()
+    tokens = encoding.encode(clean, disallowed_special=())
+    if len(tokens) <= most:
+        return text, len(tokens)
+    kept = most
+    while True:
+        start = encoding.decode_bytes(tokens[:kept]).decode("utf-8", "ignore")
+        # The beginning of a text can have other tokens than the whole text begins with.
+        count = len(encoding.encode(start, disallowed_special=()))
+        if count <= most:
+            return text[: len(start)], count
+        kept = max(0, kept - (count - most))
 
 
 @cache

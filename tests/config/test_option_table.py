@@ -107,6 +107,7 @@ def test_what_a_comparison_refuses():
     assert noted == {
         *("bench_model", "bench_limit", "bench_sample", "bench_shard", "bench_api_base"),
         *("bench_sandbox_container", "bench_reasoning_tokens", "bench_extend_cut"),
+        "bench_context",
     }
 
 

@@ -105,6 +105,17 @@ def test_the_setting_holds_for_its_benchmark_alone():
     assert Settings().for_benchmark("torr") == Settings()
 
 
+def test_the_setting_of_treb_samples_as_published_and_sends_no_limit():
+    # Of the specification: section 3, "Sampling".
+    published = {"temperature": 0.2, "top_p": 0.9, "repetition_penalty": 1.1}
+    run = axes({"bench_setting": "treb"})
+    assert run.defaults("treb_table_query").params == published
+    assert run.told("treb_table_query")["from"]["params.top_p"] == "--bench-setting=treb"
+    limited = axes({"bench_setting": "treb", "bench_param": ["max_tokens=9"]})
+    assert limited.defaults("treb_table_query").params == published | {"max_tokens": 9}
+    assert run.told("wikitq") == axes({}).told("wikitq")
+
+
 def test_an_unknown_setting_is_refused_with_the_known_ones():
     with pytest.raises(SettingsError, match="--bench-setting: unknown setting 'tor'; did you mean"):
         axes({"bench_setting": "tor"})

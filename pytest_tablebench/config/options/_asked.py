@@ -50,8 +50,8 @@ ASKED = (
         "--bench-setting",
         "NAME",
         "ask the datasets of a benchmark as its paper does: torr (Table 2: seven serializers, five "
-        "perturbations, 5 demonstrations, WikiTQ 1, 100 examples) or realhitbench. Options beside "
-        "it take precedence. Default: none",
+        "perturbations, 5 demonstrations, WikiTQ 1, 100 examples), realhitbench or treb. Options "
+        "beside it take precedence. Default: none",
         read=paper_setting,
         differs=ignore("what it sets is compared one by one"),
         shown=True,

@@ -43,6 +43,14 @@ CALLS = (
         by_dataset=True,
     ),
     Option(
+        "--bench-context",
+        "N",
+        "tokens of the model's context, to which `--bench-setting=treb` cuts prompts. Default: "
+        "what litellm's table says",
+        read=number(int, 129, "a whole number from 129"),
+        differs=note("prompts may be cut elsewhere"),
+    ),
+    Option(
         "--bench-reasoning-tokens",
         "N",
         "tokens that a model which thinks may use for thinking, above the limit of the answer "

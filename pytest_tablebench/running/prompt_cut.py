@@ -1,0 +1,53 @@
+"""The cut of prompts to a model's context, as TReB's published code makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pytest_tablebench.models import Message
+from pytest_tablebench.util.tokens import first_tokens
+
+__all__ = ["PROMPT_CUT", "RESERVED_TOKENS", "cut_messages"]
+
+PROMPT_CUT = "prompt_cut"
+"""The flag of a case with a prompt that was cut to the model's context."""
+
+RESERVED_TOKENS = 128
+"""The tokens of the context that a prompt leaves free (spec: treb.md section 3)."""
+
+
+def cut_messages(messages: Sequence[Message], context: int | None) -> tuple[Message, ...]:
+    """Return the first (context - 128) tokens of a prompt; all of it where the context is unknown.
+
+    The texts of the messages count, in their order. Pictures do not count. Nothing behind the cut
+    is left.
+    """
+    if context is None:
+        return tuple(messages)
+    room = context - RESERVED_TOKENS
+    kept: list[Message] = []
+    for message in messages:
+        content = message.content
+        parts: list[object] = []
+        for part in (content,) if isinstance(content, str) else content:
+            if not isinstance(part, str):
+                parts.append(part)
+                continue
+            start, count = first_tokens(part, room)
+            room -= count
+            if len(start) == len(part):
+                parts.append(part)
+                continue
+            if start:
+                parts.append(start)
+            if parts:
+                kept.append(_with_parts(message, parts))
+            return tuple(kept)
+        kept.append(message)
+    return tuple(kept)
+
+
+def _with_parts(message: Message, parts: list[object]) -> Message:
+    content = parts[0] if isinstance(message.content, str) else tuple(parts)
+    return replace(message, content=content)  # type: ignore[arg-type]
