@@ -41,8 +41,8 @@ def cut_messages(messages: Sequence[Message], context: int | None) -> tuple[Mess
                 continue
             if start:
                 parts.append(start)
-            if parts:
-                kept.append(_with_parts(message, parts))
+            if parts or not kept:  # a request has a message, whatever its text
+                kept.append(_with_parts(message, parts or [""]))
             return tuple(kept)
         kept.append(message)
     return tuple(kept)

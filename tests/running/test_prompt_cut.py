@@ -40,3 +40,8 @@ def test_a_lone_surrogate_and_half_a_character_are_no_error():
     assert first_tokens("a\ud800b", 50)[0] == "a\ud800b"
     # This sign takes several tokens: one token is only a part of it.
     assert first_tokens("\U0001f9ff", 1)[0] == ""
+
+
+def test_a_prompt_whose_first_sign_does_not_fit_is_an_empty_message():
+    # This sign takes several tokens, and the context leaves one.
+    assert cut_messages((Message("user", "\U0001f9ff"),), 129) == (Message("user", ""),)
