@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.errors import NotJudgedError
 from pytest_tablebench.metrics.steps import Execute, Execution, Step
+from pytest_tablebench.running.conversation import follow
 from pytest_tablebench.running.judging import request_of
 from pytest_tablebench.running.limits import stored
 
@@ -54,15 +56,10 @@ class JudgeQuestions:
         self.cases += weight
         self.supposed += weight * (said is None)
         self._weight, self._store = weight, None if said is None else self._runner.models.store()
-        number = 0
-        try:
-            step = next(conversation)
-            while (found := self._found(case, example, step, number)) is not None:
-                step, number = conversation.send(found), number + 1
-        except (StopIteration, NotJudgedError):
-            return  # it has its score, or none: nothing further is asked
+        with suppress(NotJudgedError):  # without a score nothing further is asked
+            follow(conversation, lambda step, number: self._outcome(case, example, step, number))
 
-    def _found(
+    def _outcome(
         self, case: Case, example: Example, step: Step, number: int
     ) -> Reply | Execution | None:
         """Return what is known to come of a step, and take note of a question to the judge."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.errors import CUT_OFF, ModelError, SettingsError
 from pytest_tablebench.metrics.steps import Execute
 from pytest_tablebench.models import picture_size, picture_tokens
+from pytest_tablebench.running.conversation import follow
 from pytest_tablebench.running.limits import limit_of, stored
 from pytest_tablebench.serializers.content import images_of
 from pytest_tablebench.strategies import rounds_of
@@ -275,19 +276,19 @@ def _follow(runner: Runner, case: Case, task: Task, looked: _Looked) -> str | No
         ]
         if None in found:
             return None
-    conversation = conversations.begin(case, task)
-    step, number = next(conversation), 0
-    while (reply := _look_up(runner, case, step, number, looked)) is not None:
-        try:
-            step, number = conversation.send(reply), number + 1
-        except StopIteration as end:
-            return str(end.value.text)
-        except ModelError as error:
-            if error.reason != CUT_OFF:
-                raise
-            return None  # the stored reply holds no answer, and nothing further is asked
-    looked.further.add(_named(runner, case))
-    return None
+    try:
+        end = follow(
+            conversations.begin(case, task),
+            lambda step, number: _look_up(runner, case, step, number, looked),
+        )
+    except ModelError as error:
+        if error.reason != CUT_OFF:
+            raise
+        return None  # the stored reply holds no answer, and nothing further is asked
+    if end is None:
+        looked.further.add(_named(runner, case))
+        return None
+    return str(end.text)
 
 
 def _named(runner: Runner, case: Case) -> str:

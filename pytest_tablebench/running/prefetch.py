@@ -10,36 +10,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import (
-    CUT_OFF,
     ENGINE,
     PENDING,
     REFUSED,
     STOPPED,
     ModelError,
-    NotJudgedError,
     TableBenchError,
 )
 from pytest_tablebench.executors import Executor, Outcome, Work
 from pytest_tablebench.metrics import Score
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Grade, Step
 from pytest_tablebench.models import MAX_REPLY, Reply, Request
-from pytest_tablebench.running.answer import (
-    answer_of,
-    cut_off_answer,
-    picture_of,
-    replaced_facts,
-    shown_by,
-    step_facts,
-    steps_done,
-    turns_of,
-)
+from pytest_tablebench.running.answer import picture_of
+from pytest_tablebench.running.conversation import ConversationDriver
 from pytest_tablebench.running.conversations import Conversations
 from pytest_tablebench.running.giving_up import GivingUp
-from pytest_tablebench.running.judging import Judging, not_judged, request_of, whole_messages
+from pytest_tablebench.running.judging import Judging
 from pytest_tablebench.running.limits import is_cut, limit_of
 from pytest_tablebench.running.pending import PendingCase, Route, is_of_the_engine
 from pytest_tablebench.running.replies import Replies
@@ -99,11 +88,10 @@ class PrefetchWindow:
         """Cases that are begun ahead of the one that runs."""
         self.media: Callable[[str], MediaFolder] | None = None
         """Where the pictures that a model is shown are kept, by its name."""
-        self._conversations = conversations
+        self._driver = ConversationDriver(conversations, clock, judging or Judging())
         self._route = conversations.route
         self._make_executor = executor
         self._leave_out = leave_out
-        self._judging = judging or Judging()
         self._giving_up = GivingUp(models, patience, self._is_engines)
         self._replies = Replies(
             store=store,
@@ -190,13 +178,7 @@ class PrefetchWindow:
         if pending.error is not None:
             return pending
         try:
-            task = self._conversations.task_of(case)
-            pending.example, pending.prompt = task.example, task.prompt
-            pending.conversation = self._conversations.begin(case, task)
-            step = next(pending.conversation)
-            if isinstance(step, Ask) and not task.versions:
-                pending.prompt = shown_by(step.messages)
-            self._do(pending, step)
+            self._do(pending, self._driver.begin(pending))
         except Exception as error:  # of a part of the user's own its item shows where
             self._fail(pending, error)
         return pending
@@ -207,18 +189,12 @@ class PrefetchWindow:
             pending.step = step
             work, found = self._look(pending, step)
             if found is None:
-                lane = self._asked(pending, step) if isinstance(step, Ask) else PROGRAMS
+                lane = self._driver.model(pending, step) if isinstance(step, Ask) else PROGRAMS
                 return self._submit(pending, work, lane)
             following = self._go_on(pending, found)
             if following is None:
                 return None
             step = following
-
-    def _asked(self, pending: PendingCase, step: Ask) -> str:
-        """Return the model that a step asks. Raises `NotJudgedError` where there is no judge."""
-        if step.model is not None:
-            return step.model
-        return self._judging.require_judge() if pending.judged else pending.case.model
 
     def _look(
         self, pending: PendingCase, step: Step | Grade
@@ -231,18 +207,7 @@ class PrefetchWindow:
         if isinstance(step, Grade):
             pending.key = step.key()
             return Work(pending.key, step), None
-        if pending.judged:
-            about = self._judging.about(pending.case, pending.example)
-            route = self._route(self._asked(pending, step), about)
-            number = steps_done(pending.judging)
-            request = request_of(route, pending.case, step, about, number)
-        else:
-            route = self._conversations.route_of(pending.case, step)
-            number = steps_done(pending.steps)
-            request = self._conversations.request(pending.case, step, number)
-            pending.is_prompt_cut = request.messages != whole_messages(route, step)
-            if pending.is_prompt_cut and number == 0:
-                pending.prompt = shown_by(request.messages)
+        request, route = self._driver.request(pending, step)
         self._keep_images(pending.case.model, request)
         stands = self._replies.settled(request, route, pending.arrived)
         pending.key = stands.request.key()
@@ -320,66 +285,23 @@ class PrefetchWindow:
         if part is None or part in pending.refused or not isinstance(step, Ask):
             return False
         pending.refused.add(part)
-        self._leave_out(self._asked(pending, step), part, str(error))
+        self._leave_out(self._driver.model(pending, step), part, str(error))
         return True
 
-    def _go_on(self, pending: PendingCase, found: Reply | Execution | Score) -> Step | Grade | None:
-        """Give a conversation what came of its step; return the next one, None when it is over."""
-        if pending.conversation is None or pending.step is None or pending.key is None:
-            raise RuntimeError("an outcome for a conversation that never began")
-        # No record tells where an answer was scored.
-        if not isinstance(found, Score) and not isinstance(pending.step, Grade):
-            self._note(pending, pending.step, pending.key, found)
-        pending.arrived.clear()
+    def _go_on(
+        self, pending: PendingCase, outcome: Reply | Execution | Score
+    ) -> Step | Grade | None:
+        """Pass an outcome to its conversation; return the next step, None when it is over."""
+        picture = None if isinstance(outcome, Score) else picture_of(outcome)
+        if picture is not None:
+            self._keep(pending.case.model, [picture])
+        was_judged = pending.judged
         try:
-            following: Step | Grade = pending.conversation.send(found)
-        except StopIteration as end:
-            if not pending.judged and not getattr(found, "from_store", True):
+            return self._driver.receive(pending, outcome)
+        finally:
+            is_answered = not was_judged and pending.answer is not None
+            if is_answered and not getattr(outcome, "from_store", True):
                 self._giving_up.answered(pending.case.model)
-            return self._ended(pending, end.value)
-        return following
-
-    def _note(self, pending: PendingCase, step: Step, key: str, found: Reply | Execution) -> None:
-        """Keep what a record tells of a step."""
-        drawn = picture_of(found)
-        if drawn is not None:
-            self._keep(pending.case.model, [drawn])
-        facts = step_facts(step, key, found)
-        if isinstance(step, Ask):
-            is_cut_here = pending.is_prompt_cut and not pending.judged
-            facts = replace(facts, limit=pending.limit, is_prompt_cut=is_cut_here)
-            steps = pending.judging if pending.judged else pending.steps
-            steps += [replaced_facts(step, *replaced) for replaced in pending.replaced]
-        if pending.judged and isinstance(step, Ask):
-            judge, said = self._asked(pending, step), getattr(found, "written", None)
-            pending.judging.append(replace(facts, model=judge, text=said))
-        else:
-            if not pending.judged:
-                pending.turns += turns_of(step, found, first=not steps_done(pending.steps))
-            (pending.judging if pending.judged else pending.steps).append(facts)
-
-    def _ended(self, pending: PendingCase, value: Any) -> Step | Grade | None:
-        """Take what a conversation came to; return the first step of the one about the score."""
-        if pending.judged:
-            pending.score, pending.conversation = value, None
-            return None
-        elapsed = self._clock() - pending.started
-        answer = answer_of(value, pending.steps, elapsed, pending.turns)
-        pending.conversation = None
-        if pending.example is not None:
-            try:
-                scored = pending.case, pending.example, answer.text
-                pending.conversation = self._judging.begin(*scored) or self._judging.grade(*scored)
-            except Exception as error:  # a post-processor of somebody's own: the case says where
-                pending.unscored = error
-        pending.answer = answer
-        if pending.conversation is None:
-            return None
-        try:
-            following: Step | Grade = next(pending.conversation)
-        except StopIteration as end:
-            return self._ended(pending, end.value)
-        return following
 
     def _fail(self, pending: PendingCase, error: Exception) -> None:
         waits = isinstance(error, ModelError) and error.reason == PENDING
@@ -387,50 +309,25 @@ class PrefetchWindow:
             return self._not_judged(pending, error)
         if isinstance(error, ModelError) and error.reason == REFUSED and not pending.judged:
             try:
-                return self._told(pending, error)
+                following = self._driver.refuse(pending, error)
+                return None if following is None else self._do(pending, following)
             except Exception as raised:  # mostly itself: a strategy that has no other question
                 error = raised
-        pending.answer = None
-        if isinstance(error, ModelError) and error.reason == CUT_OFF and pending.steps:
-            elapsed = self._clock() - pending.started
-            pending.answer = cut_off_answer(pending.steps, pending.turns[-1][1], elapsed)
-        pending.error = error
-        pending.conversation = None
+        self._driver.fail(pending, error)
         if isinstance(error, ModelError):
             self._giving_up.failed(pending.case, error, self._clock() - pending.started)
         return None
 
-    def _told(self, pending: PendingCase, error: ModelError) -> None:
-        """Tell a strategy that its question was refused: it may ask otherwise."""
-        if pending.conversation is None or pending.dropped:
-            raise error
-        try:
-            following: Step | Grade | None = pending.conversation.throw(error)
-        except StopIteration as end:
-            following = self._ended(pending, end.value)
-        if following is not None:
-            self._do(pending, following)
-
     def _not_judged(self, pending: PendingCase, error: Exception) -> None:
-        """Tell a metric that its judge has no answer: it may know a part of the score without."""
-        told = pending.unscored = not_judged(error)
         if isinstance(error, ModelError) and error.reason in {STOPPED, ENGINE}:
             self._giving_up.failed(pending.case, error, 0.0)
-        conversation = pending.conversation
-        if conversation is None or not isinstance(told, NotJudgedError):
-            pending.conversation = None
+        following = self._driver.without_judge(pending, error)
+        if following is None:
             return
         try:
-            following = conversation.throw(told)
-        except StopIteration as end:
-            pending.score, pending.conversation = end.value, None
-        except Exception as raised:
-            pending.unscored, pending.conversation = raised, None
-        else:
-            try:
-                self._do(pending, following)
-            except Exception as again:
-                self._fail(pending, again)
+            self._do(pending, following)
+        except Exception as again:
+            self._fail(pending, again)
 
     def _is_engines(self, model: str) -> bool:
         """Whether the engine asks a model; where it is gone it cannot tell more about one."""

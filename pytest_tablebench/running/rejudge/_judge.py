@@ -14,6 +14,7 @@ from pytest_tablebench.config.settings import Settings, kept_store
 from pytest_tablebench.errors import NotJudgedError, SettingsError
 from pytest_tablebench.metrics.steps import Execute, Execution, Step
 from pytest_tablebench.running.answer import StepFacts, step_facts
+from pytest_tablebench.running.conversation import follow
 from pytest_tablebench.running.judging import converses, of_metric, request_of
 from pytest_tablebench.running.limits import stored
 from pytest_tablebench.running.provider_pool import ProviderPool
@@ -81,19 +82,11 @@ class StoredJudge:
         given = (self._registry, dataset, str(record.raw), example.references)
         prediction, references = processed_texts(*given, compat)
         conversation = judgement(*given, compat=compat, **example.context)
-        number, self.asked, self.steps = 0, False, []
-        try:
-            step = next(conversation)
-            while True:
-                try:
-                    reply = self._stored(record, dataset, step, number)
-                except NotJudgedError as error:
-                    step = conversation.throw(error)
-                else:
-                    step = conversation.send(reply)
-                number += 1
-        except StopIteration as end:
-            return Judged(end.value, prediction, tuple(references))
+        self.asked, self.steps = False, []
+        score = follow(
+            conversation, lambda step, number: self._stored(record, dataset, step, number)
+        )
+        return Judged(score, prediction, tuple(references))
 
     def _stored(self, record: Record, dataset: Asked, step: Step, number: int) -> Reply | Execution:
         if isinstance(step, Execute):

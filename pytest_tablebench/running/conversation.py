@@ -1,0 +1,203 @@
+"""The one driver of conversations: takes a generator of steps from its first step to its end.
+
+It needs neither pytest nor an executor: its caller answers each step, and passes the outcome in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pytest_tablebench.errors import (
+    CUT_OFF,
+    ModelError,
+    NotJudgedError,
+)
+from pytest_tablebench.metrics import Score
+from pytest_tablebench.metrics.steps import Ask, Execution, Grade, Step
+from pytest_tablebench.models import Reply
+from pytest_tablebench.running.answer import (
+    answer_of,
+    cut_off_answer,
+    replaced_facts,
+    shown_by,
+    step_facts,
+    steps_done,
+    turns_of,
+)
+from pytest_tablebench.running.judging import Judging, not_judged, request_of, whole_messages
+
+if TYPE_CHECKING:
+    from pytest_tablebench.models import Request
+    from pytest_tablebench.running.conversations import Conversations
+    from pytest_tablebench.running.pending import PendingCase, Route
+
+Value = TypeVar("Value")
+
+
+def follow(
+    conversation: Generator[Step, Reply | Execution, Value],
+    answer: Callable[[Step, int], Reply | Execution | None],
+) -> Value | None:
+    """Return the value of a conversation, None if the answerer has no outcome for a step.
+
+    `answer` receives a step and its number from 0. A `NotJudgedError` that it raises is raised
+    inside the conversation, which may continue without the judge.
+    """
+    number = 0
+    try:
+        step = next(conversation)
+        while True:
+            try:
+                outcome = answer(step, number)
+            except NotJudgedError as error:
+                step = conversation.throw(error)
+            else:
+                if outcome is None:
+                    return None
+                step = conversation.send(outcome)
+            number += 1
+    except StopIteration as end:
+        value: Value = end.value
+        return value
+
+
+@dataclass(frozen=True)
+class ConversationDriver:
+    """Takes a pending case from the strategy's first step to the score of its metric.
+
+    Each method returns the step to answer next, None when the conversation is over.
+
+    Arguments:
+        conversations: begins the strategy's conversation.
+        clock: seconds, from any starting point.
+        judging: begins the metric's conversation.
+    """
+
+    conversations: Conversations
+    clock: Callable[[], float]
+    judging: Judging = field(default_factory=Judging)
+
+    def begin(self, pending: PendingCase) -> Step:
+        """Begin the strategy's conversation. Raises what a strategy or a dataset raises."""
+        task = self.conversations.task_of(pending.case)
+        pending.example, pending.prompt = task.example, task.prompt
+        conversation = self.conversations.begin(pending.case, task)
+        pending.conversation = conversation
+        step = next(conversation)
+        if isinstance(step, Ask) and not task.versions:
+            pending.prompt = shown_by(step.messages)
+        return step
+
+    def model(self, pending: PendingCase, step: Ask) -> str:
+        """Return the model that a step asks. Raises `NotJudgedError` without a judge."""
+        if step.model is not None:
+            return step.model
+        return self.judging.require_judge() if pending.judged else pending.case.model
+
+    def request(self, pending: PendingCase, step: Ask) -> tuple[Request, Route]:
+        """Return the request of a step and how its model is asked. Raises `ModelError`."""
+        case = pending.case
+        if not pending.judged:
+            route = self.conversations.route_of(case, step)
+            number = steps_done(pending.steps)
+            request = self.conversations.request(case, step, number)
+            pending.is_prompt_cut = request.messages != whole_messages(route, step)
+            if pending.is_prompt_cut and number == 0:
+                pending.prompt = shown_by(request.messages)
+            return request, route
+        about = self.judging.about(case, pending.example)
+        route = self.conversations.route(self.model(pending, step), about)
+        return request_of(route, case, step, about, steps_done(pending.judging)), route
+
+    def receive(
+        self, pending: PendingCase, outcome: Reply | Execution | Score
+    ) -> Step | Grade | None:
+        """Pass the outcome of a step to its conversation."""
+        if pending.conversation is None or pending.step is None or pending.key is None:
+            raise RuntimeError("an outcome for a conversation that never began")
+        # No record tells where an answer was scored.
+        if not isinstance(outcome, Score) and not isinstance(pending.step, Grade):
+            self._record_step(pending, pending.step, pending.key, outcome)
+        pending.arrived.clear()
+        try:
+            following: Step | Grade = pending.conversation.send(outcome)
+        except StopIteration as end:
+            return self._ended(pending, end.value)
+        return following
+
+    def _record_step(
+        self, pending: PendingCase, step: Step, key: str, outcome: Reply | Execution
+    ) -> None:
+        facts = step_facts(step, key, outcome)
+        steps = pending.judging if pending.judged else pending.steps
+        if isinstance(step, Ask):
+            is_prompt_cut = pending.is_prompt_cut and not pending.judged
+            facts = replace(facts, limit=pending.limit, is_prompt_cut=is_prompt_cut)
+            steps += [replaced_facts(step, *replaced) for replaced in pending.replaced]
+        if not pending.judged:
+            pending.turns += turns_of(step, outcome, first=not steps_done(pending.steps))
+        elif isinstance(step, Ask):
+            text = getattr(outcome, "written", None)
+            facts = replace(facts, model=self.model(pending, step), text=text)
+        steps.append(facts)
+
+    def _ended(self, pending: PendingCase, value: Any) -> Step | Grade | None:
+        """Keep the value of a conversation; after the strategy's, begin the metric's."""
+        if pending.judged:
+            pending.score, pending.conversation = value, None
+            return None
+        elapsed = self.clock() - pending.started
+        answer = answer_of(value, pending.steps, elapsed, pending.turns)
+        pending.conversation = None
+        if pending.example is not None:
+            scored = pending.case, pending.example, answer.text
+            try:
+                pending.conversation = self.judging.begin(*scored) or self.judging.grade(*scored)
+            except Exception as error:  # a user's post-processor failed: the case reports it
+                pending.unscored = error
+        pending.answer = answer
+        if pending.conversation is None:
+            return None
+        try:
+            following: Step | Grade = next(pending.conversation)
+        except StopIteration as end:
+            return self._ended(pending, end.value)
+        return following
+
+    def refuse(self, pending: PendingCase, error: ModelError) -> Step | Grade | None:
+        """Raise the refusal inside the strategy, which may ask another question."""
+        if pending.conversation is None or pending.dropped:
+            raise error
+        try:
+            following: Step | Grade = pending.conversation.throw(error)
+        except StopIteration as end:
+            return self._ended(pending, end.value)
+        return following
+
+    def without_judge(self, pending: PendingCase, error: Exception) -> Step | Grade | None:
+        """Raise the judge's failure inside the metric, which may know a part of the score."""
+        failure = pending.unscored = not_judged(error)
+        conversation = pending.conversation
+        if conversation is None or not isinstance(failure, NotJudgedError):
+            pending.conversation = None
+            return None
+        try:
+            following: Step | Grade = conversation.throw(failure)
+        except StopIteration as end:
+            pending.score, pending.conversation = end.value, None
+        except Exception as raised:
+            pending.unscored, pending.conversation = raised, None
+        else:
+            return following
+        return None
+
+    def fail(self, pending: PendingCase, error: Exception) -> None:
+        """End a conversation without an answer, except for a reply that was cut off."""
+        pending.answer = None
+        if isinstance(error, ModelError) and error.reason == CUT_OFF and pending.steps:
+            elapsed = self.clock() - pending.started
+            pending.answer = cut_off_answer(pending.steps, pending.turns[-1][1], elapsed)
+        pending.error = error
+        pending.conversation = None
