@@ -17,13 +17,10 @@ import pytest
 from pytest_tablebench.config.options import OPTIONS, Option
 from pytest_tablebench.config.settings import read_settings
 from pytest_tablebench.errors import SettingsError, TableBenchError
-from pytest_tablebench.hooks.current import begin, runner_of, session_of
-from pytest_tablebench.hooks.keys import MARKER, ROLE, RUN, SESSION, SETTINGS
-from pytest_tablebench.hooks.preparation import check_keys, names_are_known
-from pytest_tablebench.hooks.reporting import ReportingHooks
-from pytest_tablebench.hooks.terminal import TerminalHooks
+from pytest_tablebench.hooks.current import make_keeper, make_worker
+from pytest_tablebench.hooks.keys import CASE_SESSION, MARKER, RUN, SESSION
+from pytest_tablebench.hooks.preparation import check_keys
 from pytest_tablebench.registry import Registry
-from pytest_tablebench.session.roles import Controller, role_of
 from pytest_tablebench.util.names import escaped
 
 if TYPE_CHECKING:
@@ -119,28 +116,10 @@ def pytest_configure(config: pytest.Config) -> None:
         if settings.plan:
             # Nothing will run, so there is nothing to spread over workers.
             config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None
-        config.stash[SETTINGS] = settings
-        role = config.stash[ROLE] = role_of(config)
-        unsure = False
-        if not role.keeps_run:
-            return
-        if given:
-            from pytest_tablebench.hooks.rootdir import check_rootdir
-
-            check_rootdir(config, settings)
-            runner_of(config)
-            unsure = not names_are_known(config, session_of(config))
-        if isinstance(role, Controller):
-            from pytest_tablebench.hooks.xdist import ControllerHooks
-
-            workers = ControllerHooks(settings, role, lambda: session_of(config), unsure=unsure)
-            config.pluginmanager.register(workers, "tablebench-xdist")
-        reporting = ReportingHooks(config)
-        config.pluginmanager.register(TerminalHooks(reporting), "tablebench-terminal")
-        config.pluginmanager.register(reporting, "tablebench-run")
-        if given:
-            # Behind those: what it registers sees a case's report before they take it.
-            begin(config)
+        if hasattr(config, "workerinput"):
+            make_worker(config, settings)
+        else:
+            make_keeper(config, settings)
     except SettingsError as error:
         raise pytest.UsageError(escaped(str(error))) from None
 
@@ -158,19 +137,18 @@ def _of_ini(config: pytest.Config, key: str) -> Any:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Close what is still open; a worker tells what it has read past."""
-    state = session.config.stash.get(SESSION, None)
-    if state is not None:
-        state.close()
-        state.role.finish(session.config, state)
+    """Close what is still open."""
+    open_session = session.config.stash[SESSION]
+    if open_session.is_used:
+        open_session.close()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Close what is open where no session came about, and wait for what was told to end."""
-    state = config.stash.get(SESSION, None)
-    if state is not None:
-        state.close()
-        state.reap()
+    open_session = config.stash.get(SESSION, None)
+    if open_session is not None and open_session.is_used:
+        open_session.close()
+        open_session.reap()
 
 
 @pytest.fixture
@@ -181,11 +159,12 @@ def case(request: pytest.FixtureRequest) -> CaseRun:
     if not hasattr(request, "param"):
         pytest.fail(f"mark the test with @pytest.mark.{MARKER}('dataset')", pytrace=False)
     marker = request.node.get_closest_marker(MARKER)
-    run = runner_of(request.config).start(
+    cases = request.config.stash[CASE_SESSION].cases
+    run = cases.runner.start(
         request.param,
         marker.kwargs.get("threshold"),
         place_of(request.node),
-        session_of(request.config).limits.get(request.param.dataset),
+        cases.limits.get(request.param.dataset),
     )
     request.node.stash[RUN] = run
     return run

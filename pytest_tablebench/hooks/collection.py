@@ -15,14 +15,14 @@ from pytest_tablebench.errors import (
     SmallPoolError,
     TableBenchError,
 )
-from pytest_tablebench.hooks.current import begin, runner_of
-from pytest_tablebench.hooks.keys import MARKER, ROLE, SESSION, SETTINGS
-from pytest_tablebench.hooks.preparation import check_names, check_run
+from pytest_tablebench.hooks.keys import CASE_SESSION, MARKER
+from pytest_tablebench.hooks.preparation import check_names
 from pytest_tablebench.util.names import escaped, printable, slug
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Dataset
-    from pytest_tablebench.session.state import Session
+    from pytest_tablebench.session.alone import Alone
+    from pytest_tablebench.session.worker import Worker
 
 __all__ = ["is_ours"]
 
@@ -67,7 +67,7 @@ def _anticipate(config: pytest.Config, params: list[Any]) -> None:
 
     case = next((param for param in params if isinstance(param, Case)), None)
     if case is not None:
-        config.stash[SESSION].anticipate(case.dataset)
+        config.stash[CASE_SESSION].anticipate(case.dataset)
 
 
 class _Several(NamedTuple):
@@ -106,7 +106,7 @@ def _several(marker: pytest.Mark) -> _Several | None:
 
 def _params(config: pytest.Config, dataset: str, test: str) -> tuple[list[Any], list[str]]:
     try:
-        runner = runner_of(config)
+        runner = config.stash[CASE_SESSION].cases.runner
         if dataset not in runner.registry.datasets:
             runner.registry.update(config.hook)
         if dataset not in runner.registry.datasets:
@@ -118,7 +118,7 @@ def _params(config: pytest.Config, dataset: str, test: str) -> tuple[list[Any], 
             return [_SKIPPED], ["left-out"]
         cases, ids = runner.cases(dataset)
     except DataMissing as error:
-        named = config.stash[SETTINGS].datasets is not None
+        named = config.stash[CASE_SESSION].settings.datasets is not None
         if named and not isinstance(error, SmallPoolError):
             raise pytest.Collector.CollectError(escaped(f"{test}: {error}")) from None
         skipped = pytest.mark.skip(reason=escaped(str(error)))
@@ -141,7 +141,7 @@ def _params_of_several(
     found: list[tuple[Any, str]] = []
     left_out: dict[str, str] = {}
     try:
-        runner = runner_of(config)
+        runner = config.stash[CASE_SESSION].cases.runner
         chosen = runner.settings.datasets
         for name, dataset in runner.registry.datasets.items():
             if not several.wanted(dataset) or (chosen is not None and name not in chosen):
@@ -179,7 +179,7 @@ def _require_questions(config: pytest.Config) -> None:
     """Raise `DataError` if the data folder that an option names has tables and no questions."""
     from pytest_tablebench.datasets.folder import QUESTION_FILES, has_tables_alone
 
-    settings = config.stash[SETTINGS]
+    settings = config.stash[CASE_SESSION].settings
     if "bench_data" in settings.given and has_tables_alone(settings.data_folder()):
         raise DataError(
             f"{printable(str(settings.data_folder()))} has tables and no questions: write one of "
@@ -211,12 +211,12 @@ def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> Generator[None]:
     """Name the tests before any is deselected; deselect the datasets that options leave out."""
-    if SESSION not in config.stash:
+    session = config.stash[CASE_SESSION]
+    if not session.is_used:
         return (yield)
     from pytest_tablebench.hooks.items import arrange, name_checks
 
-    state = config.stash[SESSION]
-    state.tests = name_checks(items)
+    session.cases.tests = name_checks(items)
     yield
     left_out = [
         item for item in items if _has_params(item) and item.callspec.params.get("case") is _SKIPPED
@@ -225,7 +225,7 @@ def pytest_collection_modifyitems(
         dropped = set(left_out)
         items[:] = [item for item in items if item not in dropped]
         config.hook.pytest_deselected(items=left_out)
-    settings = config.stash[SETTINGS]
+    settings = session.settings
     if settings.stop_rule is not None:
         from pytest_tablebench.session.verdict import places
 
@@ -236,31 +236,26 @@ def pytest_collection_modifyitems(
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Take note of the plan; see that all is there; open the run folder before the first call."""
     config = session.config
-    if config.stash[ROLE].unsure:
-        runner_of(config)
-    state = config.stash.get(SESSION, None)
-    if state is None or state.runner is None:
+    case_session = config.stash[CASE_SESSION]
+    if not case_session.is_used:
         return
     from pytest_tablebench.hooks.items import limits, number
 
-    state.plan(item.callspec.params.get("case") for item in session.items if _has_params(item))
-    state.runner.prefetch.expect(number(session.items))
-    if state.role.sends:
-        from pytest_tablebench.hooks.progress import PassesWaits
-
-        config.pluginmanager.register(PassesWaits(config, state.require_runner().prefetch))
+    cases = case_session.cases
+    cases.select(item.callspec.params.get("case") for item in session.items if _has_params(item))
+    cases.runner.prefetch.expect(number(session.items))
     try:
-        if state.planned or state.settings.given:
-            check_names(config, state)
+        if cases.planned or case_session.settings.given:
+            check_names(config, case_session)
         if config.option.collectonly:
             return
-        if state.planned or state.selection.missing:
-            check_run(state, _thresholds(session.items))
-            state.limits = limits(session.items, state.runner.threshold, MARKER)
-        if state.planned:
-            _set_out(config, state)
+        if cases.planned or cases.selection.missing:
+            case_session.check(_thresholds(session.items))
+            cases.limits = limits(session.items, cases.runner.threshold, MARKER)
+        if cases.planned:
+            _set_out(config, case_session)
     except SettingsError as error:
-        state.role.refuse(state, error)
+        case_session.refuse(error)
 
 
 def _thresholds(items: list[pytest.Item]) -> dict[str, object]:
@@ -273,15 +268,17 @@ def _thresholds(items: list[pytest.Item]) -> dict[str, object]:
     return found
 
 
-def _set_out(config: pytest.Config, state: Session) -> None:
+def _set_out(config: pytest.Config, session: Alone | Worker) -> None:
     """Begin the run: its folder, its engine, its plan. Raises `SettingsError`."""
     if getattr(config.option, "allure_report_dir", None):
         from pytest_tablebench.hooks import allure
+        from pytest_tablebench.session.allure import writes_allure
 
-        benchmark_of = state.require_runner().benchmark_of
+        cases = session.cases
         allure.install(
-            config, benchmark_of=benchmark_of, tests=state.tests, take_over=state.writes_allure
+            config,
+            benchmark_of=cases.runner.benchmark_of,
+            tests=cases.tests,
+            take_over=writes_allure(session.settings, sum(cases.planned.values())),
         )
-    if state.role.keeps_run:
-        begin(config)
-    state.role.set_out(state)
+    session.set_out()

@@ -11,7 +11,6 @@ import json
 import os
 import secrets
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,14 +20,16 @@ from pytest_tablebench.errors import ModelError, TableBenchError
 from pytest_tablebench.hooks.items import case_of, check_of, key_of
 from pytest_tablebench.results.checks import Finding
 from pytest_tablebench.results.message import CaseMessage
-from pytest_tablebench.session.roles import NOTE
 from pytest_tablebench.util.leftovers import RUNNING
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.writer import RunWriter
-    from pytest_tablebench.session.state import Session
+    from pytest_tablebench.session.controller import Controller
+    from pytest_tablebench.session.worker import Worker
 
 __all__ = ["RunningCases", "WorkerDeaths"]
+
+NOTE = "tablebench_running"
+"""Key of a worker's input: the file in which it notes its case."""
 
 DIED = ModelError("the worker died while it ran the case", reason="worker_died")
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
@@ -38,13 +39,12 @@ class RunningCases:
     """In a worker: notes the case that is about to run.
 
     Arguments:
-        state: of this process.
-        path: the file, which must not be there yet.
+        session: of this process.
     """
 
-    def __init__(self, state: Session, path: Path) -> None:
-        self._state = state
-        self._path = path
+    def __init__(self, session: Worker) -> None:
+        self._session = session
+        self._path = Path(session.config.workerinput[NOTE])  # type: ignore[attr-defined]
         self._file: int | None = None
         self._now = self._before = b""
         self._ahead: tuple[str, bytes] = ("", b"")
@@ -73,14 +73,18 @@ class RunningCases:
         case = case_of(item)
         if case is None:
             return b""
-        from pytest_tablebench.session.telling import case_message
+        from pytest_tablebench.session.case_messages import case_message
 
-        run = self._state.require_runner().start(case)
+        run = self._session.cases.runner.start(case)
         run.error = DIED
         # Broken: a worker's death is no outcome of the model alone, and gates do not hide it.
-        key, check = key_of(item, self._state.role.item_prefix), check_of(item)
+        key, check = key_of(item, self._session.cases.item_prefix), check_of(item)
         message = case_message(run, Finding(key, check, None, failed=True, broken=True), DIED)
-        note = {"nodeid": item.nodeid, "cases": self._state.planned, "case": message.encode()}
+        note = {
+            "nodeid": item.nodeid,
+            "cases": self._session.cases.planned,
+            "case": message.encode(),
+        }
         return json.dumps(note).encode("ascii") + b"\n"
 
     def pytest_sessionfinish(self) -> None:
@@ -96,18 +100,13 @@ class WorkerDeaths:
     """In the controller: begins the run with its first case, and ends the case of a dead worker.
 
     Arguments:
-        state: returns the state of this process; None while no worker has selected a case.
+        session: of this process.
     """
 
-    def __init__(self, state: Callable[[], Session | None]) -> None:
-        self._state = state
+    def __init__(self, session: Controller) -> None:
+        self._session = session
         self._paths: dict[str, Path] = {}
         self._begun = False
-
-    @property
-    def _writer(self) -> RunWriter | None:
-        state = self._state()
-        return None if state is None else state.writer
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -118,12 +117,13 @@ class WorkerDeaths:
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Begin to keep the run as soon as a case runs: its record may never come."""
-        if self._begun or "[" not in nodeid or (writer := self._writer) is None:
+        if self._begun or "[" not in nodeid or not self._session.has_selected:
             return
         found = next((notes[0] for path in self._paths.values() if (notes := _read(path))), None)
         if found is None:
             return
         self._begun = True
+        writer = self._session.run.writer
         if "cases" not in writer.facts:
             writer.learn({"cases": found["cases"]})
         with contextlib.suppress(OSError, TableBenchError):  # the first record says so
@@ -135,9 +135,9 @@ class WorkerDeaths:
         path = self._paths.get(report.node.workerinput["workerid"])
         notes = _read(path) if path is not None else []
         note = next((one for one in notes if one["nodeid"] == crashitem), None)
-        writer = self._writer
-        if note is None or writer is None:
+        if note is None or not self._session.has_selected:
             return
+        writer = self._session.run.writer
         message = CaseMessage.decode(note["case"])
         known = writer.model_runs[message.model].cases.get(message.case_id)
         if known is None or message.finding.item not in known.findings:  # it had come to its end

@@ -1,88 +1,99 @@
-"""What a pytest session has of ours: made on first use, found by its config."""
+"""Which session a pytest process has, and the hooks that come with its first use."""
 
 from __future__ import annotations
 
-import threading
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.hooks.escaping import HarmlessWarnings
-from pytest_tablebench.hooks.keys import ROLE, SESSION, SETTINGS
-from pytest_tablebench.session.roles import Worker
+from pytest_tablebench.hooks.keys import CASE_SESSION, SESSION
 
 if TYPE_CHECKING:
-    from pytest_tablebench.running.runner import Runner
-    from pytest_tablebench.session.state import Session
+    from pytest_tablebench.hooks.reporting import ReportingHooks
+    from pytest_tablebench.session.alone import Alone
+    from pytest_tablebench.session.controller import Controller
 
-__all__ = ["begin", "runner_of", "session_of"]
-
-_BEGUN = pytest.StashKey[bool]()
-_MAKING = threading.Lock()
+__all__ = ["make_keeper", "make_worker"]
 
 
-def begin(config: pytest.Config) -> None:
-    """Make ready for a run, once: something is asked for, or a case is selected.
+def _is_controller(config: pytest.Config) -> bool:
+    """Whether workers of xdist's will run the tests of this process."""
+    option = config.option
+    spread = getattr(option, "dist", "no") != "no" and getattr(option, "tx", None)
+    return bool(spread) and not option.collectonly
 
-    Raises `SettingsError` for what cannot work, now rather than after an hour.
+
+def make_worker(config: pytest.Config, settings: Settings) -> None:
+    """Give a worker its session."""
+    from pytest_tablebench.session.worker import Worker
+
+    def register() -> None:
+        from pytest_tablebench.hooks.crashes import RunningCases
+        from pytest_tablebench.hooks.xdist import WorkerHooks
+
+        _register(config, settings, in_worker=True)
+        config.pluginmanager.register(WorkerHooks(session), "tablebench-worker")
+        config.pluginmanager.register(RunningCases(session))
+
+    session = Worker(config, settings, register)
+    config.stash[SESSION] = config.stash[CASE_SESSION] = session
+    if settings.given:
+        _ = session.cases  # names in the options are checked, whatever is collected
+
+
+def make_keeper(config: pytest.Config, settings: Settings) -> None:
+    """Give a process that keeps the run its session, and its hooks.
+
+    Raises `SettingsError` for options that cannot work.
     """
-    if config.stash.get(_BEGUN, False):
-        return
-    config.stash[_BEGUN] = True
-    settings, state = config.stash[SETTINGS], session_of(config)
-    if settings.explicit:
-        runner_of(config)
-        state.take_verdicts()
-    if not config.option.collectonly:
-        state.fetch_stores()
-    if not config.option.collectonly and not settings.plan:
-        state.preflight()
+    from pytest_tablebench.hooks.terminal import TerminalHooks
+
+    def register() -> None:
+        _register(config, settings, in_worker=False)
+
+    def compare_snapshots() -> None:
         if settings.compares_snapshots:
             from pytest_tablebench.hooks.snapshots import SnapshotHooks
 
-            hooks = SnapshotHooks(config)
+            hooks = SnapshotHooks(config, session)
             config.pluginmanager.register(hooks, "tablebench-snapshots")
 
+    session: Alone | Controller
+    reporting: ReportingHooks
+    if _is_controller(config):
+        from pytest_tablebench.hooks.xdist import ControllerHooks, ControllerReporting
+        from pytest_tablebench.session.controller import Controller
 
-def session_of(config: pytest.Config) -> Session:
-    """Return the session's state, made on first use."""
-    with _MAKING:  # the controller of workers is asked from other threads too
-        if SESSION not in config.stash:
-            from pytest_tablebench.session.state import Session, run_paths
+        session = controller = Controller(config, settings, register, compare_snapshots)
+        config.pluginmanager.register(ControllerHooks(settings, controller), "tablebench-xdist")
+        reporting = ControllerReporting(config, controller)
+    else:
+        from pytest_tablebench.hooks.alone import AloneReporting
+        from pytest_tablebench.session.alone import Alone
 
-            settings = config.stash[SETTINGS]
-            paths = run_paths(
-                settings, config.invocation_params.dir, datetime.now(UTC).astimezone()
-            )
-            state = config.stash[SESSION] = Session(settings, config.stash[ROLE], paths)
-            if state.writer is not None:
-                from pytest_tablebench.hooks.selection import named_by, selected_by
+        session = config.stash[CASE_SESSION] = alone = Alone(
+            config, settings, register, compare_snapshots
+        )
+        reporting = AloneReporting(config, alone)
+    config.stash[SESSION] = session
+    if settings.given:
+        from pytest_tablebench.hooks.preparation import check_given_names
+        from pytest_tablebench.hooks.rootdir import check_rootdir
 
-                state.writer.named_by = named_by(config)
-                state.writer.selected_by = selected_by(config)
-            config.pluginmanager.register(HarmlessWarnings())
-        return config.stash[SESSION]
+        check_rootdir(config, settings)
+        check_given_names(config, session)
+    config.pluginmanager.register(TerminalHooks(reporting), "tablebench-terminal")
+    config.pluginmanager.register(reporting, "tablebench-run")
+    if settings.given:
+        # Behind those: what it registers sees a case's report before they take it.
+        session.begin()
 
 
-def runner_of(config: pytest.Config) -> Runner:
-    """Return what runs cases in this process. Raises `SettingsError` for a name used twice."""
-    session = session_of(config)
-    if session.runner is None:
-        from pytest_tablebench.registry import Registry
-        from pytest_tablebench.running.runner import Runner
+def _register(config: pytest.Config, settings: Settings, *, in_worker: bool) -> None:
+    config.pluginmanager.register(HarmlessWarnings())
+    if settings.explicit:
+        from pytest_tablebench.hooks.trimming import ReportTrimmer
 
-        data = session.settings.data_folder()
-        session.serve(Runner(session.settings, Registry.from_hooks(config.hook, data=data)))
-        if session.settings.explicit:
-            from pytest_tablebench.hooks.trimming import ReportTrimmer
-
-            trimmer = ReportTrimmer(config, worker=session.role.sends)
-            config.pluginmanager.register(trimmer)
-        if isinstance(session.role, Worker):
-            from pytest_tablebench.hooks.crashes import RunningCases
-            from pytest_tablebench.hooks.xdist import WorkerHooks
-
-            config.pluginmanager.register(WorkerHooks())
-            config.pluginmanager.register(RunningCases(session, session.role.note))
-    return session.require_runner()
+        config.pluginmanager.register(ReportTrimmer(config, worker=in_worker))

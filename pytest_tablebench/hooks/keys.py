@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_tablebench.config.settings import Settings
-from pytest_tablebench.session.roles import Role
-
 if TYPE_CHECKING:
     from pytest_tablebench.running.runner import CaseRun
-    from pytest_tablebench.session.state import Session
+    from pytest_tablebench.session.alone import Alone
+    from pytest_tablebench.session.base import Session
+    from pytest_tablebench.session.worker import Worker
 
-__all__ = ["CALLED", "MARKER", "ROLE", "RUN", "SESSION", "SETTINGS"]
+__all__ = ["CALLED", "CASE_SESSION", "MARKER", "RUN", "SESSION"]
 
 MARKER = "tablebench"
 
-SETTINGS = pytest.StashKey[Settings]()
-ROLE = pytest.StashKey[Role]()
 SESSION: pytest.StashKey[Session] = pytest.StashKey()
+"""What this process has of ours."""
+CASE_SESSION: pytest.StashKey[Alone | Worker] = pytest.StashKey()
+"""The same, in a process that collects and runs tests: all but the controller of workers."""
 RUN: pytest.StashKey[CaseRun] = pytest.StashKey()
 """Of an item: its case."""
 CALLED = pytest.StashKey[bool]()

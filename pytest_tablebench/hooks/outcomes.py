@@ -27,7 +27,8 @@ from pytest_tablebench.util.names import printable
 if TYPE_CHECKING:
     from pytest_tablebench.results import Outcome
     from pytest_tablebench.results.message import CaseMessage
-    from pytest_tablebench.session.state import Session
+    from pytest_tablebench.session.alone import Alone
+    from pytest_tablebench.session.worker import Worker
 
 __all__ = ["FAILED_PARTS", "annotate", "annotate_part", "never_asked", "spare_traceback"]
 
@@ -69,7 +70,7 @@ def annotate(
     run: CaseRun,
     call: pytest.CallInfo[None],
     report: pytest.TestReport,
-    state: Session,
+    session: Alone | Worker,
 ) -> None:
     """Put what a test found of its case on the report that tells it, and what people read."""
     error = call.excinfo.value if call.excinfo else None
@@ -84,7 +85,7 @@ def annotate(
             report.longrepr = f"contains {failed_parts} failed subtest{'s' * (failed_parts > 1)}"
     if call.when == "setup" and error is None:
         return
-    stopped = state.require_runner().prefetch.stopped
+    stopped = session.cases.runner.prefetch.stopped
     if stopped is not None and not item.session.shouldstop:
         item.session.shouldstop = f"{OUR_STOP}{printable(redact(stopped))}"
     if isinstance(error, ModelError) and error.reason in {STOPPED, MODEL_STOPPED, PENDING}:
@@ -104,7 +105,7 @@ def annotate(
     if isinstance(error, TableError) and not run.preserves_meaning:
         _leave_out(item, run, report, error)
         return
-    finding = _finding(item, run, report, error, state.role.item_prefix)
+    finding = _finding(item, run, report, error, session.cases.item_prefix)
     if not report.skipped or hasattr(report, "wasxfail"):
         _word(error, run.error, report)
         report.tablebench_outcome = outcome = _outcome(run, finding)  # type: ignore[attr-defined]
@@ -112,8 +113,8 @@ def annotate(
             path, line, _ = item.location
             report.outcome = "skipped"
             report.longrepr = (path, line or 0, f"Skipped: {NO_VERDICT}")
-    message = state.telling.message(run, finding, error)
-    if state.settings.snapshot_changes == "fail" and call.when == "call":
+    message = session.message(run, finding, error)
+    if session.settings.snapshot_changes == "fail" and call.when == "call":
         message = _with_snapshot(item, report, message)
     report.tablebench = message  # type: ignore[attr-defined]
     if message.record is not None and getattr(item.config.option, "xmlpath", None):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,14 +22,13 @@ from pytest_tablebench.errors import SettingsError, UnknownNameError
 from pytest_tablebench.util.names import known_names, printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.session.state import Session
+    from pytest_tablebench.session.base import Session
 
 __all__ = [
+    "check_given_names",
     "check_keys",
     "check_names",
-    "check_run",
     "may_be_registered_below",
-    "names_are_known",
 ]
 
 
@@ -85,41 +84,32 @@ def may_be_registered_below(config: pytest.Config, folders: Iterable[Path] | Non
     return False
 
 
-def names_are_known(config: pytest.Config, state: Session) -> bool:
-    """Whether the options name nothing unknown, before anything is collected.
+def check_given_names(config: pytest.Config, session: Session) -> None:
+    """Raise `SettingsError` for a name in the options that nobody can register any more.
 
-    Raises `SettingsError` for a name that no conftest.py can register any more.
+    Called before anything is collected: a conftest.py that pytest has not read may still come.
     """
     try:
-        _check_names(state)
+        session.check_names()
     except UnknownNameError as error:
-        if may_be_registered_below(config):
-            return False
-        raise _hinted(config, error) from None
-    return True
+        if not may_be_registered_below(config):
+            raise _hinted(config, error) from None
 
 
-def _check_names(state: Session, lenient: Collection[str] = ()) -> None:
-    state.require_runner().check(lenient)
-    verdicts = state.take_verdicts()
-    if verdicts is not None:
-        verdicts.check_names(lenient="bench_gate" in lenient)
-
-
-def check_names(config: pytest.Config, state: Session) -> None:
+def check_names(config: pytest.Config, session: Session) -> None:
     """Raise `SettingsError` for a name in the options that nobody registered.
 
     To be called when the tests are collected. A name of the configuration file may belong to
     another part of the project, whose conftest.py this session does not read.
     """
-    state.require_runner().registry.update(config.hook)
+    session.registry.update(config.hook)
     try:
-        return _check_names(state)
+        return session.check_names()
     except UnknownNameError:
         if not may_be_registered_below(config, [config.rootpath]):
             raise
     try:
-        _check_names(state, {option.key for option in OPTIONS} - state.settings.given)
+        session.check_names({option.key for option in OPTIONS} - session.settings.given)
     except UnknownNameError as error:
         raise _hinted(config, error) from None
 
@@ -131,29 +121,3 @@ def _hinted(config: pytest.Config, error: SettingsError) -> SettingsError:
     return SettingsError(
         f"{error}; where a conftest.py registers it, give pytest the folder of that"
     )
-
-
-def check_run(state: Session, thresholds: Mapping[str, object]) -> None:
-    """Raise `SettingsError` for what no case of the selected datasets could be right with.
-
-    Arguments:
-        state: of the session, its cases selected.
-        thresholds: those that markers give, by test.
-    """
-    from pytest_tablebench.running.gate_subjects import check_subjects
-    from pytest_tablebench.running.preflight import check_datasets, check_replay, check_threshold
-
-    for place, value in thresholds.items():
-        check_threshold(place, value)
-    datasets = state.selection.datasets()
-    meant = "bench_gate" in state.settings.given
-    if state.verdicts is not None:
-        state.verdicts.check_selected(datasets, state.selection.missing, meant=meant)
-        state.verdicts.check_tests(state.tests)
-    runner = state.require_runner()
-    if datasets:
-        check_replay(runner)
-    if state.role.speaks:
-        check_datasets(runner, datasets)
-        if state.verdicts is not None and meant:
-            check_subjects(runner, state.verdicts.gates, state.selection.cases)

@@ -10,10 +10,9 @@ import pytest
 
 if TYPE_CHECKING:
     from pytest_tablebench.reports.progress_text import Progress
-    from pytest_tablebench.running.prefetch import PrefetchWindow
-    from pytest_tablebench.session.state import RunWriter
+    from pytest_tablebench.results.writer import RunWriter
 
-__all__ = ["PassesWaits", "ProgressLine"]
+__all__ = ["ProgressLine"]
 
 PERCENT = 8
 """Columns that pytest's own ` [100%]` needs behind the line, and one that stays empty."""
@@ -99,26 +98,3 @@ class ProgressLine:
 
 def _total(writer: RunWriter) -> int:
     return sum(writer.facts.get("cases", {}).values())
-
-
-class PassesWaits:
-    """In a worker of xdist: has the controller look who is waited for when that changes.
-
-    Workers can tell their controller only what pytest's hooks do. That an item starts says
-    nothing new of one that has started already, but it is heard.
-    """
-
-    def __init__(self, config: pytest.Config, prefetch: PrefetchWindow) -> None:
-        self._config = config
-        self._item: dict[str, Any] = {}
-        self._told: Sequence[Mapping[str, Any]] = []
-        prefetch.on_wait = self._tell
-
-    def pytest_runtest_logstart(self, nodeid: str, location: tuple[str, int | None, str]) -> None:
-        """Keep what the running item is called."""
-        self._item = {"nodeid": nodeid, "location": location}
-
-    def _tell(self, waits: Sequence[Mapping[str, Any]]) -> None:
-        if waits != self._told and self._item:
-            self._told = waits
-            self._config.hook.pytest_runtest_logstart(**self._item)

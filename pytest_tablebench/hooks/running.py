@@ -7,21 +7,22 @@ from collections.abc import Generator
 import pytest
 
 from pytest_tablebench.hooks.collection import is_ours
-from pytest_tablebench.hooks.current import runner_of, session_of
 from pytest_tablebench.hooks.escaping import escape_report
-from pytest_tablebench.hooks.keys import CALLED, RUN, SESSION, SETTINGS
+from pytest_tablebench.hooks.keys import CALLED, CASE_SESSION, RUN
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
     """Run nothing where only the plan was asked for."""
-    settings = session.config.stash.get(SETTINGS, None)
-    if settings is None or not settings.plan:
+    case_session = session.config.stash.get(CASE_SESSION, None)
+    if case_session is None or not case_session.settings.plan:
         return None
-    state = session.config.stash.get(SESSION, None)
-    ours = state is not None and bool(state.planned or state.selection.missing)
+    is_planned = "bench_plan" in case_session.settings.given
+    if case_session.is_used:
+        cases = case_session.cases
+        is_planned = is_planned or bool(cases.planned or cases.selection.missing)
     # One of a configuration file stops no session that has nothing to do with us.
-    return True if ours or "bench_plan" in settings.given else None
+    return True if is_planned else None
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -50,7 +51,7 @@ def pytest_runtest_makereport(
     elif call.when == "setup" and not report.passed and is_ours(item):
         from pytest_tablebench.hooks.outcomes import never_asked
 
-        run = never_asked(item, runner_of(item.config))
+        run = never_asked(item, item.config.stash[CASE_SESSION].cases.runner)
         if run is None:  # there is no data
             report.tablebench_skipped = True  # type: ignore[attr-defined]
     if run is None:
@@ -63,6 +64,6 @@ def pytest_runtest_makereport(
     elif call.when == "call" and not item.stash.get(CALLED, False):
         annotate_part(item, call, report)
     else:
-        annotate(item, run, call, report, session_of(item.config))
+        annotate(item, run, call, report, item.config.stash[CASE_SESSION])
     escape_report(report)
     return report

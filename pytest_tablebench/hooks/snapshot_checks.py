@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_tablebench.hooks.keys import SETTINGS
+from pytest_tablebench.hooks.keys import CASE_SESSION
 from pytest_tablebench.hooks.snapshot_files import (
     SnapshotFile,
     SnapshotPlaces,
@@ -40,7 +40,7 @@ class SnapshotChecks:
         new_only = bool(config.getoption("--snapshot-update-new-only", False))
         update = bool(config.getoption("--snapshot-update", False))
         self._records_changes = update and not new_only
-        self._places = SnapshotPlaces(config.rootpath, config.stash[SETTINGS])
+        self._places = SnapshotPlaces(config.rootpath, config.stash[CASE_SESSION].settings)
         self._files: dict[tuple[str, str], SnapshotFile] = {}
 
     def failure(self, item: pytest.Item, message: CaseMessage) -> str | None:

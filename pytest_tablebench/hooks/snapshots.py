@@ -20,8 +20,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.hooks.keys import SESSION, SETTINGS
-from pytest_tablebench.hooks.selection import selected_by
 from pytest_tablebench.hooks.snapshot_files import (
     FOLDER,
     SnapshotFile,
@@ -36,11 +34,13 @@ from pytest_tablebench.results.snapshots import (
     word_diff,
     write_changes,
 )
+from pytest_tablebench.session.command_line import selected_by
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.message import CaseMessage
     from pytest_tablebench.results.writer import RunWriter
+    from pytest_tablebench.session.base import RunKeeper
 
 __all__ = ["SnapshotHooks"]
 
@@ -58,9 +58,10 @@ class SnapshotHooks:
     written.
     """
 
-    def __init__(self, config: pytest.Config) -> None:
+    def __init__(self, config: pytest.Config, session: RunKeeper) -> None:
         self._config = config
-        self._settings = settings = config.stash[SETTINGS]
+        self._session = session
+        self._settings = settings = session.settings
         self._places = SnapshotPlaces(config.rootpath, settings)
         self._folder = self._places.folder
         # Asked for by name, so that it works without syrupy's plugin as well.
@@ -86,9 +87,8 @@ class SnapshotHooks:
             raise SettingsError(f"--bench-snapshot: cannot write into {there}; change its rights")
 
     @property
-    def _writer(self) -> RunWriter | None:
-        state = self._config.stash.get(SESSION, None)
-        return state.writer if state is not None else None
+    def _writer(self) -> RunWriter:
+        return self._session.run.writer
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -141,7 +141,7 @@ class SnapshotHooks:
                     f"{file.path.name}: {file.damaged} damaged entries, compared with nothing"
                 )
         writer, found = self._writer, {}
-        for model, kept in writer.model_runs.items() if writer is not None else ():
+        for model, kept in writer.model_runs.items():
             if not kept.path.is_dir() or not self._of(model):
                 continue
             found[model] = self._data(self._of(model), whole=model in self._whole)
@@ -184,7 +184,7 @@ class SnapshotHooks:
             )
         )
         writer = self._writer
-        if selected or narrowed or exit_code not in {0, 1} or writer is None:
+        if selected or narrowed or exit_code not in {0, 1}:
             return set()
         planned = writer.facts.get("cases", {})
         return {

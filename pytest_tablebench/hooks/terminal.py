@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_tablebench.session.roles import Controller
 from pytest_tablebench.util.suites import module_name
 
 if TYPE_CHECKING:
     from pytest_tablebench.hooks.reporting import ReportingHooks
-    from pytest_tablebench.session.state import RunWriter
+    from pytest_tablebench.results.writer import RunWriter
 
 __all__ = ["TerminalHooks"]
 
@@ -102,7 +101,9 @@ class TerminalHooks:
         return any(True for _ in folder_datasets(settings.data))
 
     def _write_table(self, terminal: Any) -> None:
-        problems = self._run.ending.problems if self._run.ending is not None else []
+        if not self._run.session.is_used and not self._run.missing:
+            return
+        problems = self._run.session.ending.problems
         read_past = self._run.problem_lines()
         if not self._run.summaries and not self._run.missing and not problems and not read_past:
             return
@@ -113,13 +114,11 @@ class TerminalHooks:
         from pytest_tablebench.util.names import printable
 
         writer = self._run.writer
-        if writer is None or self._run.state is None:
-            return
-        if isinstance(self._run.role, Controller) and not self._run.announced:
+        if not self._run.is_announced and not self._run.is_missing_announced:
             # Nothing ran, so no worker ever told what was not there.
             for line in missing_lines(self._run.missing):
                 terminal.write_line(line)
-        if writer.count_problems() > self._run.problems_said:
+        if writer.count_problems() > self._run.announced_problems:
             # Demonstrations are read when the first case runs: their bad rows come late.
             for line in data_lines(writer.facts["datasets"]):
                 terminal.write_line(line)
@@ -159,8 +158,8 @@ class TerminalHooks:
         from pytest_tablebench.reports.terminal import short_path, summary_lines
         from pytest_tablebench.results.outliers import outliers
 
-        ending, path = self._run.ending, writer.model_runs[model].path
-        verdict = ending.verdicts.get(model) if ending is not None else None
+        ending, path = self._run.session.ending, writer.model_runs[model].path
+        verdict = ending.verdicts.get(model)
         worse: Sequence[str] = ()
         first = outlier_lines(outliers(self._run.runs[model].scores))
         if verdict is not None and verdict.comparison is not None:
@@ -168,7 +167,7 @@ class TerminalHooks:
             first = new_failure_lines(verdict.comparison, self._run.settings.show) + first
         lines = [*first, ""] if first else []
         lines += summary_lines(self._run.summaries[model], writer.run_data(model), width)
-        lines += ending.lines(model, width) if ending is not None else []
+        lines += ending.lines(model, width)
         failed = self._failed(terminal, model, worse)
         last = next_lines(
             path,
@@ -187,17 +186,15 @@ class TerminalHooks:
         """
         from pytest_tablebench.results.gates import parse_gate
 
-        state = self._run.state
-        if state is None or state.runner is None:
-            return None
+        session = self._run.session
         try:
-            runner, scope = state.runner, parse_gate(gate).scope
-            asked = {
+            scope = parse_gate(gate).scope
+            names = {
                 name for summary in self._run.summaries.values() for name in _datasets(summary)
             }
-            members = {*runner.registry.members().get(scope, ()), scope}
-            names = asked if scope in {"all", "run"} else asked & members
-            return sum(len(runner.source(name).example_ids(most)) for name in names)
+            if scope not in {"all", "run"}:
+                names &= {*session.registry.members().get(scope, ()), scope}
+            return sum(session.count_examples(name, most) for name in names)
         except Exception:  # a dataset of the user's own: the run is over, and only a hint is lost
             return None
 

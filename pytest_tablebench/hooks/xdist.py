@@ -2,21 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.hooks.reporting import ReportingHooks
+from pytest_tablebench.session.worker import PROBLEMS
+
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.session.roles import Controller
-    from pytest_tablebench.session.state import Session
+    from pytest_tablebench.session.controller import Controller
+    from pytest_tablebench.session.worker import Worker
 
-__all__ = ["ControllerHooks", "WorkerHooks"]
+__all__ = ["ControllerHooks", "ControllerReporting", "WorkerHooks"]
 
 
 class WorkerHooks:
-    """What goes from a worker to the controller is encoded here."""
+    """Hooks of a worker that has cases.
+
+    Arguments:
+        session: of this process.
+    """
+
+    def __init__(self, session: Worker) -> None:
+        self._session = session
+        self._item: dict[str, Any] = {}
+        self._waits: Sequence[Mapping[str, Any]] = []
+
+    def pytest_collection_finish(self) -> None:
+        """Have the controller poll the engine when an item waits for its answer."""
+        self._session.cases.runner.prefetch.on_wait = self._report_waits
+
+    def pytest_runtest_logstart(self, nodeid: str, location: tuple[str, int | None, str]) -> None:
+        """Keep what the running item is called."""
+        self._item = {"nodeid": nodeid, "location": location}
+
+    def _report_waits(self, waits: Sequence[Mapping[str, Any]]) -> None:
+        """Report the running item once more when the waits change.
+
+        Workers can tell their controller only what pytest's hooks do. That an item starts says
+        nothing new of one that has started already, but it is heard.
+        """
+        if waits != self._waits and self._item:
+            self._waits = waits
+            self._session.config.hook.pytest_runtest_logstart(**self._item)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_report_to_serializable(
@@ -35,18 +66,12 @@ class ControllerHooks:
 
     Arguments:
         settings: of the run.
-        role: of this process.
-        state: returns the session's state, made on first use; safe to call from any thread.
-        unsure: whether a conftest.py that workers have yet to read may register what options name.
+        session: of this process.
     """
 
-    def __init__(
-        self, settings: Settings, role: Controller, state: Callable[[], Session], *, unsure: bool
-    ) -> None:
+    def __init__(self, settings: Settings, session: Controller) -> None:
         self._settings = settings
-        self._role = role
-        self._state = state
-        self._unsure = unsure
+        self._session = session
 
     @pytest.hookimpl(wrapper=True)
     def pytest_report_from_serializable(
@@ -64,12 +89,12 @@ class ControllerHooks:
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Give a worker its channel, before it is started."""
-        self._role.greet(node, self._state, unsure=self._unsure)
+        self._session.connect(node)
         manager = node.config.pluginmanager
         if not manager.hasplugin("tablebench-workers"):
             from pytest_tablebench.hooks.crashes import WorkerDeaths
 
-            deaths = WorkerDeaths(lambda: self._state() if self._role.selected else None)
+            deaths = WorkerDeaths(self._session)
             manager.register(deaths, "tablebench-workers")
             deaths.pytest_configure_node(node)  # later ones pytest tells it itself
 
@@ -82,14 +107,54 @@ class ControllerHooks:
             return None
         from pytest_tablebench.hooks.scheduling import LateScheduling
 
-        return LateScheduling(config, log, self._way)
+        return LateScheduling(config, log, self._scheduler)
 
-    def _way(self) -> Callable[[Any, Any], Any] | None:
-        """Return how the items are handed out, when all are collected; None: xdist's own way."""
+    def _scheduler(self) -> Callable[[Any, Any], Any] | None:
+        """Return what makes the scheduler, when all items are collected; None: xdist's own."""
         from pytest_tablebench.hooks.scheduling import one_by_one, stealing
 
-        if not self._role.selected:
+        if not self._session.has_selected:
             return None
         if self._settings.stop_rule is not None:
             return one_by_one
-        return stealing if self._state().engine is not None else None
+        return stealing if self._session.run.engine.is_running else None
+
+
+class ControllerReporting(ReportingHooks):
+    """Registered in the controller of workers."""
+
+    def __init__(self, config: pytest.Config, session: Controller) -> None:
+        super().__init__(config, session)
+        self._controller = session
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self) -> None:
+        """Begin the run with the first worker that selected cases; say what is ahead."""
+        session = self._controller
+        if session.refusal is not None:
+            raise pytest.UsageError(session.refusal)
+        if not session.has_selected:
+            return
+        try:
+            session.begin()
+        except SettingsError as error:
+            raise pytest.UsageError(str(error)) from None
+        selected = session.set_out()
+        if selected is None or selected.cases is None or self.is_announced:
+            return
+        self.take_problems(selected.problems)
+        terminal = self._terminal
+        if terminal is not None:
+            terminal.ensure_newline()
+            for line in self.announcement(sum(selected.cases.values())):
+                terminal.write_line(line)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take over what a worker has read past."""
+        output = getattr(node, "workeroutput", None) or {}
+        self.take_problems(output.get(PROBLEMS, []))
+
+    def pytest_runtest_logstart(self) -> None:
+        """Poll the engine where a worker asks for it."""
+        self.look()

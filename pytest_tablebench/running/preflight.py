@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from pytest_tablebench.config.settings import Settings, check_names
 from pytest_tablebench.datasets import metric_of
 from pytest_tablebench.datasets.case import TEXT
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics._typed_answer import KINDS
+from pytest_tablebench.models import GGUFModel
+from pytest_tablebench.models.gguf import PREFIX
 from pytest_tablebench.running.scoring import asked_by
 from pytest_tablebench.serializers.content import has_content
 from pytest_tablebench.tables.table import Table
@@ -18,7 +21,42 @@ from pytest_tablebench.util.names import printable, unknown_name
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.case import Case
+    from pytest_tablebench.registry import Registry
+    from pytest_tablebench.running.axes import Axes
+    from pytest_tablebench.running.provider_pool import ProviderPool
     from pytest_tablebench.running.runner import Runner
+
+
+def check_settings(
+    settings: Settings,
+    registry: Registry,
+    axes: Axes,
+    models: ProviderPool,
+    lenient: Collection[str] = (),
+) -> None:
+    """Raise `SettingsError` for what the settings say and nobody can do.
+
+    `lenient` are keys of options whose datasets may be those of another part of the project.
+    """
+    if "bench_dataset" not in lenient:
+        check_names("dataset", settings.datasets, registry.datasets)
+    axes.check()
+    if "bench_threshold" not in lenient:
+        names = tuple(settings.thresholds)
+        check_names("dataset", names, registry.datasets, "--bench-threshold")
+    for model in models.asked():
+        if not model.startswith(("tablebench/", PREFIX)):
+            continue
+        flag = "--bench-model" if model in settings.models else "--bench-judge"
+        try:
+            provider = models.provider(model)  # at once: a wrong name or file is an error now
+        except SettingsError as error:
+            raise SettingsError(f"{flag}: {error}") from None
+        if isinstance(provider, GGUFModel) and settings.executor != "local":
+            raise SettingsError(
+                f"{flag}: {printable(model, 80)} is served on this machine, to processes of "
+                f"its own; leave out --bench-executor={settings.executor}"
+            )
 
 
 def check_threshold(place: str, value: object) -> None:

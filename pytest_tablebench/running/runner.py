@@ -10,19 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.secrets import without_secrets
-from pytest_tablebench.config.settings import Settings, check_names
+from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets import open_dataset
 from pytest_tablebench.datasets.case import TEXT, Case, cross
 from pytest_tablebench.errors import (
     DataError,
     DataMissing,
     NothingToAskError,
-    SettingsError,
     SmallPoolError,
     described,
 )
-from pytest_tablebench.models import GGUFModel
-from pytest_tablebench.models.gguf import PREFIX
 from pytest_tablebench.running.answer import Answer
 from pytest_tablebench.running.axes import Axes
 from pytest_tablebench.running.case_run import CaseRun, no_answer_reason, no_answer_text
@@ -32,7 +29,7 @@ from pytest_tablebench.running.prefetch import PrefetchWindow
 from pytest_tablebench.running.provider_pool import ProviderPool
 from pytest_tablebench.running.rendering import Renderer
 from pytest_tablebench.running.scoring import asked_by
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Source
@@ -84,32 +81,6 @@ class Runner:
             replay=settings.replay,
             leave_out=self.models.leave_out,
         )
-
-    def check(self, lenient: Collection[str] = ()) -> None:
-        """Raise `SettingsError` for what the settings say and nobody can do.
-
-        `lenient` are keys of options whose datasets may be those of another part of the project.
-        """
-        registry, settings = self.registry, self.settings
-        if "bench_dataset" not in lenient:
-            check_names("dataset", settings.datasets, registry.datasets)
-        self.axes.check()
-        if "bench_threshold" not in lenient:
-            names = tuple(settings.thresholds)
-            check_names("dataset", names, registry.datasets, "--bench-threshold")
-        for model in self.models.asked():
-            if not model.startswith(("tablebench/", PREFIX)):
-                continue
-            flag = "--bench-model" if model in settings.models else "--bench-judge"
-            try:
-                made = self.models.provider(model)  # at once: a name or file that is wrong says so
-            except SettingsError as error:
-                raise SettingsError(f"{flag}: {error}") from None
-            if isinstance(made, GGUFModel) and settings.executor != "local":
-                raise SettingsError(
-                    f"{flag}: {printable(model, 80)} is served on this machine, to processes of "
-                    f"its own; leave out --bench-executor={settings.executor}"
-                )
 
     def source(self, dataset: str) -> Source:
         """Open a dataset's files, once. Raises `DataMissing` or `DataError`."""

@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 
 @dataclass(frozen=True)
-class EngineWanted:
+class EngineNeeds:
     """A worker has cases: where is the run kept, and who asks its models?
 
     Arguments:
@@ -41,7 +41,7 @@ class RunPlace:
 
 
 @dataclass(frozen=True)
-class Ahead:
+class SelectedCases:
     """A worker has selected cases, and found nothing that keeps them from being run.
 
     Arguments:
@@ -58,7 +58,7 @@ class Ahead:
 
 
 @dataclass(frozen=True)
-class CallsAhead:
+class CallsExpected:
     """A worker still collects, and has a case that will be asked: make ready for calls."""
 
 
@@ -69,7 +69,7 @@ class Refused:
     why: str
 
 
-Message = EngineWanted | RunPlace | Ahead | CallsAhead | Refused
+Message = EngineNeeds | RunPlace | SelectedCases | CallsExpected | Refused
 
 _KINDS: Mapping[str, type[Message]] = {kind.__name__: kind for kind in get_args(Message)}
 

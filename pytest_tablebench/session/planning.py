@@ -13,21 +13,22 @@ from pytest_tablebench.running.preflight import check_sight
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.session.state import Session
+    from pytest_tablebench.session.cases import Cases
 
 
-def model_plans(session: Session) -> list[ModelPlan]:
+def model_plans(cases: Cases) -> list[ModelPlan]:
     """Return what each model whose answers are stored is going to be asked; makes no call.
 
     Raises `SettingsError` for a budget that could not be kept, and when nothing can be
     asked at all.
     """
-    runner = session.require_runner()
-    by_model, exact = session.selection.by_model(), session.settings.plan
-    known, here = runner.models.engine_models(), runner.models.in_process()
-    lanes = [*runner.models.lanes(), *here]
-    asked = str(session.settings.judge)
-    judge = JudgeQuestions(runner, asked) if session.judges and asked in lanes else None
+    runner = cases.runner
+    by_model, exact = cases.selection.by_model(), cases.settings.plan
+    engine_models, in_process = runner.models.engine_models(), runner.models.in_process()
+    lanes = [*runner.models.lanes(), *in_process]
+    judge_name = str(cases.settings.judge)
+    has_judge = cases.has_judge and judge_name in lanes
+    judge = JudgeQuestions(runner, judge_name) if has_judge else None
     plans = []
     try:
         check_sight(runner, by_model)
@@ -39,34 +40,34 @@ def model_plans(session: Session) -> list[ModelPlan]:
             plans.append(plan_judge(runner, judge, exact=exact))
     except ModelError as error:
         raise SettingsError(str(error)) from None
-    _check_batches(session, [plan.model for plan in plans])
-    paid = session.settings.max_cost is not None and not session.settings.replay
+    _check_batches(cases, [plan.model for plan in plans])
+    paid = cases.settings.max_cost is not None and not cases.settings.replay
     for plan in plans:
-        if paid and plan.calls and plan.model in here:
+        if paid and plan.calls and plan.model in in_process:
             raise SettingsError(
                 f"--bench-max-cost: {printable(plan.model, 80)} answers in the process of its "
                 f"test, where no budget is kept; make its provider by a function or class of a "
                 f"module, without `in_process`, or leave the option out"
             )
         unpriced = plan.calls and plan.cost_usd is None and not plan.judges
-        if paid and unpriced and plan.model in known:
+        if paid and unpriced and plan.model in engine_models:
             raise SettingsError(
                 f"--bench-max-cost: the price of {printable(plan.model, 80)} is unknown, so a "
                 f"budget cannot be kept; leave the option out"
             )
-    if paid and session.judges:
-        _check_price_of_judge(session)
-    return [replace(plan, priced_by_reply=plan.model not in known) for plan in plans]
+    if paid and cases.has_judge:
+        _check_price_of_judge(cases)
+    return [replace(plan, priced_by_reply=plan.model not in engine_models) for plan in plans]
 
 
-def _check_batches(session: Session, asked: Iterable[str]) -> None:
+def _check_batches(cases: Cases, planned: Iterable[str]) -> None:
     """Raise `SettingsError` for a model whose provider takes no batches, as far as is known."""
-    models, judge = session.require_runner().models, session.settings.judge
-    if session.settings.executor != "batch" or session.settings.replay:
+    models, judge = cases.runner.models, cases.settings.judge
+    if cases.settings.executor != "batch" or cases.settings.replay:
         return
     from pytest_tablebench.models import BATCH_PROVIDERS
 
-    for model in [*asked, *([str(judge)] if session.judges else [])]:
+    for model in [*planned, *([str(judge)] if cases.has_judge else [])]:
         facts = models.facts_about(model) if model in models.engine_models() else None
         if facts is not None and facts.provider not in BATCH_PROVIDERS:
             raise SettingsError(
@@ -75,9 +76,9 @@ def _check_batches(session: Session, asked: Iterable[str]) -> None:
             )
 
 
-def _check_price_of_judge(session: Session) -> None:
+def _check_price_of_judge(cases: Cases) -> None:
     """Raise `SettingsError` where what the judge costs cannot be held against a budget."""
-    models, judge = session.require_runner().models, str(session.settings.judge)
+    models, judge = cases.runner.models, str(cases.settings.judge)
     if judge not in models.engine_models():
         return
     facts = models.facts_about(judge)

@@ -201,17 +201,6 @@ class Verdicts:
                     f"gate {printable(gate.text, 100)!r}: {unknown_name('test', gate.check, known)}"
                 )
 
-    def read_baseline(self) -> None:
-        """Raise `SettingsError` for a baseline that could not be read in the end."""
-        path = self.settings.baseline
-        if path is None:
-            return
-        try:
-            if not sum(1 for _ in read_records(path)):
-                raise SettingsError(f"{path}: no case is recorded, so nothing can be compared")
-        except SettingsError as error:
-            raise SettingsError(f"--bench-baseline: {error}") from None
-
     def check_baseline(self, run: Mapping[str, Any]) -> None:
         """Raise `SettingsError` when the baseline differs in more than the model."""
         settings = self.settings
@@ -334,6 +323,15 @@ class Verdicts:
         if ended is not None:
             gates = [cut_short(gate, ended) for gate in gates]
         return Verdict(tuple(gates), comparison)
+
+
+def check_recorded(baseline: Path) -> None:
+    """Raise `SettingsError` for a baseline that could not be read in the end."""
+    try:
+        if not sum(1 for _ in read_records(baseline)):
+            raise SettingsError(f"{baseline}: no case is recorded, so nothing can be compared")
+    except SettingsError as error:
+        raise SettingsError(f"--bench-baseline: {error}") from None
 
 
 def places(settings: Settings, cases: Sequence[Case]) -> dict[str, int]:

@@ -13,7 +13,7 @@ import pytest
 from pytest_tablebench.datasets import Example
 from pytest_tablebench.reports.html import write_page
 from pytest_tablebench.results.texts import TEXTS, TextWriter, example_key
-from pytest_tablebench.session.telling import _tables
+from pytest_tablebench.session.case_messages import table_values
 from pytest_tablebench.tables.table import Span, Table
 from tests.support.browser import Watched
 from tests.support.page_runs import record, write_run
@@ -83,7 +83,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for found in records:
         example = Example("e", {"table": TABLE}, "q", ("a",), "a")
         key = example_key(found.dataset, found.example_id, found.perturbation)
-        texts.example(key, "Draw the visitors of each town as bars.", _tables(example))
+        texts.example(key, "Draw the visitors of each town as bars.", table_values(example))
         texts.transcript(str(found.transcript), [("reply", "(a tree)"), ("drawn", TREE)])
     texts.close()
     write_page(run, folder / "report.html")

@@ -189,7 +189,7 @@ def test_litellm_is_imported_while_a_case_that_will_be_asked_is_collected(
         def reap(self) -> None:
             started.append("reaped")
 
-    monkeypatch.setattr("pytest_tablebench.session.state.BrokerProcess", Ahead)
+    monkeypatch.setattr("pytest_tablebench.session.run_engine.BrokerProcess", Ahead)
     bench.suite()
     # Somebody leaves all cases out after all: then nobody is asked.
     bench.pytester.makeconftest(

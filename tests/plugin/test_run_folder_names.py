@@ -34,7 +34,7 @@ def test_two_runs_in_one_second_do_not_share_a_folder(bench):
 AT_THE_SAME_TIME = """
 import os
 
-import pytest_tablebench.session.state as session
+import pytest_tablebench.session.kept_run as session
 
 choose = session.run_paths
 

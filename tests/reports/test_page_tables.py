@@ -8,7 +8,7 @@ from typing import Any
 from pytest_tablebench.datasets import Example
 from pytest_tablebench.reports.html._tables import shown_table
 from pytest_tablebench.results.texts import ExampleText, TextWriter, read_texts
-from pytest_tablebench.session.telling import _tables
+from pytest_tablebench.session.case_messages import table_values
 from pytest_tablebench.tables.table import Span, Table
 
 SALES = Table(
@@ -28,7 +28,7 @@ def kept(table: Table, tmp_path: Path) -> Any:
     """A table as readers of a run find it."""
     example = Example("e", {"table": table}, "q", ("a",), "a")
     writer = TextWriter(tmp_path / "texts.jsonl.gz")
-    writer.example("e", "q", _tables(example))
+    writer.example("e", "q", table_values(example))
     writer.close()
     [text] = read_texts(tmp_path / "texts.jsonl.gz")
     assert isinstance(text, ExampleText)

@@ -12,19 +12,18 @@ from hypothesis import strategies as st
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results import RunFolder, claim_folder, folder, read_run
-from pytest_tablebench.session.roles import Alone
-from pytest_tablebench.session.state import Session, run_paths
+from pytest_tablebench.session.kept_run import KeptRun, run_paths
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
-def session(base: Path, *models: str) -> Session:
+def kept_run(base: Path, *models: str) -> KeptRun:
     settings = Settings(models=models or ("m",))
-    return Session(settings, Alone(), run_paths(settings, base, NOW))
+    return KeptRun(settings, run_paths(settings, base, NOW))
 
 
-def names(state: Session) -> list[str]:
-    return [path.name for path in state.paths.values()]
+def names(run: KeptRun) -> list[str]:
+    return [path.name for path in run.paths.values()]
 
 
 def below(folder: Path) -> list[str]:
@@ -32,29 +31,29 @@ def below(folder: Path) -> list[str]:
 
 
 def test_sessions_of_one_second_have_folders_of_their_own(tmp_path):
-    first, second = session(tmp_path), session(tmp_path)
+    first, second = kept_run(tmp_path), kept_run(tmp_path)
     assert below(tmp_path) == []
-    for state in (first, second):
-        state.preflight()
-        state.preflight()
+    for run in (first, second):
+        run.claim()
+        run.claim()
     assert (names(first), names(second)) == (["20260102-030405-m"], ["20260102-030405-m-2"])
-    assert all(path.is_dir() for state in (first, second) for path in state.paths.values())
+    assert all(path.is_dir() for run in (first, second) for path in run.paths.values())
 
 
 def test_each_model_has_the_next_name_that_is_free(tmp_path):
-    session(tmp_path, "b").preflight()
-    both = session(tmp_path, "a", "b")
-    both.preflight()
+    kept_run(tmp_path, "b").claim()
+    both = kept_run(tmp_path, "a", "b")
+    both.claim()
     assert names(both) == ["20260102-030405-a", "20260102-030405-b-2"]
 
 
 def test_folders_that_stay_empty_are_removed_again(tmp_path):
-    used, unused = session(tmp_path, "a", "b"), session(tmp_path / "deep", "a", "b")
-    for state in (used, unused):
-        state.preflight()
+    used, unused = kept_run(tmp_path, "a", "b"), kept_run(tmp_path / "deep", "a", "b")
+    for run in (used, unused):
+        run.claim()
     (used.paths["b"] / "run.json").write_text("{}", encoding="utf-8")
-    for state in (used, unused):
-        state.reap()
+    for run in (used, unused):
+        run.reap()
     kept = "tablebench-results/20260102-030405-b"
     assert below(tmp_path) == ["tablebench-results", kept, f"{kept}/run.json"]
 

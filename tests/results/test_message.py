@@ -13,10 +13,10 @@ from pytest_tablebench.results.checks import Finding
 from pytest_tablebench.results.message import AnswerCost, CaseMessage, EncodedRecord
 from pytest_tablebench.results.record import ScoreRow
 from pytest_tablebench.session.messages import (
-    Ahead,
-    EngineWanted,
+    EngineNeeds,
     Refused,
     RunPlace,
+    SelectedCases,
     decode,
     encode,
 )
@@ -66,11 +66,11 @@ def test_what_is_told_of_a_case_arrives(message: CaseMessage) -> None:
 @given(TEXT, st.dictionaries(TEXT, COUNT, max_size=2))
 def test_what_is_told_before_the_first_test_arrives(text: str, counts: dict[str, int]) -> None:
     for message in (
-        EngineWanted([[text, None, text]], eager=True),  # type: ignore[list-item]  # JSON has lists
+        EngineNeeds([[text, None, text]], eager=True),  # type: ignore[list-item]  # JSON has lists
         RunPlace({text: text}, [1, text]),  # type: ignore[arg-type]
         RunPlace({}, None),
-        Ahead(counts, {text: counts}, [{text: text}], [text]),
-        Ahead(),
+        SelectedCases(counts, {text: counts}, [{text: text}], [text]),
+        SelectedCases(),
         Refused(text),
     ):
         assert encode(message).isascii()

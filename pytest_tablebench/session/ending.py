@@ -1,4 +1,4 @@
-"""How a run ends in the process that keeps it: verdict, exit code, page, summary, Allure."""
+"""What a run comes to, in the process that keeps it: verdict, exit code, page, summary, Allure."""
 
 from __future__ import annotations
 
@@ -13,23 +13,32 @@ import pytest
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import OUR_STOP, TableBenchError
 from pytest_tablebench.results import PENDING_CODE, Record
+from pytest_tablebench.session.allure import writes_allure
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.loaded_run import LoadedRun
     from pytest_tablebench.results.writer import Received
-    from pytest_tablebench.session.state import Session
-    from pytest_tablebench.session.verdict import Verdict
+    from pytest_tablebench.session.kept_run import KeptRun
+    from pytest_tablebench.session.verdict import Verdict, Verdicts
 
 LEFT_TO_MERGE = "gates: this is a part; `tablebench merge` judges the whole"
 
 
-class Finalizer:
-    """Follows the run for what is decided on it, and finishes it."""
+class RunEnding:
+    """Follows the run for what is decided on it, and ends it.
 
-    def __init__(self, config: pytest.Config, state: Session) -> None:
-        self._config = config
-        self._state = state
+    Arguments:
+        run: of this process.
+        verdicts: what judges it; None where nothing is to be judged.
+        allure: the folder of allure-pytest's results, where that writes any.
+    """
+
+    def __init__(self, run: KeptRun, verdicts: Verdicts | None, allure: Path | None) -> None:
+        self._run = run
+        self._settings = run.settings
+        self._verdicts = verdicts
+        self._allure = allure
         self._followed = False
         self._waiting: dict[str, Received] = {}
         """Cases that some of their tests have still to see, or that came before they were known."""
@@ -53,8 +62,8 @@ class Finalizer:
 
     def feed(self, case_id: str, received: Received) -> str | None:
         """Take in what a case has come to; return why the run may end now, if it may."""
-        verdicts = self._state.verdicts
-        if verdicts is None or self._state.settings.stop_rule is None:
+        verdicts = self._verdicts
+        if verdicts is None or self._settings.stop_rule is None:
             return None
         if received.line is not None:
             self._waiting[case_id] = received
@@ -81,8 +90,8 @@ class Finalizer:
 
     def _follow(self) -> bool:
         """Begin as soon as it is known which cases will run."""
-        verdicts, writer = self._state.verdicts, self._state.writer
-        if verdicts is None or writer is None or "chosen" not in writer.facts:
+        verdicts, writer = self._verdicts, self._run.writer
+        if verdicts is None or "chosen" not in writer.facts:
             return False
         by_model: dict[str, list[Case]] = {}
         for values, items in writer.facts.pop("chosen"):
@@ -98,38 +107,43 @@ class Finalizer:
 
     @property
     def _has_gates(self) -> bool:
-        return self._state.verdicts is not None and bool(self._state.verdicts.gates)
+        return self._verdicts is not None and bool(self._verdicts.gates)
 
     def finish(
         self,
-        session: pytest.Session,
         runs: Mapping[str, LoadedRun],
+        exit_status: int,
         reason: str,
         *,
         others_failed: bool = False,
         compared_nothing: bool = False,
     ) -> None:
-        """Judge, set the exit code, and write what people read.
+        """Judge the run, decide its exit code, and write what people read.
 
-        `reason` says why the session ended early, if it did; `others_failed` whether something
-        failed that is no case of ours: gates that hold do not hide it. `compared_nothing` says
-        that answers were to be compared with snapshots and none had one: that is no success.
+        Arguments:
+            runs: by model.
+            exit_status: pytest's own.
+            reason: why the session ended early; empty where it did not.
+            others_failed: whether something failed that is no case of ours: gates that hold do
+                not hide it.
+            compared_nothing: whether answers were to be compared with snapshots, and none had
+                one: that is no success.
         """
         self.beside = self._failures_beside()
-        self._judge(runs, self._cut_short(int(session.exitstatus), reason))
-        self._set_exit_code(session, reason, others_failed=others_failed or bool(self.beside))
-        if compared_nothing and int(session.exitstatus) == pytest.ExitCode.OK:
-            session.exitstatus = self.exit_code = 11
-        self._settle_batches(session, runs, reason)
-        self._conclude(runs, int(session.exitstatus))
+        self._judge(runs, self._cut_short(exit_status, reason))
+        code = self._code_of_gates(exit_status, reason, others_failed or bool(self.beside))
+        if compared_nothing and code in {None, 0} and exit_status == pytest.ExitCode.OK:
+            code = 11
+        self.exit_code = self._code_with_batches(code, runs, exit_status, reason)
+        self._conclude(runs, exit_status if self.exit_code is None else self.exit_code)
         for model, run in runs.items():
             self._publish(model, run)
 
-    def give_up(self, session: pytest.Session, problem: str, reason: str) -> None:
+    def give_up(self, problem: str, exit_status: int, reason: str) -> None:
         """End a run on which nothing can be judged, and say why; its gates are undecided."""
         self.problems.append(problem)
-        if self._has_gates and _is_for_gates(int(session.exitstatus), reason):
-            session.exitstatus = self.exit_code = 11
+        if self._has_gates and _is_for_gates(exit_status, reason):
+            self.exit_code = 11
 
     def _cut_short(self, exit_code: int, reason: str) -> str | None:
         """Return why the run ended before its cases did; None where it did not."""
@@ -142,9 +156,7 @@ class Finalizer:
         return "interrupted" if exit_code == pytest.ExitCode.INTERRUPTED else "pytest failed"
 
     def _judge(self, runs: Mapping[str, LoadedRun], ended: str | None) -> None:
-        verdicts, writer = self._state.verdicts, self._state.writer
-        if writer is None:
-            return
+        verdicts, writer = self._verdicts, self._run.writer
         for model, run in runs.items():
             kept = writer.model_runs[model]
             cut = None if writer.complete(model) else self._given_up.get(model, ended)
@@ -161,45 +173,42 @@ class Finalizer:
                 self.problems.append(f"{model}: no verdict: {error}")
 
     def _failures_beside(self) -> Counter[str]:
-        verdicts, writer = self._state.verdicts, self._state.writer
-        if verdicts is None or writer is None or not self._state.settings.gates:
+        verdicts, writer = self._verdicts, self._run.writer
+        if verdicts is None or not self._settings.gates:
             return Counter()
         return writer.unseen(verdicts.judged_tests)
 
-    def _set_exit_code(self, session: pytest.Session, reason: str, *, others_failed: bool) -> None:
-        """Let the gates say how the run ended, unless pytest has more to say: its 2 to 5 stay."""
-        if not self._has_gates or not _is_for_gates(int(session.exitstatus), reason):
-            return
+    def _code_of_gates(self, exit_status: int, reason: str, others_failed: bool) -> int | None:
+        """Return what the gates say, None where pytest has more to say: its codes 2 to 5."""
+        if not self._has_gates or not _is_for_gates(exit_status, reason):
+            return None
         codes = [verdict.exit_code for verdict in self.verdicts.values()]
         if self.problems or not codes or None in codes:
-            self.exit_code = 11
-        else:
-            self.exit_code = 10 if 10 in codes else 11 if 11 in codes else int(others_failed)
-        session.exitstatus = self.exit_code
+            return 11
+        return 10 if 10 in codes else 11 if 11 in codes else int(others_failed)
 
-    def _settle_batches(
-        self, session: pytest.Session, runs: Mapping[str, LoadedRun], reason: str
-    ) -> None:
-        """Name the batches, and end with 12 where some are under way; forget them at the end."""
-        batches = self._state.batches
+    def _code_with_batches(
+        self, code: int | None, runs: Mapping[str, LoadedRun], exit_status: int, reason: str
+    ) -> int | None:
+        """Name the batches; return 12 where some are under way, else the code of the gates."""
+        batches = self._run.batches
         if batches is None:
-            return
+            return code
         self.problems += batches.problems
         for run in runs.values():
             batches.write(run.path)
-        if not _is_for_gates(int(session.exitstatus), reason) and self.exit_code is None:
-            return
+        if code is None and not _is_for_gates(exit_status, reason):
+            return code
         if self._pending.total() and (batches.under_way() or batches.over_budget()):
-            session.exitstatus = self.exit_code = PENDING_CODE
-        elif batches.problems:
-            session.exitstatus = self.exit_code = 11 if self._has_gates else 1
-        elif not any(self._ended.values()):
+            return PENDING_CODE
+        if batches.problems:
+            return 11 if self._has_gates else 1
+        if not any(self._ended.values()):
             batches.end()
+        return code
 
     def _conclude(self, runs: Mapping[str, LoadedRun], exit_code: int) -> None:
-        writer = self._state.writer
-        if writer is None:
-            return
+        writer = self._run.writer
         facts: dict[str, dict[str, Any]] = {
             model: {"ended": ended} for model, ended in self._ended.items()
         }
@@ -215,14 +224,13 @@ class Finalizer:
 
     def _publish(self, model: str, run: LoadedRun) -> None:
         """Write the page and the summaries; what cannot be written is said, and nothing lost."""
-        settings, verdicts = self._state.settings, self._state.verdicts
+        settings, verdicts = self._settings, self._verdicts
         from pytest_tablebench.reports.publish import publish
 
         verdict = self.verdicts.get(model)
-        given = getattr(self._config.option, "allure_report_dir", None)
         allure = None
-        if settings.allure is not None or (given and self._state.writes_allure):
-            allure = settings.allure or "auto", Path(given) if given else run.path / "allure"
+        if settings.allure is not None or (self._allure is not None and self._writes_allure()):
+            allure = settings.allure or "auto", self._allure or run.path / "allure"
         try:
             self.problems += publish(
                 run,
@@ -234,6 +242,10 @@ class Finalizer:
             )
         except (OSError, TableBenchError) as error:
             self.problems.append(f"{model}: a report could not be written: {error}")
+
+    def _writes_allure(self) -> bool:
+        cases = self._run.writer.facts.get("cases", {})
+        return writes_allure(self._settings, sum(cases.values()))
 
     def lines(self, model: str, width: int | None = None) -> list[str]:
         """Return the verdict on a model for a terminal of so many columns."""
@@ -260,7 +272,7 @@ class Finalizer:
         return lines
 
     def _batch_lines(self, model: str) -> list[str]:
-        batches = self._state.batches
+        batches = self._run.batches
         if batches is None or not self._pending[model]:
             return []
         count = self._pending[model]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.running.judging import of_metric
-from pytest_tablebench.session.messages import EngineWanted
+from pytest_tablebench.session.messages import EngineNeeds
 
 if TYPE_CHECKING:
     from pytest_tablebench.executors.local import LaneConfig
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from pytest_tablebench.session.selection import Selection
 
 
-def engine_wanted(runner: Runner, selection: Selection) -> EngineWanted:
+def engine_needs(runner: Runner, selection: Selection) -> EngineNeeds:
     """Return what the engine is needed for."""
     settings = runner.settings
     if settings.replay:
-        return EngineWanted(needed=False)
+        return EngineNeeds(needed=False)
     lanes = list(runner.models.lanes().values())
     judged = runner.judged_metrics(selection.datasets()) if settings.judge is not None else ()
-    wanted = {*selection.planned(), *([settings.judge] if judged else [])}
-    if not any(lane.model in wanted for lane in lanes):
+    models = {*selection.planned(), *([settings.judge] if judged else [])}
+    if not any(lane.model in models for lane in lanes):
         lanes = []
-    return EngineWanted(
+    return EngineNeeds(
         [lane.values() for lane in lanes],
         bool(lanes) and _calls_will_come(runner, selection, lanes),
         bool(lanes) or _may_need_it(runner, selection),
@@ -38,25 +38,30 @@ def _may_need_it(runner: Runner, selection: Selection) -> bool:
     cases = selection.cases
     strategies = {case.strategy: runner.conversations.strategy_of(case) for case in cases}
     judging = runner.judging
-    return any(getattr(one, "rounds", None) != 1 for one in strategies.values()) or any(
-        judging.wanted(*asked, named := runner.named_metrics(asked[0]))
-        or judging.sent(*asked, named)
-        for asked in {(case.dataset, case.strategy) for case in cases}
+    has_rounds = any(getattr(strategy, "rounds", None) != 1 for strategy in strategies.values())
+    return has_rounds or any(
+        judging.wanted(dataset, strategy, metrics := runner.named_metrics(dataset))
+        or judging.sent(dataset, strategy, metrics)
+        for dataset, strategy in {(case.dataset, case.strategy) for case in cases}
     )
 
 
 def _calls_will_come(runner: Runner, selection: Selection, lanes: Iterable[LaneConfig]) -> bool:
     """Whether calls will surely come: who was asked before may have all answers stored."""
-    asked = {lane.model for lane in lanes}
-    about: set[tuple[str, str | None]]
-    about = {(case.model, case.dataset) for case in selection.cases}
+    lane_models = {lane.model for lane in lanes}
+    subjects: set[tuple[str, str | None]]
+    subjects = {(case.model, case.dataset) for case in selection.cases}
     if (judge := runner.settings.judge) is not None:
         judged = runner.judged_metrics(selection.datasets())
-        about |= {(judge, of_metric(metric)) for metric in judged}
-    return not all(runner.models.facts_are_stored(*one) for one in about if one[0] in asked)
+        subjects |= {(judge, of_metric(metric)) for metric in judged}
+    return not all(
+        runner.models.facts_are_stored(model, subject)
+        for model, subject in subjects
+        if model in lane_models
+    )
 
 
-def surely_asked(runner: Runner, dataset: str) -> bool:
+def is_surely_asked(runner: Runner, dataset: str) -> bool:
     """Whether a case of a dataset that is collected leads to calls through litellm."""
     settings, models = runner.settings, runner.models
     if not settings.explicit or settings.plan or settings.replay or settings.executor != "local":

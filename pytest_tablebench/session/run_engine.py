@@ -1,0 +1,120 @@
+"""The engine of a run: started by the process that keeps the run, once it is known what to ask."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.executors.local import BrokerProcess, Engine, EngineConfig, LaneConfig
+from pytest_tablebench.session.messages import EngineNeeds
+
+__all__ = ["RunEngine"]
+
+
+class RunEngine:
+    """The processes that make the calls of a run, from their start until they have ended.
+
+    Arguments:
+        settings: of the run.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._early: BrokerProcess | None = None
+        """Started while tests were collected, until the engine takes it over."""
+        self._engine: Engine | None = None
+        self._is_closed = False
+        self._is_finished = False
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the engine was started and has not been told to end."""
+        return self._engine is not None and not self._is_finished
+
+    def import_early(self) -> None:
+        """Start the process that makes calls before it is known what they are."""
+        with self._lock:
+            if self._early is None and self._engine is None and not self._is_closed:
+                self._early = BrokerProcess.ahead()
+
+    def start(self, needs: EngineNeeds) -> Engine:
+        """Start the engine, once. Raises `SettingsError` when the run is over already."""
+        settings = self._settings
+        with self._lock:  # a worker may ask while this process comes to its end
+            if self._is_closed:
+                raise SettingsError("the run is over")
+            if self._engine is None:
+                self._engine = Engine(
+                    EngineConfig.of(
+                        settings,
+                        [LaneConfig(*lane) for lane in needs.lanes],
+                        eager=needs.eager,
+                        sandbox={
+                            "container": settings.sandbox_container,
+                            "unsafe": settings.sandbox_unsafe,
+                        },
+                    ),
+                    self._early,
+                )
+                self._early = None
+            return self._engine
+
+    @property
+    def lost(self) -> str | None:
+        """Why the connection to the engine is gone; None while it stands, or without an engine."""
+        if not self.is_running or self._engine is None:
+            return None
+        lost = self._engine.client.lost
+        return None if lost is None else str(lost)
+
+    def stop(self, why: str) -> None:
+        """Have no further call started, by any process of the run."""
+        if self.is_running and self._engine is not None:
+            with contextlib.suppress(SettingsError):  # it did not start
+                self._engine.client.stop(why)
+
+    def poll(self) -> tuple[Mapping[str, Any] | None, Sequence[Mapping[str, Any]]]:
+        """Return what has been paid so far, None while that is unknown, and who does not answer."""
+        if not self.is_running or self._engine is None:
+            return None, ()
+        try:
+            client = self._engine.client
+        except SettingsError:
+            return None, ()  # it is gone: the processes that ask get the error
+        client.look()
+        return client.totals, client.waits
+
+    @property
+    def refused(self) -> Mapping[str, Mapping[str, str]]:
+        """The parameters that models do not take, and why, by model and by parameter."""
+        return self._engine.refused if self._engine is not None else {}
+
+    @property
+    def problems(self) -> list[str]:
+        """What callers found wrong with the store's files, and what servers refused."""
+        return self._engine.problems if self._engine is not None else []
+
+    def finish(self) -> Mapping[str, Any] | None:
+        """End all calls, once; return what they have cost, None where that is unknown."""
+        with self._lock:
+            self._is_closed = True
+        if self._early is not None:
+            self._early.hang_up()
+        if self._engine is None or self._is_finished:
+            return None
+        self._is_finished = True
+        return self._engine.finish()
+
+    def reap(self) -> None:
+        """Wait for the processes that were told to end."""
+        engine, self._engine = self._engine, None
+        early, self._early = self._early, None
+        if engine is not None:
+            engine.reap()
+        if early is not None:
+            early.reap()

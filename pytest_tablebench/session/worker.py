@@ -1,0 +1,205 @@
+"""A worker of xdist's: it runs cases, and reports each to the controller."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pluggy import PluggyTeardownRaisedWarning
+
+from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.session.base import Session
+from pytest_tablebench.session.controller import CHANNEL, EACH
+from pytest_tablebench.session.messages import (
+    CallsExpected,
+    EngineNeeds,
+    Message,
+    Refused,
+    RunPlace,
+    SelectedCases,
+    decode,
+    encode,
+)
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results.checks import Finding
+    from pytest_tablebench.results.message import CaseMessage
+    from pytest_tablebench.running.axes import Axes
+    from pytest_tablebench.running.provider_pool import ProviderPool
+    from pytest_tablebench.running.runner import CaseRun
+    from pytest_tablebench.session.case_messages import CaseMessages
+    from pytest_tablebench.session.cases import Cases
+
+__all__ = ["PROBLEMS", "Worker"]
+
+PROBLEMS = "tablebench_problems"
+"""Key of a worker's output: what it has read past."""
+
+
+class Worker(Session):
+    """Runs cases, and reports each to the controller.
+
+    Arguments:
+        config: of pytest, with the worker's input.
+        settings: of the run.
+        on_first_use: called once, when the session turns out to have to do with us.
+    """
+
+    def __init__(
+        self, config: pytest.Config, settings: Settings, on_first_use: Callable[[], None]
+    ) -> None:
+        super().__init__(config, settings, on_first_use)
+        workerinput: dict[str, Any] = config.workerinput  # type: ignore[attr-defined]
+        self._channel = workerinput[CHANNEL]
+        self._worker_count = int(workerinput["workercount"])
+        self._plans = workerinput["workerid"] == "gw0"
+        """Whether this worker plans for all: they collect the same items."""
+        self._item_prefix = f"{workerinput['workerid']}:" if workerinput[EACH] else ""
+        self._problem_count = 0
+        self._folders: dict[str, Path] = {}
+        """The run folder of each model, once the controller has named them."""
+        # A controller that refuses the run ends the connection: xdist's last message cannot be
+        # sent, and pluggy warns of that behind all hooks.
+        lost = r"(?s).*OSError: cannot send \(already closed"
+        warnings.filterwarnings("ignore", lost, PluggyTeardownRaisedWarning)
+
+    @cached_property
+    def cases(self) -> Cases:
+        """The cases that this process runs. Raises `SettingsError` for a name used twice."""
+        from pytest_tablebench.session.cases import Cases
+
+        _ = self.notices
+        cases = Cases(self.settings, self.registry, self._item_prefix)
+        cases.keep_media_in(lambda model: self._folders[model])
+        return cases
+
+    @cached_property
+    def _messages(self) -> CaseMessages:
+        from pytest_tablebench.session.case_messages import CaseMessages
+
+        return CaseMessages(self.cases)
+
+    @property
+    def axes(self) -> Axes:
+        """What the run varies."""
+        return self.cases.runner.axes
+
+    @property
+    def models(self) -> ProviderPool:
+        """The models that the settings name."""
+        return self.cases.runner.models
+
+    # Collect.
+
+    def anticipate(self, dataset: str) -> None:
+        """Tell the controller that a case will be asked; of several workers one does."""
+        if self._plans and self.cases.is_asked_first(dataset):
+            self._send(CallsExpected())
+
+    # Plan.
+
+    def check(self, thresholds: Mapping[str, object]) -> None:
+        """Raise `SettingsError` for what no selected case could be right with.
+
+        `thresholds` are those that markers give, by test.
+        """
+        from pytest_tablebench.session.checks import check_data, check_selection
+
+        check_selection(self.cases, self.verdicts, thresholds)
+        if self._plans:
+            check_data(self.cases, self.verdicts)
+
+    def set_out(self) -> None:
+        """Learn where the run is kept, and send what is ahead. Raises `SettingsError`."""
+        from pytest_tablebench.session.planning import model_plans  # only where a run is: heavy
+
+        cases = self.cases
+        if self.settings.store or self.settings.readonly_stores:
+            self.models.store()  # its errors say what is wrong with a folder
+        cases.open_store()
+        self._check_baseline()
+        self._join(self._ask_place(cases.engine_needs()))
+        selected = SelectedCases()
+        if self._plans:
+            plans = [asdict(plan) for plan in model_plans(cases)]
+            facts = self._messages.first_facts(self._not_judged)
+            selected = SelectedCases(cases.planned, facts, plans, self.problems)
+        self._send(selected)
+        from pytest_tablebench.session.garbage import freeze_garbage
+
+        freeze_garbage()
+
+    def _join(self, place: RunPlace) -> None:
+        """Ask the engine of the controller, and read what it took in from batches."""
+        from pytest_tablebench.executors.local import Address
+
+        self._folders = {model: Path(path) for model, path in place.folders.items()}
+        if place.engine is not None:
+            address, runner = Address(*place.engine), self.cases.runner
+            runner.models.address = lambda: address
+            runner.prefetch.size = max(4, 2 * self.settings.connections // self._worker_count)
+        self.cases.refresh_store()
+
+    @property
+    def _not_judged(self) -> list[str]:
+        return self.verdicts.not_judged if self.verdicts is not None else []
+
+    def _check_baseline(self) -> None:
+        """Raise `SettingsError` when the baseline differs in more than the model.
+
+        Each process that asks sees to it by itself, so that none asks in vain.
+        """
+        if self.verdicts is None or self.settings.baseline is None:
+            return
+        from pytest_tablebench.results.writer import RunWriter
+
+        writer = RunWriter(self.settings, dict.fromkeys(self.settings.models, Path()))
+        writer.learn(self._messages.facts(self._not_judged))
+        for model in self.cases.planned:
+            self.verdicts.check_baseline(writer.run_data(model))
+
+    def refuse(self, error: SettingsError) -> None:
+        """Tell the controller, which ends the session: a worker cannot."""
+        self.cases.runner.prefetch.stop(str(error))
+        self._send(Refused(str(error)))
+
+    def _send(self, message: Message) -> None:
+        """Send the controller a message, before it hears what was collected."""
+        self._channel.send(encode(message))
+
+    def _ask_place(self, needs: EngineNeeds) -> RunPlace:
+        """Return where the run is kept, and where its engine listens. Raises `SettingsError`."""
+        try:
+            self._send(needs)
+            answer = decode(self._channel.receive())
+        except (EOFError, OSError) as error:
+            raise SettingsError(f"the process that keeps the run is gone ({error})") from None
+        if isinstance(answer, RunPlace):
+            return answer
+        raise SettingsError(answer.why if isinstance(answer, Refused) else "no place for the run")
+
+    # Run.
+
+    def message(self, run: CaseRun, finding: Finding, error: BaseException | None) -> CaseMessage:
+        """Return what a finished item reports of its case, and what this process has read past."""
+        facts = self._messages.new_facts(self._not_judged)
+        message = self._messages.message(run, finding, error, facts)
+        problems = tuple(self.problems)
+        if len(problems) == self._problem_count:
+            return message
+        self._problem_count = len(problems)
+        return replace(message, problems=problems)
+
+    # End.
+
+    def close(self) -> None:
+        """End what is open, and leave the controller what was read past here."""
+        if "cases" in vars(self):  # else a name was used twice
+            self.cases.runner.close()
+            self.config.workeroutput[PROBLEMS] = self.problems  # type: ignore[attr-defined]
