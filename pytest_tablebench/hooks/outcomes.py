@@ -119,10 +119,9 @@ def annotate(
     report.tablebench = message  # type: ignore[attr-defined]
     if message.record is not None and getattr(item.config.option, "xmlpath", None):
         from pytest_tablebench.reports.junit import junit_properties, replace_properties
-        from pytest_tablebench.results import Record
 
         # On the item: pytest writes what the report of the tear-down holds.
-        properties = junit_properties(Record.from_line(message.record.line))
+        properties = junit_properties(message.record.record)
         replace_properties(item.user_properties, properties)
 
 

@@ -171,9 +171,9 @@ class ReportingHooks:
         except (OSError, TableBenchError) as error:
             self._stop(f"{OUR_STOP}stopped: the run cannot be kept: {error}")
             return
-        self._skipped += received.line is None
+        self._skipped += received.record is None
         self._show()
-        if received.line is not None:
+        if received.record is not None:
             self._decide(message.case_id, received)
         self.session.run.prepare_end()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import tempfile
 from dataclasses import dataclass, field
@@ -126,13 +125,12 @@ class SnapshotPlaces:
 
 def answer_of(message: CaseMessage) -> Entry | None:
     """Return a case's answer, None where it has none."""
-    record_of_case = message.record
-    if record_of_case is None or record_of_case.outcome == "no_answer":
+    if message.record is None:
         return None
-    record = json.loads(record_of_case.line)
-    if record["raw"] is None:
+    record = message.record.record
+    if record.outcome == "no_answer" or record.raw is None:
         return None
-    return Entry(record_of_case.outcome, record["score"], record["raw"])
+    return Entry(record.outcome, record.score, record.raw)
 
 
 @dataclass

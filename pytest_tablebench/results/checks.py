@@ -7,10 +7,10 @@ from several processes and in any order; joined they are the same.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
-from pytest_tablebench.results.record import ASSERTION
+from pytest_tablebench.results.record import ASSERTION, Outcome, Record
 
 Place = tuple[int, int]
 
@@ -53,16 +53,17 @@ def _joined(findings: list[Finding]) -> bool | None:
     return False if False in verdicts else None if None in verdicts else True
 
 
-def with_checks(record: Mapping[str, Any], checks: Mapping[str, bool | None]) -> dict[str, Any]:
-    """Return a record's line with other checks, and what follows from them.
+def with_checks(record: Record, checks: Mapping[str, bool | None]) -> Record:
+    """Return a record with other checks, and what follows from them.
 
     That is nothing where a metric scored the answer; else it is right unless a test failed.
     """
-    line = {**record, "checks": dict(checks)}
-    if record["metric"] == ASSERTION and record["score"] is not None:
-        right = False not in checks.values()
-        line |= {"outcome": "right" if right else "wrong", "passed": right, "score": float(right)}
-    return line
+    record = replace(record, checks=dict(checks))
+    if record.metric != ASSERTION or record.score is None:
+        return record
+    right = False not in checks.values()
+    outcome: Outcome = "right" if right else "wrong"
+    return replace(record, outcome=outcome, passed=right, score=float(right))
 
 
 @dataclass(slots=True)

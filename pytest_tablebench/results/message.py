@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
 
 from pytest_tablebench.results.checks import Finding
-from pytest_tablebench.results.record import Outcome, ScoreRow, row_values
+from pytest_tablebench.results.record import Record, ScoreRow, row_values
 
-__all__ = ["AnswerCost", "CaseMessage", "EncodedRecord"]
+__all__ = ["AnswerCost", "CaseMessage", "CaseRecord", "MadeRecord", "ReadRecord"]
 
 
 class AnswerCost(NamedTuple):
@@ -21,21 +22,56 @@ class AnswerCost(NamedTuple):
     cost_usd: float | None
 
 
-@dataclass(frozen=True)
-class EncodedRecord:
-    """The record that an item makes of its case, as it travels between processes.
+class CaseRecord(Protocol):
+    """The record that an item makes of its case. It is an object, a line, or both."""
 
-    Arguments:
-        line: of `records.jsonl`.
-        row: its small part.
-        outcome: as people are shown it.
-        rank: how good the record is; the best one of several is kept.
-    """
+    @property
+    def record(self) -> Record:
+        """The record."""
+
+    @property
+    def line(self) -> str:
+        """Its line of `records.jsonl`."""
+
+    @property
+    def row(self) -> ScoreRow:
+        """Its row of the score table."""
+
+    @property
+    def rank(self) -> tuple[int, ...]:
+        """How good the record is; the best one of several is kept."""
+
+
+@dataclass(frozen=True)
+class MadeRecord:
+    """A record that was made in this process; encoded where it is written or sent."""
+
+    record: Record
+    rank: tuple[int, ...]
+
+    @cached_property
+    def line(self) -> str:
+        """Its line of `records.jsonl`."""
+        return self.record.to_line()
+
+    @cached_property
+    def row(self) -> ScoreRow:
+        """Its row of the score table."""
+        return ScoreRow(*row_values(self.record))
+
+
+@dataclass(frozen=True)
+class ReadRecord:
+    """A record that came from another process or from a file; decoded where somebody asks."""
 
     line: str
     row: ScoreRow
-    outcome: Outcome
     rank: tuple[int, ...]
+
+    @cached_property
+    def record(self) -> Record:
+        """The record."""
+        return Record.from_line(self.line)
 
 
 @dataclass(frozen=True)
@@ -65,7 +101,7 @@ class CaseMessage:
     model: str
     repeat: int
     finding: Finding
-    record: EncodedRecord | None = None
+    record: CaseRecord | None = None
     calls: int = 0
     from_store: bool = False
     spent: AnswerCost | None = None
@@ -82,7 +118,8 @@ class CaseMessage:
         """Return the message as ASCII JSON: xdist sends no lone surrogates."""
         fields = {name: value for name, value in vars(self).items() if value is not None}
         if self.record is not None:
-            fields["record"] = vars(self.record) | {"row": row_values(self.record.row)}
+            record = self.record
+            fields["record"] = [record.line, row_values(record.row), record.rank]
         return json.dumps(fields, default=str)
 
     @classmethod
@@ -92,9 +129,8 @@ class CaseMessage:
         fields["finding"] = Finding(*fields["finding"])
         fields["problems"] = tuple(fields["problems"])
         if "record" in fields:
-            record = fields["record"]
-            row, rank = ScoreRow(*record["row"]), tuple(record["rank"])
-            fields["record"] = EncodedRecord(record["line"], row, record["outcome"], rank)
+            line, row, rank = fields["record"]
+            fields["record"] = ReadRecord(line, ScoreRow(*row), tuple(rank))
         if "spent" in fields:
             fields["spent"] = AnswerCost(*fields["spent"])
         fields["judged"] = tuple(AnswerCost(*spent) for spent in fields["judged"])

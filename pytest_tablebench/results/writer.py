@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import platform
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
@@ -31,7 +30,7 @@ from pytest_tablebench.results._model_run import ModelRun
 from pytest_tablebench.results.checks import JoinedCase, with_checks
 from pytest_tablebench.results.inapplicable import InapplicableCases
 from pytest_tablebench.results.loaded_run import LoadedRun
-from pytest_tablebench.results.message import CaseMessage
+from pytest_tablebench.results.message import CaseMessage, CaseRecord, MadeRecord, ReadRecord
 
 __all__ = ["Received", "RunWriter"]
 
@@ -40,7 +39,7 @@ __all__ = ["Received", "RunWriter"]
 class Received:
     """A case's record by now, None without one, and how many items have found what they will."""
 
-    line: str | None
+    record: CaseRecord | None
     finished: int
 
 
@@ -128,48 +127,48 @@ class RunWriter:
         case = model_run.cases.setdefault(message.case_id, JoinedCase())
         better = case.add(message.finding, message.record.rank if message.record else None)
         # First: where there is room for one thing only, it is this.
-        line = self._record(model_run, case, message, better=better)
+        record = self._record(model_run, case, message, better=better)
         if message.prompt is not None:
             model_run.texts.prompt(*message.prompt)
         if message.transcript is not None:
             model_run.texts.transcript(*message.transcript)
         if message.example is not None:
             model_run.texts.example(*message.example)
-        return Received(line, case.finished)
+        return Received(record, case.finished)
 
     def _record(
         self, model_run: ModelRun, case: JoinedCase, message: CaseMessage, *, better: bool
-    ) -> str | None:
-        """Write the case's record where it is another one now; return its line, if there is one.
+    ) -> CaseRecord | None:
+        """Write the case's record where it is another one now; return it, if there is one.
 
         The last line of a case counts, so that a run that is cut off has what was known by then.
         """
         case_id, checks = message.case_id, case.checks
+        record: CaseRecord
         before, folder = model_run.rows.get(case_id), model_run.folder
         if folder is None:
             return None
         if better and message.record is not None:
-            line, row = message.record.line, message.record.row
+            record = message.record
             case.from_store = message.from_store
             case.reasoning_tokens = message.reasoning_tokens
             case.is_extended = message.is_extended
         elif before is not None and case.place is not None:
-            line, row = folder.line_at(case.place), before
+            record = ReadRecord(folder.line_at(case.place), before, case.rank or ())
             if before.checks == checks:
-                return line
+                return record
         else:
             return None
-        if row.checks != checks:
-            data = with_checks(json.loads(line), checks)
-            line = json.dumps(data) + "\n"
-            row = replace(row, checks=checks, score=data["score"], passed=data["passed"])
-        case.place = folder.append(line)
+        if record.row.checks != checks:
+            record = MadeRecord(with_checks(record.record, checks), record.rank)
+        row = record.row
+        case.place = folder.append(record.line)
         model_run.written += 1
         model_run.rows[case_id] = model_run.shared(row)
         self.counts[row.outcome] += 1
         if before is not None:
             self.counts[before.outcome] -= 1
-        return line
+        return record
 
     def unseen(self, gated: Collection[tuple[str, str]]) -> Counter[str]:
         """Count the failures that neither a case's record nor a gate of the test's own counts.

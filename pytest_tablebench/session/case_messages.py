@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results.checks import Finding, join_checks
-from pytest_tablebench.results.message import AnswerCost, CaseMessage, EncodedRecord
-from pytest_tablebench.results.record import ScoreRow, row_values
+from pytest_tablebench.results.message import AnswerCost, CaseMessage, MadeRecord
 from pytest_tablebench.results.texts import example_key
 from pytest_tablebench.running.answer import EXTENDED
 from pytest_tablebench.serializers.content import text_of
@@ -120,9 +119,7 @@ def case_message(
         paid = bool(answer and answer.calls)
         # A record with an answer is better than one without, and what was paid for is told.
         rank = int(run.answered), int(paid), -(run.position or 0)
-        case_record = EncodedRecord(
-            record.to_line(), ScoreRow(*row_values(record)), record.outcome, rank
-        )
+        case_record = MadeRecord(record, rank)
     spent = None
     if answer is not None:
         spent = AnswerCost(answer.prompt_tokens, answer.completion_tokens, answer.cost_usd)

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import OUR_STOP, TableBenchError
-from pytest_tablebench.results import PENDING_CODE, Record
+from pytest_tablebench.results import PENDING_CODE
 from pytest_tablebench.session.allure import writes_allure
 from pytest_tablebench.util.names import counted, printable
 
@@ -65,16 +65,17 @@ class RunEnding:
         verdicts = self._verdicts
         if verdicts is None or self._settings.stop_rule is None:
             return None
-        if received.line is not None:
+        if received.record is not None:
             self._waiting[case_id] = received
         if not self._followed and not self._follow():
             return None
-        for known, found in list(self._waiting.items()):
-            if found.line is not None and found.finished >= self._items.get(known, 1):
+        for waiting_id, waiting in list(self._waiting.items()):
+            is_finished = waiting.finished >= self._items.get(waiting_id, 1)
+            if waiting.record is not None and is_finished:
                 # The whole record: only with its text can an answer be the baseline's.
-                record = Record.from_line(found.line)
+                record = waiting.record.record
                 verdicts.feed(record.model, record)
-                del self._waiting[known]
+                del self._waiting[waiting_id]
         if not verdicts.decided or not verdicts.left:
             return None
         self._enough = True

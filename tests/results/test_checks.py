@@ -11,8 +11,7 @@ import pytest
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.results import read_records
 from pytest_tablebench.results.checks import Finding, JoinedCase, join_checks
-from pytest_tablebench.results.message import AnswerCost, CaseMessage, EncodedRecord
-from pytest_tablebench.results.record import ScoreRow, row_values
+from pytest_tablebench.results.message import AnswerCost, CaseMessage, MadeRecord
 from pytest_tablebench.results.writer import RunWriter
 from tests.support.run_folders import record
 
@@ -87,7 +86,7 @@ def message(
         "m",
         1,
         Finding(*finding, passed, passed is not True, False, last),
-        EncodedRecord(sent.to_line(), ScoreRow(*row_values(sent)), sent.outcome, rank),
+        MadeRecord(sent, rank),
         calls=int(paid),
         from_store=not paid,
         spent=AnswerCost(1, 1, 0.5),
@@ -180,3 +179,19 @@ def test_a_folder_that_cannot_be_finished_keeps_no_other_from_it(tmp_path):
     assert (tmp_path / "two" / "summary.json").is_file()
     [why] = writer.unfinished
     assert "records.jsonl" in why
+
+
+def test_a_record_stays_the_object_that_was_made_until_it_is_written(writer):
+    sent = message(BASE, True)
+    received = writer.receive(sent)
+    assert received.record is sent.record
+    [line] = lines(writer)
+    assert line == json.loads(sent.record.record.to_line())
+
+
+def test_a_record_from_another_process_is_the_one_that_was_sent(writer):
+    sent = message(BASE, True)
+    arrived = CaseMessage.decode(sent.encode())
+    assert arrived.record.record.to_line() == sent.record.line
+    assert arrived.record.row == sent.record.row
+    assert writer.receive(arrived).record.line == sent.record.line

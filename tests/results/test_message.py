@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pytest_tablebench.results._model_run import ModelRun
 from pytest_tablebench.results.checks import Finding
-from pytest_tablebench.results.message import AnswerCost, CaseMessage, EncodedRecord
+from pytest_tablebench.results.message import AnswerCost, CaseMessage, ReadRecord
 from pytest_tablebench.results.record import ScoreRow
 from pytest_tablebench.session.messages import (
     EngineNeeds,
@@ -30,17 +30,14 @@ cells = st.builds(
     ScoreRow, TEXT, TEXT, TEXT, TEXT, TEXT, COST, st.none() | st.booleans(), st.none() | TEXT,
     COUNT, CHECKS,
 )  # fmt: skip
-found = st.builds(
-    EncodedRecord, TEXT, cells, st.sampled_from(["right", "wrong", "no_answer"]),
-    st.tuples(COUNT, COUNT, COUNT),
-)  # fmt: skip
+records = st.builds(ReadRecord, TEXT, cells, st.tuples(COUNT, COUNT, COUNT))
 messages = st.builds(
     CaseMessage,
     TEXT,
     TEXT,
     COUNT,
     st.builds(Finding, TEXT, TEXT, st.none() | st.booleans(), st.booleans(), st.booleans()),
-    st.none() | found,
+    st.none() | records,
     COUNT,
     st.booleans(),
     st.none() | st.builds(AnswerCost, st.none() | COUNT, st.none() | COUNT, COST),
