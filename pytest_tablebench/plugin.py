@@ -80,10 +80,10 @@ def pytest_load_initial_conftests(
         args[:] = map(located, args)
     if "--model" in args:
         # What stands behind it looks like a path until then.
-        known, unknown = parser.parse_known_and_unknown_args(args)
+        namespace, unknown = parser.parse_known_and_unknown_args(args)
         if "--model" in unknown:
             names = {args[n + 1] for n, arg in enumerate(args[:-1]) if arg == "--model"}
-            paths = [path for path in known.file_or_dir if path not in names]
+            paths = [path for path in namespace.file_or_dir if path not in names]
             early_config.known_args_namespace.file_or_dir = paths
     yield
     with contextlib.suppress(ValueError, argparse.ArgumentError):
@@ -102,17 +102,17 @@ def pytest_configure(config: pytest.Config) -> None:
     )
 
     def get(key: str) -> Any:
-        given = config.getoption(key, None)
-        if given == "":  # an unset variable of a shell, say: not the same as no option
+        value = config.getoption(key, None)
+        if value == "":  # an unset variable of a shell, say: not the same as no option
             raise SettingsError(f"--{key.replace('_', '-')} needs a value, not an empty text")
-        return _of_ini(config, key) if given is None else given
+        return _of_ini(config, key) if value is None else value
 
-    given = [o.key for o in OPTIONS if config.getoption(o.key, None) is not None]
+    given_keys = [o.key for o in OPTIONS if config.getoption(o.key, None) is not None]
     try:
         for name in Registry.from_hooks(config.hook, ["benchmark"]).benchmarks:
             config.addinivalue_line("markers", f"{name}: a suite of the {name} benchmark")
         check_keys(config)
-        settings = read_settings(get, config.invocation_params.dir, given)
+        settings = read_settings(get, config.invocation_params.dir, given_keys)
         if settings.plan:
             # Nothing will run, so there is nothing to spread over workers.
             config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None

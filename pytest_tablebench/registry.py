@@ -86,15 +86,15 @@ class Registry:
         for kind in kinds:
             caller = getattr(hook, f"pytest_tablebench_register_{kind}")
             # One by one, in pluggy's order: who registers a part decides whose grid it joins.
-            for found in reversed(caller.get_hookimpls()):
-                of_data = data is not None and getattr(found.plugin, "of_data", False)
-                owner = data if data is not None and of_data else _owner(found.plugin)
-                given: dict[str, Any] = {
+            for implementation in reversed(caller.get_hookimpls()):
+                of_data = data is not None and getattr(implementation.plugin, "of_data", False)
+                owner = data if data is not None and of_data else _owner(implementation.plugin)
+                arguments: dict[str, Any] = {
                     "data": data,
                     "register": partial(registry._add, kind, owner),
                     "register_postprocessor": partial(registry._add, "post-processor", owner),
                 }
-                found.function(*(given[name] for name in found.argnames))
+                implementation.function(*(arguments[name] for name in implementation.argnames))
         return registry
 
     def _add(self, kind: str, owner: str | Path, *part: Any, grid: bool = True) -> None:
@@ -108,13 +108,13 @@ class Registry:
 
     def update(self, hook: Any) -> None:
         """Add what was registered since: pytest reads a deeper conftest.py when it gets there."""
-        found = Registry.from_hooks(hook, data=self.data)
+        registered = Registry.from_hooks(hook, data=self.data)
         for kind in fields(self):
-            known = getattr(self, kind.name)
-            if not isinstance(known, dict):
+            parts = getattr(self, kind.name)
+            if not isinstance(parts, dict):
                 continue
-            for name, value in getattr(found, kind.name).items():
-                known.setdefault(name, value)
+            for name, value in getattr(registered, kind.name).items():
+                parts.setdefault(name, value)
 
     def is_built_in(self, kind: str, name: str) -> bool:
         """Whether a part comes with this package."""
@@ -135,19 +135,19 @@ class Registry:
 
         First what is built in, then packages by their names, then conftest.py files from the top.
         """
-        found = [
+        matches = [
             (origin.owner != BUILT_IN, isinstance(origin.owner, Path), str(origin.owner), name)
             for (own_kind, name), origin in self._origins.items()
             if own_kind == kind and origin.joins(home)
         ]
-        return tuple(name for *_, name in sorted(found, key=lambda one: one[:3]))
+        return tuple(name for *_, name in sorted(matches, key=lambda match: match[:3]))
 
     def members(self) -> dict[str, list[str]]:
         """Return the datasets of each benchmark: those that its figures are means over."""
-        found: dict[str, list[str]] = {name: [] for name in self.benchmarks}
+        members: dict[str, list[str]] = {name: [] for name in self.benchmarks}
         for name, dataset in self.datasets.items():
-            found.setdefault(dataset.benchmark, []).append(name)
-        return found
+            members.setdefault(dataset.benchmark, []).append(name)
+        return members
 
     def provider_maker(self, model: str) -> ProviderMaker:
         """Return what makes the provider of a model: the longest matching prefix's."""

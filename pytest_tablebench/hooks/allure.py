@@ -65,15 +65,15 @@ def _filter_loggers(current: _Current) -> Callable[[], None]:
     filters = []
     for logger in manager.get_plugins():
         if isinstance(logger, AllureFileLogger):
-            filters.append(_Filter(logger, current))
+            filters.append(_CaseFilter(logger, current))
             manager.unregister(logger)
             manager.register(filters[-1])
 
     def restore() -> None:
         # Allure-pytest unregisters its own logger behind this; it must be there.
-        for found in filters:
-            manager.unregister(found)
-            manager.register(found.logger)
+        for passing in filters:
+            manager.unregister(passing)
+            manager.register(passing.logger)
 
     return restore
 
@@ -140,7 +140,7 @@ class _Corrector:
         result.labels += [Label(*label) for label in ours if label[0] not in taken]
 
 
-class _Filter:
+class _CaseFilter:
     """Stands for a file logger and passes on what does not belong to a case of ours."""
 
     def __init__(self, logger: Any, current: _Current) -> None:

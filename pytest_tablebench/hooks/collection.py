@@ -73,7 +73,7 @@ def _anticipate(config: pytest.Config, params: list[Any]) -> None:
 class _Several(NamedTuple):
     """Which datasets a test is over, what leaves one out, and how ids name them."""
 
-    wanted: Callable[[Dataset], bool]
+    includes: Callable[[Dataset], bool]
     lenient: tuple[type[Exception], ...]
     short: Callable[[str], str]
     folders: bool = False
@@ -138,13 +138,13 @@ def _params_of_several(
     One that fails in a way that is `lenient` is skipped with one line, unless an option asks for
     it; several that say the same have one line together.
     """
-    found: list[tuple[Any, str]] = []
+    params: list[tuple[Any, str]] = []
     left_out: dict[str, str] = {}
     try:
         runner = config.stash[CASE_SESSION].cases.runner
         chosen = runner.settings.datasets
         for name, dataset in runner.registry.datasets.items():
-            if not several.wanted(dataset) or (chosen is not None and name not in chosen):
+            if not several.includes(dataset) or (chosen is not None and name not in chosen):
                 continue
             try:
                 cases, ids = runner.cases(name)
@@ -158,21 +158,21 @@ def _params_of_several(
                 left_out.setdefault(str(error), name)
             else:
                 short = several.short(name)
-                found += [
-                    (case, slug(f"{short}-{own}", LONGEST))
-                    for case, own in zip(cases, ids, strict=True)
+                params += [
+                    (case, slug(f"{short}-{node_id}", LONGEST))
+                    for case, node_id in zip(cases, ids, strict=True)
                 ]
-        if several.folders and not found and not left_out:
+        if several.folders and not params and not left_out:
             _require_questions(config)
     except TableBenchError as error:
         raise pytest.Collector.CollectError(escaped(f"{test}: {error}")) from None
-    alone = not found and len(left_out) == 1
+    alone = not params and len(left_out) == 1
     for why, name in left_out.items():
         skipped = pytest.mark.skip(reason=escaped(why))
         node_id = "no-data" if alone else f"{several.short(name)}-no-data"
-        found.append((pytest.param(name, marks=skipped), node_id))
-    found = found or [(_NONE, "no-dataset")]
-    return [case for case, _ in found], [node_id for _, node_id in found]
+        params.append((pytest.param(name, marks=skipped), node_id))
+    params = params or [(_NONE, "no-dataset")]
+    return [case for case, _ in params], [node_id for _, node_id in params]
 
 
 def _require_questions(config: pytest.Config) -> None:
@@ -190,11 +190,11 @@ def _require_questions(config: pytest.Config) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_pycollect_makeitem() -> Generator[None, Any, Any]:
     """Leave out a test over several datasets where there is none: it is not even deselected."""
-    found = yield
-    if isinstance(found, list) and found and _has_params(found[0]):
-        params = found[0].callspec.params
-        return [] if params.get("case") is _NONE else found
-    return found
+    items = yield
+    if isinstance(items, list) and items and _has_params(items[0]):
+        params = items[0].callspec.params
+        return [] if params.get("case") is _NONE else items
+    return items
 
 
 def _has_params(item: pytest.Item) -> TypeGuard[pytest.Function]:
@@ -260,12 +260,12 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 def _thresholds(items: list[pytest.Item]) -> dict[str, object]:
     """Return the thresholds that markers give, by test."""
-    found = {}
+    thresholds = {}
     for item in items:
         marker = item.get_closest_marker(MARKER) if _has_params(item) else None
         if marker is not None and marker.kwargs.get("threshold") is not None:
-            found[item.nodeid.partition("[")[0]] = marker.kwargs["threshold"]
-    return found
+            thresholds[item.nodeid.partition("[")[0]] = marker.kwargs["threshold"]
+    return thresholds
 
 
 def _set_out(config: pytest.Config, session: Alone | Worker) -> None:

@@ -55,8 +55,8 @@ class RunningCases:
 
         xdist may not have heard yet that the one before has ended, or hold the next for begun.
         """
-        known, line = self._ahead
-        self._before, self._now = self._now, line if known == item.nodeid else self._line(item)
+        node_id, line = self._ahead
+        self._before, self._now = self._now, line if node_id == item.nodeid else self._line(item)
         self._ahead = ("", b"") if nextitem is None else (nextitem.nodeid, self._line(nextitem))
         notes = self._now + self._ahead[1] + self._before
         if not notes:
@@ -119,13 +119,14 @@ class WorkerDeaths:
         """Begin to keep the run as soon as a case runs: its record may never come."""
         if self._begun or "[" not in nodeid or not self._session.has_selected:
             return
-        found = next((notes[0] for path in self._paths.values() if (notes := _read(path))), None)
-        if found is None:
+        notes_of_workers = map(_read, self._paths.values())
+        first_note = next((notes[0] for notes in notes_of_workers if notes), None)
+        if first_note is None:
             return
         self._begun = True
         writer = self._session.run.writer
         if "cases" not in writer.facts:
-            writer.learn({"cases": found["cases"]})
+            writer.learn({"cases": first_note["cases"]})
         with contextlib.suppress(OSError, TableBenchError):  # the first record says so
             writer.open()
 
@@ -134,13 +135,13 @@ class WorkerDeaths:
         """Give the report of a worker's death the record of the case that it ran."""
         path = self._paths.get(report.node.workerinput["workerid"])
         notes = _read(path) if path is not None else []
-        note = next((one for one in notes if one["nodeid"] == crashitem), None)
+        note = next((candidate for candidate in notes if candidate["nodeid"] == crashitem), None)
         if note is None or not self._session.has_selected:
             return
         writer = self._session.run.writer
         message = CaseMessage.decode(note["case"])
-        known = writer.model_runs[message.model].cases.get(message.case_id)
-        if known is None or message.finding.item not in known.findings:  # it had come to its end
+        joined = writer.model_runs[message.model].cases.get(message.case_id)
+        if joined is None or message.finding.item not in joined.findings:  # it had come to its end
             report.tablebench = message
 
     def pytest_unconfigure(self) -> None:
@@ -152,12 +153,12 @@ class WorkerDeaths:
 
 def _read(path: Path) -> list[dict[str, Any]]:
     """Return a worker's notes, the case that it began last first; only what was written whole."""
-    found = []
+    notes = []
     try:
         for line in path.read_bytes().partition(b"\n\n")[0].split(b"\n"):
             note = json.loads(line)
             if isinstance(note, dict):
-                found.append(note)
+                notes.append(note)
     except (OSError, ValueError):
         pass
-    return found
+    return notes

@@ -26,8 +26,8 @@ _CHECKS = pytest.StashKey[dict[tuple[str, str], str]]()
 
 def case_of(item: pytest.Item) -> Case | None:
     """Return the case of an item of ours, None for any other."""
-    found = item.callspec.params.get("case") if hasattr(item, "callspec") else None
-    return found if isinstance(found, Case) else None
+    param = item.callspec.params.get("case") if hasattr(item, "callspec") else None
+    return param if isinstance(param, Case) else None
 
 
 def place_of(item: pytest.Item) -> int | None:
@@ -85,16 +85,16 @@ def name_checks(items: Sequence[pytest.Item]) -> dict[str, list[str]]:
     pytest calls them, file and all. Items of a test that differ in parameters of its own are one
     test. To be called with all items collected, so that no selection changes a name.
     """
-    found: dict[str, dict[str, set[str]]] = {}
+    tests_by_name: dict[str, dict[str, set[str]]] = {}
     for item in items:
         case = case_of(item)
         if case is None:
             continue
         short = getattr(item, "originalname", None) or item.name.partition("[")[0]
-        found.setdefault(case.dataset, {}).setdefault(short, set()).add(_whole(item))
+        tests_by_name.setdefault(case.dataset, {}).setdefault(short, set()).add(_whole(item))
     names: dict[str, list[str]] = {}
     checks = {}
-    for dataset, by_name in found.items():
+    for dataset, by_name in tests_by_name.items():
         for short, tests in by_name.items():
             for whole in tests:
                 checks[dataset, whole] = name = short if len(tests) == 1 else whole
@@ -117,7 +117,10 @@ def limits(
         mark = item.get_closest_marker(marker)
         if case is not None and mark is not None:
             marked.setdefault(case.dataset, set()).add(mark.kwargs.get("threshold"))
-    return {name: max(threshold(name, own) for own in found) for name, found in marked.items()}
+    return {
+        name: max(threshold(name, named) for named in thresholds)
+        for name, thresholds in marked.items()
+    }
 
 
 def _may_be_skipped(item: pytest.Item) -> bool:

@@ -37,15 +37,15 @@ def check_keys(config: pytest.Config) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pytest means to take this name away some day
         keys = [key for key in getattr(config, "inicfg", ()) if key.startswith("bench_")]
-    known = [option.key for option in OPTIONS]
+    option_keys = [option.key for option in OPTIONS]
     for key in keys:
         try:
             config.getini(key)  # another plugin's is no concern of ours
         except ValueError:
-            if key not in known:
+            if key not in option_keys:
                 shown = printable(key, 60)
                 raise SettingsError(
-                    f"unknown key {shown!r} in {_file(config)}; {known_names(key, known)}"
+                    f"unknown key {shown!r} in {_file(config)}; {known_names(key, option_keys)}"
                 ) from None
 
 

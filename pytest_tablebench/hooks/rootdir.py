@@ -92,15 +92,15 @@ def _places_without_values(config: pytest.Config, words: Sequence[str]) -> Place
     None if this version of pytest does not tell: there is no public way to ask. What was written
     otherwise, as `--pyargs pytest_tablebench.suites` was, is a path only now.
     """
-    known = config.known_args_namespace
+    namespace = config.known_args_namespace
     try:
         from _pytest.config.findpaths import determine_setup
 
         rootdir, settings_file, *_ = determine_setup(
-            inifile=known.inifilename,
-            override_ini=known.override_ini,
-            args=[path for path in known.file_or_dir if path in words],
-            rootdir_cmd_arg=known.rootdir or None,
+            inifile=namespace.inifilename,
+            override_ini=namespace.override_ini,
+            args=[path for path in namespace.file_or_dir if path in words],
+            rootdir_cmd_arg=namespace.rootdir or None,
             invocation_dir=config.invocation_params.dir,
         )
     except Exception:

@@ -171,18 +171,18 @@ class SnapshotFile:
         if self.problem is not None:
             self.unread.add(name)
             return None
-        data, known = answer.encode(), self.stored.get(name)
+        data, recorded = answer.encode(), self.stored.get(name)
         self.changes.pop(name, None)
         self.pending.pop(name, None)
         old = None
-        if known is not None and known != data:
+        if recorded is not None and recorded != data:
             try:
-                old = Entry.decode(known)
+                old = Entry.decode(recorded)
             except ValueError:
                 self.damaged += name not in self.kinds  # compared with nothing: a new one
-        kind = "same" if known == data else compare(old, answer)
+        kind = "same" if recorded == data else compare(old, answer)
         self.kinds[name] = kind
-        if known != data or self.recorded != self.path:
+        if recorded != data or self.recorded != self.path:
             self.pending[name] = data
         if old is not None and kind != "same":
             self.changes[name] = Change(
@@ -219,18 +219,18 @@ def read_entries(path: Path) -> dict[str, str]:
     from syrupy.extensions.amber.serializer import MalformedAmberFile
 
     try:
-        found = amber_extension()().read_snapshot_collection(str(path))
+        collection = amber_extension()().read_snapshot_collection(str(path))
     except (OSError, UnicodeDecodeError, MalformedAmberFile) as error:
         raise SettingsError(
             f"{path.name} cannot be read ({printable(str(error), 200)}); restore it, or delete "
             f"it and record again"
         ) from None
-    if found.tainted:
+    if collection.tainted:
         raise SettingsError(
             f"{path.name} was not written by this version of pytest-tablebench; restore it, or "
             f"delete it and record again"
         )
-    return {entry.name: str(entry.data) for entry in found}
+    return {entry.name: str(entry.data) for entry in collection}
 
 
 def write_entries(path: Path, entries: dict[str, str]) -> None:

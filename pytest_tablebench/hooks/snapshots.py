@@ -82,9 +82,9 @@ class SnapshotHooks:
             )
         if self._folder.exists() and not self._folder.is_dir():
             raise SettingsError(f"--bench-snapshot: {self._folder} is no folder; move it away")
-        there = self._folder if self._folder.exists() else self._folder.parent
-        if self.update and not os.access(there, os.W_OK | os.X_OK):
-            raise SettingsError(f"--bench-snapshot: cannot write into {there}; change its rights")
+        folder = self._folder if self._folder.exists() else self._folder.parent
+        if self.update and not os.access(folder, os.W_OK | os.X_OK):
+            raise SettingsError(f"--bench-snapshot: cannot write into {folder}; change its rights")
 
     @property
     def _writer(self) -> RunWriter:
@@ -140,16 +140,16 @@ class SnapshotHooks:
                 self._problems.append(
                     f"{file.path.name}: {file.damaged} damaged entries, compared with nothing"
                 )
-        writer, found = self._writer, {}
+        writer, data_by_model = self._writer, {}
         for model, kept in writer.model_runs.items():
             if not kept.path.is_dir() or not self._of(model):
                 continue
-            found[model] = self._data(self._of(model), whole=model in self._whole)
+            data_by_model[model] = self._data(self._of(model), whole=model in self._whole)
             try:
-                write_changes(kept.path, found[model])
+                write_changes(kept.path, data_by_model[model])
             except OSError as error:
                 self._problems.append(f"snapshots.json cannot be written: {error.strerror}")
-        return found
+        return data_by_model
 
     def _save(self, file: SnapshotFile) -> None:
         try:
@@ -263,7 +263,7 @@ class SnapshotHooks:
         )
         if counts["no_answer"]:
             text += f", {counts['no_answer']} without an answer (not compared)"
-        unused = sum(found["unused"] or 0 for found in data["files"].values())
+        unused = sum(file_data["unused"] or 0 for file_data in data["files"].values())
         if unused:
             text += f", {unused} unused (stored, and no case any more)"
         if self.update:
@@ -279,8 +279,8 @@ def _write_change(terminal: Any, change: dict[str, Any]) -> None:
     terminal.write_line(f"{verdict}  {printable(change['case_id'], 200)}", bold=True)
     if "text" not in old:
         return
-    found = excerpt(old["text"], new["text"], 600)
-    parts = shorten(word_diff(found.old, found.new))
+    shown = excerpt(old["text"], new["text"], 600)
+    parts = shorten(word_diff(shown.old, shown.new))
     terminal.write("  ")
     for part in parts:
         terminal.write(diff_line(part), **_COLORS[part[0]])

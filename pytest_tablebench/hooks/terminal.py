@@ -200,14 +200,15 @@ class TerminalHooks:
 
     def _failed(self, terminal: Any, model: str, worse: Sequence[str]) -> Any:
         """Return the report to look at first: a new failure, else any; None without one."""
-        found = [
+        reports = [
             report
             for report in terminal.stats.get("failed", [])
             if getattr(report, "tablebench_case", ("",))[0] == model
         ]
         new = set(worse)
         return next(
-            (one for one in found if one.tablebench_case[1] in new), next(iter(found), None)
+            (report for report in reports if report.tablebench_case[1] in new),
+            next(iter(reports), None),
         )
 
     def _rerun_line(self, report: Any) -> str:
@@ -217,8 +218,8 @@ class TerminalHooks:
         knows = config.pluginmanager.hasplugin("lfplugin")
         # A node id leaves out where a suite lies that is in no folder of the session.
         path, test = config.rootpath / report.location[0], report.nodeid.partition("::")[2]
-        given = self._given(besides=NOT_OF_ONE_CASE)
-        return rerun_line(self._item(path, test), given, all_failed=knows)
+        words = self._given(besides=NOT_OF_ONE_CASE)
+        return rerun_line(self._item(path, test), words, all_failed=knows)
 
     def _item(self, path: Path, test: str) -> list[str]:
         """Return the words that name a test to pytest, and leave its settings file as it is.
@@ -240,7 +241,7 @@ class TerminalHooks:
 
         config, settings = self._run.config, self._run.settings
         secrets = placed_secrets(settings.api_base, settings.params)
-        given = []
+        words = []
         for option in OPTIONS:
             value = getattr(config.option, option.key, None)
             if option.setting in besides or option.key not in settings.given:
@@ -250,8 +251,8 @@ class TerminalHooks:
             for text in value if isinstance(value, list) else [value]:
                 word = option.flag if option.switch else f"{option.flag}={text}"
                 if redact(word, secrets) == word:  # what holds a key is left for people to add
-                    given.append(word)
-        return given
+                    words.append(word)
+        return words
 
 
 def _datasets(summary: Mapping[str, Any]) -> Iterator[str]:

@@ -19,9 +19,9 @@ def selected_by(config: pytest.Config) -> list[str]:
 
     Marks are not among them: they select whole datasets, which a table names.
     """
-    found = [text for name, text in _OPTIONS.items() if config.getoption(name, None)]
+    options = [text for name, text in _OPTIONS.items() if config.getoption(name, None)]
     named = any("::" in argument for argument in config.option.file_or_dir or ())
-    return [*found, *(["test ids"] if named else [])]
+    return [*options, *(["test ids"] if named else [])]
 
 
 def named_by(config: pytest.Config) -> list[str]:

@@ -145,8 +145,8 @@ class Controller(RunKeeper):
     @property
     def problems(self) -> list[str]:
         """What was read past in this process, by the engine and by shared stores."""
-        own = self.models.store_problems if "models" in vars(self) else []
-        return [*own, *self.notices.texts, *self.run.problems]
+        store_problems = self.models.store_problems if "models" in vars(self) else []
+        return [*store_problems, *self.notices.texts, *self.run.problems]
 
     def close(self) -> None:
         """End what is open: the store, the engine's calls, shared stores."""

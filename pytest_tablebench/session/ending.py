@@ -279,9 +279,9 @@ class RunEnding:
         count = self._pending[model]
         lines = [f"{counted(count, 'case')} {'waits' if count == 1 else 'wait'} for batches:"]
         lines += [
-            f"  {printable(one.batch_id or one.name, 80)}  {printable(one.model, 60)}, "
-            f"{counted(one.requests, 'request')}, {printable(one.status, 40) or 'not known'}"
-            for one in batches.under_way()
+            f"  {printable(batch.batch_id or batch.name, 80)}  {printable(batch.model, 60)}, "
+            f"{counted(batch.requests, 'request')}, {printable(batch.status, 40) or 'not known'}"
+            for batch in batches.under_way()
         ]
         if refused := batches.over_budget():
             lines.append(

@@ -56,10 +56,10 @@ class Selection:
 
     def by_model(self) -> dict[str, list[Case]]:
         """Return the cases of each model."""
-        found: dict[str, list[Case]] = {}
+        cases: dict[str, list[Case]] = {}
         for case in self.cases:
-            found.setdefault(case.model, []).append(case)
-        return found
+            cases.setdefault(case.model, []).append(case)
+        return cases
 
     def values(self) -> list[tuple[list[Any], int]]:
         """Return what each case is made of and how many items it has, to be sent."""

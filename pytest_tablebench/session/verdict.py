@@ -174,15 +174,15 @@ class Verdicts:
 
     def _check_ways(self, selected: Iterable[str]) -> None:
         """Raise `SettingsError` where what judges needs one way of asking, and there are more."""
-        settings, one = self.settings, "one --bench-strategy and one --bench-modality"
+        settings, advice = self.settings, "one --bench-strategy and one --bench-modality"
         for name in selected:
-            found = self._axes.defaults(name)
-            if len(found.strategy) == 1 and len(self._axes.modalities(name)) == 1:
+            defaults = self._axes.defaults(name)
+            if len(defaults.strategy) == 1 and len(self._axes.modalities(name)) == 1:
                 continue
             if settings.stop_rule is not None:
-                raise SettingsError(f"--bench-stop-when-decided goes with {one}")
+                raise SettingsError(f"--bench-stop-when-decided goes with {advice}")
             if settings.baseline is not None:
-                raise SettingsError(f"--bench-baseline compares runs of {one}: give these")
+                raise SettingsError(f"--bench-baseline compares runs of {advice}: give these")
 
     @property
     def judged_tests(self) -> frozenset[tuple[str, str]]:
@@ -195,10 +195,10 @@ class Verdicts:
         A dataset that no test of the session is about is left to the gate itself: undecided.
         """
         for gate in self._gates:
-            known = tests.get(gate.scope)
-            if gate.check and known is not None and gate.check not in known:
+            names = tests.get(gate.scope)
+            if gate.check and names is not None and gate.check not in names:
                 raise SettingsError(
-                    f"gate {printable(gate.text, 100)!r}: {unknown_name('test', gate.check, known)}"
+                    f"gate {printable(gate.text, 100)!r}: {unknown_name('test', gate.check, names)}"
                 )
 
     def check_baseline(self, run: Mapping[str, Any]) -> None:
@@ -257,12 +257,12 @@ class Verdicts:
         )
 
     def _benchmarks(self, cases: Iterable[Case]) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        members: dict[str, list[str]] = {}
         for dataset in dict.fromkeys(case.dataset for case in cases):
             # One of a deeper conftest.py is known to the workers alone.
             if dataset in self._datasets:
-                found.setdefault(self._datasets[dataset].benchmark, []).append(dataset)
-        return found
+                members.setdefault(self._datasets[dataset].benchmark, []).append(dataset)
+        return members
 
     # During the run.
 
