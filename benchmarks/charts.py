@@ -22,7 +22,7 @@ from typing import Any
 
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat
 from pytest_tablebench.metrics import Score
-from pytest_tablebench.metrics._charts import realhit_chart
+from pytest_tablebench.metrics.charts import realhit_chart
 from pytest_tablebench.metrics.steps import Execute
 from pytest_tablebench.sandbox import Sandbox
 from pytest_tablebench.tables.table import Table

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import psutil
 
-from pytest_tablebench.generate._folder import Source, write_dataset
+from pytest_tablebench.generate.folder import Source, write_dataset
 from pytest_tablebench.generate.rules import RuleGenerator
 from tests.support.drawn_tables import drawn_table
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from pytest_tablebench.metrics._charts import tablebench_chart
+from pytest_tablebench.metrics.charts import tablebench_chart
 from pytest_tablebench.metrics.steps import Execute
 from pytest_tablebench.sandbox import Sandbox
 from pytest_tablebench.tables.table import Table

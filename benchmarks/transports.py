@@ -39,7 +39,7 @@ async def _bare(url: str) -> Callable[[str], Awaitable[object]]:
 
 async def _ours(kind: str, model: str, url: str) -> Callable[[str], Awaitable[object]]:
     from pytest_tablebench.models import LiteLLMModel, Message, Request
-    from pytest_tablebench.models._direct import DirectModel
+    from pytest_tablebench.models.direct import DirectModel
 
     asked: LiteLLMModel | DirectModel = LiteLLMModel(model, url, 120)
     if kind == "direct":

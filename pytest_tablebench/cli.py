@@ -27,7 +27,7 @@ from pytest_tablebench.commands import (
     store,
     tree,
 )
-from pytest_tablebench.commands._data_state import data_state
+from pytest_tablebench.commands.data_state import data_state
 from pytest_tablebench.errors import DataError, TableBenchError
 from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.notices import Notices

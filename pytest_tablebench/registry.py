@@ -33,14 +33,14 @@ KINDS = ("benchmark", "dataset", "serializer", "perturbation", "metric", "strate
 _NAMES = {"strategy": "strategies", "post-processor": "postprocessors"}
 
 
-class Grid(NamedTuple):
+class UsualGrid(NamedTuple):
     """The serializers and perturbations in which a dataset is run."""
 
     serializers: tuple[str, ...]
     perturbations: tuple[str, ...]
 
 
-class _Origin(NamedTuple):
+class _PartOrigin(NamedTuple):
     """Who registered a part, and whether for the default grid.
 
     `owner` is the name of a package, or the folder of a conftest.py.
@@ -72,7 +72,7 @@ class Registry:
     providers: dict[str, ProviderMaker] = field(default_factory=dict)
     data: Path | None = field(default=None, kw_only=True)
     """The data folder of the session, whose own folders are datasets; None outside of one."""
-    _origins: dict[tuple[str, str], _Origin] = field(default_factory=dict)
+    _origins: dict[tuple[str, str], _PartOrigin] = field(default_factory=dict)
 
     @classmethod
     def from_hooks(
@@ -104,7 +104,7 @@ class Registry:
         if name in names:
             raise SettingsError(f"{kind} {name!r} is registered twice; rename one of them")
         names[name] = value
-        self._origins[kind, name] = _Origin(owner, grid)
+        self._origins[kind, name] = _PartOrigin(owner, grid)
 
     def update(self, hook: Any) -> None:
         """Add what was registered since: pytest reads a deeper conftest.py when it gets there."""
@@ -121,14 +121,14 @@ class Registry:
         origin = self._origins.get((kind, name))
         return origin is not None and origin.owner == BUILT_IN
 
-    def grid(self, dataset: str) -> Grid:
+    def grid(self, dataset: str) -> UsualGrid:
         """Return the usual grid of a dataset: of one that declares none, where no option does.
 
         That is the built-in one, with what its own package or its own conftest.py files register
         behind it (see `hookspecs`).
         """
-        home = self._origins.get(("dataset", dataset), _Origin(BUILT_IN, True)).owner
-        return Grid(self._joining("serializer", home), self._joining("perturbation", home))
+        home = self._origins.get(("dataset", dataset), _PartOrigin(BUILT_IN, True)).owner
+        return UsualGrid(self._joining("serializer", home), self._joining("perturbation", home))
 
     def _joining(self, kind: str, home: str | Path) -> tuple[str, ...]:
         """Return what joins a grid, in an order that no file system decides.

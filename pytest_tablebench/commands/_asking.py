@@ -18,7 +18,7 @@ from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.generate._folder import Source
+    from pytest_tablebench.generate.folder import Source
     from pytest_tablebench.generate.llm import AskingMaker, Tell
     from pytest_tablebench.running.asking import Spent
     from pytest_tablebench.running.generating import Correspondence
@@ -146,7 +146,7 @@ def _written(
 
 def _look(sources: Iterable[Source], maker: AskingMaker) -> None:
     """Go through tables for what is to be asked about them."""
-    from pytest_tablebench.generate._folder import usable_table
+    from pytest_tablebench.generate.folder import usable_table
 
     for source in sources:
         table = usable_table(source, maker, lambda _: None)

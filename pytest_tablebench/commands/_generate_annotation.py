@@ -23,9 +23,9 @@ from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.programs import program
 
 if TYPE_CHECKING:
-    from pytest_tablebench.datasets.folder._questions import OpenQuestion
-    from pytest_tablebench.generate._folder import Source
+    from pytest_tablebench.datasets.folder.questions import OpenQuestion
     from pytest_tablebench.generate.annotate import Asked
+    from pytest_tablebench.generate.folder import Source
     from pytest_tablebench.tables.table import Table
 
 __all__ = ["add_ways"]
@@ -135,10 +135,10 @@ def _to_be_reviewed(prose: bool, folder: Path) -> list[str]:
 
 def _open_questions(folder: Path) -> tuple[str, list[OpenQuestion]]:
     """Return a folder's file of questions, and what stands in it. Raises `DataError`."""
-    from pytest_tablebench.datasets._rows import BadRowError
     from pytest_tablebench.datasets.folder import QUESTION_FILES
-    from pytest_tablebench.datasets.folder._questions import open_question, raw_questions
-    from pytest_tablebench.datasets.folder._tables import FolderTables
+    from pytest_tablebench.datasets.folder.questions import open_question, raw_questions
+    from pytest_tablebench.datasets.folder.tables import FolderTables
+    from pytest_tablebench.datasets.rows import BadRowError
 
     files = [name for name in QUESTION_FILES if (folder / name).is_file()]
     if len(files) != 1:
@@ -162,8 +162,8 @@ def _open_questions(folder: Path) -> tuple[str, list[OpenQuestion]]:
 
 def _origin(folder: Path, file: str, names: Sequence[str], titles: Mapping[str, str]) -> Origin:
     """Return the tables that questions name, each with its title."""
-    from pytest_tablebench.datasets.folder._tables import FolderTables
-    from pytest_tablebench.generate._folder import Source
+    from pytest_tablebench.datasets.folder.tables import FolderTables
+    from pytest_tablebench.generate.folder import Source
 
     def read(name: str) -> Table:
         table = FolderTables(folder).table(name)

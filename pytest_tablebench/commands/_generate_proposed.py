@@ -19,7 +19,7 @@ from pytest_tablebench.commands._generating import (
 from pytest_tablebench.errors import SettingsError
 
 if TYPE_CHECKING:
-    from pytest_tablebench.generate._folder import Source
+    from pytest_tablebench.generate.folder import Source
     from pytest_tablebench.generate.llm import Proposer, Tell
 
 

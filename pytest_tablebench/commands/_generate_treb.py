@@ -13,7 +13,7 @@ from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.datasets.folder._questions import Question
+    from pytest_tablebench.datasets.folder.questions import Question
 
 
 def add_way(ways: Any) -> None:
@@ -30,7 +30,7 @@ def add_way(ways: Any) -> None:
 
 
 def _treb(given: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.datasets.treb._written import write_samples
+    from pytest_tablebench.datasets.treb import write_samples
 
     out: Path = given.out
     if out.exists() and (not out.is_dir() or any(out.iterdir())):

@@ -15,7 +15,7 @@ from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.util.names import counted, printable, split_names, unknown_name
 
 if TYPE_CHECKING:
-    from pytest_tablebench.generate._folder import Source
+    from pytest_tablebench.generate.folder import Source
 
 _KINDS = (".csv", ".tsv", ".xlsx", ".xlsm", ".parquet", ".html", ".htm")
 
@@ -108,7 +108,7 @@ def write_folder(
     """
     import tqdm
 
-    from pytest_tablebench.generate._folder import write_dataset
+    from pytest_tablebench.generate.folder import write_dataset
 
     origin = origin or tables_given(given)
     about = {"seed": given.seed, **made_with, "limit": given.limit}
@@ -165,9 +165,9 @@ def _table_files(given: Sequence[Path], out: Path) -> Iterator[Path]:
 
 def _table_sources(files: Sequence[Path], tick: Callable[[], object]) -> Iterator[Source]:
     """Yield each table of each file: every sheet of a workbook is one."""
-    from pytest_tablebench.datasets.folder._tables import FolderTables
-    from pytest_tablebench.datasets.folder._workbook import sheet_names
-    from pytest_tablebench.generate._folder import Source
+    from pytest_tablebench.datasets.folder.tables import FolderTables
+    from pytest_tablebench.datasets.folder.workbook import sheet_names
+    from pytest_tablebench.generate.folder import Source
 
     for file in files:
         names = [file.name]

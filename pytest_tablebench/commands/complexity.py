@@ -66,7 +66,7 @@ def _complexity(given: argparse.Namespace) -> tuple[list[str], int]:
 def _measured(given: argparse.Namespace) -> tuple[list[_Measured], list[str]]:
     """Return the tables that can be measured, and a line for each other one."""
     from pytest_tablebench.generate.annotate import text_of
-    from pytest_tablebench.generate.llm._replies import RefusedError
+    from pytest_tablebench.generate.llm.replies import RefusedError
     from pytest_tablebench.serializers.table_tokens import latex_tokens
     from pytest_tablebench.tables.hierarchy.complexity import complexity
 
@@ -115,7 +115,7 @@ def _by_model(
 
 def _told(letters: Correspondence, model: str, measured: Sequence[_Measured]) -> _Marks:
     from pytest_tablebench.generate.annotate import ask_for_complexity, read_complexity
-    from pytest_tablebench.generate.llm._replies import RefusedError
+    from pytest_tablebench.generate.llm.replies import RefusedError
 
     found: _Marks = []
     for one in measured:

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-from pytest_tablebench.commands._data_state import data_state
+from pytest_tablebench.commands.data_state import data_state
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.util.names import printable
@@ -100,7 +100,7 @@ def _pytest(_: Settings) -> Finding:
 
 
 def _litellm(_: Settings) -> Finding:
-    from pytest_tablebench.models._litellm_load import load
+    from pytest_tablebench.models.litellm_load import load
 
     load()
     return "ok", f"{metadata.version('litellm')}; it can be imported"
@@ -120,7 +120,7 @@ def key_variables(environment: Mapping[str, str], providers: Iterator[str]) -> d
 
 
 def _keys(_: Settings) -> Finding:
-    from pytest_tablebench.models._litellm_load import load
+    from pytest_tablebench.models.litellm_load import load
 
     names = (str(getattr(one, "value", one)) for one in load().provider_list)
     found = key_variables(os.environ, names)

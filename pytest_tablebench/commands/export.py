@@ -12,7 +12,7 @@ from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.interchange._exporter import Exporter
+    from pytest_tablebench.interchange.exporter import Exporter
 
 __all__ = ["add_parser"]
 
@@ -98,7 +98,7 @@ _HUB_TASK = re.compile(r"([^=]+)=([\w.-]+/[\w.-]+):([\w.-]+)", re.ASCII)
 
 
 def _community_evals(given: argparse.Namespace) -> Exporter:
-    from pytest_tablebench.datasets.pull._known import UPSTREAM
+    from pytest_tablebench.datasets.pull.known import UPSTREAM
     from pytest_tablebench.interchange.community_evals import CommunityEvals, HubTask
 
     if not given.hub_dataset:

@@ -44,10 +44,10 @@ def add_parser(commands: Any) -> None:
 
 
 def _import(given: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.interchange._read_eee import read_every_eval_ever
-    from pytest_tablebench.interchange._read_lm_eval import read_lm_eval
-    from pytest_tablebench.interchange._take_in import take_in
     from pytest_tablebench.interchange.helm import Published, compared_lines, read_helm
+    from pytest_tablebench.interchange.read_eee import read_every_eval_ever
+    from pytest_tablebench.interchange.read_lm_eval import read_lm_eval
+    from pytest_tablebench.interchange.take_in import take_in
 
     published = Published()
     if given.form == "lm-eval":

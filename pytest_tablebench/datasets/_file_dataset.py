@@ -18,11 +18,11 @@ from pytest_tablebench.datasets._base import (
     SourceFacts,
     render_field,
 )
-from pytest_tablebench.datasets._files import fetch_command, file_digest, read_json, require_files
-from pytest_tablebench.datasets._rows import BadRowError, Row
 from pytest_tablebench.datasets._sources import Identified, RowSource
 from pytest_tablebench.datasets._strata import Stratum
+from pytest_tablebench.datasets.files import fetch_command, file_digest, read_json, require_files
 from pytest_tablebench.datasets.pull._upstream import Upstream
+from pytest_tablebench.datasets.rows import BadRowError, Row
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import printable
 

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from pytest_tablebench.metrics._chinese import is_chinese
+from pytest_tablebench.metrics.chinese import is_chinese
 
 LANGUAGES = ("en", "zh")
 

@@ -12,7 +12,7 @@ from dataclasses import MISSING, fields
 from hashlib import sha256
 from typing import Any
 
-from pytest_tablebench.interchange._exporter import RunTexts, json_text, tokens_of
+from pytest_tablebench.interchange.exporter import RunTexts, json_text, tokens_of
 from pytest_tablebench.results.record import Record
 
 __all__ = [

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.interchange._exporter import LIBRARY, moment, records_by, version_of
+from pytest_tablebench.interchange.exporter import LIBRARY, moment, records_by, version_of
 from pytest_tablebench.results.folder import selection_text
 from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.util.files import write_whole

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.interchange._exporter import (
+from pytest_tablebench.interchange._instance import SCHEMA_VERSION, result_id, row_of
+from pytest_tablebench.interchange.exporter import (
     LIBRARY,
     PARAMETERS,
     RunTexts,
@@ -21,7 +22,6 @@ from pytest_tablebench.interchange._exporter import (
     run_uuid,
     version_of,
 )
-from pytest_tablebench.interchange._instance import SCHEMA_VERSION, result_id, row_of
 from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.media import MEDIA, merge_media
 from pytest_tablebench.results.record import Record

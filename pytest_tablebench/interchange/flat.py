@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.interchange._exporter import RunTexts, json_text, plain, records_by
+from pytest_tablebench.interchange.exporter import RunTexts, json_text, plain, records_by
 from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.record import Record
 from pytest_tablebench.util.files import write_whole

@@ -11,7 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
-from pytest_tablebench.interchange._exporter import (
+from pytest_tablebench.interchange._instance import messages_of
+from pytest_tablebench.interchange.every_eval_ever import LOCAL
+from pytest_tablebench.interchange.exporter import (
     LIBRARY,
     PARAMETERS,
     RunTexts,
@@ -22,8 +24,6 @@ from pytest_tablebench.interchange._exporter import (
     tokens_of,
     version_of,
 )
-from pytest_tablebench.interchange._instance import messages_of
-from pytest_tablebench.interchange.every_eval_ever import LOCAL
 from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.record import Record
 from pytest_tablebench.util.entries import mapping

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.interchange._exporter import RunTexts, json_text, plain
+from pytest_tablebench.interchange.exporter import RunTexts, json_text, plain
 from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.record import Record
 from pytest_tablebench.util.files import write_whole

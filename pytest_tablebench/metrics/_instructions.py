@@ -12,7 +12,7 @@ from typing import Any
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics._base import Processed, Score
-from pytest_tablebench.metrics._chinese import is_chinese
+from pytest_tablebench.metrics.chinese import is_chinese
 from pytest_tablebench.util.names import unknown_name
 
 

@@ -12,18 +12,18 @@ from typing import Any
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics._markers import strip_answer_marker
-from pytest_tablebench.metrics._realhit_reply import (
-    realhit_answer_or_nothing,
-    realhit_answer_or_reply,
-)
 from pytest_tablebench.metrics._tablebench_reply import (
     tablebench_final_answer,
     tablebench_marked_answer,
     tablebench_marked_or_printed,
     tablebench_printed_answer,
 )
-from pytest_tablebench.metrics._thinking import after_thinking
 from pytest_tablebench.metrics._verdict import read_verdict
+from pytest_tablebench.metrics.realhit_reply import (
+    realhit_answer_or_nothing,
+    realhit_answer_or_reply,
+)
+from pytest_tablebench.metrics.thinking import after_thinking
 from pytest_tablebench.util.names import unknown_name
 
 Postprocessor = Callable[[Any], Any]

@@ -13,14 +13,14 @@ from pytest_tablebench.metrics._bleu import bleu_tokens, smoothed_bleu
 from pytest_tablebench.metrics._numbers import numbers_as_words
 from pytest_tablebench.metrics._plain_words import dates_as_words
 from pytest_tablebench.metrics._postprocess import plain_text, run_chain
-from pytest_tablebench.metrics._realhit_numbers import (
+from pytest_tablebench.metrics._rouge import rouge_l, rouge_l_of_texts
+from pytest_tablebench.metrics._unicode import normalized
+from pytest_tablebench.metrics.realhit_numbers import (
     Write,
     asks_percentage,
     near_words,
     plain_signs,
 )
-from pytest_tablebench.metrics._rouge import rouge_l, rouge_l_of_texts
-from pytest_tablebench.metrics._unicode import normalized
 
 _DECIMAL = re.compile(r"\b\d+\.\d+\b")
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+")

@@ -8,8 +8,8 @@ from typing import Any
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.errors import NotJudgedError
 from pytest_tablebench.metrics._base import Judgement, Processed, Score, judged_with
-from pytest_tablebench.metrics._judge_reply import read_score
 from pytest_tablebench.metrics._realhit import realhit_analysis
+from pytest_tablebench.metrics.judge_reply import read_score
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.serializers import serialize
 from pytest_tablebench.serializers.content import Message

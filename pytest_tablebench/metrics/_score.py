@@ -10,7 +10,6 @@ from pytest_tablebench.config.compat import Compat, check_compat
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics._base import Judgement, Metric, Score
 from pytest_tablebench.metrics._bleu import bleu
-from pytest_tablebench.metrics._charts import realhit_chart, tablebench_chart
 from pytest_tablebench.metrics._exact_match import exact_match
 from pytest_tablebench.metrics._f1_strings import f1_strings
 from pytest_tablebench.metrics._facts import facts
@@ -26,8 +25,9 @@ from pytest_tablebench.metrics._tablebench_answer import tablebench_answer
 from pytest_tablebench.metrics._treb import treb_bleu, treb_em, treb_rouge
 from pytest_tablebench.metrics._treb_scores import em_letters, treb
 from pytest_tablebench.metrics._turl import turl, turl_batch
-from pytest_tablebench.metrics._typed_answer import typed_answer
 from pytest_tablebench.metrics._wikitq import wikitq
+from pytest_tablebench.metrics.charts import realhit_chart, tablebench_chart
+from pytest_tablebench.metrics.typed_answer import typed_answer
 from pytest_tablebench.util.names import printable, unknown_name
 
 METRICS: dict[str, Metric] = {

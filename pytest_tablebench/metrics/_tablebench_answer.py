@@ -12,8 +12,8 @@ from typing import Any
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._postprocess import plain_text
-from pytest_tablebench.metrics._realhit_numbers import asks_percentage
 from pytest_tablebench.metrics._rouge import rouge_l, rouge_l_of_texts
+from pytest_tablebench.metrics.realhit_numbers import asks_percentage
 
 ERRORS: Mapping[str, int] = MappingProxyType(
     {"em": 0, "em_with_error_2": 2, "em_with_error_5": 5, "em_with_error_10": 10}

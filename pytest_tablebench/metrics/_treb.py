@@ -15,9 +15,9 @@ from typing import Any
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._bleu import cut_tokens, smoothed_bleu
-from pytest_tablebench.metrics._chinese import chinese_words, is_chinese
 from pytest_tablebench.metrics._rouge import common_length, rouge_l, rouge_l_of_texts
 from pytest_tablebench.metrics._rouge_package import MAX_LETTERS
+from pytest_tablebench.metrics.chinese import chinese_words, is_chinese
 
 
 def treb_em(

@@ -13,16 +13,16 @@ from typing import Any
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.errors import NotJudgedError
 from pytest_tablebench.metrics._base import Judgement, Processed, Score, judged_with
-from pytest_tablebench.metrics._judge_reply import (
+from pytest_tablebench.metrics._realhit_judge import UNREADABLE
+from pytest_tablebench.metrics._treb import treb_bleu, treb_em, treb_rouge
+from pytest_tablebench.metrics.judge_reply import (
     HIGHEST,
     published_judgement,
     read_judgement,
     reference_score,
 )
-from pytest_tablebench.metrics._realhit_judge import UNREADABLE
-from pytest_tablebench.metrics._thinking import oddities
-from pytest_tablebench.metrics._treb import treb_bleu, treb_em, treb_rouge
 from pytest_tablebench.metrics.steps import Ask
+from pytest_tablebench.metrics.thinking import oddities
 from pytest_tablebench.serializers.content import Message
 
 JUDGED = "llm_score"

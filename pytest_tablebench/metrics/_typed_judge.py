@@ -8,14 +8,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.metrics._typed_dates import Moment, moments_in, read_moment
-from pytest_tablebench.metrics._typed_numbers import (
-    Quantity,
-    numbers_in,
-    read_quantity,
-    same_quantity,
-    with_digits,
-)
 from pytest_tablebench.metrics._typed_replies import (
     AnswerText,
     before_note,
@@ -31,6 +23,14 @@ from pytest_tablebench.metrics._typed_replies import (
 from pytest_tablebench.metrics._typed_text import CJK, folded, spellings, unwrapped, words
 from pytest_tablebench.metrics._typed_units import read_unit
 from pytest_tablebench.metrics._typed_verdicts import VERDICTS, read_verdict
+from pytest_tablebench.metrics.typed_dates import Moment, moments_in, read_moment
+from pytest_tablebench.metrics.typed_numbers import (
+    Quantity,
+    numbers_in,
+    read_quantity,
+    same_quantity,
+    with_digits,
+)
 
 if TYPE_CHECKING:
     from pytest_tablebench.tables.table import Table

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.models._base import MAX_REPLY, Message, Provider, Reply, Request, limited
-from pytest_tablebench.models._litellm import LiteLLMModel
-from pytest_tablebench.models._litellm_batch import BATCH_PROVIDERS
-from pytest_tablebench.models._litellm_facts import (
+from pytest_tablebench.models._picture_tokens import picture_size, picture_tokens
+from pytest_tablebench.models._reading import as_read
+from pytest_tablebench.models._refusals import RENAMED, SYSTEM, refusal_lines
+from pytest_tablebench.models.base import MAX_REPLY, Message, Provider, Reply, Request, limited
+from pytest_tablebench.models.gguf import PREFIX, SMOLLM2, GGUFModel, find_model
+from pytest_tablebench.models.litellm_batch import BATCH_PROVIDERS
+from pytest_tablebench.models.litellm_facts import (
     Resolution,
     litellm_version,
     may_be_direct,
     not_tested,
 )
-from pytest_tablebench.models._picture_tokens import picture_size, picture_tokens
-from pytest_tablebench.models._reading import as_read
-from pytest_tablebench.models._refusals import RENAMED, SYSTEM, refusal_lines
-from pytest_tablebench.models._retry import RetryPolicy, ask
-from pytest_tablebench.models.gguf import PREFIX, SMOLLM2, GGUFModel, find_model
+from pytest_tablebench.models.litellm_model import LiteLLMModel
+from pytest_tablebench.models.retry import RetryPolicy, ask
 
 __all__ = [
     "BATCH_PROVIDERS",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.errors import CUT_OFF, ModelError
-from pytest_tablebench.models._base import Reply
+from pytest_tablebench.models.base import Reply
 
 
 def as_read(reply: Reply, compat: Compat) -> Reply:

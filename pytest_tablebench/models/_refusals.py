@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_tablebench.models._base import Request
+from pytest_tablebench.models.base import Request
 from pytest_tablebench.util.names import printable
 
 __all__ = ["RENAMED", "SYSTEM", "refusal_lines", "refused_part"]

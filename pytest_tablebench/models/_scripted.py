@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from pytest_tablebench.errors import ModelError, SettingsError
-from pytest_tablebench.models._base import Reply, Request
+from pytest_tablebench.models.base import Reply, Request
 
 Entry: TypeAlias = str | Reply | ModelError
 Replies: TypeAlias = Iterable[Entry] | Mapping[str, Entry] | Callable[[Request], Entry]

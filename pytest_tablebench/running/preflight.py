@@ -11,7 +11,7 @@ from pytest_tablebench.config.settings import Settings, check_names
 from pytest_tablebench.datasets import metric_of
 from pytest_tablebench.datasets.case import TEXT
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.metrics._typed_answer import KINDS
+from pytest_tablebench.metrics.typed_answer import KINDS
 from pytest_tablebench.models import GGUFModel
 from pytest_tablebench.models.gguf import PREFIX
 from pytest_tablebench.running.scoring import asked_by

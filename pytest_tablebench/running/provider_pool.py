@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
     from pytest_tablebench.executors import Executor
     from pytest_tablebench.executors.local import Address
-    from pytest_tablebench.executors.local._providers import Reference
+    from pytest_tablebench.executors.local.providers import Reference
     from pytest_tablebench.models import Provider
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.running.limits import Limit

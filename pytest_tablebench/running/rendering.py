@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
     from pytest_tablebench.datasets import Asked, Example, PromptParts, Source, Way
     from pytest_tablebench.registry import Registry
-    from pytest_tablebench.strategies._base import Show
+    from pytest_tablebench.strategies.base import Show
 
 Made = TypeVar("Made")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pytest_tablebench.metrics.steps import Execute, Execution, Limits
 from pytest_tablebench.sandbox._backends import Backend
-from pytest_tablebench.sandbox._worker import NotConfinedError, Worker
+from pytest_tablebench.sandbox._worker import NotConfinedError, SandboxProcess
 
 LIMITS = Limits(cpu_s=5, wall_s=10, memory_mib=256)
 
@@ -68,7 +68,7 @@ def _fault(backend: Backend) -> str | None:
     absent = backend.absent()
     if absent is not None:
         return absent
-    worker = Worker(backend, warm=False)
+    worker = SandboxProcess(backend, warm=False)
     try:
         worker.start()
         if "bare" in backend.parts:
@@ -81,7 +81,7 @@ def _fault(backend: Backend) -> str | None:
     return "; ".join(found) or None
 
 
-def escapes(worker: Worker) -> list[str]:
+def escapes(worker: SandboxProcess) -> list[str]:
     """Return how a program got out. Raises `NotConfinedError`."""
     word = secrets.token_hex(8)
     with tempfile.TemporaryDirectory() as name, socket.create_server(("127.0.0.1", 0)) as server:

@@ -9,7 +9,7 @@ from pytest_tablebench.errors import STOPPED, ModelError
 from pytest_tablebench.metrics.steps import Execute, Execution
 from pytest_tablebench.sandbox._backends import Backend, backends
 from pytest_tablebench.sandbox._probe import choose
-from pytest_tablebench.sandbox._worker import NotConfinedError, Worker
+from pytest_tablebench.sandbox._worker import NotConfinedError, SandboxProcess
 
 NO_SANDBOX = "no_sandbox"
 """Reason of a `ModelError` for a program that cannot be run here."""
@@ -33,10 +33,10 @@ class Sandbox:
         self._unsafe = unsafe
         self._workers = workers
         self._closed = False
-        self._idle: LifoQueue[Worker | None] = LifoQueue()
+        self._idle: LifoQueue[SandboxProcess | None] = LifoQueue()
         for _ in range(workers):
             self._idle.put(None)
-        self._made: list[Worker] = []
+        self._made: list[SandboxProcess] = []
         self._lock = threading.Lock()
         self._backend: Backend | None = None
         self._why: str | None = None
@@ -66,7 +66,7 @@ class Sandbox:
                 if self._closed:
                     raise ModelError("the run is over", reason=STOPPED)
                 if worker is None:
-                    worker = Worker(backend)
+                    worker = SandboxProcess(backend)
                     self._made.append(worker)
             return worker.run(task)
         except NotConfinedError as error:

@@ -38,7 +38,7 @@ class _EndedError(Exception):
     """The process has ended, or no longer answers."""
 
 
-class Worker:
+class SandboxProcess:
     """Starts its process when the first program comes, and anew where it has ended.
 
     Arguments:

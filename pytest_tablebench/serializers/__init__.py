@@ -12,8 +12,6 @@ from typing import Literal, overload
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.serializers._dataframe import to_df
-from pytest_tablebench.serializers._frame import frame_text as to_frame
-from pytest_tablebench.serializers._structured import STRUCTURED, flattened, to_latex
 from pytest_tablebench.serializers._text import (
     to_concat,
     to_csv,
@@ -23,7 +21,9 @@ from pytest_tablebench.serializers._text import (
     to_markdown,
 )
 from pytest_tablebench.serializers.content import Content, Image
+from pytest_tablebench.serializers.frame import frame_text as to_frame
 from pytest_tablebench.serializers.picture import pictures, squares, to_png
+from pytest_tablebench.serializers.structured import STRUCTURED, flattened, to_latex
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import unknown_name
 

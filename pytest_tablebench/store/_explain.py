@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_tablebench.models._base import Request
+from pytest_tablebench.models.base import Request
 from pytest_tablebench.store._facts import describe
 from pytest_tablebench.store._layer import Layer
 from pytest_tablebench.util.names import printable

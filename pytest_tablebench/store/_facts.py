@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_tablebench.config.addresses import without_credentials
 from pytest_tablebench.config.secrets import without_secrets
-from pytest_tablebench.models._base import Message, Request
+from pytest_tablebench.models.base import Message, Request
 from pytest_tablebench.serializers.content import text_of, to_fields
 
 

@@ -28,7 +28,7 @@ from pytest_tablebench.metrics.steps import (
     execution_fields,
     read_execution,
 )
-from pytest_tablebench.models._base import Reply
+from pytest_tablebench.models.base import Reply
 
 SCHEMA = 1
 """Version of a line; raised when a reader would misread the old form."""

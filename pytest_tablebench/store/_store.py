@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from pytest_tablebench.config.secrets import without_secrets
 from pytest_tablebench.errors import SettingsError, StoreError
 from pytest_tablebench.metrics.steps import Execute, Execution
-from pytest_tablebench.models._base import Reply, Request
+from pytest_tablebench.models.base import Reply, Request
 from pytest_tablebench.store._explain import Explainer
 from pytest_tablebench.store._facts import describe
 from pytest_tablebench.store._layer import SEGMENTS, Layer

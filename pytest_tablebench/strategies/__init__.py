@@ -1,7 +1,13 @@
 """Strategies: how one case becomes model requests."""
 
 from pytest_tablebench.strategies._asking import PARSED, asked_about, texts_of
-from pytest_tablebench.strategies._base import (
+from pytest_tablebench.strategies._demonstrations import DemonstrationPool
+from pytest_tablebench.strategies._icot import ICoT
+from pytest_tablebench.strategies._pot import PoT
+from pytest_tablebench.strategies._prompt import Demonstration, assemble, published_turns
+from pytest_tablebench.strategies._tcot import TCoT
+from pytest_tablebench.strategies._treethinker import TreeThinker
+from pytest_tablebench.strategies.base import (
     Conversation,
     Direct,
     Said,
@@ -11,12 +17,6 @@ from pytest_tablebench.strategies._base import (
     rounds_of,
     way_of,
 )
-from pytest_tablebench.strategies._demonstrations import DemonstrationPool
-from pytest_tablebench.strategies._icot import ICoT
-from pytest_tablebench.strategies._pot import PoT
-from pytest_tablebench.strategies._prompt import Demonstration, assemble, published_turns
-from pytest_tablebench.strategies._tcot import TCoT
-from pytest_tablebench.strategies._treethinker import TreeThinker
 
 __all__ = [
     "PARSED",

@@ -13,7 +13,7 @@ from pytest_tablebench.errors import ModelError
 from pytest_tablebench.metrics.steps import Ask, Execution, Step
 from pytest_tablebench.models import Reply, as_read
 from pytest_tablebench.models.thinking import split_thoughts
-from pytest_tablebench.strategies._base import Conversation, Said, Strategy, Task
+from pytest_tablebench.strategies.base import Conversation, Said, Strategy, Task
 
 PARSED = "parse@1"
 """The part that says whether the first reply had the form that a dataset asks for."""

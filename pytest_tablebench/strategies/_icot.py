@@ -7,11 +7,14 @@ from typing import Any, ClassVar
 
 from pytest_tablebench.datasets import Way
 from pytest_tablebench.errors import REFUSED, ModelError
-from pytest_tablebench.metrics._thinking import oddities
 from pytest_tablebench.metrics.steps import Ask, Execution, Step
+from pytest_tablebench.metrics.thinking import oddities
 from pytest_tablebench.models import Message, Reply
 from pytest_tablebench.serializers.content import Content
-from pytest_tablebench.strategies._base import (
+from pytest_tablebench.strategies._interleaved import MAX_PROGRAMS, Interleaved
+from pytest_tablebench.strategies._pot import frames_text, user_content
+from pytest_tablebench.strategies._programs import frame_names, observation, program_step
+from pytest_tablebench.strategies.base import (
     Conversation,
     Said,
     Task,
@@ -19,9 +22,6 @@ from pytest_tablebench.strategies._base import (
     system_message,
     the_reply,
 )
-from pytest_tablebench.strategies._interleaved import MAX_PROGRAMS, Interleaved
-from pytest_tablebench.strategies._pot import frames_text, user_content
-from pytest_tablebench.strategies._programs import frame_names, observation, program_step
 
 SYSTEM = """\
 You are an expert in analysing tables with Python. Work on the task step by step: write what you \

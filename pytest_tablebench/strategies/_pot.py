@@ -9,10 +9,10 @@ from pytest_tablebench.datasets import Way
 from pytest_tablebench.metrics.steps import Ask, Execution
 from pytest_tablebench.models import Message
 from pytest_tablebench.serializers import Content
-from pytest_tablebench.serializers._frame import frame_text
-from pytest_tablebench.strategies._base import Conversation, Said, Task, system_message, the_reply
+from pytest_tablebench.serializers.frame import frame_text
 from pytest_tablebench.strategies._programs import PATH, frame_names, observation, program_step
 from pytest_tablebench.strategies._replies import python_blocks, runnable
+from pytest_tablebench.strategies.base import Conversation, Said, Task, system_message, the_reply
 from pytest_tablebench.tables.table import Table
 
 FRAMES = """\

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.metrics._thinking import after_thinking
+from pytest_tablebench.metrics.thinking import after_thinking
 
 FENCE = "```"
 RESULT = f"{FENCE}CodeExecuteResult"

@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from pytest_tablebench.datasets import Way
-from pytest_tablebench.metrics._thinking import oddities
 from pytest_tablebench.metrics.steps import Ask
+from pytest_tablebench.metrics.thinking import oddities
 from pytest_tablebench.models import Message
 from pytest_tablebench.serializers import Content
-from pytest_tablebench.strategies._base import (
+from pytest_tablebench.strategies._replies import json_answer
+from pytest_tablebench.strategies._treb_texts import Mode, table_text
+from pytest_tablebench.strategies.base import (
     Conversation,
     Said,
     Task,
@@ -18,8 +20,6 @@ from pytest_tablebench.strategies._base import (
     system_message,
     the_reply,
 )
-from pytest_tablebench.strategies._replies import json_answer
-from pytest_tablebench.strategies._treb_texts import Mode, table_text
 from pytest_tablebench.tables.table import Table
 
 _MODES: Mapping[str, Mode] = {"markdown": "TCoT_md", "html": "TCoT_html"}

@@ -13,18 +13,18 @@ from typing import Any, ClassVar, Literal
 
 from pytest_tablebench.config.printed_prompts import filled, placeholders_in
 from pytest_tablebench.datasets import Way
-from pytest_tablebench.metrics._thinking import after_thinking
 from pytest_tablebench.metrics.steps import Ask
+from pytest_tablebench.metrics.thinking import after_thinking
 from pytest_tablebench.models import Message
-from pytest_tablebench.serializers._structured import flattened
 from pytest_tablebench.serializers.content import Content
-from pytest_tablebench.strategies._base import Conversation, Said, Task, at_least, the_reply
+from pytest_tablebench.serializers.structured import flattened
 from pytest_tablebench.strategies._keywords import (
     Alignment,
     read_alignment,
     read_keywords,
     share_of_headers,
 )
+from pytest_tablebench.strategies.base import Conversation, Said, Task, at_least, the_reply
 from pytest_tablebench.tables.hierarchy.aligned import Part, aligned, aligned_with
 from pytest_tablebench.tables.hierarchy.tree import (
     TREE_PROMPT,

@@ -11,11 +11,11 @@ from typing import Any
 from pytest_tablebench import postprocess, score
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat
 from pytest_tablebench.metrics._chart_code import patched, program_of, realhit_code
-from pytest_tablebench.metrics._chart_values import chart_verdict, judge_printed, judge_values
-from pytest_tablebench.metrics._charts import realhit_chart
-from pytest_tablebench.metrics._judge_reply import read_score
 from pytest_tablebench.metrics._realhit import published_form
-from pytest_tablebench.metrics._realhit_reply import (
+from pytest_tablebench.metrics.chart_values import chart_verdict, judge_printed, judge_values
+from pytest_tablebench.metrics.charts import realhit_chart
+from pytest_tablebench.metrics.judge_reply import read_score
+from pytest_tablebench.metrics.realhit_reply import (
     ATTEMPTS,
     attempts,
     read_reply,

@@ -13,8 +13,8 @@ from typing import Literal
 
 from pytest_tablebench import score
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat
-from pytest_tablebench.metrics._chinese import is_chinese
-from pytest_tablebench.metrics._judge_reply import read_judgement, reference_score
+from pytest_tablebench.metrics.chinese import is_chinese
+from pytest_tablebench.metrics.judge_reply import read_judgement, reference_score
 from pytest_tablebench.strategies._interleaved import Interleaved
 from pytest_tablebench.strategies._programs import frame_names, observation, program_step
 from pytest_tablebench.strategies._replies import (

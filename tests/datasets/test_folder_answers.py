@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_tablebench.datasets._rows import BadRowError
 from pytest_tablebench.datasets.folder._answers import answer_context, percent_note
+from pytest_tablebench.datasets.rows import BadRowError
 from pytest_tablebench.tables.table import Table
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from pytest_tablebench.datasets.folder import _workbook
+from pytest_tablebench.datasets.folder import workbook as folder_workbook
 from pytest_tablebench.tables.table import Table
 from tests.support.own_folders import (
     asked,
@@ -82,7 +82,7 @@ def test_a_table_of_300_000_rows_is_not_read_to_its_end(tmp_path: Path) -> None:
 
 
 def test_a_long_sheet_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_workbook, "MOST_ROWS", 3)
+    monkeypatch.setattr(folder_workbook, "MOST_ROWS", 3)
     workbook(tmp_path / "l.xlsx", S=[["a"], [1], [2], [3], [4]])
     (problem,) = asked("l.xlsx", {"l.xlsx": (tmp_path / "l.xlsx").read_bytes()}, tmp_path)
     assert "l.xlsx: has a sheet of more than 3 rows" in problem
@@ -91,7 +91,7 @@ def test_a_long_sheet_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_what_would_fill_the_memory_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_workbook, "_MOST_CELLS", 5)
+    monkeypatch.setattr(folder_workbook, "_MOST_CELLS", 5)
     workbook(tmp_path / "w.xlsx", S=[["a", "b", "c"], [1, 2, 3]])
     wide = {"w.xlsx": (tmp_path / "w.xlsx").read_bytes(), "w.csv": "a,b\n" + "1," * 600_000}
     (problem,) = asked("w.xlsx", wide, tmp_path)

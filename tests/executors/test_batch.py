@@ -15,7 +15,7 @@ from pytest_tablebench.executors import Outcome, Work
 from pytest_tablebench.executors.batch import BatchExecutor, Ledger
 from pytest_tablebench.executors.batch.desk import Desk, Order
 from pytest_tablebench.metrics.steps import Execute
-from pytest_tablebench.models import Message, Reply, Request, _litellm_batch
+from pytest_tablebench.models import Message, Reply, Request, litellm_batch
 from pytest_tablebench.store import Store
 from tests.support.batch_server import BatchServer, Handed
 from tests.support.calls import QUIETLY
@@ -165,7 +165,7 @@ def test_others_speak_the_same_and_are_handed_no_key_of_openai(
 ) -> None:
     if sent.endswith("sk-own"):
         monkeypatch.setenv(variable, "sk-own")
-    monkeypatch.setattr(_litellm_batch, "LOOK_S", 0.0)
+    monkeypatch.setattr(litellm_batch, "LOOK_S", 0.0)
     site.model, site.server.page, site.server.reading = model, 1, 2
     one, other = (replace(request, model=model) for request in (A, B))
     site.server.break_off = "after"

@@ -12,7 +12,7 @@ import pytest
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.executors.local import Client, Engine, EngineConfig, LaneConfig
 from pytest_tablebench.executors.local._callers import callers_wanted
-from pytest_tablebench.executors.local._providers import as_fields, reference_of
+from pytest_tablebench.executors.local.providers import as_fields, reference_of
 from pytest_tablebench.models import Reply
 from tests.support.broker_site import come, request
 from tests.support.openai_server import Behaviour, OpenAIServer, text

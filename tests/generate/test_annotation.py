@@ -25,7 +25,7 @@ from pytest_tablebench.generate.annotate._replies import (
     read_questions,
     word_count,
 )
-from pytest_tablebench.generate.llm._replies import RefusedError
+from pytest_tablebench.generate.llm.replies import RefusedError
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution
 from pytest_tablebench.tables.table import Table
 

@@ -11,7 +11,7 @@ import pytest
 from pytest_tablebench.cli import main
 from pytest_tablebench.datasets.folder import check_dataset, folder_datasets
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.generate._folder import PART, Source, write_dataset
+from pytest_tablebench.generate.folder import PART, Source, write_dataset
 from pytest_tablebench.generate.rules import RuleGenerator
 from pytest_tablebench.tables.table import Table
 from tests.support.drawn_tables import drawn_table, write_tables

@@ -13,7 +13,7 @@ from pytest_tablebench.cli import main
 from pytest_tablebench.datasets.folder import check_dataset, folder_datasets
 from pytest_tablebench.generate.llm._invented import invented, read_table
 from pytest_tablebench.generate.llm._prompts import topics
-from pytest_tablebench.generate.llm._replies import RefusedError
+from pytest_tablebench.generate.llm.replies import RefusedError
 from pytest_tablebench.tables.table import Table
 from tests.support.openai_server import OpenAIServer, text
 

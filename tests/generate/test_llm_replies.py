@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tablebench.generate.llm import _replies
+from pytest_tablebench.generate.llm import replies
 from pytest_tablebench.generate.llm._invented import read_table
 from pytest_tablebench.generate.llm._prompts import SUBTASKS, _data, ask_for_pairs, shown
-from pytest_tablebench.generate.llm._replies import (
+from pytest_tablebench.generate.llm._translated import read_texts
+from pytest_tablebench.generate.llm.replies import (
     Attack,
     Draft,
     RefusedError,
@@ -23,7 +24,6 @@ from pytest_tablebench.generate.llm._replies import (
     read_marks,
     read_solution,
 )
-from pytest_tablebench.generate.llm._translated import read_texts
 from pytest_tablebench.tables.table import Table
 
 ONE = '{"pairs": [{"question": "Who?", "answer": "Ada"}]}'
@@ -215,4 +215,4 @@ def test_every_subtask_has_its_words_in_both_languages(language: str) -> None:
         assert asked.content == shows
         assert '{"pairs": [{"question": "...", "answer": ' in str(told.content)
     for marks in words["discriminator"]:
-        assert set(json.loads(marks.format().strip().splitlines()[-1])) == set(_replies.MARKS)
+        assert set(json.loads(marks.format().strip().splitlines()[-1])) == set(replies.MARKS)

@@ -20,11 +20,11 @@ from pytest_tablebench.generate.rules import (
 )
 from pytest_tablebench.generate.rules._draw import DRAWS
 from pytest_tablebench.generate.rules._frame import SECOND_WAYS, Frame, agrees, frame_answer
-from pytest_tablebench.generate.rules._generate import written_answer
 from pytest_tablebench.generate.rules._plain import ANSWERS, NARROWING, plain_answer
 from pytest_tablebench.generate.rules._plan import RejectedError
 from pytest_tablebench.generate.rules._statistics import shapiro_p
 from pytest_tablebench.generate.rules._wording import ARGUMENTS, word
+from pytest_tablebench.generate.rules.generate import written_answer
 from pytest_tablebench.tables.table import Table
 
 PRICES = Table(

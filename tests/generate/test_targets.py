@@ -8,8 +8,8 @@ import pytest
 
 from pytest_tablebench import Table, score
 from pytest_tablebench.datasets.folder._answers import answer_context
-from pytest_tablebench.generate._values import answer_text
 from pytest_tablebench.generate.rules import RuleGenerator
+from pytest_tablebench.generate.values import answer_text
 
 NAMES = (
     *("1. FC Koeln", "3. Liga", "2. Liga", "(a)", "(b)", "a;b", "c", "Marks & Spencer", "A and B"),

@@ -11,10 +11,10 @@ import pytest
 
 from pytest_tablebench.cli import main
 from pytest_tablebench.datasets.folder import check_dataset, folder_datasets
-from pytest_tablebench.datasets.folder._questions import Question
+from pytest_tablebench.datasets.folder.questions import Question
 from pytest_tablebench.generate.llm import Questions, Translator
-from pytest_tablebench.generate.llm._replies import RefusedError
 from pytest_tablebench.generate.llm._translated import language_of, read_texts
+from pytest_tablebench.generate.llm.replies import RefusedError
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.tables.table import Table
 from tests.support.openai_server import OpenAIServer, text

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.cli import main
-from pytest_tablebench.interchange._exporter import RunTexts
+from pytest_tablebench.interchange.exporter import RunTexts
 from pytest_tablebench.interchange.flat import columns
 from tests.support.exported_runs import FORMULA, QUESTION, write_full_run
 from tests.support.run_folders import record, write_run

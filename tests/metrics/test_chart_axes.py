@@ -12,7 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from pytest_tablebench.metrics._chart_axes import CHART_TYPES, axes_values, drawn_series
-from pytest_tablebench.metrics._chart_values import judge_printed
+from pytest_tablebench.metrics.chart_values import judge_printed
 
 
 @pytest.fixture

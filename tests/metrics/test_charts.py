@@ -22,13 +22,13 @@ from pytest_tablebench.metrics._chart_code import (
     python_block,
     realhit_code,
 )
-from pytest_tablebench.metrics._chart_values import (
+from pytest_tablebench.metrics.chart_values import (
     judge_printed,
     judge_values,
     read_values,
     same_values,
 )
-from pytest_tablebench.metrics._charts import realhit_chart, tablebench_chart
+from pytest_tablebench.metrics.charts import realhit_chart, tablebench_chart
 from pytest_tablebench.metrics.steps import Execute, Execution
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.tables.table_file import TableFile

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tablebench.metrics._judge_reply import (
+from pytest_tablebench.metrics.judge_reply import (
     Judged,
     read_judgement,
     read_score,

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench import postprocess, score
-from pytest_tablebench.metrics._judge_reply import read_score
-from pytest_tablebench.metrics._realhit_numbers import has_decimal_commas
-from pytest_tablebench.metrics._realhit_reply import (
+from pytest_tablebench.metrics.judge_reply import read_score
+from pytest_tablebench.metrics.realhit_numbers import has_decimal_commas
+from pytest_tablebench.metrics.realhit_reply import (
     Attempts,
     Reading,
     attempts,

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from pytest_tablebench import score
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat
-from pytest_tablebench.metrics import _chinese
-from pytest_tablebench.metrics._chinese import chinese_words, is_chinese
+from pytest_tablebench.metrics import chinese
+from pytest_tablebench.metrics.chinese import chinese_words, is_chinese
 
 METRICS = ["treb_bleu", "treb_em", "treb_rouge"]
 PIECES = ["中国", "龘", "。", "”", "a", "running", "\n", " ", ".", "…", "\ud800", "5", "A", "&amp;"]
@@ -112,7 +112,7 @@ def test_words_are_cut_without_a_file_from_a_shared_folder(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     (tmp_path / "jieba.cache").write_bytes(b"not ours")
-    tokenizer = _chinese._tokenizer.__wrapped__()
+    tokenizer = chinese._tokenizer.__wrapped__()
     assert list(tokenizer.cut("中国的首都是北京")) == ["中国", "的", "首都", "是", "北京"]
     assert [path.name for path in tmp_path.iterdir()] == ["jieba.cache"]
     assert capfd.readouterr() == ("", "")

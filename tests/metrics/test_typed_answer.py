@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pytest_tablebench import score
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.metrics._typed_answer import KINDS, answer_kind
+from pytest_tablebench.metrics.typed_answer import KINDS, answer_kind
 
 PAGE = Path(__file__).parents[2].joinpath("docs/own-tables.md").read_text(encoding="utf-8")
 HEAD = "| answer | settings | reply | right |\n|---|---|---|---|\n"

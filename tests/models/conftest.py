@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.models._litellm import CALL
-from pytest_tablebench.models._litellm_facts import DIRECT
+from pytest_tablebench.models.litellm_facts import DIRECT
+from pytest_tablebench.models.litellm_model import CALL
 from tests.support.calls import MODELS, Make, direct, plain
 from tests.support.fixtures import openai_server  # noqa: F401 - a fixture, found by its name
 from tests.support.loop_thread import Blocking, LoopThread

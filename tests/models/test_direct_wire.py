@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.models import Request
-from pytest_tablebench.models._direct import DirectModel
 from pytest_tablebench.models._direct_wires import PARAMETERS, WIRES
-from pytest_tablebench.models._litellm_facts import DIRECT, TESTED, not_tested
 from pytest_tablebench.models._litellm_session import close, direct_session
+from pytest_tablebench.models.direct import DirectModel
+from pytest_tablebench.models.litellm_facts import DIRECT, TESTED, not_tested
 from tests.support.both_ways import HOSTED, MESSAGES, NAMES, Both, Fresh
 from tests.support.calls import GENEROUS_S, QUIETLY, plain
 from tests.support.loop_thread import LoopThread
@@ -259,7 +259,7 @@ def test_releases(version: str, *, tested: bool) -> None:
 def test_another_release_of_litellm_makes_all_calls(
     loop_thread: LoopThread, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_tablebench.models._direct.litellm_version", lambda: "9.9.9")
+    monkeypatch.setattr("pytest_tablebench.models.direct.litellm_version", lambda: "9.9.9")
     openai_server.always(text("26"))
     told: list[str] = []
     model = DirectModel(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_tablebench.models._base import Message, Provider, Reply, Request
+from pytest_tablebench.models.base import Message, Provider, Reply, Request
 from pytest_tablebench.models.lexical import LexicalModel
 from pytest_tablebench.serializers import serialize
 from pytest_tablebench.tables.perturbations import perturb

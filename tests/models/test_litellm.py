@@ -16,7 +16,7 @@ import pytest
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.models import LiteLLMModel, Reply, ask
-from pytest_tablebench.models._litellm import CALL
+from pytest_tablebench.models.litellm_model import CALL
 from tests.support.calls import GENEROUS_S, MODELS, QUIETLY, Make, asking, failing, plain
 from tests.support.loop_thread import Blocking, LoopThread
 from tests.support.openai_server import (
@@ -206,10 +206,10 @@ def test_call_that_ignores_being_cancelled_does_not_hold_up_the_caller(
                 await release.wait()
 
     monkeypatch.setattr(
-        "pytest_tablebench.models._litellm.load", lambda: SimpleNamespace(acompletion=stubborn)
+        "pytest_tablebench.models.litellm_model.load", lambda: SimpleNamespace(acompletion=stubborn)
     )
-    monkeypatch.setattr("pytest_tablebench.models._litellm.MARGIN_S", 0.0)
-    monkeypatch.setattr("pytest_tablebench.models._litellm.CLOSING_S", 0.05)
+    monkeypatch.setattr("pytest_tablebench.models.litellm_model.MARGIN_S", 0.0)
+    monkeypatch.setattr("pytest_tablebench.models.litellm_model.CLOSING_S", 0.05)
     failure = failing(
         Blocking(plain(MODELS[0], "http://127.0.0.1:1/v1", timeout=0.05), loop_thread)
     )

@@ -19,8 +19,8 @@ import pytest
 
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models import Message, Resolution
-from pytest_tablebench.models._litellm_facts import count_tokens, resolve
-from pytest_tablebench.models._litellm_load import load
+from pytest_tablebench.models.litellm_facts import count_tokens, resolve
+from pytest_tablebench.models.litellm_load import load
 from tests.support.calls import QUIETLY, Make, asking
 from tests.support.openai_server import OpenAIServer
 
@@ -127,7 +127,7 @@ def test_litellm_told_to_drop_in_silence_does_not(
     run_python: Callable[..., subprocess.CompletedProcess[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = """
-from pytest_tablebench.models._litellm_facts import load, resolve
+from pytest_tablebench.models.litellm_facts import load, resolve
 print(sorted(resolve("o1", None, {"temperature": 0}).dropped), load().drop_params)
 """
     monkeypatch.setenv("OPENAI_API_KEY", "sk-local-0123456789abcdef")
@@ -317,7 +317,7 @@ def watch(event, args):
         reached.append(repr(args[1] if event == "socket.connect" else args[0]))
 sys.addaudithook(watch)
 from pytest_tablebench.models import Message
-from pytest_tablebench.models._litellm_facts import count_tokens, load, resolve
+from pytest_tablebench.models.litellm_facts import count_tokens, load, resolve
 from pytest_tablebench.serializers import Image
 providers = [getattr(provider, "value", provider) for provider in load().provider_list]
 names = ["gpt-4o", "meta-llama/Llama-3-8b-chat", "claude-opus-4-5", "command-r", "llama-2-7b"]

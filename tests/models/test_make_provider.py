@@ -9,8 +9,8 @@ import pytest
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.models import Message, Request, make_provider
-from pytest_tablebench.models._litellm import LiteLLMModel
 from pytest_tablebench.models._scripted import ScriptedModel
+from pytest_tablebench.models.litellm_model import LiteLLMModel
 
 
 @pytest.mark.parametrize("name", ["gpt-4o", "ollama/llama3.2", "hosted_vllm/tablebench/lexical"])

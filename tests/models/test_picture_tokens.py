@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_tablebench.models import picture_size, picture_tokens
-from pytest_tablebench.models._litellm_facts import _sees
+from pytest_tablebench.models.litellm_facts import _sees
 from pytest_tablebench.serializers import Image, pictures
 from pytest_tablebench.tables.table import Table
 

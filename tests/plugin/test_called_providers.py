@@ -9,7 +9,7 @@ import pytest
 
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.executors.local._providers import (
+from pytest_tablebench.executors.local.providers import (
     read_settings_fields,
     reference_of,
     settings_fields,

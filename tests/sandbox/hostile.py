@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest_tablebench
 from pytest_tablebench.metrics.steps import Execute, Execution, Limits
 from pytest_tablebench.sandbox import Backend, backends
-from pytest_tablebench.sandbox._worker import Worker
+from pytest_tablebench.sandbox._worker import SandboxProcess
 from pytest_tablebench.sandbox.inside._confine import WITHOUT_LANDLOCK
 
 __all__ = [
@@ -452,7 +452,7 @@ class Found:
     kept: tuple[str, ...]
 
 
-def attack(worker: Worker, where: World, name: str) -> Found:
+def attack(worker: SandboxProcess, where: World, name: str) -> Found:
     """Run one hostile program, and look at what it did."""
     task = Execute(
         START + HOSTILE[name][1], {"world.json": where.described()}, LIMITS, keeps=("kept",)
@@ -461,7 +461,7 @@ def attack(worker: Worker, where: World, name: str) -> Found:
     return Found(ran.outcome, ran.error, tuple(where.harm(ran)), tuple(ran.files))
 
 
-def left_behind(worker: Worker) -> list[str]:
+def left_behind(worker: SandboxProcess) -> list[str]:
     """Return what is in the folder below which the programs of a worker work."""
     folder = worker.folder
     return [] if folder is None else [path.name for path in folder.iterdir()]
@@ -477,7 +477,7 @@ def all_backends() -> dict[str, Backend]:
 
 def main() -> None:
     backend = all_backends()[sys.argv[1]]
-    worker = Worker(backend, warm=False)
+    worker = SandboxProcess(backend, warm=False)
     os.environ["OPENAI_API_KEY"] = SECRET
     with world() as where:
         names = [name for name, (may_be, _) in HOSTILE.items() if may_be != STOPPED]

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_tablebench.metrics.steps import Execute
 from pytest_tablebench.sandbox import backends, choose
-from pytest_tablebench.sandbox._worker import Worker
+from pytest_tablebench.sandbox._worker import SandboxProcess
 
 EARLIER = "MARK-" + hashlib.sha256(b"earlier").hexdigest()
 LATER = "MARK-" + hashlib.sha256(b"later").hexdigest()
@@ -62,16 +62,16 @@ value = {"looked at": looked_at, "seen": [digest in seen for digest in digests]}
 
 
 @pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
+def worker() -> Iterator[SandboxProcess]:
     tried = choose(backends())
     if tried[-1].why is not None:
         pytest.skip("; ".join(f"{one.backend.name}: {one.why}" for one in tried))
-    made = Worker(tried[-1].backend, warm=False)
+    made = SandboxProcess(tried[-1].backend, warm=False)
     yield made
     made.close()
 
 
-def test_a_program_finds_no_text_of_the_one_before(worker: Worker) -> None:
+def test_a_program_finds_no_text_of_the_one_before(worker: SandboxProcess) -> None:
     for number in range(3):
         files = {"table.csv": EARLIER.encode()}
         ran = worker.run(Execute(f"# {EARLIER} {number}", files, runner=SHOWS))

@@ -15,14 +15,14 @@ from pytest_tablebench.errors import ModelError
 from pytest_tablebench.metrics.steps import Execute
 from pytest_tablebench.sandbox import Backend, Sandbox, _sandbox, backends, choose
 from pytest_tablebench.sandbox._probe import ESCAPE, Tried, escapes
-from pytest_tablebench.sandbox._worker import Worker
+from pytest_tablebench.sandbox._worker import SandboxProcess
 from pytest_tablebench.sandbox.inside import _seccomp
 
 BARE = backends(unsafe=True)[-1]
 
 
 def test_the_escape_test_sees_that_nothing_is_held() -> None:
-    worker = Worker(BARE, warm=False)
+    worker = SandboxProcess(BARE, warm=False)
     try:
         # The process that forks is gone, so the program's own list is; what it did is seen.
         found = {"it killed its parent", "it reached the network", "it wrote outside its folder"}

@@ -14,7 +14,7 @@ import pytest
 
 from pytest_tablebench.metrics.steps import Execute, Execution, Limits
 from pytest_tablebench.sandbox import Backend, backends, choose
-from pytest_tablebench.sandbox._worker import Worker
+from pytest_tablebench.sandbox._worker import SandboxProcess
 from tests.sandbox.hostile import (
     HOSTILE,
     SECRET,
@@ -40,10 +40,10 @@ def backend() -> Backend:
 
 
 @pytest.fixture(scope="module")
-def worker(backend: Backend) -> Iterator[Worker]:
+def worker(backend: Backend) -> Iterator[SandboxProcess]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_API_KEY", SECRET)
-        made = Worker(backend, warm=False)
+        made = SandboxProcess(backend, warm=False)
         made.start()
     yield made
     made.close()
@@ -56,7 +56,7 @@ def where() -> Iterator[World]:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_program_harms_nobody(name: str, worker: Worker, where: World) -> None:
+def test_a_hostile_program_harms_nobody(name: str, worker: SandboxProcess, where: World) -> None:
     found = attack(worker, where, name)
     assert found.harm == ()
     assert found.outcome in HOSTILE[name][0]
@@ -73,7 +73,7 @@ OTHER_WALLS = ("bubblewrap", "bubblewrap alone")
 @pytest.mark.parametrize("name", OTHER_WALLS)
 def test_bubblewrap_holds_as_well(name: str, where: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
-    worker = Worker(present(name), warm=False)
+    worker = SandboxProcess(present(name), warm=False)
     try:
         worker.start()
         for program, (outcomes, _) in HOSTILE.items():
@@ -185,13 +185,13 @@ def test_who_patches_what_reads_his_values_lies_about_these_alone(backend: Backe
     assert (told.outcome, told.value, told.output) == ("ok", [3, 4], "")
 
 
-def test_a_program_sees_nothing_of_the_one_before(worker: Worker) -> None:
+def test_a_program_sees_nothing_of_the_one_before(worker: SandboxProcess) -> None:
     worker.run(Execute("open('left', 'w').close()\nimport sys\nsys.path.append('mine')"))
     ran = worker.run(Execute("import os, sys\nprint(os.listdir(), 'mine' in sys.path)"))
     assert ran.output == "[] False\n"
 
 
-def test_what_a_program_gives_back_comes_as_values(worker: Worker) -> None:
+def test_what_a_program_gives_back_comes_as_values(worker: SandboxProcess) -> None:
     runner = "import math\nvalue = {'a': [1, 2.5, math.nan, None, 'é'], 'program': program}"
     ran = worker.run(Execute("text", runner=runner))
     assert ran.outcome == "ok"
@@ -202,7 +202,7 @@ def test_what_a_program_gives_back_comes_as_values(worker: Worker) -> None:
 
 
 def test_a_process_that_is_gone_is_started_anew(backend: Backend) -> None:
-    worker = Worker(backend, warm=False)
+    worker = SandboxProcess(backend, warm=False)
     try:
         worker.start()
         worker.kill()

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_tablebench.metrics.steps import Execute
 from pytest_tablebench.sandbox import backends, choose
-from pytest_tablebench.sandbox._worker import Worker
+from pytest_tablebench.sandbox._worker import SandboxProcess
 
 ORDINARY = {
     "exit": ("print(1)\nexit()\nprint(2)", "1"),
@@ -53,17 +53,17 @@ ORDINARY = {
 
 
 @pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
+def worker() -> Iterator[SandboxProcess]:
     tried = choose(backends())
     if tried[-1].why is not None:
         pytest.skip("; ".join(f"{one.backend.name}: {one.why}" for one in tried))
-    made = Worker(tried[-1].backend, warm=False)
+    made = SandboxProcess(tried[-1].backend, warm=False)
     yield made
     made.close()
 
 
 @pytest.mark.parametrize("name", ORDINARY)
-def test_an_ordinary_program_runs(name: str, worker: Worker) -> None:
+def test_an_ordinary_program_runs(name: str, worker: SandboxProcess) -> None:
     program, output = ORDINARY[name]
     ran = worker.run(Execute(program))
     assert (ran.outcome, ran.error, ran.output.strip()) == ("ok", "", output)

@@ -7,8 +7,8 @@ from typing import Any
 
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models import LiteLLMModel, Message, Reply, Request
-from pytest_tablebench.models._direct import DirectModel
 from pytest_tablebench.models._litellm_session import close
+from pytest_tablebench.models.direct import DirectModel
 from pytest_tablebench.serializers.content import Image
 from tests.support.calls import plain
 from tests.support.loop_thread import LoopThread

@@ -9,8 +9,8 @@ import pytest
 
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models import MAX_REPLY, LiteLLMModel, Message, Request
-from pytest_tablebench.models._direct import DirectModel
-from pytest_tablebench.models._litellm_load import READ_ONLY
+from pytest_tablebench.models.direct import DirectModel
+from pytest_tablebench.models.litellm_load import READ_ONLY
 from tests.support.loop_thread import Blocking
 from tests.support.openai_server import OpenAIServer
 

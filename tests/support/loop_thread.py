@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pytest_tablebench.models import Reply, Request
-from pytest_tablebench.models._direct import DirectModel
-from pytest_tablebench.models._litellm import LiteLLMModel, close
+from pytest_tablebench.models.direct import DirectModel
+from pytest_tablebench.models.litellm_model import LiteLLMModel, close
 
 __all__ = ["Blocking", "LoopThread"]
 

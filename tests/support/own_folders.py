@@ -9,7 +9,7 @@ import openpyxl
 
 from pytest_tablebench.datasets._sources import RowSource
 from pytest_tablebench.datasets.folder import FolderDataset, folder_datasets
-from pytest_tablebench.datasets.folder._questions import Question
+from pytest_tablebench.datasets.folder.questions import Question
 
 __all__ = ["PRICES", "QUESTIONS", "asked", "only", "opened", "problems", "workbook", "write_folder"]
 

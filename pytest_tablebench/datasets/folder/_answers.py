@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from pytest_tablebench.datasets._rows import BadRowError
-from pytest_tablebench.metrics._typed_answer import KINDS, answer_kind
-from pytest_tablebench.metrics._typed_numbers import Quantity, read_quantity
+from pytest_tablebench.datasets.rows import BadRowError
+from pytest_tablebench.metrics.typed_answer import KINDS, answer_kind
+from pytest_tablebench.metrics.typed_numbers import Quantity, read_quantity
 from pytest_tablebench.tables.table import Table
 
 _LOOKED_AT = 1_000

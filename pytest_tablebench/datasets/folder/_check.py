@@ -18,11 +18,11 @@ from pytest_tablebench.datasets.folder._check_more import (
     of_wording,
 )
 from pytest_tablebench.datasets.folder._dataset import FolderDataset
-from pytest_tablebench.datasets.folder._questions import Question
+from pytest_tablebench.datasets.folder.questions import Question
 from pytest_tablebench.metrics import METRICS
-from pytest_tablebench.metrics._typed_answer import KINDS, answer_kind
-from pytest_tablebench.metrics._typed_dates import read_moment
-from pytest_tablebench.metrics._typed_numbers import read_quantity
+from pytest_tablebench.metrics.typed_answer import KINDS, answer_kind
+from pytest_tablebench.metrics.typed_dates import read_moment
+from pytest_tablebench.metrics.typed_numbers import read_quantity
 from pytest_tablebench.tables.hierarchy.paths import plain
 from pytest_tablebench.tables.perturbations import PERTURBATIONS
 from pytest_tablebench.tables.table import Table

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_tablebench.datasets.folder._dataset import FolderDataset
-from pytest_tablebench.datasets.folder._questions import Question
+from pytest_tablebench.datasets.folder.questions import Question
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import printable, unknown_name
 

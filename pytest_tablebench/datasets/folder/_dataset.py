@@ -14,14 +14,14 @@ from pytest_tablebench.datasets._file_dataset import Opened
 from pytest_tablebench.datasets._questions import INSTRUCTION
 from pytest_tablebench.datasets._sources import RowSource
 from pytest_tablebench.datasets._strata import cluster_name
-from pytest_tablebench.datasets.folder._questions import (
+from pytest_tablebench.datasets.folder.questions import (
     Question,
     clusters_of,
     does_not_apply,
     question_of,
     raw_questions,
 )
-from pytest_tablebench.datasets.folder._tables import FolderTables
+from pytest_tablebench.datasets.folder.tables import FolderTables
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import printable

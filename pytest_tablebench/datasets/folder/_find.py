@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.config.parameters import RESERVED
-from pytest_tablebench.datasets._files import PULL_RECORD, inside
+from pytest_tablebench.datasets.files import PULL_RECORD, inside
 from pytest_tablebench.datasets.folder._dataset import FolderDataset, FolderProblem, FolderSettings
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import known_names, printable

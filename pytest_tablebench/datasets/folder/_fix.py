@@ -10,11 +10,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.datasets._rows import BadRowError
 from pytest_tablebench.datasets.folder._dataset import FolderDataset
-from pytest_tablebench.datasets.folder._questions import raw_questions, table_files
-from pytest_tablebench.datasets.folder._tables import FolderTables
 from pytest_tablebench.datasets.folder._text import delimiter_of, numbered_rows
+from pytest_tablebench.datasets.folder.questions import raw_questions, table_files
+from pytest_tablebench.datasets.folder.tables import FolderTables
+from pytest_tablebench.datasets.rows import BadRowError
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable

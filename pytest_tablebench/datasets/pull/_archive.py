@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from pytest_tablebench.datasets._files import inside
+from pytest_tablebench.datasets.files import inside
 from pytest_tablebench.datasets.pull._lock import os_error
 from pytest_tablebench.datasets.pull._upstream import File, is_pattern, matches
 from pytest_tablebench.errors import DataError

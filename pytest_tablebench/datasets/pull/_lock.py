@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePath
 from typing import Any
 
-from pytest_tablebench.datasets._files import PULL_BUSY, PULL_RECORD, read_json
+from pytest_tablebench.datasets.files import PULL_BUSY, PULL_RECORD, read_json
 from pytest_tablebench.datasets.pull._upstream import Upstream
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.files import write_whole

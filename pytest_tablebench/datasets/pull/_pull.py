@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from pytest_tablebench.datasets.pull._known import UPSTREAM
 from pytest_tablebench.datasets.pull._lock import Unwritable, busy, os_error, recorded_source
 from pytest_tablebench.datasets.pull._replies import NoAccess, NotThere
 from pytest_tablebench.datasets.pull._source_pull import Say, SourcePull
 from pytest_tablebench.datasets.pull._transfer import MAX_BYTES, Transfer
 from pytest_tablebench.datasets.pull._upstream import SERVERS, Upstream
+from pytest_tablebench.datasets.pull.known import UPSTREAM
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.util.names import printable, unknown_name
 

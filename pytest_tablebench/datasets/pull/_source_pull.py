@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pytest_tablebench.datasets._files import PULL_RECORD, file_digest, inside
+from pytest_tablebench.datasets.files import PULL_RECORD, file_digest, inside
 from pytest_tablebench.datasets.pull._archive import unpack
 from pytest_tablebench.datasets.pull._hub import Hub, Server
 from pytest_tablebench.datasets.pull._lock import Lock, Unwritable, read_lock, write_text

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeVar
 
-from pytest_tablebench.datasets._files import file_digest
+from pytest_tablebench.datasets.files import file_digest
 from pytest_tablebench.datasets.pull._lock import os_error
 from pytest_tablebench.datasets.pull._replies import (
     GOES_ON,

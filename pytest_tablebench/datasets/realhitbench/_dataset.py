@@ -14,9 +14,9 @@ from pytest_tablebench.config.printed_prompts import filled, placeholders_in
 from pytest_tablebench.datasets._answer_forms import AnswerForm, Way
 from pytest_tablebench.datasets._base import Example, PromptParts, Render, render_field
 from pytest_tablebench.datasets._file_dataset import FileDataset, Opened
-from pytest_tablebench.datasets._files import fetch_command
 from pytest_tablebench.datasets._sources import RowSource
 from pytest_tablebench.datasets._strata import Stratum
+from pytest_tablebench.datasets.files import fetch_command
 from pytest_tablebench.datasets.pull._upstream import CC_BY_NC, Upstream, files_at
 from pytest_tablebench.datasets.realhitbench._prompts import (
     CANNED,
@@ -30,8 +30,8 @@ from pytest_tablebench.datasets.realhitbench._prompts import (
 from pytest_tablebench.datasets.realhitbench._rows import LONG, QUESTIONS, Question, read_questions
 from pytest_tablebench.datasets.realhitbench._tables import FORMATS, Tables
 from pytest_tablebench.errors import DataMissing
-from pytest_tablebench.metrics._realhit_numbers import has_decimal_commas
-from pytest_tablebench.metrics._realhit_reply import read_reply
+from pytest_tablebench.metrics.realhit_numbers import has_decimal_commas
+from pytest_tablebench.metrics.realhit_reply import read_reply
 from pytest_tablebench.util.tokens import tokenizer_name
 
 UPSTREAM = Upstream(

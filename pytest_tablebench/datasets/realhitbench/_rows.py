@@ -8,8 +8,8 @@ from typing import Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets._file_dataset import Opened
-from pytest_tablebench.datasets._rows import BadRowError, text_field
 from pytest_tablebench.datasets.realhitbench._tables import Tables
+from pytest_tablebench.datasets.rows import BadRowError, text_field
 
 QUESTIONS, LONG, ORIGINALS = (
     "data/QA_final.json",

@@ -8,8 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 
-from pytest_tablebench.datasets._files import inside
-from pytest_tablebench.datasets._rows import BadRowError
+from pytest_tablebench.datasets.files import inside
+from pytest_tablebench.datasets.rows import BadRowError
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.serializers import PICTURES
 from pytest_tablebench.serializers.content import Content, Image

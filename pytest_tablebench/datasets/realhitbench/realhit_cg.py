@@ -9,10 +9,10 @@ from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets._answer_forms import AnswerForm, Way
 from pytest_tablebench.datasets._base import Example
 from pytest_tablebench.datasets._file_dataset import Opened
-from pytest_tablebench.datasets._rows import BadRowError
 from pytest_tablebench.datasets.realhitbench._dataset import PLACES, RealHit
 from pytest_tablebench.datasets.realhitbench._rows import CHARTS, Question, read_questions
 from pytest_tablebench.datasets.realhitbench._tables import Tables
+from pytest_tablebench.datasets.rows import BadRowError
 from pytest_tablebench.tables.table_file import TableFile
 
 

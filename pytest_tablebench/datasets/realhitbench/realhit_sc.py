@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from pytest_tablebench.datasets._base import Example
 from pytest_tablebench.datasets._file_dataset import Opened
-from pytest_tablebench.datasets._rows import BadRowError
 from pytest_tablebench.datasets.realhitbench._dataset import RealHit
 from pytest_tablebench.datasets.realhitbench._rows import (
     ORIGINALS,
@@ -17,6 +16,7 @@ from pytest_tablebench.datasets.realhitbench._rows import (
     read_questions,
 )
 from pytest_tablebench.datasets.realhitbench._tables import SWAP, Tables
+from pytest_tablebench.datasets.rows import BadRowError
 
 
 class Structure(RealHit):

@@ -15,7 +15,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from pytest_tablebench.generate._folder import Source, write_dataset
+from pytest_tablebench.generate.folder import Source, write_dataset
 from pytest_tablebench.generate.rules import RuleGenerator
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random

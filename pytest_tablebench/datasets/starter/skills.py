@@ -12,7 +12,7 @@ from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets._sources import RowSource
 from pytest_tablebench.datasets.folder import FolderDataset
 from pytest_tablebench.datasets.folder._dataset import FolderSettings
-from pytest_tablebench.datasets.folder._questions import Question
+from pytest_tablebench.datasets.folder.questions import Question
 
 _CHINESE = (
     "请只根据表格回答问题，不要使用其他知识。只给出答案，不要解释，也不要写成句子。"

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.datasets._file_dataset import FileDataset, R, RowDataset
-from pytest_tablebench.datasets._files import inside, read_rows
-from pytest_tablebench.datasets._rows import Row
+from pytest_tablebench.datasets.files import inside, read_rows
+from pytest_tablebench.datasets.rows import Row
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.metrics.meteor import HOW, has_wordnet
 from pytest_tablebench.tables.table import Table

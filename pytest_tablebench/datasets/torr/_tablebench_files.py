@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pytest_tablebench.datasets._base import Problem
-from pytest_tablebench.datasets._files import fetch_command, read_text, require_files
-from pytest_tablebench.datasets._rows import BadRowError, cells, text_field
+from pytest_tablebench.datasets.files import fetch_command, read_text, require_files
+from pytest_tablebench.datasets.rows import BadRowError, cells, text_field
 from pytest_tablebench.datasets.torr._common import SOURCE_LIMIT
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table

@@ -11,9 +11,9 @@ from typing import Any
 from pytest_tablebench.datasets._answer_forms import AnswerForm, Way
 from pytest_tablebench.datasets._base import Example, PromptParts, Render
 from pytest_tablebench.datasets._file_dataset import Opened, Part
-from pytest_tablebench.datasets._rows import BadRowError, text_field
 from pytest_tablebench.datasets._streams import json_items
 from pytest_tablebench.datasets.pull._upstream import MIT, Upstream, files_at
+from pytest_tablebench.datasets.rows import BadRowError, text_field
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRR
 from pytest_tablebench.tables.table import Table
 

@@ -9,8 +9,8 @@ from functools import lru_cache, partial
 from typing import Any
 
 from pytest_tablebench.datasets._file_dataset import Opened, Part
-from pytest_tablebench.datasets._rows import BadRowError, Row, text_field
 from pytest_tablebench.datasets.pull._upstream import CC_BY_SA, File, Upstream
+from pytest_tablebench.datasets.rows import BadRowError, Row, text_field
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRRTexts
 from pytest_tablebench.tables.table import Table
 

@@ -16,8 +16,8 @@ from functools import partial
 from typing import Any
 
 from pytest_tablebench.datasets._file_dataset import Opened, Part
-from pytest_tablebench.datasets._rows import BadRowError, Row, cells, text_field
 from pytest_tablebench.datasets.pull._upstream import CC_BY_NC_SA, File, Upstream, files_at
+from pytest_tablebench.datasets.rows import BadRowError, Row, cells, text_field
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRRTexts
 from pytest_tablebench.tables.table import Table
 

@@ -4,11 +4,21 @@ What is known of each subtask is data: `subtasks.toml`. The samples are upstream
 instructions whose keeping a rule can tell are the project's own: `instructions.jsonl`.
 """
 
-from pytest_tablebench.datasets._benchmark import Benchmark
+from __future__ import annotations
 
-__all__ = ["BENCHMARK", "subtask_names"]
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.datasets._benchmark import Benchmark
+from pytest_tablebench.util.lazy import lazily
+
+if TYPE_CHECKING:
+    from pytest_tablebench.datasets.treb._written import write_samples
+
+__all__ = ["BENCHMARK", "subtask_names", "write_samples"]
 
 BENCHMARK = Benchmark("treb")
+
+__getattr__ = lazily(__name__, {"_written": ("write_samples",)})
 
 
 def subtask_names() -> dict[str, str]:

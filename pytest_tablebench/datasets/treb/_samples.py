@@ -10,8 +10,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.datasets._files import read_json, read_text
-from pytest_tablebench.datasets._rows import BadRowError, text_field
+from pytest_tablebench.datasets.files import read_json, read_text
+from pytest_tablebench.datasets.rows import BadRowError, text_field
 from pytest_tablebench.datasets.treb._subtasks import dataset_name, known_subtasks
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import printable

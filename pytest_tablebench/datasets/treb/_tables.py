@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets._files import delimited_rows, inside
+from pytest_tablebench.datasets.files import delimited_rows, inside
 from pytest_tablebench.datasets.treb._samples import Sample
 from pytest_tablebench.errors import DataError, TableError
 from pytest_tablebench.tables.table import Table

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.datasets._files import delimited_rows
-from pytest_tablebench.datasets.folder._questions import Question
+from pytest_tablebench.datasets.files import delimited_rows
+from pytest_tablebench.datasets.folder.questions import Question
 from pytest_tablebench.datasets.treb._tables import html_table, markdown_lines
 from pytest_tablebench.errors import TableBenchError
-from pytest_tablebench.generate._folder import text_table
-from pytest_tablebench.generate._values import parse_number
-from pytest_tablebench.generate.rules._generate import plain_question
+from pytest_tablebench.generate.folder import text_table
+from pytest_tablebench.generate.rules.generate import plain_question
+from pytest_tablebench.generate.values import parse_number
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import slug

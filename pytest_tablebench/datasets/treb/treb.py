@@ -13,9 +13,9 @@ from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets._answer_forms import AnswerForm, Way
 from pytest_tablebench.datasets._base import Example, PromptParts, Render, text_key
 from pytest_tablebench.datasets._file_dataset import FileDataset, Opened
-from pytest_tablebench.datasets._files import fetch_command
 from pytest_tablebench.datasets._sources import RowSource
 from pytest_tablebench.datasets._strata import Stratum
+from pytest_tablebench.datasets.files import fetch_command
 from pytest_tablebench.datasets.pull._upstream import APACHE, File, Upstream
 from pytest_tablebench.datasets.treb._samples import (
     Sample,
@@ -33,7 +33,7 @@ from pytest_tablebench.datasets.treb._subtasks import (
 )
 from pytest_tablebench.datasets.treb._tables import as_given, table_name, tables_of
 from pytest_tablebench.errors import DataError, DataMissing
-from pytest_tablebench.metrics._chinese import is_chinese
+from pytest_tablebench.metrics.chinese import is_chinese
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import printable
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         EngineConfig,
         LaneConfig,
     )
-    from pytest_tablebench.executors.local._providers import as_fields, reference_of
+    from pytest_tablebench.executors.local.providers import as_fields, reference_of
 
 __all__ = [
     "Address",
@@ -40,6 +40,6 @@ __getattr__ = lazily(
         "_client": ("Address", "Client"),
         "_executor": ("LocalExecutor",),
         "_owner": ("BrokerProcess", "Engine", "EngineConfig", "LaneConfig"),
-        "_providers": ("as_fields", "reference_of"),
+        "providers": ("as_fields", "reference_of"),
     },
 )

@@ -25,7 +25,7 @@ from pytest_tablebench.executors.local._wire import (
 )
 from pytest_tablebench.metrics import Score
 from pytest_tablebench.metrics.steps import Execute, Execution, Grade, read_execution
-from pytest_tablebench.models._base import Reply, Request
+from pytest_tablebench.models.base import Reply, Request
 
 Outcome: TypeAlias = Reply | Execution | Score | ModelError
 

@@ -15,7 +15,7 @@ from pytest_tablebench.executors.local._course import SPARE_RETRIES, Course, Tot
 from pytest_tablebench.executors.local._pace import Pace
 from pytest_tablebench.executors.local._queue import Job
 from pytest_tablebench.executors.local._wire import error_fields
-from pytest_tablebench.models._retry import RetryPolicy
+from pytest_tablebench.models.retry import RetryPolicy
 
 WAIT_S = 5.0
 """Seconds without any answer from which a provider is said to be waited for; less where there is

@@ -17,10 +17,10 @@ from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.executors.local._callers import callers_wanted
 from pytest_tablebench.executors.local._client import Address, Client
-from pytest_tablebench.executors.local._providers import settings_fields
 from pytest_tablebench.executors.local._wire import PROBLEMS, REFUSALS, pack
+from pytest_tablebench.executors.local.providers import settings_fields
 from pytest_tablebench.models import may_be_direct, refusal_lines
-from pytest_tablebench.models._base import MAX_REPLY
+from pytest_tablebench.models.base import MAX_REPLY
 from pytest_tablebench.util.leftovers import TemporaryFolder, sweep
 
 __all__ = ["BrokerProcess", "Engine", "EngineConfig", "LaneConfig"]

@@ -18,7 +18,7 @@ from typing import Any
 from pytest_tablebench.errors import ModelError, StoreError
 from pytest_tablebench.metrics import Score
 from pytest_tablebench.metrics.steps import Execute, Limits
-from pytest_tablebench.models._base import Message, Reply, Request
+from pytest_tablebench.models.base import Message, Reply, Request
 from pytest_tablebench.serializers.content import read_fields, to_fields
 from pytest_tablebench.util.names import printable
 

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import ModelError, StoreError
-from pytest_tablebench.executors.local._providers import CalledProvider
 from pytest_tablebench.executors.local._wire import (
     LineSplitter,
     error_fields,
@@ -28,11 +27,12 @@ from pytest_tablebench.executors.local._wire import (
     read_request,
     reply_fields,
 )
-from pytest_tablebench.models._base import Message, Reply, Request
-from pytest_tablebench.models._direct import DirectModel
-from pytest_tablebench.models._litellm import LiteLLMModel, close
-from pytest_tablebench.models._litellm_facts import count_tokens, resolve
-from pytest_tablebench.models._litellm_load import load
+from pytest_tablebench.executors.local.providers import CalledProvider
+from pytest_tablebench.models.base import Message, Reply, Request
+from pytest_tablebench.models.direct import DirectModel
+from pytest_tablebench.models.litellm_facts import count_tokens, resolve
+from pytest_tablebench.models.litellm_load import load
+from pytest_tablebench.models.litellm_model import LiteLLMModel, close
 from pytest_tablebench.store import Store
 
 __all__ = ["Caller", "main"]

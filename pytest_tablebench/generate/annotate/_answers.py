@@ -23,14 +23,14 @@ from pytest_tablebench.generate.annotate._ranking import Candidate, counted_alik
 from pytest_tablebench.generate.annotate._replies import drawn_answer, read_answer
 from pytest_tablebench.generate.annotate._review import ReviewFile
 from pytest_tablebench.generate.llm._asking import AskingMaker, Tell
-from pytest_tablebench.generate.llm._replies import RefusedError, tolerance_of
+from pytest_tablebench.generate.llm.replies import RefusedError, tolerance_of
 from pytest_tablebench.generate.rules import Pair
 from pytest_tablebench.generate.twins import asked_of_twin, twins_of
-from pytest_tablebench.metrics._chart_values import chart_verdict
-from pytest_tablebench.metrics._charts import chart_step
-from pytest_tablebench.metrics._judge_reply import read_score
-from pytest_tablebench.metrics._typed_answer import answer_kind, typed_answer
+from pytest_tablebench.metrics.chart_values import chart_verdict
+from pytest_tablebench.metrics.charts import chart_step
+from pytest_tablebench.metrics.judge_reply import read_score
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution
+from pytest_tablebench.metrics.typed_answer import answer_kind, typed_answer
 from pytest_tablebench.tables.hierarchy.twins import is_kept
 from pytest_tablebench.tables.table import Table
 

@@ -14,9 +14,9 @@ from pytest_tablebench.generate.annotate._prompts import (
 )
 from pytest_tablebench.generate.annotate._replies import Proposed, read_questions
 from pytest_tablebench.generate.llm._asking import AskingMaker, Tell
-from pytest_tablebench.generate.llm._replies import RefusedError
+from pytest_tablebench.generate.llm.replies import RefusedError
 from pytest_tablebench.generate.rules import Pair
-from pytest_tablebench.generate.rules._generate import plain_question
+from pytest_tablebench.generate.rules.generate import plain_question
 from pytest_tablebench.generate.twins import twins_of
 from pytest_tablebench.tables.hierarchy.complexity import complexity
 from pytest_tablebench.tables.hierarchy.twins import is_kept

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_tablebench.generate.annotate._prompts import Task
-from pytest_tablebench.generate.llm._replies import RefusedError, plain_text, read_marks
-from pytest_tablebench.metrics._charts import chart_values
-from pytest_tablebench.metrics._realhit_reply import read_reply
+from pytest_tablebench.generate.llm.replies import RefusedError, plain_text, read_marks
+from pytest_tablebench.metrics.charts import chart_values
+from pytest_tablebench.metrics.realhit_reply import read_reply
 from pytest_tablebench.metrics.steps import Execution
 
 DIMENSIONS = ("column_header", "row_header", "partition", "compound", "visual")

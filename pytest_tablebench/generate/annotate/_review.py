@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.generate._values import parse_number
+from pytest_tablebench.generate.values import parse_number
 from pytest_tablebench.util.files import write_whole
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from pytest_tablebench.generate.llm._proposing import (
     Proposer,
     require_unsaid,
 )
-from pytest_tablebench.generate.llm._replies import (
+from pytest_tablebench.generate.llm.replies import (
     Attack,
     Draft,
     RefusedError,
@@ -32,8 +32,8 @@ from pytest_tablebench.generate.llm._replies import (
     read_solution,
     tolerance_of,
 )
-from pytest_tablebench.metrics._typed_answer import KINDS, typed_answer
 from pytest_tablebench.metrics.steps import Ask
+from pytest_tablebench.metrics.typed_answer import KINDS, typed_answer
 
 TURNS = 3
 """How often a question is put forward at most; the critic attacks it each time."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pytest_tablebench.errors import ModelError, TableError
-from pytest_tablebench.generate.llm._replies import RefusedError
+from pytest_tablebench.generate.llm.replies import RefusedError
 from pytest_tablebench.generate.rules import Maker
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.tables.table import Table

@@ -6,14 +6,14 @@ import math
 from typing import Any
 
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.generate._folder import Source
 from pytest_tablebench.generate._shared import LANGUAGES, spoken
-from pytest_tablebench.generate._values import is_summary
+from pytest_tablebench.generate.folder import Source
 from pytest_tablebench.generate.llm._asking import Tell
 from pytest_tablebench.generate.llm._prompts import ask_for_table, topics
-from pytest_tablebench.generate.llm._replies import RefusedError, plain_text, read_object
-from pytest_tablebench.generate.rules._generate import plain_question
+from pytest_tablebench.generate.llm.replies import RefusedError, plain_text, read_object
 from pytest_tablebench.generate.rules._sheet import UnfitError
+from pytest_tablebench.generate.rules.generate import plain_question
+from pytest_tablebench.generate.values import is_summary
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 

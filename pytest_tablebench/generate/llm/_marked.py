@@ -8,7 +8,7 @@ from typing import Any
 from pytest_tablebench.generate.llm._asking import Tell
 from pytest_tablebench.generate.llm._prompts import DISCRIMINATORS, ask_for_marks
 from pytest_tablebench.generate.llm._proposing import STAND_IN, About, Kept, Proposer
-from pytest_tablebench.generate.llm._replies import FULL, Draft, RefusedError, read_marks
+from pytest_tablebench.generate.llm.replies import FULL, Draft, RefusedError, read_marks
 
 
 class LlmGenerator(Proposer):

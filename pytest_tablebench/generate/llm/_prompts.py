@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_tablebench.generate._shared import data_file
-from pytest_tablebench.generate.llm._replies import Attack, Draft
+from pytest_tablebench.generate.llm.replies import Attack, Draft
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.serializers import serialize
 from pytest_tablebench.serializers.content import Message

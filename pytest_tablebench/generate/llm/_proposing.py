@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pytest_tablebench.generate._shared import LANGUAGES, digest_of, spoken
 from pytest_tablebench.generate.llm._asking import AskingMaker, Tell, shown_whole
 from pytest_tablebench.generate.llm._prompts import SUBTASKS, ask_for_pairs, shown, yes_no
-from pytest_tablebench.generate.llm._replies import Draft, RefusedError, read_draft, read_drafts
+from pytest_tablebench.generate.llm.replies import Draft, RefusedError, read_draft, read_drafts
 from pytest_tablebench.generate.rules import Pair
-from pytest_tablebench.generate.rules._generate import plain_question, says
+from pytest_tablebench.generate.rules.generate import plain_question, says
 from pytest_tablebench.tables.table import Table
 
 _LONGEST = 40_000

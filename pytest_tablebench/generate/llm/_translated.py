@@ -10,21 +10,21 @@ from typing import Any, Protocol
 
 from pytest_tablebench.errors import ModelError, TableBenchError
 from pytest_tablebench.generate._shared import digest_of
-from pytest_tablebench.generate._values import parse_number
 from pytest_tablebench.generate.llm._asking import AskingMaker, Tell
 from pytest_tablebench.generate.llm._prompts import ask_for_translation, ask_solver, yes_no
-from pytest_tablebench.generate.llm._replies import (
+from pytest_tablebench.generate.llm.replies import (
     RefusedError,
     plain_text,
     read_object,
     read_solution,
 )
 from pytest_tablebench.generate.rules import Other, Pair
-from pytest_tablebench.generate.rules._generate import plain_question, says
+from pytest_tablebench.generate.rules.generate import plain_question, says
+from pytest_tablebench.generate.values import parse_number
 from pytest_tablebench.metrics import score
-from pytest_tablebench.metrics._typed_answer import typed_answer
-from pytest_tablebench.metrics._typed_dates import read_moment
 from pytest_tablebench.metrics.steps import Ask
+from pytest_tablebench.metrics.typed_answer import typed_answer
+from pytest_tablebench.metrics.typed_dates import read_moment
 from pytest_tablebench.tables.table import Table
 
 _CHUNK = 2_000

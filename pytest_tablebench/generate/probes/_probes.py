@@ -10,10 +10,10 @@ from random import Random
 
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.generate._shared import data_file, digest_of, spoken
-from pytest_tablebench.generate._values import answer_text, cell_key, is_empty, parse_number
 from pytest_tablebench.generate.rules import Maker, Pair
 from pytest_tablebench.generate.rules._draw import NothingError
-from pytest_tablebench.generate.rules._generate import plain_question, says
+from pytest_tablebench.generate.rules.generate import plain_question, says
+from pytest_tablebench.generate.values import answer_text, cell_key, is_empty, parse_number
 from pytest_tablebench.tables.table import Cell, Path, Table
 from pytest_tablebench.util.seeds import seeded_random
 

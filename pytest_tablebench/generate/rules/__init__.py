@@ -5,14 +5,14 @@ an entry in `_draw`, `_plain`, `_frame` and `_wording`.
 """
 
 from pytest_tablebench.generate._shared import LANGUAGES
-from pytest_tablebench.generate.rules._generate import (
+from pytest_tablebench.generate.rules._plan import Amount, Other, Pair, Plan, Step, Texts
+from pytest_tablebench.generate.rules._sheet import Sheet
+from pytest_tablebench.generate.rules.generate import (
     RECIPES,
     SKILLS,
     Maker,
     RuleGenerator,
 )
-from pytest_tablebench.generate.rules._plan import Amount, Other, Pair, Plan, Step, Texts
-from pytest_tablebench.generate.rules._sheet import Sheet
 
 __all__ = [
     "LANGUAGES",

@@ -8,11 +8,11 @@ from math import sqrt
 from random import Random
 from typing import Any, TypeVar
 
-from pytest_tablebench.generate._values import answer_text
 from pytest_tablebench.generate.rules._plain import NARROWING, narrow, plain_answer
 from pytest_tablebench.generate.rules._plain_basics import MOST_ITEMS
 from pytest_tablebench.generate.rules._plan import Amount, RejectedError, Step
 from pytest_tablebench.generate.rules._sheet import Sheet
+from pytest_tablebench.generate.values import answer_text
 
 _T = TypeVar("_T")
 

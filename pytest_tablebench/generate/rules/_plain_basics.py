@@ -9,10 +9,10 @@ from functools import partial
 from statistics import median
 from typing import Any
 
-from pytest_tablebench.generate._values import answer_text, cell_key, parse_number
 from pytest_tablebench.generate.rules import _statistics as formulas
 from pytest_tablebench.generate.rules._plan import Amount, Found, RejectedError, Texts
 from pytest_tablebench.generate.rules._sheet import Sheet
+from pytest_tablebench.generate.values import answer_text, cell_key, parse_number
 
 MOST_ITEMS = 8
 """A longer list is a test of patience, not of reading."""

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.generate._shared import data_file
-from pytest_tablebench.generate._values import (
+from pytest_tablebench.generate.values import (
     Number,
     answer_text,
     cell_key,

@@ -7,10 +7,10 @@ from random import Random
 from typing import Any
 
 from pytest_tablebench.generate._shared import data_file
-from pytest_tablebench.generate._values import parse_number
 from pytest_tablebench.generate.rules._plain import NARROWING
 from pytest_tablebench.generate.rules._plan import Amount, Found, Step, Texts
 from pytest_tablebench.generate.rules._sheet import Sheet
+from pytest_tablebench.generate.values import parse_number
 
 ARGUMENTS: dict[str, tuple[str, ...]] = {
     "cell": ("name", "column"),

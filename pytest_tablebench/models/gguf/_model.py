@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.models._base import FILE
-from pytest_tablebench.models._litellm import LiteLLMModel
+from pytest_tablebench.models.base import FILE
 from pytest_tablebench.models.gguf._digest import digest
+from pytest_tablebench.models.litellm_model import LiteLLMModel
 from pytest_tablebench.util.names import printable
 
 PREFIX, SMOLLM2 = "gguf:", "tablebench/smollm2"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_tablebench.models._base import Reply, Request
+from pytest_tablebench.models.base import Reply, Request
 from pytest_tablebench.models.lexical._answer import answer_question
 from pytest_tablebench.models.lexical._find_table import FoundTable, find_table
 from pytest_tablebench.models.lexical._loose import answer_loosely, bears_out_loosely

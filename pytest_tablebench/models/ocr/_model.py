@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import ModelError, SettingsError
-from pytest_tablebench.models._base import Reply, Request
+from pytest_tablebench.models.base import Reply, Request
 from pytest_tablebench.models.lexical._model import answer
 from pytest_tablebench.models.ocr._grid import Grid, Word, grid_of
 from pytest_tablebench.serializers.content import Content, Image

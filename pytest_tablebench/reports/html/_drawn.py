@@ -51,7 +51,7 @@ def _kind(tag: str) -> str | None:
 
 def _series(reference: Any) -> list[list[float]]:
     """Return the numbers of a text such as `[[1, 2]]` or `y_references = [1, 2]`, else nothing."""
-    from pytest_tablebench.metrics._chart_values import read_values  # only runs with charts need it
+    from pytest_tablebench.metrics.chart_values import read_values  # only runs with charts need it
 
     try:
         values = read_values(str(reference).rpartition("=")[2])

@@ -10,7 +10,7 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import TableError
-from pytest_tablebench.serializers._structured import flattened
+from pytest_tablebench.serializers.structured import flattened
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import counted
 

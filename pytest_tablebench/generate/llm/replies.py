@@ -9,8 +9,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_tablebench.generate._values import answer_text, parse_number
 from pytest_tablebench.generate.rules._plan import RejectedError
+from pytest_tablebench.generate.values import answer_text, parse_number
 
 MARKS = ("accuracy", "relevance", "coverage")
 """What a discriminator marks (spec: treb.md section 6.2)."""

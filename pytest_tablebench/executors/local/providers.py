@@ -16,7 +16,7 @@ from typing import Any
 from pytest_tablebench.config.addresses import is_shared
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import ModelError, SettingsError, TableBenchError, described
-from pytest_tablebench.models._base import Provider, Reply, Request, limited
+from pytest_tablebench.models.base import Provider, Reply, Request, limited
 
 
 @dataclass(frozen=True)

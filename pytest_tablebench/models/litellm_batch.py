@@ -16,11 +16,11 @@ from itertools import islice
 from typing import Any
 
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.models._base import Reply, limited
-from pytest_tablebench.models._litellm import LiteLLMModel
-from pytest_tablebench.models._litellm_facts import tokens_of
-from pytest_tablebench.models._litellm_load import load
 from pytest_tablebench.models._usage import sound_usage
+from pytest_tablebench.models.base import Reply, limited
+from pytest_tablebench.models.litellm_facts import tokens_of
+from pytest_tablebench.models.litellm_load import load
+from pytest_tablebench.models.litellm_model import LiteLLMModel
 
 BATCH_PROVIDERS = frozenset({"azure", "hosted_vllm", "litellm_proxy", "openai"})
 """Providers whose batches were tried against a server that speaks their protocol."""

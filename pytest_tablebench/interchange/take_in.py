@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.interchange._exporter import LIBRARY, PARAMETERS, RunTexts
 from pytest_tablebench.interchange._foreign import foreign_fields
 from pytest_tablebench.interchange._instance import own_fields, turns_of
 from pytest_tablebench.interchange._row_check import check_row, checked_record
 from pytest_tablebench.interchange._source import Row, Source
+from pytest_tablebench.interchange.exporter import LIBRARY, PARAMETERS, RunTexts
 from pytest_tablebench.results import RunFolder
 from pytest_tablebench.results.loaded_run import summary_of
 from pytest_tablebench.results.media import merge_media

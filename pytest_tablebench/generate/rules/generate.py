@@ -13,7 +13,6 @@ from functools import cached_property
 from random import Random
 
 from pytest_tablebench.generate._shared import data_file, spoken
-from pytest_tablebench.generate._values import parse_number
 from pytest_tablebench.generate.rules._draw import NothingError, draw_steps
 from pytest_tablebench.generate.rules._frame import Frame, agrees, frame_answer
 from pytest_tablebench.generate.rules._plain import plain_answer
@@ -28,6 +27,7 @@ from pytest_tablebench.generate.rules._plan import (
 from pytest_tablebench.generate.rules._sheet import Sheet, UnfitError
 from pytest_tablebench.generate.rules._survives import surviving
 from pytest_tablebench.generate.rules._wording import word
+from pytest_tablebench.generate.values import parse_number
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 

@@ -16,11 +16,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.models._base import Reply, Request, limited
 from pytest_tablebench.models._direct_wires import WIRES, Unforeseen, Wire, wire
-from pytest_tablebench.models._litellm import LiteLLMModel
-from pytest_tablebench.models._litellm_facts import litellm_version, not_tested
-from pytest_tablebench.models._litellm_load import load
+from pytest_tablebench.models.base import Reply, Request, limited
+from pytest_tablebench.models.litellm_facts import litellm_version, not_tested
+from pytest_tablebench.models.litellm_load import load
+from pytest_tablebench.models.litellm_model import LiteLLMModel
 
 if TYPE_CHECKING:
     from pytest_tablebench.models._litellm_session import BoundedResponse

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_tablebench.datasets._rows import BadRowError
 from pytest_tablebench.datasets.folder._answers import answer_context
-from pytest_tablebench.datasets.folder._tables import FolderTables
 from pytest_tablebench.datasets.folder._text import delimiter_of, numbered_rows
+from pytest_tablebench.datasets.folder.tables import FolderTables
+from pytest_tablebench.datasets.rows import BadRowError
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.metrics._typed_answer import KINDS
+from pytest_tablebench.metrics.typed_answer import KINDS
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import known_names, printable
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.models._base import MAX_REPLY, Provider, Reply, Request, limited
+from pytest_tablebench.models.base import MAX_REPLY, Provider, Reply, Request, limited
 
 
 @dataclass(frozen=True)

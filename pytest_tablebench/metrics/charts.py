@@ -20,7 +20,7 @@ from pytest_tablebench.metrics._chart_code import (
     python_block,
     realhit_code,
 )
-from pytest_tablebench.metrics._chart_values import Verdict, chart_verdict, tablebench_verdict
+from pytest_tablebench.metrics.chart_values import Verdict, chart_verdict, tablebench_verdict
 from pytest_tablebench.metrics.steps import Execute, Execution, Limits
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.tables.table_file import TableFile, file_of

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from pytest_tablebench.errors import DataError, TableError
-from pytest_tablebench.generate.rules._generate import Maker
 from pytest_tablebench.generate.rules._plan import Pair
 from pytest_tablebench.generate.rules._sheet import UnfitError
+from pytest_tablebench.generate.rules.generate import Maker
 from pytest_tablebench.tables.table import Cell, Table
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable, slug

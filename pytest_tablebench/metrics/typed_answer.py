@@ -11,13 +11,13 @@ from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._rouge import rouge
-from pytest_tablebench.metrics._typed_dates import read_moment
 from pytest_tablebench.metrics._typed_judge import Expected, Terms
-from pytest_tablebench.metrics._typed_numbers import Quantity, read_quantity
 from pytest_tablebench.metrics._typed_replies import read_reply
 from pytest_tablebench.metrics._typed_text import folded
 from pytest_tablebench.metrics._typed_units import is_currency, is_known
 from pytest_tablebench.metrics._typed_verdicts import VERDICTS
+from pytest_tablebench.metrics.typed_dates import read_moment
+from pytest_tablebench.metrics.typed_numbers import Quantity, read_quantity
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import unknown_name
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def data_state(dataset: Dataset, data: Path) -> tuple[str, str]:
     """Return `there`, `missing` or `unusable`, and why or what to do: empty where it is there."""
-    from pytest_tablebench.datasets._files import fetch_command
+    from pytest_tablebench.datasets.files import fetch_command
 
     folder = data / dataset.folder
     try:

@@ -6,7 +6,7 @@ import difflib
 from itertools import islice
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from pytest_tablebench.datasets._files import file_digest, inside
+from pytest_tablebench.datasets.files import file_digest, inside
 from pytest_tablebench.datasets.folder._stored import StoredValues
 from pytest_tablebench.datasets.folder._text import (
     MOST_BYTES,
@@ -14,7 +14,7 @@ from pytest_tablebench.datasets.folder._text import (
     numbered_rows,
     read_text,
 )
-from pytest_tablebench.datasets.folder._workbook import MOST_ROWS, read_sheet
+from pytest_tablebench.datasets.folder.workbook import MOST_ROWS, read_sheet
 from pytest_tablebench.errors import DataError, MergedCellsError, TableError
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import counted, printable

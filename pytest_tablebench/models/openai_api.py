@@ -6,7 +6,7 @@ import base64
 from collections.abc import Iterable
 from typing import Any
 
-from pytest_tablebench.models._base import Message
+from pytest_tablebench.models.base import Message
 from pytest_tablebench.serializers.content import Content
 
 
