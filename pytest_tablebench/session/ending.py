@@ -133,7 +133,7 @@ class RunEnding:
         self.beside = self._failures_beside()
         self._judge(runs, self._cut_short(exit_status, reason))
         code = self._code_of_gates(exit_status, reason, others_failed or bool(self.beside))
-        if compared_nothing and code in {None, 0} and exit_status == pytest.ExitCode.OK:
+        if compared_nothing and (exit_status if code is None else code) == pytest.ExitCode.OK:
             code = 11
         self.exit_code = self._code_with_batches(code, runs, exit_status, reason)
         self._conclude(runs, exit_status if self.exit_code is None else self.exit_code)

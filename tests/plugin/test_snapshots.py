@@ -303,6 +303,8 @@ def test_a_comparison_without_a_snapshot_is_no_success(bench: Bench) -> None:
         " against older: 0 of 3 answers had a snapshot; a run with --snapshot-update and older "
         "records them"
     )
+    # A wrong answer fails its test; the gate holds all the same, and so does this.
+    assert bench.run(answers(bench, cy="13"), "--bench-snapshot", gate, results="wrong").ret == 11
     assert bench.run(answers(bench), *RECORD, results="third").ret == 0
     assert bench.run(answers(bench), "--bench-snapshot", gate, results="fourth").ret == 0
 
