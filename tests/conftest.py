@@ -17,6 +17,9 @@ PLAIN = "-p no:randomly -p no:rerunfailures -p no:hypothesispytest -p no:anyio -
 os.environ["PYTEST_ADDOPTS"] = PLAIN
 # Commands are shown by name where the environment is activated, as it is here.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+# Pytest prints whole messages in its summary where one of these is set: tests read the short form.
+for _name in ("CI", "BUILD_NUMBER"):
+    os.environ.pop(_name, None)
 # What one process has compiled, the next need not compile again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
