@@ -29,20 +29,20 @@ def add_gates(parser: argparse.ArgumentParser, own: str, baseline: str) -> None:
     parser.add_argument("--bench-baseline", type=Path, metavar="RUN", help=baseline)
 
 
-def gates_of(asked: Sequence[str] | None, run: Mapping[str, Any], table: ScoreTable) -> list[Gate]:
-    """Return the gates asked for, else those that `run`, the content of run.json, names.
+def gates_of(texts: Sequence[str] | None, run: Mapping[str, Any], table: ScoreTable) -> list[Gate]:
+    """Return the gates of the command, else those that `run`, the content of run.json, names.
 
     Those of the run itself mean something, though it may have been cut off before any case of
     theirs; so does what it planned to ask. Raises `SettingsError` for one that means nothing.
     """
-    from pytest_tablebench.results.gates import check_gates, parse_gate
+    from pytest_tablebench.results.gates import check_gates, parse_gates, recorded_gates
 
-    own = list(dict.fromkeys(map(parse_gate, _recorded(run))))
-    if not asked:
-        return own
-    gates, names = list(dict.fromkeys(map(parse_gate, asked))), table.names
+    run_gates = parse_gates(recorded_gates(run))
+    if not texts:
+        return run_gates
+    gates, names = parse_gates(texts), table.names
     check_gates(
-        [gate for gate in gates if gate not in own],
+        [gate for gate in gates if gate not in run_gates],
         _with(run, names["dataset"], "datasets"),
         names["benchmark"],
         _with(run, names["serializer"], "grid", "serializers"),
@@ -55,12 +55,14 @@ def gates_of(asked: Sequence[str] | None, run: Mapping[str, Any], table: ScoreTa
 
 def check_baseline(gates: Iterable[Gate]) -> None:
     """Raise `SettingsError` for a gate that compares with a baseline, where there is none."""
-    for gate in gates:
-        if gate.baseline:
-            raise SettingsError(
-                f"gate {printable(gate.text, 100)!r} compares with a baseline; name its run "
-                f"folder: --bench-baseline=RUN"
-            )
+    from pytest_tablebench.results.gates import gate_without_baseline
+
+    gate = gate_without_baseline(gates)
+    if gate is not None:
+        raise SettingsError(
+            f"gate {printable(gate.text, 100)!r} compares with a baseline; name its run "
+            f"folder: --bench-baseline=RUN"
+        )
 
 
 def _with(run: Mapping[str, Any], names: Iterable[str], *path: str) -> list[str]:
@@ -70,10 +72,3 @@ def _with(run: Mapping[str, Any], names: Iterable[str], *path: str) -> list[str]
         found = found.get(key) if isinstance(found, dict) else None
     planned = found if isinstance(found, dict | list) else ()
     return sorted({*names, *(name for name in planned if isinstance(name, str))})
-
-
-def _recorded(run: Mapping[str, Any]) -> list[str]:
-    found = run.get("gates")
-    entries = found if isinstance(found, list) else []
-    texts = [entry.get("gate") if isinstance(entry, dict) else entry for entry in entries]
-    return [text for text in texts if isinstance(text, str)]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +10,9 @@ from pytest_tablebench.commands._gates import add_gates, check_baseline, gates_o
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.gates import Gate, GateResult
     from pytest_tablebench.results.loaded_run import LoadedRun
     from pytest_tablebench.results.merge import Merge
+    from pytest_tablebench.results.verdict import RunVerdict
 
 __all__ = ["add_parser"]
 
@@ -59,9 +57,9 @@ def _merge(given: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.reports.publish import publish
     from pytest_tablebench.reports.terminal import summary_lines
     from pytest_tablebench.results.compare import check_alike, compare_runs
-    from pytest_tablebench.results.gates import exit_code
     from pytest_tablebench.results.loaded_run import load_run
     from pytest_tablebench.results.merge import read_merge
+    from pytest_tablebench.results.verdict import judge_run
 
     merge = read_merge(given.runs)
     gates = gates_of(given.bench_gate, merge.run, merge.table)
@@ -71,16 +69,23 @@ def _merge(given: argparse.Namespace) -> tuple[list[str], int]:
     elif not given.allow_unlike:
         check_alike(baseline.run, merge.run, hint="Give --allow-unlike to compare all the same")
     run = merge.write(given.out)
-    results = _judged(run, gates, baseline, merge.ended, point=given.bench_gate_point)
-    code = exit_code(results) if results else 0 if merge.ended is None else 11
-    _conclude(run, results, baseline, code)
+    verdict = judge_run(
+        run,
+        gates,
+        baseline,
+        ended=merge.ended,
+        point=given.bench_gate_point,
+        must_be_whole=True,
+    )
+    code = verdict.exit_code or 0
+    _conclude(run, verdict, baseline, code)
     compared = None
     if baseline is not None:
         compared = compare_runs(baseline, run, allow_unlike=given.allow_unlike)
     problems = publish(
         run,
         page=not given.no_page,
-        gates=results,
+        gates=verdict.gates,
         comparison=compared,
         baseline=baseline,
         allure=None if given.allure is None else (given.allure, given.out / "allure"),
@@ -89,43 +94,17 @@ def _merge(given: argparse.Namespace) -> tuple[list[str], int]:
     if given.junitxml is not None:
         write_junit(run, given.junitxml)
     lines = [*_merge_lines(merge), *summary_lines(run.summary, run.run)]
-    lines += ["", *gate_lines(results)] if results else []
+    lines += ["", *gate_lines(verdict.gates)] if verdict.gates else []
     lines += [f"note: {problem}" for problem in problems]
     return [*lines, f"run folder: {printable(str(given.out))}"], code
 
 
-def _judged(
-    run: LoadedRun,
-    gates: Sequence[Gate],
-    baseline: LoadedRun | None,
-    ended: str | None,
-    *,
-    point: bool,
-) -> list[GateResult]:
-    """Return what the gates say of the whole; where it is none, they decide nothing."""
-    from pytest_tablebench.results.gates import cut_short, judge_gates
-
-    if not gates:
-        return []
-    results = judge_gates(
-        run.scores if baseline is None else run.table,
-        gates,
-        None if baseline is None else baseline.table,
-        point=point,
-        run=run.run,
-        baseline_run=None if baseline is None else baseline.run,
-    )
-    return results if ended is None else [cut_short(result, ended) for result in results]
-
-
-def _conclude(
-    run: LoadedRun, gates: Sequence[GateResult], baseline: LoadedRun | None, code: int
-) -> None:
+def _conclude(run: LoadedRun, verdict: RunVerdict, baseline: LoadedRun | None, code: int) -> None:
     """Write the verdict into run.json."""
     from pytest_tablebench.results.folder import rewrite_run
 
     facts = {name: value for name, value in run.run.items() if name != "schema"}
-    facts |= {"gates": [asdict(gate) for gate in gates], "exit_code": code}
+    facts |= {"gates": verdict.gate_entries, "exit_code": code}
     facts["baseline"] = None if baseline is None else str(baseline.path.resolve())
     run.run = rewrite_run(run.path, facts)
 

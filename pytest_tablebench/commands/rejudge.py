@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from pytest_tablebench.util.names import counted, printable
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
     from pytest_tablebench.results.gates import Gate, GateResult
+    from pytest_tablebench.results.verdict import RunVerdict
     from pytest_tablebench.running.rejudge import Rejudged
 
 __all__ = ["add_parser"]
@@ -83,8 +84,6 @@ def _rejudge(given: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.reports.gate_text import gate_lines
     from pytest_tablebench.reports.judge_text import agreement_lines, plan_line
     from pytest_tablebench.reports.terminal import summary_lines
-    from pytest_tablebench.results import ScoreTable
-    from pytest_tablebench.results.gates import exit_code
     from pytest_tablebench.running.rejudge import write_rejudged
 
     settings = settings_given(given)
@@ -92,10 +91,10 @@ def _rejudge(given: argparse.Namespace) -> tuple[list[str], int]:
     plan = [plan_line(judged.plan)] if judged.plan is not None else []
     if judged.plan is not None and judged.plan.calls and not given.yes:
         return [*plan, "nothing was asked, and nothing written: ask with --yes"], 0
-    gates = gates_of(given.bench_gate, judged.run, ScoreTable.from_records(judged.records))
-    results = _decide(judged, gates, settings, given)
+    gates = gates_of(given.bench_gate, judged.run, judged.table)
+    verdict = _decide(judged, gates, settings, given)
     if given.out is not None:
-        facts: dict[str, Any] = {"gates": [asdict(result) for result in results]}
+        facts: dict[str, Any] = {"gates": verdict.gate_entries}
         if given.bench_baseline is not None:
             facts["baseline"] = str(given.bench_baseline.resolve())
         write_rejudged(judged, given.out, **facts)
@@ -105,11 +104,11 @@ def _rejudge(given: argparse.Namespace) -> tuple[list[str], int]:
         *agreement_lines(judged.agreement),
         *summary_lines(judged.summary, judged.run),
     ]
-    if results:
-        lines += ["", *gate_lines(results)]
+    if verdict.gates:
+        lines += ["", *gate_lines(verdict.gates)]
     if given.out is not None:
         lines.append(f"run folder: {printable(str(given.out))}")
-    return lines, exit_code(results) if results else 0
+    return lines, verdict.exit_code or 0
 
 
 def _judge(
@@ -133,13 +132,13 @@ def _judge(
 
 def _decide(
     judged: Rejudged, gates: Sequence[Gate], settings: Settings, given: argparse.Namespace
-) -> list[GateResult]:
+) -> RunVerdict:
     from pytest_tablebench.results import read_records
     from pytest_tablebench.results.compare import check_alike
-    from pytest_tablebench.results.gates import cut_short, judge_gates, stored_results
+    from pytest_tablebench.results.verdict import RunVerdict, decided_before, judge_run
 
     if not gates:
-        return []
+        return RunVerdict()
     baseline = None
     if given.bench_baseline is not None:
         present = {record.dataset for record in read_records(given.bench_baseline)}
@@ -153,28 +152,17 @@ def _decide(
             check_alike(baseline.run, judged.run, hint=hint)
     else:
         check_baseline(gates)
-    results = judge_gates(
-        judged.records,
+    decided: list[GateResult] = []
+    if not (given.bench_compat or given.bench_threshold):  # else answers are judged otherwise
+        decided = decided_before(judged.run, given.bench_baseline)
+    return judge_run(
+        judged,
         gates,
-        baseline.records if baseline else None,
+        baseline,
+        ended=judged.ended,
         point=given.bench_gate_point,
-        run=judged.run,
-        baseline_run=baseline.run if baseline else None,
+        decided=decided,
     )
-    if judged.ended is None:
-        return results
-    # A sample whose size its own values chose has no ordinary interval: what the run decided by
-    # the rule that stopped it stands, where answers are judged as they were then.
-    kept = {}
-    if judged.run.get("cases_saved") and not (given.bench_compat or given.bench_threshold):
-        kept = {result.gate: result for result in stored_results(judged.run.get("gates"))}
-        if not _same_place(given.bench_baseline, judged.run.get("baseline")):
-            kept = {text: result for text, result in kept.items() if "baseline" not in text}
-    return [kept.get(result.gate) or cut_short(result, judged.ended) for result in results]
-
-
-def _same_place(one: Path | None, other: object) -> bool:
-    return one is not None and isinstance(other, str) and one.resolve() == Path(other).resolve()
 
 
 def _change_lines(judged: Rejudged) -> list[str]:

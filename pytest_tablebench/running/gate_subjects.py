@@ -12,7 +12,7 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.running.perturbing import changes_answers
 from pytest_tablebench.running.scoring import MEMORY, asked_by, judge_example
 from pytest_tablebench.strategies import PARSED, named_strategy
-from pytest_tablebench.util.names import known_names, printable
+from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Example
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 TRIED = 3
 """Examples whose own answers are scored, to learn the parts of a metric."""
-
-NAMED = 20
-"""Values of a tag that are named where a gate's is nowhere."""
 
 
 def check_subjects(runner: Runner, gates: Iterable[Gate], cases: Sequence[Case]) -> None:
@@ -62,6 +59,8 @@ def _check_memory(runner: Runner, gate: Gate, perturbations: Iterable[str]) -> N
 
 def _check_tags(runner: Runner, gate: Gate, own: Mapping[str, Sequence[str]]) -> None:
     """Look through the examples until one has the tags."""
+    from pytest_tablebench.results.gates import without_tags
+
     if runner.settings.shard is not None:  # others may have them
         return
     seen: dict[str, set[str]] = {tag: set() for tag, _ in gate.tags}
@@ -73,29 +72,20 @@ def _check_tags(runner: Runner, gate: Gate, own: Mapping[str, Sequence[str]]) ->
                 return
             for tag in seen.keys() & tags.keys():
                 seen[tag].add(tags[tag])
-    what, has = "all these tags", ""
-    for tag, value in gate.tags:
-        if value not in seen[tag]:
-            shown = [printable(one, 60) for one in sorted(seen[tag])[:NAMED]]
-            what = printable(f"{tag}={value}", 80)
-            has = f"; {known_names(value, shown) if shown else 'none has that tag'}"
-            break
-    raise SettingsError(
-        f"--bench-gate {printable(gate.text, 100)!r}: no example of this scope has {what}{has}"
-    )
+    raise SettingsError(f"--bench-gate {printable(gate.text, 100)!r}: {without_tags(gate, seen)}")
 
 
 def _check_part(runner: Runner, gate: Gate, own: Mapping[str, Sequence[str]]) -> None:
-    part, known = str(gate.part), dict[str, None]()
+    from pytest_tablebench.results.gates import without_part
+
+    scope_parts = dict[str, None]()
     for dataset, example_ids in own.items():
-        found = _parts_of(runner, dataset, example_ids[:TRIED])
-        if found is None or part in found:
+        parts = _parts_of(runner, dataset, example_ids[:TRIED])
+        if parts is None or gate.part in parts:
             return
-        known |= found
-    names = known_names(part, [printable(name, 60) for name in known])
+        scope_parts |= parts
     raise SettingsError(
-        f"--bench-gate {printable(gate.text, 100)!r}: no score of this scope has a part "
-        f"{printable(part, 80)!r}; {names}"
+        f"--bench-gate {printable(gate.text, 100)!r}: {without_part(gate, scope_parts)}"
     )
 
 

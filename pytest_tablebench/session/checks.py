@@ -22,6 +22,7 @@ def check_selection(
         verdicts: what judges the run.
         thresholds: those that markers give, by test.
     """
+    from pytest_tablebench.results.gates import check_tests
     from pytest_tablebench.running.preflight import check_replay, check_threshold
 
     for place, value in thresholds.items():
@@ -30,7 +31,7 @@ def check_selection(
     if verdicts is not None:
         meant = "bench_gate" in cases.settings.given
         verdicts.check_selected(datasets, cases.selection.missing, meant=meant)
-        verdicts.check_tests(cases.tests)
+        check_tests(verdicts.gates, cases.tests)
     if datasets:
         check_replay(cases.runner)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,9 +17,10 @@ from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.loaded_run import LoadedRun
+    from pytest_tablebench.results.verdict import RunVerdict
     from pytest_tablebench.results.writer import Received
     from pytest_tablebench.session.kept_run import KeptRun
-    from pytest_tablebench.session.verdict import Verdict, Verdicts
+    from pytest_tablebench.session.verdict import Verdicts
 
 LEFT_TO_MERGE = "gates: this is a part; `tablebench merge` judges the whole"
 
@@ -51,7 +51,7 @@ class RunEnding:
         """How many cases of each model wait for a batch."""
         self._given_up: dict[str, str] = {}
         """Why a model was asked no more while others were."""
-        self.verdicts: dict[str, Verdict] = {}
+        self.verdicts: dict[str, RunVerdict] = {}
         self.problems: list[str] = []
         self.beside: Counter[str] = Counter()
         """By test, failures that neither a case's record nor a gate of the test's own counts."""
@@ -183,10 +183,10 @@ class RunEnding:
         """Return what the gates say, None where pytest has more to say: its codes 2 to 5."""
         if not self._has_gates or not _is_for_gates(exit_status, reason):
             return None
-        codes = [verdict.exit_code for verdict in self.verdicts.values()]
-        if self.problems or not codes or None in codes:
-            return 11
-        return 10 if 10 in codes else 11 if 11 in codes else int(others_failed)
+        from pytest_tablebench.results.verdict import joint_exit_code
+
+        code = 11 if self.problems else joint_exit_code(self.verdicts.values())
+        return code or int(others_failed)
 
     def _code_with_batches(
         self, code: int | None, runs: Mapping[str, LoadedRun], exit_status: int, reason: str
@@ -214,10 +214,9 @@ class RunEnding:
             model: {"ended": ended} for model, ended in self._ended.items()
         }
         for model, verdict in self.verdicts.items():
-            if verdict.whole_part is not None:
+            if verdict.gates_left:
                 continue  # the gates stay as they were asked for
-            gates = [dataclasses.asdict(result) for result in verdict.gates]
-            facts[model] |= {"gates": gates, "cases_saved": verdict.saved}
+            facts[model] |= {"gates": verdict.gate_entries, "cases_saved": verdict.cases_saved}
         try:
             writer.conclude(runs, exit_code, facts)
         except OSError as error:
@@ -264,7 +263,7 @@ class RunEnding:
             lines += ["", *comparison_lines(verdict.comparison, flips=0, width=width)]
         if verdict.gates:
             lines += ["", *gate_lines(verdict.gates, width)]
-        if verdict.whole_part is not None:
+        if verdict.gates_left:
             lines.append(LEFT_TO_MERGE)
         if verdict.saved_text:
             lines.append(verdict.saved_text)

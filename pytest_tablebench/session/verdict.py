@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import SettingsError, TableBenchError
 from pytest_tablebench.results import read_records, read_run
-from pytest_tablebench.results.compare import RunComparison, check_alike, compare_runs, latest_run
+from pytest_tablebench.results.compare import check_alike, compare_runs, latest_run
 from pytest_tablebench.results.gates import (
     Gate,
-    GateResult,
     PlannedGate,
     StoppingRule,
     check_gates,
-    cut_short,
-    exit_code,
-    judge_gates,
+    check_selected,
+    gate_without_baseline,
     make_rule,
     order,
-    parse_gate,
+    parse_gates,
     plan_gates,
 )
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
-from pytest_tablebench.util.names import printable, unknown_name
+from pytest_tablebench.results.verdict import RunVerdict, judge_run
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
@@ -35,28 +32,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.running.axes import Axes
 
 HINT = "Give --bench-allow-unlike to compare all the same"
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What is said of one model's run in the end.
-
-    `saved` are cases that were not asked because every gate was decided without them.
-    """
-
-    gates: tuple[GateResult, ...] = ()
-    comparison: RunComparison | None = None
-    saved: int = 0
-    saved_text: str = ""
-    whole_part: bool | None = None
-    """Of a part of a run, whose gates are left to the whole: whether it came to its end."""
-
-    @property
-    def exit_code(self) -> int | None:
-        """0, 10 or 11 as the gates say, of a part 0 or 11; None without gates."""
-        if self.whole_part is not None:
-            return 0 if self.whole_part else 11
-        return exit_code(self.gates) if self.gates else None
 
 
 class Verdicts:
@@ -81,7 +56,7 @@ class Verdicts:
         """Gates of a configuration file on what nothing in this session is called."""
         try:
             # Equal gates ask the same, however they are written: twice would be two tests.
-            self._gates = list(dict.fromkeys(map(parse_gate, settings.gates)))
+            self._gates = parse_gates(settings.gates)
         except SettingsError as error:
             raise SettingsError(f"--bench-gate: {error}") from None
         if settings.baseline is not None:
@@ -90,12 +65,12 @@ class Verdicts:
             except SettingsError as error:
                 raise SettingsError(f"--bench-baseline: {error}") from None
         else:
-            for gate in self._gates:
-                if gate.baseline:
-                    raise SettingsError(
-                        f"--bench-gate {gate.text!r} compares with a baseline: name its run "
-                        f"folder with --bench-baseline=RUN"
-                    )
+            gate = gate_without_baseline(self._gates)
+            if gate is not None:
+                raise SettingsError(
+                    f"--bench-gate {gate.text!r} compares with a baseline: name its run "
+                    f"folder with --bench-baseline=RUN"
+                )
         if settings.stop_rule is not None and not self._gates:
             raise SettingsError("--bench-stop-when-decided needs a --bench-gate to decide")
         if settings.stop_rule is not None and settings.shard is not None:
@@ -128,7 +103,7 @@ class Verdicts:
         benchmarks = self._registry.members()
         if lenient:
             names = {*self._datasets, *benchmarks, "all", "run"}
-            self.leave_out(gate.text for gate in self._gates if _subject(gate) not in names)
+            self.leave_out(gate.text for gate in self._gates if gate.scope not in names)
         try:
             check_gates(self._gates, self._datasets, benchmarks, **self._axes.grid(self._datasets))
         except SettingsError as error:
@@ -153,24 +128,15 @@ class Verdicts:
         self._check_ways(selected)
         if self.settings.shard is not None:  # what has no case here may have some elsewhere
             return
-        chosen, members = self.settings.datasets, self._registry.members()
-        for gate in self._gates:
-            subject = _subject(gate)
-            names = {subject, *members.get(subject, ())} & set(self._datasets)
-            if subject in {"all", "run"} or names & set(selected):
-                continue
-            about = f"--bench-gate {gate.text!r}: "
-            for name in sorted(names & set(missing)):
-                raise SettingsError(f"{about}{name} has {missing[name]}")
-            if chosen is not None and not names & set(chosen):
-                raise SettingsError(
-                    f"{about}--bench-dataset leaves {subject} out; name it there, or leave out "
-                    f"the gate as well"
-                )
-            if meant:
-                raise SettingsError(
-                    f"{about}no case of {subject} is selected; leave out the gate, or select some"
-                )
+        check_selected(
+            self._gates,
+            selected,
+            missing,
+            datasets=self._datasets,
+            members=self._registry.members(),
+            chosen=self.settings.datasets,
+            must_have_cases=meant,
+        )
 
     def _check_ways(self, selected: Iterable[str]) -> None:
         """Raise `SettingsError` where what judges needs one way of asking, and there are more."""
@@ -188,18 +154,6 @@ class Verdicts:
     def judged_tests(self) -> frozenset[tuple[str, str]]:
         """The tests that gates judge, each behind its dataset."""
         return frozenset((gate.scope, gate.check) for gate in self._gates if gate.check)
-
-    def check_tests(self, tests: Mapping[str, Sequence[str]]) -> None:
-        """Raise `SettingsError` for a gate on a test that does not exist over its dataset.
-
-        A dataset that no test of the session is about is left to the gate itself: undecided.
-        """
-        for gate in self._gates:
-            names = tests.get(gate.scope)
-            if gate.check and names is not None and gate.check not in names:
-                raise SettingsError(
-                    f"gate {printable(gate.text, 100)!r}: {unknown_name('test', gate.check, names)}"
-                )
 
     def check_baseline(self, run: Mapping[str, Any]) -> None:
         """Raise `SettingsError` when the baseline differs in more than the model."""
@@ -289,40 +243,25 @@ class Verdicts:
         path = self.settings.baseline
         return None if path is None else load_run(path)
 
-    def judge(self, model: str, loaded: LoadedRun, ended: str | None = None) -> Verdict:
+    def judge(self, model: str, loaded: LoadedRun, ended: str | None = None) -> RunVerdict:
         """Return the verdict on a model's run.
 
-        `ended` says why the run came to its end before its cases did; the part that was asked
-        is no sample of the whole then, and decides nothing but what a rule decided before.
+        `ended` says why the run came to its end before its cases did.
         """
-        settings, baseline, run = self.settings, self.baseline, loaded.run
-        before = None if baseline is None else baseline.run
+        settings, baseline = self.settings, self.baseline
         comparison = None
         if baseline is not None:
             comparison = compare_runs(baseline, loaded, allow_unlike=settings.allow_unlike)
-        if not self._gates:
-            return Verdict(comparison=comparison)
-        if settings.shard is not None:
-            return Verdict(comparison=comparison, whole_part=ended is None)
-        if model in self._rules:
-            rule = self._rules[model]
-            gates = rule.results(run=run, baseline_run=before)
-            saved = rule.planned - rule.n_asked if rule.all_decided else 0
-            if ended is not None and not rule.all_decided:
-                gates = [g if g.gate in rule.decided else cut_short(g, ended) for g in gates]
-            return Verdict(tuple(gates), comparison, saved, _saved_text(rule, saved, run))
-        # Beside a baseline answers count, which may be all the same.
-        gates = judge_gates(
-            loaded.scores if baseline is None else loaded.table,
+        return judge_run(
+            loaded,
             self._gates,
-            None if baseline is None else baseline.table,
+            baseline,
+            ended=ended,
             point=settings.gate_point,
-            run=run,
-            baseline_run=before,
+            rule=self._rules.get(model),
+            is_part=settings.shard is not None,
+            comparison=comparison,
         )
-        if ended is not None:
-            gates = [cut_short(gate, ended) for gate in gates]
-        return Verdict(tuple(gates), comparison)
 
 
 def check_recorded(baseline: Path) -> None:
@@ -344,17 +283,3 @@ def places(settings: Settings, cases: Sequence[Case]) -> dict[str, int]:
         return {}
     arranged = order(cases, rule, settings.seed)  # type: ignore[arg-type]
     return {case.case_id: place for place, case in enumerate(arranged)}
-
-
-def _subject(gate: Gate) -> str:
-    """Return the dataset or benchmark that a gate is about."""
-    return gate.scope.partition("::")[0]
-
-
-def _saved_text(rule: StoppingRule, saved: int, run: Mapping[str, Any]) -> str:
-    """Return what stopping early has saved, in calls and in money as far as that is known."""
-    text = rule.summary()
-    paid, cost = run.get("calls_paid"), run.get("cost_usd")
-    if saved and paid and cost is not None:
-        text += f" At {cost / paid:.6f} USD a call that is about {saved * cost / paid:.2f} USD."
-    return text

@@ -7,7 +7,17 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results._intervals import clopper_pearson
 from pytest_tablebench.results.gates._anytime import AnytimeRule
 from pytest_tablebench.results.gates._evaluation import cut_short, judge_gates
-from pytest_tablebench.results.gates._grammar import MEASURES, Gate, check_gates, parse_gate
+from pytest_tablebench.results.gates._grammar import MEASURES, Gate, parse_gate
+from pytest_tablebench.results.gates._name_checks import (
+    check_gates,
+    check_selected,
+    check_tests,
+    gate_without_baseline,
+    parse_gates,
+    recorded_gates,
+    without_part,
+    without_tags,
+)
 from pytest_tablebench.results.gates._paired import mcnemar, sign_flip
 from pytest_tablebench.results.gates._passes import PassesRule
 from pytest_tablebench.results.gates._point import PointRule
@@ -39,21 +49,28 @@ __all__ = [
     "Wealth",
     "assumed_sd",
     "check_gates",
+    "check_selected",
+    "check_tests",
     "clopper_pearson",
     "cut_short",
     "exit_code",
+    "gate_without_baseline",
     "holm",
     "judge_gates",
     "make_rule",
     "mcnemar",
     "order",
     "parse_gate",
+    "parse_gates",
     "plan_gates",
     "power",
+    "recorded_gates",
     "sign_flip",
     "smallest_drop",
     "stored_results",
     "verdict_line",
+    "without_part",
+    "without_tags",
 ]
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from pytest_tablebench.errors import SettingsError, UnknownNameError
+from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.names import printable, unknown_name
 
 MEASURES = (
@@ -101,51 +100,6 @@ def parse_gate(text: str) -> Gate:
     return gate
 
 
-def check_gates(
-    gates: Iterable[Gate],
-    datasets: Iterable[str],
-    benchmarks: Iterable[str],
-    serializers: Iterable[str],
-    perturbations: Iterable[str],
-    *,
-    strategies: Iterable[str] = (),
-    modalities: Iterable[str] = (),
-) -> None:
-    """Raise `SettingsError` for a gate on what does not exist, naming the nearest that does."""
-    axes = [set(serializers), set(perturbations), set(strategies), set(modalities)]
-    datasets = list(datasets)
-    names = dict.fromkeys([*datasets, *benchmarks, "all"])
-    dataset_names = set(datasets)
-    for gate in gates:
-        if gate.check and gate.scope in names and gate.scope not in dataset_names:
-            raise SettingsError(
-                _prefix(gate.text) + f"a test stands behind a dataset, which {gate.scope!r} is not"
-            )
-        if gate.scope not in names and gate.scope != "run":
-            raise UnknownNameError(_prefix(gate.text) + unknown_name("scope", gate.scope, names))
-        for name in gate.filters:
-            known_axis_names = dict.fromkeys(
-                known_axis_names for axis in axes for known_axis_names in sorted(axis)
-            )
-            if name not in known_axis_names:
-                message = unknown_name("serializer or perturbation", name, known_axis_names)
-                raise UnknownNameError(_prefix(gate.text) + message)
-        if len(gate.filters) == 2 and not _of_two_axes(*gate.filters, axes):
-            raise SettingsError(
-                _prefix(gate.text) + "two names in brackets are one serializer and one "
-                "perturbation, or others of two kinds"
-            )
-
-
-def _of_two_axes(first: str, second: str, axes: list[set[str]]) -> bool:
-    return any(
-        first in axis and second in other_axis
-        for axis in axes
-        for other_axis in axes
-        if axis is not other_axis
-    )
-
-
 def _operator(text: str) -> int:
     """Return where the operator begins: outside brackets, if there is one; else -1."""
     depth, inside = 0, -1
@@ -168,7 +122,7 @@ def _left(text: str, end: int) -> tuple[str, tuple[str, ...], tuple[tuple[str, s
     if measure not in MEASURES and (
         _PART.fullmatch(measure) is None or get_close_matches(measure, MEASURES, cutoff=0.75)
     ):
-        raise SettingsError(_prefix(text) + unknown_name("measure", measure, MEASURES))
+        raise SettingsError(prefix(text) + unknown_name("measure", measure, MEASURES))
     whole, tags = _tags(text, left[:dot].rstrip())
     scope, filters = _scope(text, whole)
     if (scope == "run") != (measure == "cost"):
@@ -271,8 +225,9 @@ def _check_range(gate: Gate, text: str, place: int) -> None:
 
 
 def _error(text: str, place: int, message: str) -> SettingsError:
-    return SettingsError(f"{_prefix(text)}at character {place + 1}: {message}")
+    return SettingsError(f"{prefix(text)}at character {place + 1}: {message}")
 
 
-def _prefix(text: str) -> str:
+def prefix(text: str) -> str:
+    """Return how a message about a gate begins."""
     return f"gate {printable(' '.join(text.split()), 100)!r}: "

@@ -6,16 +6,13 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_tablebench.results.gates._grammar import Gate
+from pytest_tablebench.results.gates._name_checks import without_tags
 from pytest_tablebench.results.gates._sides import Sides
 from pytest_tablebench.results.sheets import ScoreSheet, aligned
 from pytest_tablebench.util.names import known_names, printable
 
 Clusters = Mapping[str, Mapping[str, Hashable]]
 """The table of each example, by dataset. It replaces what the records say."""
-
-
-NAMED = 20
-"""Values of a tag that are named where a gate's is nowhere."""
 
 
 @dataclass(frozen=True)
@@ -101,16 +98,11 @@ class Scopes:
     def _untagged(self, gate: Gate, whole: Scopes) -> str:
         """Return why a slice has no case, with the values of a tag that there are."""
         sheets = [whole.new.datasets.get(name) for name in whole.datasets(gate)]
-        for tag, value in gate.tags:
-            tag_values = {
-                tag_value for sheet in sheets if sheet for tag_value in sheet.tags.get(tag, ())
-            } - {""}
-            if value not in tag_values:
-                shown = [printable(tag_value, 60) for tag_value in sorted(tag_values)[:NAMED]]
-                has = known_names(value, shown) if shown else "none has that tag"
-                text = printable(f"{tag}={value}", 80)
-                return f"no example of this scope has {text}; {has}"
-        return "no example of this scope has all these tags"
+        values = {
+            tag: {value for sheet in sheets if sheet for value in sheet.tags.get(tag, ())} - {""}
+            for tag, _ in gate.tags
+        }
+        return without_tags(gate, values)
 
     def shrunk(self, gate: Gate) -> str | None:
         """Return why a scope of several datasets is not what it was in the baseline; else None.

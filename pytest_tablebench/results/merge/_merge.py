@@ -14,6 +14,7 @@ from typing import Any
 from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.results.figures import sum_of_known
 from pytest_tablebench.results.folder import RunFolder
+from pytest_tablebench.results.gates import recorded_gates
 from pytest_tablebench.results.loaded_run import THINKING, LoadedRun
 from pytest_tablebench.results.media import merge_media
 from pytest_tablebench.results.merge._parts import MERGED, RunParts, read_parts
@@ -244,10 +245,7 @@ def _datasets(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _gates(runs: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the gates that the runs were given, judged or not."""
-    return _union(
-        [gate.get("gate") if isinstance(gate, dict) else gate for gate in listing(run.get("gates"))]
-        for run in runs
-    )
+    return _union(map(recorded_gates, runs))
 
 
 def _union(lists: Iterable[Any]) -> list[str]:

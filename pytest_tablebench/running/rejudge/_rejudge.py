@@ -7,6 +7,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from pytest_tablebench.results.judges import Agreement, agreement_of
 from pytest_tablebench.results.loaded_run import summary_of
 from pytest_tablebench.results.media import merge_media
 from pytest_tablebench.results.record import ASSERTION, Record
+from pytest_tablebench.results.score_table import ScoreTable, raw_digests
 from pytest_tablebench.results.spending import add_spending
 from pytest_tablebench.results.texts import TEXTS
 from pytest_tablebench.running.asking import AskPlan
@@ -60,6 +62,16 @@ class Rejudged:
     ended: str | None = None
     plan: AskPlan | None = None
     agreement: Mapping[str, Agreement] = field(default_factory=dict)
+
+    @cached_property
+    def table(self) -> ScoreTable:
+        """The score table of the records, with digests of their replies."""
+        return ScoreTable.from_records(self.records, answers=raw_digests)
+
+    @property
+    def scores(self) -> ScoreTable:
+        """The table for figures that need no replies: the same one."""
+        return self.table
 
 
 def rejudge(

@@ -1,0 +1,195 @@
+"""The verdict on a run, as its end, `merge` and `rejudge` have it from one function."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pytest_tablebench
+from pytest_tablebench.results import ScoreRow, ScoreTable
+from pytest_tablebench.results.gates import GateResult, make_rule, parse_gates
+from pytest_tablebench.results.score_table import raw_digests
+from pytest_tablebench.results.verdict import (
+    RunVerdict,
+    decided_before,
+    joint_exit_code,
+    judge_run,
+)
+
+HOLDS, FAILS, UNSURE = "d.no_answer <= 0.5", "d.no_answer <= 0.1", "e.performance >= 0.5"
+"""Gates on `four()`: one of four cases has no answer, and no case is of `e`."""
+
+
+@dataclass
+class StandIn:
+    """A run without a folder."""
+
+    table: ScoreTable
+    run: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def scores(self) -> ScoreTable:
+        return self.table
+
+
+def rows(scores: Iterable[float | None]) -> list[ScoreRow]:
+    return [
+        ScoreRow(
+            benchmark="b",
+            dataset="d",
+            example_id=str(number),
+            serializer="html",
+            perturbation="none",
+            score=score,
+            passed=None if score is None else score >= 0.5,
+            reason="timeout" if score is None else None,
+        )
+        for number, score in enumerate(scores)
+    ]
+
+
+def four(**run: Any) -> StandIn:
+    return StandIn(ScoreTable.from_records(rows([1.0, 1.0, 0.0, None]), answers=raw_digests), run)
+
+
+def states(verdict: RunVerdict) -> list[str]:
+    return [result.state for result in verdict.gates]
+
+
+@pytest.mark.parametrize(
+    ("texts", "code"),
+    [
+        ([HOLDS], 0),
+        ([HOLDS, FAILS], 10),
+        ([HOLDS, UNSURE], 11),
+        ([UNSURE, FAILS], 10),
+        ([], None),
+    ],
+)
+def test_gates_give_the_exit_code(texts: list[str], code: int | None) -> None:
+    verdict = judge_run(four(), parse_gates(texts))
+    assert verdict.exit_code == code
+    assert [entry["gate"] for entry in verdict.gate_entries] == texts
+
+
+def test_a_run_cut_short_decides_nothing_but_a_cost_that_is_too_high() -> None:
+    gates = parse_gates([HOLDS, FAILS, "run.cost <= 1", "run.cost <= 5"])
+    verdict = judge_run(four(cost_usd=3.0), gates, ended="interrupted")
+    assert states(verdict) == ["undecided", "undecided", "fails", "undecided"]
+    assert verdict.gates[0].reason.endswith("were asked: interrupted")
+    assert verdict.exit_code == 10
+
+
+def test_what_was_decided_before_stands_where_the_run_was_cut_short() -> None:
+    decided = [GateResult(gate=HOLDS, bound=0.5, state="fails", reason="as then")]
+    gates = parse_gates([HOLDS, FAILS])
+    verdict = judge_run(four(), gates, ended="its own gates were decided", decided=decided)
+    assert states(verdict) == ["fails", "undecided"]
+    assert verdict.gates[0] == decided[0]
+    # A whole run is judged on all its cases.
+    assert states(judge_run(four(), gates, decided=decided)) == ["holds", "fails"]
+
+
+@pytest.mark.parametrize(("ended", "code"), [(None, 0), ("interrupted", 11)])
+def test_a_part_leaves_its_gates_and_says_whether_it_came_to_its_end(
+    ended: str | None, code: int
+) -> None:
+    verdict = judge_run(four(), parse_gates([FAILS]), ended=ended, is_part=True)
+    assert (verdict.gates, verdict.gates_left, verdict.exit_code) == ((), True, code)
+    without_gates = judge_run(four(), [], ended=ended, is_part=True)
+    assert (without_gates.gates_left, without_gates.exit_code) == (False, None)
+
+
+@pytest.mark.parametrize(("ended", "code"), [(None, 0), ("a part is missing", 11)])
+def test_what_must_be_whole_is_no_success_without_gates_either(
+    ended: str | None, code: int
+) -> None:
+    assert judge_run(four(), [], ended=ended, must_be_whole=True).exit_code == code
+    failed = judge_run(four(), parse_gates([FAILS]), must_be_whole=True)
+    assert (failed.exit_code, failed.gates_left) == (10, False)
+
+
+def test_beside_a_baseline_the_same_answers_hold() -> None:
+    """Equal replies of every case make no difference, whatever the interval of the scores."""
+    records = [{**asdict(row), "raw": f"reply {row.example_id}"} for row in rows([1.0, 0.0, 1.0])]
+    both = [StandIn(ScoreTable.from_records(records, answers=raw_digests)) for _ in range(2)]
+    verdict = judge_run(both[0], parse_gates(["d.performance >= baseline"]), both[1])
+    assert (states(verdict), verdict.gates[0].identical) == (["holds"], True)
+
+
+def test_a_stopping_rule_saves_cases_and_says_what_they_would_have_cost() -> None:
+    planned = rows([1.0] * 200)
+    gates = parse_gates(["d.performance >= 0.2", HOLDS])
+    rule = make_rule("point", gates, planned)
+    run = StandIn(ScoreTable.from_records(planned), {"calls_paid": 10, "cost_usd": 0.5})
+    for row in planned:
+        rule.feed(row)
+        if rule.all_decided:
+            break
+    assert 0 < rule.n_asked < 200
+    verdict = judge_run(run, gates, rule=rule, ended="interrupted")  # all is decided: no matter
+    assert (states(verdict), verdict.exit_code) == (["holds", "holds"], 0)
+    assert verdict.cases_saved == 200 - rule.n_asked
+    # 0.5 USD over 10 calls.
+    money = f"At 0.050000 USD a call that is about {verdict.cases_saved * 0.05:.2f} USD."
+    assert verdict.saved_text.endswith(money)
+
+
+def test_a_rule_that_was_interrupted_keeps_what_it_had_decided() -> None:
+    # At least .2 is sure after a few right answers, at least .99 of 200 only near the end.
+    easy, hard = "d.performance >= 0.2", "d.performance >= 0.99"
+    planned, gates = rows([1.0] * 200), parse_gates([easy, hard])
+    rule = make_rule("point", gates, planned)
+    for row in planned:
+        rule.feed(row)
+        if rule.decided:
+            break
+    assert list(rule.decided) == [easy]
+    verdict = judge_run(StandIn(ScoreTable.from_records(planned)), gates, rule=rule, ended="killed")
+    assert (states(verdict), verdict.cases_saved) == (["holds", "undecided"], 0)
+    assert verdict.gates[1].reason.endswith(": killed")
+
+
+@pytest.mark.parametrize(
+    ("codes", "joint"),
+    [([0, 0], 0), ([0, 11], 11), ([11, 10, 0], 10), ([None, 10], 11), ([], 11)],
+)
+def test_the_runs_of_several_models_have_one_exit_code(codes: list[int | None], joint: int) -> None:
+    verdict_of = {
+        code: judge_run(four(), parse_gates(texts))
+        for code, texts in ((0, [HOLDS]), (10, [FAILS]), (11, [UNSURE]), (None, []))
+    }
+    assert joint_exit_code([verdict_of[code] for code in codes]) == joint
+
+
+def test_decisions_against_another_baseline_do_not_stand(tmp_path: Path) -> None:
+    texts = ["d.performance >= 0.5", "d.performance >= baseline - 0.1"]
+    entries = [asdict(GateResult(gate=text, bound=0.5, state="holds")) for text in texts]
+    run = {"cases_saved": 3, "gates": entries, "baseline": str(tmp_path / "old")}
+
+    def standing(run: dict[str, Any], baseline: Path | None) -> list[str]:
+        return [result.gate for result in decided_before(run, baseline)]
+
+    assert standing(run, tmp_path / "old") == texts
+    assert standing(run, tmp_path / "other") == texts[:1]
+    assert standing(run, None) == texts[:1]
+    assert standing(run | {"baseline": 7}, tmp_path / "old") == texts[:1]
+    assert standing(run | {"cases_saved": 0}, tmp_path / "old") == []
+
+
+def test_nothing_else_in_the_package_judges_a_run() -> None:
+    package = Path(pytest_tablebench.__file__).parent
+    judging = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in {"judge_gates", "cut_short", "exit_code"}
+    }
+    assert judging == {"results/verdict.py"}
