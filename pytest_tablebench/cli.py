@@ -46,12 +46,12 @@ def make_parser() -> argparse.ArgumentParser:
         "list", help="datasets, serializers, perturbations, built-in models"
     )
     listing.add_argument("--bench-data", type=Path, metavar="DIR", help="dataset folder")
-    listing.set_defaults(run=lambda given: _list(given.bench_data))
+    listing.set_defaults(run=lambda options: _list(options.bench_data))
 
     pulling = commands.add_parser("pull", help="download datasets, or what is missing of them")
     pulling.add_argument("names", nargs="+", metavar="NAME", help="dataset, as `list` shows it")
     pulling.add_argument("--bench-data", type=Path, metavar="DIR", help="dataset folder")
-    pulling.set_defaults(run=lambda given: _pull(given.names, given.bench_data))
+    pulling.set_defaults(run=lambda options: _pull(options.names, options.bench_data))
 
     for add_parser in (
         report.add_parser,
@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     something, `sandbox` where nothing
     holds, `doctor` where no run can be.
     """
-    given = make_parser().parse_args(arguments)
+    options = make_parser().parse_args(arguments)
     # A terminal that cannot show a character gets an escape for it instead of a traceback.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -91,11 +91,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     code = 0
     notices = Notices(lambda text: print(f"tablebench: {text}", file=sys.stderr))
     try:
-        if "lines" in given:
-            lines, code = given.lines(given)
+        if "lines" in options:
+            lines, code = options.lines(options)
             print("\n".join(lines))
         else:
-            given.run(given)
+            options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read the output, such as `head`, has enough of it. What is still to be written

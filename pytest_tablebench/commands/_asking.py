@@ -45,8 +45,8 @@ def add_asking(
     parser.add_argument("--bench-store", metavar="DIR", help="where replies are kept, or `none`")
 
 
-def asked_and_written(
-    given: argparse.Namespace,
+def ask_and_write(
+    options: argparse.Namespace,
     models: Sequence[str],
     maker: Callable[..., AskingMaker],
     origin: Callable[[Tell, bool], Origin],
@@ -58,7 +58,7 @@ def asked_and_written(
     """Say what models are asked and what it costs; with `--yes` ask, and write the folder.
 
     Arguments:
-        given: the options, those of `add_asking` among them.
+        options: of the command, those of `add_asking` among them.
         models: beside `--model` those that are asked.
         maker: gives a new maker, handed what gives replies.
         origin: of the tables, handed what gives replies; and whether a table that a model has
@@ -69,29 +69,29 @@ def asked_and_written(
 
     Returns what to say, and the exit code.
     """
-    with correspondence(given, models) as letters:
+    with correspondence(options, models) as letters:
         new = partial(maker, letters.tell, *([letters.execution] if programs else []))
         lines, calls = _plan(letters, origin(letters.tell, True), new())
-        if calls and not given.yes:
+        if calls and not options.yes:
             return [*lines, "nothing was asked, and nothing written: ask with --yes"], 0
         write = partial(
             write_folder,
-            given,
+            options,
             made_with=made_with,
             origin=origin(letters.tell, False),
             then=then,
         )
-        return [*lines, *_written(given, letters, new, write)], 0
+        return [*lines, *_written(options, letters, new, write)], 0
 
 
 @contextmanager
-def correspondence(given: argparse.Namespace, models: Sequence[str]) -> Iterator[Correspondence]:
+def correspondence(options: argparse.Namespace, models: Sequence[str]) -> Iterator[Correspondence]:
     """Open what asks the models; what could not be brought to a shared store is said in the end."""
     from pytest_tablebench.running.builtins import command_registry
     from pytest_tablebench.running.generating import Correspondence
 
-    named = given.model if isinstance(given.model, list) else [given.model]
-    settings = replace(settings_given(given), models=tuple(dict.fromkeys([*named, *models])))
+    named = options.model if isinstance(options.model, list) else [options.model]
+    settings = replace(settings_of(options), models=tuple(dict.fromkeys([*named, *models])))
     letters = Correspondence(settings, command_registry())
     try:
         yield letters
@@ -100,11 +100,11 @@ def correspondence(given: argparse.Namespace, models: Sequence[str]) -> Iterator
             sys.stderr.write(f"note: {problem}\n")
 
 
-def settings_given(given: argparse.Namespace) -> Settings:
+def settings_of(options: argparse.Namespace) -> Settings:
     """Read the options as pytest does, with the same messages for what is wrong."""
     from pytest_tablebench.config.settings import read_settings
 
-    return read_settings(lambda key: getattr(given, key, None), Path.cwd())
+    return read_settings(lambda key: getattr(options, key, None), Path.cwd())
 
 
 def _plan(letters: Correspondence, tables: Origin, maker: AskingMaker) -> tuple[list[str], int]:
@@ -121,24 +121,27 @@ def _plan(letters: Correspondence, tables: Origin, maker: AskingMaker) -> tuple[
 
 
 def _written(
-    given: argparse.Namespace,
+    options: argparse.Namespace,
     letters: Correspondence,
     maker: Callable[[], AskingMaker],
     write: Callable[..., list[str]],
 ) -> list[str]:
     """Have the folder written; return what to say of it, of the yield and of the cost."""
-    own = maker()
-    size = _BATCH if given.limit is None else min(_BATCH, -(-given.limit // given.per_table))
+    folder_maker = maker()
+    size = _BATCH if options.limit is None else min(_BATCH, -(-options.limit // options.per_table))
     try:
-        first, *rest = write(maker=own, ahead=lambda sources: _asked(sources, letters, maker, size))
+        first, *rest = write(
+            maker=folder_maker,
+            ahead=lambda sources: _sources_after_asking(sources, letters, maker, size),
+        )
     except DataError as error:
         if not letters.spent.calls and not letters.spent.failed:
             raise
         raise DataError("; ".join([str(error), *cost_lines(letters.spent)])) from None
-    tally = own.tally
+    tally = folder_maker.tally
     turned_down = sum(tally.rejected.values())
     shown = [first, shares("by subtask", tally.recipes)]
-    shown += [f"accepted: {own.accepted:,}; not: {turned_down:,}"]
+    shown += [f"accepted: {folder_maker.accepted:,}; not: {turned_down:,}"]
     shown += [shares("rejected", tally.rejected)] if turned_down else []
     shown += [shares("on the way", tally.course)] if tally.course else []
     return [*map(printable, [*shown, *cost_lines(letters.spent)]), *rest]
@@ -154,7 +157,7 @@ def _look(sources: Iterable[Source], maker: AskingMaker) -> None:
             maker.look(table)
 
 
-def _asked(
+def _sources_after_asking(
     sources: Iterator[Source],
     letters: Correspondence,
     maker: Callable[[], AskingMaker],

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.gates import Gate
 
 
-def add_gates(parser: argparse.ArgumentParser, own: str, baseline: str) -> None:
-    """Add the options of gates; `own` is whose they are by default, `baseline` what that is for."""
+def add_gates(parser: argparse.ArgumentParser, default: str, baseline: str) -> None:
+    """Add the options of gates; `default` and `baseline` complete their help texts."""
     parser.add_argument(
         "--bench-gate",
         action="append",
         metavar="EXPR",
-        help=f"gate, such as 'torr.performance >= 0.45'. Repeatable. Default: {own}",
+        help=f"gate, such as 'torr.performance >= 0.45'. Repeatable. Default: {default}",
     )
     parser.add_argument(
         "--bench-gate-point", action="store_true", help="judge gates on the estimate alone"
@@ -67,8 +67,8 @@ def check_baseline(gates: Iterable[Gate]) -> None:
 
 def _with(run: Mapping[str, Any], names: Iterable[str], *path: str) -> list[str]:
     """Return the names with those that run.json has at a place, sorted."""
-    found: Any = run
+    content: Any = run
     for key in path:
-        found = found.get(key) if isinstance(found, dict) else None
-    planned = found if isinstance(found, dict | list) else ()
+        content = content.get(key) if isinstance(content, dict) else None
+    planned = content if isinstance(content, dict | list) else ()
     return sorted({*names, *(name for name in planned if isinstance(name, str))})

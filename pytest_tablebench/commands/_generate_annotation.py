@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.commands._asking import add_asking, asked_and_written
+from pytest_tablebench.commands._asking import add_asking, ask_and_write
 from pytest_tablebench.commands._generating import (
     Origin,
     add_common,
     add_out,
     chosen_names,
-    tables_given,
+    tables_of,
 )
 from pytest_tablebench.commands._suites import check_and_run, quoted
 from pytest_tablebench.errors import DataError, SettingsError
@@ -61,17 +61,17 @@ def add_ways(ways: Any) -> None:
     answers.set_defaults(lines=_answers, per_table=10, seed=0)
 
 
-def _questions(given: argparse.Namespace) -> tuple[list[str], int]:
+def _questions(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.generate.annotate import TASKS, QuestionGenerator
 
-    tasks = chosen_names("task", given.task, TASKS)
-    chosen = {"language": given.language, "per_table": given.per_table}
-    return asked_and_written(
-        given,
+    tasks = chosen_names("task", options.task, TASKS)
+    chosen = {"language": options.language, "per_table": options.per_table}
+    return ask_and_write(
+        options,
         [],
-        partial(QuestionGenerator, model=given.model, tasks=tasks, **chosen),
-        lambda *_: tables_given(given),
-        {"way": "questions", **chosen, "tasks": ",".join(tasks), "model": given.model},
+        partial(QuestionGenerator, model=options.model, tasks=tasks, **chosen),
+        lambda *_: tables_of(options),
+        {"way": "questions", **chosen, "tasks": ",".join(tasks), "model": options.model},
         then=_to_be_answered,
     )
 
@@ -89,35 +89,42 @@ def _to_be_answered(folder: Path) -> list[str]:
     ]
 
 
-def _answers(given: argparse.Namespace) -> tuple[list[str], int]:
+def _answers(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.generate.annotate import REVIEW, AnswerGenerator, Asked
 
-    if given.out.resolve() == given.folder.resolve():
+    if options.out.resolve() == options.folder.resolve():
         raise SettingsError("--out: name another folder than that of the questions")
-    twice = next((name for name in given.model if given.model.count(name) > 1), None)
+    twice = next((name for name in options.model if options.model.count(name) > 1), None)
     if twice is not None:
         raise SettingsError(f"--model: {printable(twice, 80)} stands twice, and has one answer")
-    file, questions = _open_questions(given.folder)
-    asked: dict[str, list[Asked]] = {}
-    for one in questions:
-        told = Asked(one.id, one.text, one.tags, one.metric, one.threshold, one.perturbations)
-        asked.setdefault(one.file, []).append(told)
-    titles = {one.file: one.title for one in questions if one.title}
-    about = {"asked": asked, "models": given.model, "judge": given.judge}
-    about["strategy"] = given.strategy
-    return asked_and_written(
-        given,
-        [given.judge],
-        partial(AnswerGenerator, review=given.out / REVIEW, **about),
-        lambda *_: _origin(given.folder, file, list(asked), titles),
+    file, questions = _open_questions(options.folder)
+    questions_of: dict[str, list[Asked]] = {}
+    for question in questions:
+        entry = Asked(
+            question.id,
+            question.text,
+            question.tags,
+            question.metric,
+            question.threshold,
+            question.perturbations,
+        )
+        questions_of.setdefault(question.file, []).append(entry)
+    titles = {question.file: question.title for question in questions if question.title}
+    about = {"asked": questions_of, "models": options.model, "judge": options.judge}
+    about["strategy"] = options.strategy
+    return ask_and_write(
+        options,
+        [options.judge],
+        partial(AnswerGenerator, review=options.out / REVIEW, **about),
+        lambda *_: _origin(options.folder, file, list(questions_of), titles),
         {
             "way": "answers",
-            "models": ",".join(given.model),
-            "judge": given.judge,
-            "strategy": given.strategy,
+            "models": ",".join(options.model),
+            "judge": options.judge,
+            "strategy": options.strategy,
         },
         programs=True,
-        then=partial(_to_be_reviewed, any(one.metric for one in questions)),
+        then=partial(_to_be_reviewed, any(question.metric for question in questions)),
     )
 
 
@@ -142,22 +149,22 @@ def _open_questions(folder: Path) -> tuple[str, list[OpenQuestion]]:
 
     files = [name for name in QUESTION_FILES if (folder / name).is_file()]
     if len(files) != 1:
-        what = " and ".join(files) if files else "no questions"
-        raise DataError(f"{folder}: {what}; it needs one of {', '.join(QUESTION_FILES)}")
-    found: dict[str, OpenQuestion] = {}
+        contents = " and ".join(files) if files else "no questions"
+        raise DataError(f"{folder}: {contents}; it needs one of {', '.join(QUESTION_FILES)}")
+    questions: dict[str, OpenQuestion] = {}
     for number, row in raw_questions(FolderTables(folder), files[0]):
         try:
             if isinstance(row, BadRowError):
                 raise row
             question = open_question(number, row)
-            if question.id in found:
+            if question.id in questions:
                 raise BadRowError("id", f"{printable(question.id, 80)!r} occurs a second time")
         except BadRowError as error:
             raise DataError(f"{files[0]}, row {number}, {error.field}: {error}") from None
-        found[question.id] = question
-    if not found:
+        questions[question.id] = question
+    if not questions:
         raise DataError(f"{folder / files[0]}: there is no question")
-    return files[0], list(found.values())
+    return files[0], list(questions.values())
 
 
 def _origin(folder: Path, file: str, names: Sequence[str], titles: Mapping[str, str]) -> Origin:

@@ -8,13 +8,13 @@ from functools import partial
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.commands._asking import add_asking, asked_and_written
+from pytest_tablebench.commands._asking import add_asking, ask_and_write
 from pytest_tablebench.commands._generating import (
     Origin,
     add_common,
     chosen_names,
     count_from_1,
-    tables_given,
+    tables_of,
 )
 from pytest_tablebench.errors import SettingsError
 
@@ -59,27 +59,27 @@ def add_ways(ways: Any) -> None:
     parser.set_defaults(lines=_adversarial)
 
 
-def _llm(given: argparse.Namespace) -> tuple[list[str], int]:
+def _llm(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.generate.llm import SUBTASKS, LlmGenerator
 
-    named = given.discriminator or [given.model]
+    named = options.discriminator or [options.model]
     if len(named) > 2:
         raise SettingsError("--discriminator: two mark each question; name one or two models")
     others = {"discriminators": [named[0], named[-1]]}
-    return _proposed_and_written(given, "llm", LlmGenerator, SUBTASKS, others)
+    return _propose_and_write(options, "llm", LlmGenerator, SUBTASKS, others)
 
 
-def _adversarial(given: argparse.Namespace) -> tuple[list[str], int]:
+def _adversarial(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.generate.llm import COMPARED, SOLVERS, AdversarialGenerator
 
-    named = given.solver or [given.model]
+    named = options.solver or [options.model]
     if len(named) > len(SOLVERS):
         raise SettingsError("--solver: three answer each question; name one to three models")
     others = {
-        "critic": given.critic or given.model,
+        "critic": options.critic or options.model,
         "solvers": list(islice(cycle(named), len(SOLVERS))),
     }
-    return _proposed_and_written(given, "adversarial", AdversarialGenerator, COMPARED, others)
+    return _propose_and_write(options, "adversarial", AdversarialGenerator, COMPARED, others)
 
 
 def _add_proposing(parser: argparse.ArgumentParser, does: str) -> None:
@@ -95,51 +95,51 @@ def _add_proposing(parser: argparse.ArgumentParser, does: str) -> None:
     add_asking(parser, does)
 
 
-def _proposed_and_written(
-    given: argparse.Namespace,
-    way: str,
+def _propose_and_write(
+    options: argparse.Namespace,
+    way_name: str,
     generator: Callable[..., Proposer],
-    known: Mapping[str, object],
+    all_subtasks: Mapping[str, object],
     others: Mapping[str, str | Sequence[str]],
 ) -> tuple[list[str], int]:
     """Ask models as the options say; return what to say, and the exit code.
 
     Arguments:
-        given: the options.
-        way: how the command calls it.
+        options: of the command.
+        way_name: how the command calls it.
         generator: what makes questions of replies.
-        known: subtasks that may be asked.
+        all_subtasks: subtasks that may be asked.
         others: the models beside `--model`, by what the generator calls them.
     """
-    subtasks = chosen_names("subtask", given.subtask, known)
-    chosen = {"language": given.language, "per_table": given.per_table}
-    models = {name: (one,) if isinstance(one, str) else one for name, one in others.items()}
-    return asked_and_written(
-        given,
+    subtasks = chosen_names("subtask", options.subtask, all_subtasks)
+    chosen = {"language": options.language, "per_table": options.per_table}
+    models = {name: (named,) if isinstance(named, str) else named for name, named in others.items()}
+    return ask_and_write(
+        options,
         [name for some in models.values() for name in some],
-        lambda tell: generator(tell, model=given.model, subtasks=subtasks, **chosen, **others),
-        partial(_tables, given),
-        {"way": way, **chosen, "invent": given.invent or 0}
-        | {"subtasks": ",".join(subtasks), "model": given.model}
+        lambda tell: generator(tell, model=options.model, subtasks=subtasks, **chosen, **others),
+        partial(_tables, options),
+        {"way": way_name, **chosen, "invent": options.invent or 0}
+        | {"subtasks": ",".join(subtasks), "model": options.model}
         | {name: ",".join(some) for name, some in models.items()},
     )
 
 
-def _tables(given: argparse.Namespace, tell: Tell, expected: bool) -> Origin:
-    """Return the tables that are given, then those that the model invents."""
+def _tables(options: argparse.Namespace, tell: Tell, expected: bool) -> Origin:
+    """Return the tables of the command, then those that the model invents."""
     from pytest_tablebench.generate.llm import invented
 
-    count = given.invent or 0
-    if not given.tables and not count:
+    count = options.invent or 0
+    if not options.tables and not count:
         raise SettingsError("name TABLES to ask about, or let the model invent some: --invent N")
-    own = tables_given(given) if given.tables else Origin((), lambda _: iter(()), 0)
-    asked = {"model": given.model, "seed": given.seed, "language": given.language}
-    further = invented(tell, count=count, expected=expected, **asked)
+    origin = tables_of(options) if options.tables else Origin((), lambda _: iter(()), 0)
+    asking = {"model": options.model, "seed": options.seed, "language": options.language}
+    further = invented(tell, count=count, expected=expected, **asking)
 
     def sources(tick: Callable[[], object]) -> Iterator[Source]:
-        yield from own.sources(tick)
+        yield from origin.sources(tick)
         for source in further:
             yield source
             tick()
 
-    return Origin(own.files, sources, own.count + count)
+    return Origin(origin.files, sources, origin.count + count)

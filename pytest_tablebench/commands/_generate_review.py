@@ -31,24 +31,24 @@ def add_way(ways: Any) -> None:
     parser.set_defaults(lines=_review)
 
 
-def _review(given: argparse.Namespace) -> tuple[list[str], int]:
+def _review(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.generate.annotate import REVIEW, STATES, read_review, write_accepted
 
-    review = read_review(given.folder)
+    review = read_review(options.folder)
     counts = review.counts()
     states = ", ".join(f"{state} {counts[state]:,}" for state in STATES if counts[state])
     total = counted(len(review.questions), "question")
-    lines = [printable(f"{given.folder / REVIEW}: {total}: {states}"), *_agreement(review)]
+    lines = [printable(f"{options.folder / REVIEW}: {total}: {states}"), *_agreement(review)]
     disputed = review.ids("disputed")
     if disputed:
         more = f" and {len(disputed) - _SHOWN:,} more" if len(disputed) > _SHOWN else ""
         lines.append(printable(f"to be discussed: {', '.join(disputed[:_SHOWN])}{more}", 2000))
-    if given.out is not None:
-        count = write_accepted(given.folder, given.out, review)
-        lines.append(printable(f"{given.out}: {counted(count, 'question')}"))
-        lines += check_and_run(given.out)
+    if options.out is not None:
+        count = write_accepted(options.folder, options.out, review)
+        lines.append(printable(f"{options.out}: {counted(count, 'question')}"))
+        lines += check_and_run(options.out)
     elif counts["accepted"]:
-        shown = quoted(given.folder)
+        shown = quoted(options.folder)
         lines.append(f"for the accepted ones: tablebench generate review {shown} -o DIR")
     return lines, 0
 
@@ -63,7 +63,7 @@ def _agreement(review: Review) -> list[str]:
         pairs = review.pairs(criterion)
         if not pairs:
             continue
-        alike = sum(one is other for one, other in pairs)
+        alike = sum(first is second for first, second in pairs)
         first, second = ([float(pair[side]) for pair in pairs] for side in (0, 1))
         kappa = weighted_kappa(first, second)
         shown = "not defined, one side has a single mark" if kappa is None else f"{kappa:.2f}"

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.commands._asking import add_asking, asked_and_written
+from pytest_tablebench.commands._asking import add_asking, ask_and_write
 from pytest_tablebench.commands._generating import Origin, count_from_1, shares
 from pytest_tablebench.errors import DataError, SettingsError
 
@@ -44,7 +44,7 @@ def add_way(ways: Any) -> None:
 
 
 @dataclass(frozen=True)
-class _Wanted:
+class _FolderTranslation:
     """What is translated: tables and questions by one name, into which language, and what not."""
 
     to: str
@@ -54,43 +54,45 @@ class _Wanted:
     left_out: dict[str, int]
 
 
-def _translate(given: argparse.Namespace) -> tuple[list[str], int]:
+def _translate(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.generate.llm import Translator
 
-    wanted, solver = _wanted(given), given.solver or given.model
-    to, tables = wanted.to, wanted.tables
-    lines, code = asked_and_written(
-        given,
+    translation, solver = _read_folder(options), options.solver or options.model
+    to, tables = translation.to, translation.tables
+    lines, code = ask_and_write(
+        options,
         [solver],
-        partial(Translator, model=given.model, solver=solver, questions=wanted.questions, to=to),
-        lambda *_: Origin([wanted.file], partial(_sources, tables), len(tables)),
-        {"way": "translate", "to": to, "model": given.model, "solver": solver},
+        partial(
+            Translator, model=options.model, solver=solver, questions=translation.questions, to=to
+        ),
+        lambda *_: Origin([translation.file], partial(_sources, tables), len(tables)),
+        {"way": "translate", "to": to, "model": options.model, "solver": solver},
     )
-    return [*_left_out(wanted.left_out), *lines], code
+    return [*_left_out(translation.left_out), *lines], code
 
 
 def _left_out(counts: dict[str, int]) -> list[str]:
     return [shares("questions left out", counts)] if any(counts.values()) else []
 
 
-def _wanted(given: argparse.Namespace) -> _Wanted:
+def _read_folder(options: argparse.Namespace) -> _FolderTranslation:
     """Read the folder. Raises `DataError` where nothing in it can be translated."""
     from pytest_tablebench.datasets.folder import open_folder
     from pytest_tablebench.generate.llm import Questions, language_of
 
-    if not given.folder.is_dir():
-        raise DataError(f"{given.folder}: there is no such folder")
-    if given.out.resolve() == given.folder.resolve():
+    if not options.folder.is_dir():
+        raise DataError(f"{options.folder}: there is no such folder")
+    if options.out.resolve() == options.folder.resolve():
         raise SettingsError("-o: name another folder than the one that is translated")
-    dataset = open_folder(given.folder, ".")
-    asked, problems = dataset.questions(dataset.tables(given.folder))
-    if not asked:
-        raise DataError(f"{given.folder}: {problems[0]}")
-    to = given.to or ("en" if language_of(asked[0].text) == "zh" else "zh")
+    dataset = open_folder(options.folder, ".")
+    readable, problems = dataset.questions(dataset.tables(options.folder))
+    if not readable:
+        raise DataError(f"{options.folder}: {problems[0]}")
+    to = options.to or ("en" if language_of(readable[0].text) == "zh" else "zh")
     left_out = {"unreadable": len(problems), "of no table or several": 0, f"already in {to}": 0}
     tables: dict[str, Table] = {}
     by_table: dict[str, list[Any]] = {}
-    for question in asked[: given.limit]:
+    for question in readable[: options.limit]:
         if len(question.tables) != 1:
             left_out["of no table or several"] += 1
         elif language_of(question.text) == to:
@@ -105,9 +107,11 @@ def _wanted(given: argparse.Namespace) -> _Wanted:
         raise DataError("; ".join(["nothing to translate", *_left_out(left_out)]))
     language = "en" if to == "zh" else "zh"
     questions = {
-        name: Questions(found, language, dataset.threshold) for name, found in by_table.items()
+        name: Questions(entries, language, dataset.threshold) for name, entries in by_table.items()
     }
-    return _Wanted(to, given.folder / dataset.question_file, tables, questions, left_out)
+    return _FolderTranslation(
+        to, options.folder / dataset.question_file, tables, questions, left_out
+    )
 
 
 def _sources(tables: dict[str, Table], tick: Callable[[], object]) -> Iterator[Source]:

@@ -29,19 +29,19 @@ def add_way(ways: Any) -> None:
     parser.set_defaults(lines=_treb)
 
 
-def _treb(given: argparse.Namespace) -> tuple[list[str], int]:
+def _treb(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.datasets.treb import write_samples
 
-    out: Path = given.out
+    out: Path = options.out
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise DataError(f"{out} holds something; name a folder that is not there yet")
     problems: list[str] = []
-    asked = list(_asked(given.folders, problems))
-    if not asked:
+    questions = list(_read_questions(options.folders, problems))
+    if not questions:
         raise DataError("; ".join(["there is no question", *problems[:3]]))
     try:
         (out / "csv").mkdir(parents=True, exist_ok=True)
-        done = write_samples(asked, out)
+        done = write_samples(questions, out)
     except OSError as error:
         raise DataError(f"{out} cannot be written: {error.strerror or error}") from None
     left_out = done.left_out | Counter({"unreadable": len(problems)})
@@ -53,7 +53,7 @@ def _treb(given: argparse.Namespace) -> tuple[list[str], int]:
     return [printable(line, 400) for line in lines], 0
 
 
-def _asked(folders: list[Path], problems: list[str]) -> Iterator[tuple[str, Question]]:
+def _read_questions(folders: list[Path], problems: list[str]) -> Iterator[tuple[str, Question]]:
     """Yield the questions of all folders, each with its dataset's name; note what is unreadable."""
     from pytest_tablebench.datasets.folder import open_folder
 
@@ -61,7 +61,7 @@ def _asked(folders: list[Path], problems: list[str]) -> Iterator[tuple[str, Ques
         if not folder.is_dir():
             raise DataError(f"{folder}: there is no such folder")
         dataset = open_folder(folder, ".")
-        found, wrong = dataset.questions(dataset.tables(folder))
+        questions, wrong = dataset.questions(dataset.tables(folder))
         problems += map(str, wrong)
-        for question in found:
+        for question in questions:
             yield dataset.name, question

@@ -76,23 +76,23 @@ def count_from_1(text: str) -> int:
     return int(text)
 
 
-def chosen_names(kind: str, named: str | None, known: Mapping[str, object]) -> list[str]:
+def chosen_names(kind: str, named: str | None, names: Mapping[str, object]) -> list[str]:
     """Return what an option names, else all. Raises `SettingsError` for a name that is unknown."""
-    chosen = split_names(named) if named else list(known)
+    chosen = split_names(named) if named else list(names)
     for name in chosen:
-        if name not in known:
-            raise SettingsError(unknown_name(kind, name, known))
+        if name not in names:
+            raise SettingsError(unknown_name(kind, name, names))
     return chosen
 
 
-def shares(what: str, counts: Mapping[str, int]) -> str:
+def shares(title: str, counts: Mapping[str, int]) -> str:
     """Return counts by name as one line."""
     listed = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count)
-    return f"{what}: {listed or 'none'}"
+    return f"{title}: {listed or 'none'}"
 
 
 def write_folder(
-    given: argparse.Namespace,
+    options: argparse.Namespace,
     maker: Any,
     made_with: Mapping[str, Any],
     origin: Origin | None = None,
@@ -102,58 +102,58 @@ def write_folder(
 ) -> list[str]:
     """Write the dataset folder; return what to say of it.
 
-    `origin` is that of the tables, by default the files that are given. `ahead` is handed the
-    sources before `maker` is, and passes them on. `then` is handed the folder when it is written,
-    and returns what to do next.
+    `origin` is by default that of the tables which the command names. `ahead` receives the sources
+    before `maker` does, and yields them. `then` receives the written folder and returns what to do
+    next.
     """
     import tqdm
 
     from pytest_tablebench.generate.folder import write_dataset
 
-    origin = origin or tables_given(given)
-    about = {"seed": given.seed, **made_with, "limit": given.limit}
+    origin = origin or tables_of(options)
+    about = {"seed": options.seed, **made_with, "limit": options.limit}
     about["files"] = [[str(path), path.stat().st_size] for path in origin.files]
     problems: list[str] = []
     with tqdm.tqdm(total=origin.count, unit="file", disable=None, leave=False) as bar:
         try:
             count = write_dataset(
-                given.out,
+                options.out,
                 ahead(origin.sources(bar.update)),
                 maker,
                 made_with=about,
-                limit=given.limit,
+                limit=options.limit,
                 say=problems.append,
             )
         except KeyboardInterrupt:
             raise DataError("interrupted; the same command goes on from here") from None
     tables = maker.tally.tables
     left_out = {reason: number for reason, number in tables.items() if reason != "used"}
-    lines = [f"{given.out}: {counted(count, 'question')} from {counted(tables['used'], 'table')}"]
+    lines = [f"{options.out}: {counted(count, 'question')} from {counted(tables['used'], 'table')}"]
     lines += [shares("tables left out", left_out)] if left_out else []
     lines += [printable(problem, 300) for problem in problems[:10]]
     if not count:
         rejected = [shares("rejected", maker.tally.rejected)] if maker.tally.rejected else []
         raise DataError("; ".join(["no question could be made", *lines[1:], *rejected]))
-    return [*map(printable, lines), *(then or check_and_run)(given.out)]
+    return [*map(printable, lines), *(then or check_and_run)(options.out)]
 
 
-def tables_given(given: argparse.Namespace) -> Origin:
+def tables_of(options: argparse.Namespace) -> Origin:
     """Return the tables that a command names. Raises `DataError` where there is none."""
-    files = list(_table_files(given.tables, given.out))
+    files = list(_table_files(options.tables, options.out))
     if not files:
-        raise DataError(f"no table in {given.tables[0]}: it needs {', '.join(_KINDS)} files")
+        raise DataError(f"no table in {options.tables[0]}: it needs {', '.join(_KINDS)} files")
     return Origin(files, partial(_table_sources, files), len(files))
 
 
-def _table_files(given: Sequence[Path], out: Path) -> Iterator[Path]:
+def _table_files(paths: Sequence[Path], out: Path) -> Iterator[Path]:
     """Yield the files with tables, those of a folder by name; what is written is none of them."""
     from pytest_tablebench.datasets.folder import QUESTION_FILES
 
-    for path in given:
+    for path in paths:
         if not path.exists():
             raise DataError(f"{path}: there is no such file or folder")
-        found = sorted(path.rglob("*")) if path.is_dir() else [path]
-        for file in found:
+        files = sorted(path.rglob("*")) if path.is_dir() else [path]
+        for file in files:
             if file.suffix.lower() not in _KINDS:
                 if file == path:
                     raise DataError(f"{path}: a table is a file of {', '.join(_KINDS)}")

@@ -35,23 +35,23 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(lines=_compare)
 
 
-def _compare(given: argparse.Namespace) -> tuple[list[str], int]:
+def _compare(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.reports.compare_text import comparison_lines
     from pytest_tablebench.results.compare import compare_runs
 
-    comparison = compare_runs(given.before, given.after, allow_unlike=given.allow_unlike)
-    if given.json is not None:
+    comparison = compare_runs(options.before, options.after, allow_unlike=options.allow_unlike)
+    if options.json is not None:
         text = json.dumps(comparison.to_json(), indent=2) + "\n"
-        with writing(f"--json: cannot write {given.json}"):
-            given.json.write_text(text, encoding="ascii")
+        with writing(f"--json: cannot write {options.json}"):
+            options.json.write_text(text, encoding="ascii")
     page = [
         program("tablebench"),
         "report",
-        str(given.before),
-        str(given.after),
+        str(options.before),
+        str(options.after),
         "--page",
         "both.html",
     ]
-    page += ["--allow-unlike"] if given.allow_unlike else []
+    page += ["--allow-unlike"] if options.allow_unlike else []
     shown = f"each case with both answers: {printable(shlex.join(page))}"
     return [*comparison_lines(comparison), "", shown], 0

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.commands._asking import add_asking, correspondence, cost_lines
-from pytest_tablebench.commands._generating import tables_given
+from pytest_tablebench.commands._generating import tables_of
 from pytest_tablebench.errors import DataError, ModelError, SettingsError, TableError
 from pytest_tablebench.util.names import counted, printable
 
@@ -42,7 +42,7 @@ def add_parser(commands: Any) -> None:
 
 
 @dataclass(frozen=True)
-class _Measured:
+class _MeasuredTable:
     """A table's name, complexity by rule, tokens, and what models are shown of it."""
 
     name: str
@@ -51,19 +51,19 @@ class _Measured:
     shows: str
 
 
-def _complexity(given: argparse.Namespace) -> tuple[list[str], int]:
-    measured, problems = _measured(given)
+def _complexity(options: argparse.Namespace) -> tuple[list[str], int]:
+    measured, problems = _measure(options)
     if not measured:
         raise DataError("; ".join(["no table can be measured", *problems[:3]]))
-    lines, marks, asked = _by_model(given, measured) if given.model else ([], None, True)
-    if not asked:
+    lines, marks, was_asked = _by_model(options, measured) if options.model else ([], None, True)
+    if not was_asked:
         lines.append("the model was not asked: ask with --yes")
     table = _table(measured, marks)
     lines = [*_shown(table, marks), *problems[:10], *lines]
-    return [*lines, *(_written(given.out, table, measured, marks) if given.out else [])], 0
+    return [*lines, *(_written(options.out, table, measured, marks) if options.out else [])], 0
 
 
-def _measured(given: argparse.Namespace) -> tuple[list[_Measured], list[str]]:
+def _measure(options: argparse.Namespace) -> tuple[list[_MeasuredTable], list[str]]:
     """Return the tables that can be measured, and a line for each other one."""
     from pytest_tablebench.generate.annotate import text_of
     from pytest_tablebench.generate.llm.replies import RefusedError
@@ -71,19 +71,21 @@ def _measured(given: argparse.Namespace) -> tuple[list[_Measured], list[str]]:
     from pytest_tablebench.tables.hierarchy.complexity import complexity
 
     nowhere = Path(os.devnull)
-    origin = tables_given(argparse.Namespace(tables=given.tables, out=given.out or nowhere))
-    found, problems = [], []
+    origin = tables_of(argparse.Namespace(tables=options.tables, out=options.out or nowhere))
+    measured, problems = [], []
     for source in origin.sources(lambda: None):
         try:
             table = source.read()
             if table is None:
                 continue
-            one = _Measured(source.name, complexity(table), latex_tokens(table), text_of(table))
+            entry = _MeasuredTable(
+                source.name, complexity(table), latex_tokens(table), text_of(table)
+            )
         except (DataError, TableError, RefusedError) as error:
             problems.append(printable(f"{source.name} is left out: {error}", 300))
         else:
-            found.append(one)
-    return found, problems
+            measured.append(entry)
+    return measured, problems
 
 
 _Marks = list[tuple[int, ...] | None]
@@ -91,21 +93,21 @@ _Marks = list[tuple[int, ...] | None]
 
 
 def _by_model(
-    given: argparse.Namespace, measured: Sequence[_Measured]
+    options: argparse.Namespace, measured: Sequence[_MeasuredTable]
 ) -> tuple[list[str], _Marks | None, bool]:
     """Return what to say, the marks of the model, and whether it was asked."""
     from pytest_tablebench.reports.judge_text import plan_line
 
     try:
-        with correspondence(given, [given.model]) as letters:
-            marks = _told(letters, given.model, measured)
+        with correspondence(options, [options.model]) as letters:
+            marks = _read_marks(letters, options.model, measured)
             [plan] = letters.plans()
             lines = [f"at most: {plan_line(plan)}"]
-            if plan.calls and not given.yes:
+            if plan.calls and not options.yes:
                 return lines, None, False
             while not letters.is_complete:
                 letters.ask()
-                marks = _told(letters, given.model, measured)
+                marks = _read_marks(letters, options.model, measured)
             lost = marks.count(None)
             lines += [f"{counted(lost, 'table')} without marks that can be read"] if lost else []
             return [*lines, *cost_lines(letters.spent)], marks, True
@@ -113,21 +115,21 @@ def _by_model(
         raise SettingsError(f"--model: {error}") from None
 
 
-def _told(letters: Correspondence, model: str, measured: Sequence[_Measured]) -> _Marks:
+def _read_marks(letters: Correspondence, model: str, measured: Sequence[_MeasuredTable]) -> _Marks:
     from pytest_tablebench.generate.annotate import ask_for_complexity, read_complexity
     from pytest_tablebench.generate.llm.replies import RefusedError
 
-    found: _Marks = []
-    for one in measured:
+    marks: _Marks = []
+    for table in measured:
         try:
-            reply = letters.tell(ask_for_complexity(one.shows, model))
-            found.append(None if reply is None else read_complexity(reply))
+            reply = letters.tell(ask_for_complexity(table.shows, model))
+            marks.append(None if reply is None else read_complexity(reply))
         except (ModelError, RefusedError):
-            found.append(None)
-    return found
+            marks.append(None)
+    return marks
 
 
-def _table(measured: Sequence[_Measured], marks: _Marks | None) -> PaperTable:
+def _table(measured: Sequence[_MeasuredTable], marks: _Marks | None) -> PaperTable:
     """Return all figures: by rule, and by the model where it was asked."""
     from pytest_tablebench.generate.annotate import DIMENSIONS
     from pytest_tablebench.reports.paper.text import PaperTable
@@ -135,14 +137,14 @@ def _table(measured: Sequence[_Measured], marks: _Marks | None) -> PaperTable:
     names = [name.replace("_", " ") for name in DIMENSIONS]
     header = ["table", "tokens", "complexity", *names[:4]]
     rows: list[tuple[Value, ...]] = [
-        (one.name, one.tokens, one.rule.score, *one.rule) for one in measured
+        (entry.name, entry.tokens, entry.rule.score, *entry.rule) for entry in measured
     ]
     if marks is not None:
         header += ["by model", *(f"{name} by model" for name in names)]
         unknown = (None,) * (1 + len(names))
         rows = [
-            (*row, *(unknown if own is None else (_score(own), *own)))
-            for row, own in zip(rows, marks, strict=True)
+            (*row, *(unknown if table_marks is None else (_score(table_marks), *table_marks)))
+            for row, table_marks in zip(rows, marks, strict=True)
         ]
     title = "Complexity of tables (of 100; each dimension from 1 to 10)"
     return PaperTable("complexity", title, tuple(header), tuple(rows))
@@ -168,9 +170,9 @@ def _shown(table: PaperTable, marks: _Marks | None) -> list[str]:
         replace(table, columns=table.columns[:width], rows=tuple(row[:width] for row in table.rows))
     )
     pairs = [
-        (float(str(row[2])), float(_score(own)))
-        for row, own in zip(table.rows, marks or [None] * len(table.rows), strict=True)
-        if own is not None
+        (float(str(row[2])), float(_score(table_marks)))
+        for row, table_marks in zip(table.rows, marks or [None] * len(table.rows), strict=True)
+        if table_marks is not None
     ]
     if pairs:
         rank = number(rank_correlation(*map(list, zip(*pairs, strict=True))))
@@ -179,7 +181,7 @@ def _shown(table: PaperTable, marks: _Marks | None) -> list[str]:
 
 
 def _written(
-    out: Path, table: PaperTable, measured: Sequence[_Measured], marks: _Marks | None
+    out: Path, table: PaperTable, measured: Sequence[_MeasuredTable], marks: _Marks | None
 ) -> list[str]:
     """Write the figures and the map: by the model where it has given marks, else by rule."""
     from pytest_tablebench.reports.paper.plots import write_plots
@@ -187,8 +189,13 @@ def _written(
     from pytest_tablebench.results.table_map import MappedTable
 
     points = [
-        MappedTable("", f"{place}", one.rule.score if own is None else _score(own), one.tokens)
-        for place, (one, own) in enumerate(
+        MappedTable(
+            "",
+            f"{place}",
+            entry.rule.score if table_marks is None else _score(table_marks),
+            entry.tokens,
+        )
+        for place, (entry, table_marks) in enumerate(
             zip(measured, marks or [None] * len(measured), strict=True)
         )
     ]

@@ -35,19 +35,19 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(lines=_convert)
 
 
-def _convert(given: argparse.Namespace) -> tuple[list[str], int]:
+def _convert(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.serializers import serialize
 
-    if given.to == "png" and given.out is None:
+    if options.to == "png" and options.out is None:
         raise SettingsError("--to png needs -o FILE")
-    content = serialize(read_structured(given.table, given.sheet), _FORMATS[given.to])
-    if given.out is None:
+    content = serialize(read_structured(options.table, options.sheet), _FORMATS[options.to])
+    if options.out is None:
         # Line ends of the format stay; control characters of a cell do not reach a terminal.
         return [printable(line, len(line) or 1) for line in str(content).split("\n")], 0
     pieces = content if isinstance(content, tuple) else (content,)
     lines = []
     for number, piece in enumerate(pieces, start=1):
-        path = given.out
+        path = options.out
         if len(pieces) > 1:
             path = path.with_name(f"{path.stem}-{number}{path.suffix}")
         _write(path, piece if isinstance(piece, bytes) else piece.encode())

@@ -50,9 +50,9 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(lines=_doctor)
 
 
-def _doctor(given: argparse.Namespace) -> tuple[list[str], int]:
+def _doctor(options: argparse.Namespace) -> tuple[list[str], int]:
     """Return a line for each finding, and 1 where one of them stops every run."""
-    settings = Settings(data=given.bench_data, store=given.bench_store)
+    settings = Settings(data=options.bench_data, store=options.bench_store)
     looks: tuple[Callable[[Settings], Finding], ...] = (
         _python,
         _pytest,
@@ -65,10 +65,13 @@ def _doctor(given: argparse.Namespace) -> tuple[list[str], int]:
         _local,
         _network,
     )
-    found = {look.__name__.strip("_"): _looked(look, settings) for look in looks}
-    width = max(map(len, found))
-    lines = [f"{what:<{width}}  {one[0]:<2}  {printable(one[1])}" for what, one in found.items()]
-    broken = [what for what, (state, _) in found.items() if state == "NO"]
+    findings = {look.__name__.strip("_"): _looked(look, settings) for look in looks}
+    width = max(map(len, findings))
+    lines = [
+        f"{name:<{width}}  {finding[0]:<2}  {printable(finding[1])}"
+        for name, finding in findings.items()
+    ]
+    broken = [name for name, (state, _) in findings.items() if state == "NO"]
     if broken:
         return [*lines, f"To be mended before a run: {', '.join(broken)}."], 1
     first = f"pytest --pyargs {SUITES}.test_starter --bench-limit=5"
@@ -122,10 +125,10 @@ def key_variables(environment: Mapping[str, str], providers: Iterator[str]) -> d
 def _keys(_: Settings) -> Finding:
     from pytest_tablebench.models.litellm_load import load
 
-    names = (str(getattr(one, "value", one)) for one in load().provider_list)
-    found = key_variables(os.environ, names)
-    if found:
-        text = ", ".join(f"{provider} ({variable})" for variable, provider in found.items())
+    names = (str(getattr(provider, "value", provider)) for provider in load().provider_list)
+    variables = key_variables(os.environ, names)
+    if variables:
+        text = ", ".join(f"{provider} ({variable})" for variable, provider in variables.items())
         return "ok", text
     text = "none found. API models want theirs in the environment, as in OPENAI_API_KEY; local "
     return "-", text + "servers and built-in models want none"
@@ -137,11 +140,13 @@ def _store(settings: Settings) -> Finding:
     folder = settings.store_folder()
     if folder is None:
         return "-", "answers are not kept"
-    there = folder.is_dir()
+    is_present = folder.is_dir()
     with Store.open(folder) as store:  # makes the folder, and says why it cannot
         kept = len(store)
     free = shutil.disk_usage(folder).free
-    text = f"{kept:,} answers in {folder}{'' if there else ' (new)'}, {free / 1e9:,.0f} GB free"
+    text = (
+        f"{kept:,} answers in {folder}{'' if is_present else ' (new)'}, {free / 1e9:,.0f} GB free"
+    )
     if free < SMALLEST_DISK:
         return "NO", f"{text}; make room, or name another with --bench-store=DIR"
     return "ok", text
@@ -169,7 +174,7 @@ def _sandbox(settings: Settings) -> Finding:
     from pytest_tablebench.sandbox import backends, choose
 
     tried = choose(backends(settings.sandbox_container))
-    used = next((one for one in tried if one.why is None), None)
+    used = next((attempt for attempt in tried if attempt.why is None), None)
     if used is not None:
         return "ok", f"{used.backend.name} holds: {used.backend.holds}"
     text = "nothing holds here, so programs of models are not run"
@@ -196,12 +201,12 @@ LOCAL = {
 
 
 def _local(_: Settings) -> Finding:
-    there = {name: all(map(find_spec, modules)) for name, (modules, _) in LOCAL.items()}
+    installed = {name: all(map(find_spec, modules)) for name, (modules, _) in LOCAL.items()}
     texts = [
-        name if there[name] else f"{name} wants pip install 'pytest-tablebench{install}"
+        name if installed[name] else f"{name} wants pip install 'pytest-tablebench{install}"
         for name, (_, install) in LOCAL.items()
     ]
-    return "ok" if all(there.values()) else "-", "; ".join(texts)
+    return "ok" if all(installed.values()) else "-", "; ".join(texts)
 
 
 def _network(_: Settings) -> Finding:

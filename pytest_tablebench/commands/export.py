@@ -59,10 +59,10 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(lines=_export)
 
 
-def _csv(given: argparse.Namespace) -> Exporter:
+def _csv(options: argparse.Namespace) -> Exporter:
     from pytest_tablebench.interchange.flat import Csv
 
-    return Csv(raw=bool(given.raw))
+    return Csv(raw=bool(options.raw))
 
 
 def _parquet(_: argparse.Namespace) -> Exporter:
@@ -71,14 +71,14 @@ def _parquet(_: argparse.Namespace) -> Exporter:
     return Parquet()
 
 
-def _every_eval_ever(given: argparse.Namespace) -> Exporter:
+def _every_eval_ever(options: argparse.Namespace) -> Exporter:
     from pytest_tablebench.interchange.every_eval_ever import EveryEvalEver
 
     return EveryEvalEver(
-        given.model_id,
-        organization=given.organization or "unknown",
-        relationship=given.relationship or "other",
-        samples=not given.no_samples,
+        options.model_id,
+        organization=options.organization or "unknown",
+        relationship=options.relationship or "other",
+        samples=not options.no_samples,
     )
 
 
@@ -97,29 +97,31 @@ def _inspect(_: argparse.Namespace) -> Exporter:
 _HUB_TASK = re.compile(r"([^=]+)=([\w.-]+/[\w.-]+):([\w.-]+)", re.ASCII)
 
 
-def _community_evals(given: argparse.Namespace) -> Exporter:
+def _community_evals(options: argparse.Namespace) -> Exporter:
     from pytest_tablebench.datasets.pull.known import UPSTREAM
     from pytest_tablebench.interchange.community_evals import CommunityEvals, HubTask
 
-    if not given.hub_dataset:
+    if not options.hub_dataset:
         raise SettingsError(
             "--to community-evals: say which benchmark on the hub a dataset of the run is: "
             "--hub-dataset NAME=DATASET:TASK, the task as the eval.yaml there names it"
         )
-    if given.source_url and not re.fullmatch(r"https?://[^\s<>]+", given.source_url):
+    if options.source_url and not re.fullmatch(r"https?://[^\s<>]+", options.source_url):
         raise SettingsError("--source-url: that is no address of a web page")
-    pinned = {one.repository: one.revision for one in UPSTREAM.values() if one.pinned}
+    pinned = {
+        upstream.repository: upstream.revision for upstream in UPSTREAM.values() if upstream.pinned
+    }
     tasks = {}
-    for text in given.hub_dataset:
-        found = _HUB_TASK.fullmatch(text)
-        if found is None:
+    for text in options.hub_dataset:
+        match = _HUB_TASK.fullmatch(text)
+        if match is None:
             raise SettingsError(
                 f"--hub-dataset: {printable(text, 80)!r} is not NAME=DATASET:TASK, such as "
                 f"hle=cais/hle:default"
             )
-        name, dataset, task = found.groups()
+        name, dataset, task = match.groups()
         tasks[name] = HubTask(dataset, task, pinned.get(dataset))
-    return CommunityEvals(tasks, given.source_url)
+    return CommunityEvals(tasks, options.source_url)
 
 
 _FORMS: Mapping[str, tuple[Callable[[argparse.Namespace], Exporter], tuple[str, ...]]] = {
@@ -136,19 +138,19 @@ _FORMS: Mapping[str, tuple[Callable[[argparse.Namespace], Exporter], tuple[str, 
 """What makes the exporter of a form, and which options it takes."""
 
 
-def _export(given: argparse.Namespace) -> tuple[list[str], int]:
+def _export(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.results.loaded_run import load_run
 
-    make, takes = _FORMS[given.to]
+    make, takes = _FORMS[options.to]
     for name in sorted({name for _, names in _FORMS.values() for name in names}):
-        if getattr(given, name) is not None and name not in takes:
+        if getattr(options, name) is not None and name not in takes:
             forms = [form for form, (_, names) in _FORMS.items() if name in names]
             raise SettingsError(
-                f"--{name.replace('_', '-')} is for --to {' or '.join(forms)}, not for {given.to}"
+                f"--{name.replace('_', '-')} is for --to {' or '.join(forms)}, not for {options.to}"
             )
-    exporter = make(given)
-    run = load_run(given.run)
-    folder = given.out or given.run / "export"
+    exporter = make(options)
+    run = load_run(options.run)
+    folder = options.out or options.run / "export"
     with writing(f"--out: cannot write into {folder}", "; choose another folder"):
         folder.mkdir(parents=True, exist_ok=True)
         written = exporter.write(run, folder)

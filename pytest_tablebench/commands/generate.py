@@ -51,13 +51,13 @@ def add_parser(commands: Any) -> None:
     _generate_treb.add_way(ways)
 
 
-def _rules(given: argparse.Namespace) -> tuple[list[str], int]:
+def _rules(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.generate.rules import SKILLS, RuleGenerator
 
-    subtasks = chosen_names("subtask", given.subtask, SKILLS)
-    chosen = {"language": given.language, "per_table": given.per_table}
-    maker = RuleGenerator(seed=given.seed, subtasks=subtasks, **chosen)
-    lines = write_folder(given, maker, {"way": "rules", **chosen, "subtasks": ",".join(subtasks)})
+    subtasks = chosen_names("subtask", options.subtask, SKILLS)
+    chosen = {"language": options.language, "per_table": options.per_table}
+    maker = RuleGenerator(seed=options.seed, subtasks=subtasks, **chosen)
+    lines = write_folder(options, maker, {"way": "rules", **chosen, "subtasks": ",".join(subtasks)})
     tally = maker.tally
     by_subtask = dict.fromkeys(subtasks, 0)
     for (subtask, _), count in tally.cells().items():
@@ -67,19 +67,19 @@ def _rules(given: argparse.Namespace) -> tuple[list[str], int]:
     return [*shown, *lines[1:]], 0
 
 
-def _probes(given: argparse.Namespace) -> tuple[list[str], int]:
+def _probes(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.generate.probes import ProbeGenerator
 
-    chosen = {"language": given.language, "per_table": given.per_table}
-    maker = ProbeGenerator(seed=given.seed, **chosen)
-    lines = write_folder(given, maker, {"way": "probes", **chosen})
+    chosen = {"language": options.language, "per_table": options.per_table}
+    maker = ProbeGenerator(seed=options.seed, **chosen)
+    lines = write_folder(options, maker, {"way": "probes", **chosen})
     return [lines[0], shares("by kind", maker.tally.recipes), *lines[1:]], 0
 
 
-def _twins(given: argparse.Namespace) -> tuple[list[str], int]:
+def _twins(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.generate.twins import TwinGenerator
 
-    chosen = {"language": given.language, "per_table": given.per_table}
-    maker = TwinGenerator(seed=given.seed, **chosen)
-    lines = write_folder(given, maker, {"way": "twins", **chosen})
+    chosen = {"language": options.language, "per_table": options.per_table}
+    maker = TwinGenerator(seed=options.seed, **chosen)
+    lines = write_folder(options, maker, {"way": "twins", **chosen})
     return [lines[0], shares("twins with exchanged", maker.exchanged), *lines[1:]], 0

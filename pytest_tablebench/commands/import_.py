@@ -43,27 +43,27 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(lines=_import)
 
 
-def _import(given: argparse.Namespace) -> tuple[list[str], int]:
+def _import(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.interchange.helm import Published, compared_lines, read_helm
     from pytest_tablebench.interchange.read_eee import read_every_eval_ever
     from pytest_tablebench.interchange.read_lm_eval import read_lm_eval
     from pytest_tablebench.interchange.take_in import take_in
 
     published = Published()
-    if given.form == "lm-eval":
-        sources = read_lm_eval(given.paths, model=given.model)
-    elif given.form == "helm":
-        judge = partial(_helm_score, compat=given.compat)
+    if options.form == "lm-eval":
+        sources = read_lm_eval(options.paths, model=options.model)
+    elif options.form == "helm":
+        judge = partial(_helm_score, compat=options.compat)
         sources = [
-            replace(source, run={**source.run, "compat": given.compat})
-            for source in read_helm(given.paths, judge, _tags, published)
+            replace(source, run={**source.run, "compat": options.compat})
+            for source in read_helm(options.paths, judge, _tags, published)
         ]
     else:
-        sources = read_every_eval_ever(given.paths)
-    with writing(f"--out: cannot write into {given.out}", "; choose another folder"):
-        taken = take_in(sources, given.out, model=given.model)
+        sources = read_every_eval_ever(options.paths)
+    with writing(f"--out: cannot write into {options.out}", "; choose another folder"):
+        taken = take_in(sources, options.out, model=options.model)
     lines = [*taken.lines(), *compared_lines(published)]
-    return [*lines, f"run folder: {printable(str(given.out))}"], 0
+    return [*lines, f"run folder: {printable(str(options.out))}"], 0
 
 
 def _tags(dataset: str) -> Mapping[str, str]:

@@ -51,7 +51,7 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(lines=_merge)
 
 
-def _merge(given: argparse.Namespace) -> tuple[list[str], int]:
+def _merge(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.reports.gate_text import gate_lines
     from pytest_tablebench.reports.junit import write_junit
     from pytest_tablebench.reports.publish import publish
@@ -61,42 +61,42 @@ def _merge(given: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.results.merge import read_merge
     from pytest_tablebench.results.verdict import judge_run
 
-    merge = read_merge(given.runs)
-    gates = gates_of(given.bench_gate, merge.run, merge.table)
-    baseline = None if given.bench_baseline is None else load_run(given.bench_baseline)
+    merge = read_merge(options.runs)
+    gates = gates_of(options.bench_gate, merge.run, merge.table)
+    baseline = None if options.bench_baseline is None else load_run(options.bench_baseline)
     if baseline is None:
         check_baseline(gates)
-    elif not given.allow_unlike:
+    elif not options.allow_unlike:
         check_alike(baseline.run, merge.run, hint="Give --allow-unlike to compare all the same")
-    run = merge.write(given.out)
+    run = merge.write(options.out)
     verdict = judge_run(
         run,
         gates,
         baseline,
         ended=merge.ended,
-        point=given.bench_gate_point,
+        point=options.bench_gate_point,
         must_be_whole=True,
     )
     code = verdict.exit_code or 0
     _conclude(run, verdict, baseline, code)
     compared = None
     if baseline is not None:
-        compared = compare_runs(baseline, run, allow_unlike=given.allow_unlike)
+        compared = compare_runs(baseline, run, allow_unlike=options.allow_unlike)
     problems = publish(
         run,
-        page=not given.no_page,
+        page=not options.no_page,
         gates=verdict.gates,
         comparison=compared,
         baseline=baseline,
-        allure=None if given.allure is None else (given.allure, given.out / "allure"),
-        summary=given.summary,
+        allure=None if options.allure is None else (options.allure, options.out / "allure"),
+        summary=options.summary,
     )
-    if given.junitxml is not None:
-        write_junit(run, given.junitxml)
+    if options.junitxml is not None:
+        write_junit(run, options.junitxml)
     lines = [*_merge_lines(merge), *summary_lines(run.summary, run.run)]
     lines += ["", *gate_lines(verdict.gates)] if verdict.gates else []
     lines += [f"note: {problem}" for problem in problems]
-    return [*lines, f"run folder: {printable(str(given.out))}"], code
+    return [*lines, f"run folder: {printable(str(options.out))}"], code
 
 
 def _conclude(run: LoadedRun, verdict: RunVerdict, baseline: LoadedRun | None, code: int) -> None:

@@ -26,22 +26,22 @@ def add_parsers(commands: Any) -> None:
     check.set_defaults(lines=_check)
 
 
-def _new(given: argparse.Namespace) -> tuple[list[str], int]:
+def _new(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.datasets.folder import write_example
 
-    folder: Path = given.folder
+    folder: Path = options.folder
     names = write_example(folder)
     return [f"{printable(str(folder))}: {', '.join(names)}", *check_and_run(folder)], 0
 
 
-def _check(given: argparse.Namespace) -> tuple[list[str], int]:
+def _check(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.datasets.folder import check_dataset, fix_dataset, folder_datasets
     from pytest_tablebench.running.builtins import command_registry
 
-    found = list(folder_datasets(given.folder))
-    if not found:
+    datasets = list(folder_datasets(options.folder))
+    if not datasets:
         raise DataError(
-            f"no dataset in {given.folder}: it needs questions.csv, .jsonl or .xlsx; begin with "
+            f"no dataset in {options.folder}: it needs questions.csv, .jsonl or .xlsx; begin with "
             f"one that runs: tablebench new DIR"
         )
     registry = command_registry()
@@ -51,17 +51,17 @@ def _check(given: argparse.Namespace) -> tuple[list[str], int]:
         "strategy": list(registry.strategies),
     }
     lines, code = [], 0
-    for dataset in found:
-        if given.fix:
-            place = given.folder / dataset.folder
+    for dataset in datasets:
+        if options.fix:
+            place = options.folder / dataset.folder
             done = fix_dataset(dataset, place)
             lines += [printable(f"{dataset.name}: fixed: {text}", 400) for text in done]
-        checked = check_dataset(dataset, given.folder / dataset.folder, names)
+        checked = check_dataset(dataset, options.folder / dataset.folder, names)
         lines += [printable(str(problem), 400) for problem in checked.problems]
         lines += [printable(f"{dataset.name}: {note}", 400) for note in checked.notes]
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in checked.kinds.items())
         problems = counted(len(checked.problems), "problem") if checked.problems else "no problem"
-        asked = counted(sum(checked.kinds.values()), "question")
-        lines.append(f"{dataset.name}: {asked}{f' ({kinds})' if kinds else ''}, {problems}")
+        questions = counted(sum(checked.kinds.values()), "question")
+        lines.append(f"{dataset.name}: {questions}{f' ({kinds})' if kinds else ''}, {problems}")
         code = 1 if checked.problems else code
     return lines, code

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.commands._asking import settings_given
+from pytest_tablebench.commands._asking import settings_of
 from pytest_tablebench.commands._gates import add_gates, check_baseline, gates_of
 from pytest_tablebench.util.names import counted, printable
 
@@ -80,24 +80,24 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(lines=_rejudge)
 
 
-def _rejudge(given: argparse.Namespace) -> tuple[list[str], int]:
+def _rejudge(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.reports.gate_text import gate_lines
     from pytest_tablebench.reports.judge_text import agreement_lines, plan_line
     from pytest_tablebench.reports.terminal import summary_lines
     from pytest_tablebench.running.rejudge import write_rejudged
 
-    settings = settings_given(given)
-    judged = _judge(given.run, settings, given, given.judge)
+    settings = settings_of(options)
+    judged = _judge(options.run, settings, options, options.judge)
     plan = [plan_line(judged.plan)] if judged.plan is not None else []
-    if judged.plan is not None and judged.plan.calls and not given.yes:
+    if judged.plan is not None and judged.plan.calls and not options.yes:
         return [*plan, "nothing was asked, and nothing written: ask with --yes"], 0
-    gates = gates_of(given.bench_gate, judged.run, judged.table)
-    verdict = _decide(judged, gates, settings, given)
-    if given.out is not None:
+    gates = gates_of(options.bench_gate, judged.run, judged.table)
+    verdict = _decide(judged, gates, settings, options)
+    if options.out is not None:
         facts: dict[str, Any] = {"gates": verdict.gate_entries}
-        if given.bench_baseline is not None:
-            facts["baseline"] = str(given.bench_baseline.resolve())
-        write_rejudged(judged, given.out, **facts)
+        if options.bench_baseline is not None:
+            facts["baseline"] = str(options.bench_baseline.resolve())
+        write_rejudged(judged, options.out, **facts)
     lines = [
         *_change_lines(judged),
         *plan,
@@ -106,32 +106,32 @@ def _rejudge(given: argparse.Namespace) -> tuple[list[str], int]:
     ]
     if verdict.gates:
         lines += ["", *gate_lines(verdict.gates)]
-    if given.out is not None:
-        lines.append(f"run folder: {printable(str(given.out))}")
+    if options.out is not None:
+        lines.append(f"run folder: {printable(str(options.out))}")
     return lines, verdict.exit_code or 0
 
 
 def _judge(
-    path: Path, settings: Settings, given: argparse.Namespace, judge: str | None = None
+    path: Path, settings: Settings, options: argparse.Namespace, judge: str | None = None
 ) -> Rejudged:
     from pytest_tablebench.running.builtins import command_plugins
     from pytest_tablebench.running.rejudge import NewJudge, rejudge
 
     return rejudge(
         path,
-        compat=settings.compat if given.bench_compat else None,
+        compat=settings.compat if options.bench_compat else None,
         thresholds=settings.thresholds,
         data=settings.data,
-        plugins=command_plugins(given.plugin),
+        plugins=command_plugins(options.plugin),
         judge=partial(NewJudge, judge, api_base=settings.api_base, max_cost=settings.max_cost)
         if judge
         else None,
-        ask=given.yes,
+        ask=options.yes,
     )
 
 
 def _decide(
-    judged: Rejudged, gates: Sequence[Gate], settings: Settings, given: argparse.Namespace
+    judged: Rejudged, gates: Sequence[Gate], settings: Settings, options: argparse.Namespace
 ) -> RunVerdict:
     from pytest_tablebench.results import read_records
     from pytest_tablebench.results.compare import check_alike
@@ -140,11 +140,11 @@ def _decide(
     if not gates:
         return RunVerdict()
     baseline = None
-    if given.bench_baseline is not None:
-        present = {record.dataset for record in read_records(given.bench_baseline)}
+    if options.bench_baseline is not None:
+        present = {record.dataset for record in read_records(options.bench_baseline)}
         shared = {name: value for name, value in settings.thresholds.items() if name in present}
-        baseline = _judge(given.bench_baseline, replace(settings, thresholds=shared), given)
-        if not given.allow_unlike:
+        baseline = _judge(options.bench_baseline, replace(settings, thresholds=shared), options)
+        if not options.allow_unlike:
             hint = (
                 "Gates judge only what is alike: give --bench-compat or --bench-threshold to "
                 "judge both by the same rules, or --allow-unlike to compare all the same"
@@ -153,14 +153,14 @@ def _decide(
     else:
         check_baseline(gates)
     decided: list[GateResult] = []
-    if not (given.bench_compat or given.bench_threshold):  # else answers are judged otherwise
-        decided = decided_before(judged.run, given.bench_baseline)
+    if not (options.bench_compat or options.bench_threshold):  # else answers are judged otherwise
+        decided = decided_before(judged.run, options.bench_baseline)
     return judge_run(
         judged,
         gates,
         baseline,
         ended=judged.ended,
-        point=given.bench_gate_point,
+        point=options.bench_gate_point,
         decided=decided,
     )
 

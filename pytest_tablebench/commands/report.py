@@ -60,7 +60,7 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(lines=_report)
 
 
-def _report(given: argparse.Namespace) -> tuple[list[str], int]:
+def _report(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.reports.further_text import tag_lines
     from pytest_tablebench.reports.paper import (
         load_runs,
@@ -73,15 +73,15 @@ def _report(given: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.results.folder import imported_text, recorded_text, selection_text
     from pytest_tablebench.results.loaded_run import load_run
 
-    if given.page is not None:
-        return _two_runs(given), 0
-    if given.allow_unlike:
+    if options.page is not None:
+        return _two_runs(options), 0
+    if options.allow_unlike:
         raise SettingsError(
             "--allow-unlike goes with --page; a report names what differs by itself"
         )
-    marks = None if given.marks is None else read_marks(given.marks)
+    marks = None if options.marks is None else read_marks(options.marks)
     lines: list[str] = []
-    paths = given.runs
+    paths = options.runs
     others = paths_without_runs(paths)
     if others and len(others) < len(paths):  # as `runs/*` names whatever lies there
         paths = [path for path in paths if path not in others]
@@ -94,12 +94,12 @@ def _report(given: argparse.Namespace) -> tuple[list[str], int]:
         lines += [line for line in (imported_text(run.run), selection_text(run.run)) if line]
         summary = load_run(run.path).summary
         lines += summary_lines(summary, run.run)
-        for tag in given.by:
+        for tag in options.by:
             lines += ["", *tag_lines(summary, tag, run.run)]
-    report = write_report(runs, given.out, plots=not given.no_plots, marks=marks)
+    report = write_report(runs, options.out, plots=not options.no_plots, marks=marks)
     lines += report_lines(report)
-    own = runs[0].path / "report.html" if len(runs) == 1 and given.out is None else None
-    page = own or _beside(report.folder)
+    run_page = runs[0].path / "report.html" if len(runs) == 1 and options.out is None else None
+    page = run_page or _beside(report.folder)
     return [*lines, *_page([run.path for run in runs], page, marks)], 0
 
 
@@ -122,23 +122,25 @@ def _page(runs: Sequence[Path], page: Path, marks: Marks | None) -> list[str]:
     return [*(f"note: {problem}" for problem in problems), f"page: {printable(str(page))}"]
 
 
-def _two_runs(given: argparse.Namespace) -> list[str]:
+def _two_runs(options: argparse.Namespace) -> list[str]:
     """Write the page of two runs. Raises `SettingsError` where they are not two, or unlike."""
     from pytest_tablebench.reports.publish import publish_pair
 
-    if len(given.runs) != 2:
-        raise SettingsError(f"--page: name two runs, A and B; {len(given.runs)} given")
-    if given.out is not None or given.by or given.no_plots or given.marks is not None:
+    if len(options.runs) != 2:
+        raise SettingsError(f"--page: name two runs, A and B; {len(options.runs)} given")
+    if options.out is not None or options.by or options.no_plots or options.marks is not None:
         raise SettingsError(
             "--page writes one page alone: leave out --out, --by, --no-plots and --marks"
         )
-    before, after = given.runs
-    comparison, problems = publish_pair(before, after, given.page, allow_unlike=given.allow_unlike)
+    before, after = options.runs
+    comparison, problems = publish_pair(
+        before, after, options.page, allow_unlike=options.allow_unlike
+    )
     return [
         *(
             f"{name}: {printable(side.model)}  ({printable(side.path)})"
             for name, side in (("before", comparison.before), ("after", comparison.after))
         ),
         *(f"note: {printable(text)}" for text in (*comparison.remarks, *problems)),
-        f"page: {printable(str(given.page))}",
+        f"page: {printable(str(options.page))}",
     ]

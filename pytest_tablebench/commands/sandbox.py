@@ -26,18 +26,18 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(lines=_sandbox)
 
 
-def _sandbox(given: argparse.Namespace) -> tuple[list[str], int]:
+def _sandbox(options: argparse.Namespace) -> tuple[list[str], int]:
     """Return the ways to shut programs in with what the escape test said, and 1 if none holds."""
     from pytest_tablebench.metrics.steps import Limits
     from pytest_tablebench.sandbox import backends, choose
 
-    tried = choose(backends(given.bench_sandbox_container), every=True)
-    used = next((one for one in tried if one.why is None), None)
+    tried = choose(backends(options.bench_sandbox_container), every=True)
+    used = next((attempt for attempt in tried if attempt.why is None), None)
     lines = []
-    for one in tried:
-        state = "used" if one is used else "holds" if one.why is None else "no"
-        said = one.backend.holds if one.why is None else one.why
-        lines.append(f"{one.backend.name:<11} {state:<6} {printable(said)}")
+    for attempt in tried:
+        state = "used" if attempt is used else "holds" if attempt.why is None else "no"
+        reason = attempt.backend.holds if attempt.why is None else attempt.why
+        lines.append(f"{attempt.backend.name:<11} {state:<6} {printable(reason)}")
     if used is None:
         lines.append("Cases that need programs run have no answer here (no_sandbox).")
     limits = ", ".join(f"{name} {value:g}" for name, value in vars(Limits()).items())

@@ -21,23 +21,23 @@ MOST = 5
 
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
-    found = commands.add_parser("show", help="one case of a run: prompt, reply, score")
-    found.add_argument("run", type=Path, metavar="RUN", help="run folder")
-    found.add_argument(
+    parser = commands.add_parser("show", help="one case of a run: prompt, reply, score")
+    parser.add_argument("run", type=Path, metavar="RUN", help="run folder")
+    parser.add_argument(
         "case", metavar="CASE", help="case id, its beginning, or the node id of its test"
     )
-    found.set_defaults(lines=_show)
+    parser.set_defaults(lines=_show)
 
 
-def _show(given: argparse.Namespace) -> tuple[list[str], int]:
+def _show(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.results.loaded_run import load_run
 
-    record = _find(load_run(given.run).records, given.case)
-    texts = _texts(given.run, record)
+    record = _find(load_run(options.run).records, options.case)
+    texts = _texts(options.run, record)
     lines = [f"case: {printable(record.case_id, 300)}", f"model: {printable(record.model, 200)}"]
     lines += ["prompt:", *_block(texts.get(record.prompt_digest or "", ""))]
-    for who, text in texts.get(record.transcript or "", ()):
-        lines += [f"{printable(who, 40)}:", *_block(text)]
+    for role, text in texts.get(record.transcript or "", ()):
+        lines += [f"{printable(role, 40)}:", *_block(text)]
     if record.raw is not None:
         lines += ["reply:", *_block(record.raw)]
     lines.append(f"expected: {printable(' | '.join(map(str, record.references)), 2000)}")
@@ -51,29 +51,29 @@ def _show(given: argparse.Namespace) -> tuple[list[str], int]:
     return [*lines, f"score: {record.score:.3f}, {verdict} ({printable(judged, 200)})"], 0
 
 
-def _find(records: tuple[Record, ...], wanted: str) -> Record:
+def _find(records: tuple[Record, ...], case: str) -> Record:
     """Return the case that is meant; of its repeats the first."""
-    exact = [one for one in records if one.case_id == wanted]
+    exact = [record for record in records if record.case_id == case]
     if exact:
         return exact[0]
-    inside = wanted.rpartition("[")[2].removesuffix("]") if wanted.endswith("]") else ""
-    found = [
-        one
-        for one in records
-        if one.case_id.startswith(wanted)
-        or (inside and one.case_id.partition("/")[2].replace("/", "-").lower() == inside.lower())
+    inside = case.rpartition("[")[2].removesuffix("]") if case.endswith("]") else ""
+    matches = [
+        record
+        for record in records
+        if record.case_id.startswith(case)
+        or (inside and record.case_id.partition("/")[2].replace("/", "-").lower() == inside.lower())
     ]
-    if len({one.case_id for one in found}) == 1:
-        return found[0]
-    if not found:
+    if len({record.case_id for record in matches}) == 1:
+        return matches[0]
+    if not matches:
         raise SettingsError(
-            f"no case is called {printable(wanted, 200)}; case ids are like "
+            f"no case is called {printable(case, 200)}; case ids are like "
             f"{printable(records[0].case_id, 200) if records else 'DATASET/EXAMPLE/html/none'}"
         )
-    names = [printable(one.case_id, 200) for one in found[:MOST]]
+    names = [printable(record.case_id, 200) for record in matches[:MOST]]
     raise SettingsError(
-        f"{len(found)} cases begin with {printable(wanted, 200)}: {', '.join(names)}"
-        + (", ..." if len(found) > MOST else "")
+        f"{len(matches)} cases begin with {printable(case, 200)}: {', '.join(names)}"
+        + (", ..." if len(matches) > MOST else "")
     )
 
 
@@ -82,13 +82,13 @@ def _texts(run: Path, record: Record) -> dict[str, Any]:
     from pytest_tablebench.results.texts import TEXTS, PromptText, TranscriptText, read_texts
 
     path = run / TEXTS
-    found: dict[str, Any] = {}
+    texts: dict[str, Any] = {}
     for text in read_texts(path) if path.is_file() else ():
         if isinstance(text, PromptText) and text.digest == record.prompt_digest:
-            found[text.digest] = text.text
+            texts[text.digest] = text.text
         elif isinstance(text, TranscriptText) and text.digest == record.transcript:
-            found[text.digest] = text.turns
-    return found
+            texts[text.digest] = text.turns
+    return texts
 
 
 def _block(text: str) -> Iterator[str]:

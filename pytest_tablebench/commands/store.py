@@ -27,11 +27,11 @@ def add_parser(commands: Any) -> None:
     sync.add_argument("source", metavar="FROM", help=_PLACE)
     sync.add_argument("target", metavar="TO", help=_PLACE)
     sync.set_defaults(lines=_sync)
-    for name, what, run in (
+    for name, does, run in (
         ("stats", "how many answers, of which models", _stats),
         ("verify", "check every line; 1 where one is damaged", _verify),
     ):
-        verb = verbs.add_parser(name, help=what)
+        verb = verbs.add_parser(name, help=does)
         verb.add_argument("place", metavar="STORE", help=_PLACE)
         verb.set_defaults(lines=run)
     compact = verbs.add_parser("compact", help="one segment of many, each answer once")
@@ -46,12 +46,12 @@ def add_parser(commands: Any) -> None:
     compact.set_defaults(lines=_compact)
 
 
-def _sync(given: argparse.Namespace) -> tuple[list[str], int]:
+def _sync(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.store.shared import Shared
     from pytest_tablebench.store.upkeep import copy_segments
 
     problems: list[str] = []
-    source, target = (_place(text, problems.append) for text in (given.source, given.target))
+    source, target = (_place(text, problems.append) for text in (options.source, options.target))
     if isinstance(source, Path) and not source.is_dir():
         raise SettingsError(f"{printable(str(source))} is no folder of a store")
     try:
@@ -69,44 +69,44 @@ def _sync(given: argparse.Namespace) -> tuple[list[str], int]:
     return [*lines, f"brought {counted(count, 'segment')}, {size:,} bytes"], 0
 
 
-def _stats(given: argparse.Namespace) -> tuple[list[str], int]:
+def _stats(options: argparse.Namespace) -> tuple[list[str], int]:
     problems: list[str] = []
-    found = _surveyed(given.place, problems.append)
+    survey = _surveyed(options.place, problems.append)
     lines = [
-        f"{counted(found.keys, 'answer')} in {counted(found.segments, 'segment')}, "
-        f"{found.bytes:,} bytes"
+        f"{counted(survey.keys, 'answer')} in {counted(survey.segments, 'segment')}, "
+        f"{survey.bytes:,} bytes"
     ]
-    if found.entries > found.keys:
-        lines.append(f"{found.entries - found.keys:,} of {found.entries:,} entries are doubles")
-    lines += [f"  {n:>9,}  {printable(model, 100)}" for model, n in found.answers.most_common()]
-    if found.programs:
-        lines.append(f"  {found.programs:>9,}  programs")
-    if found.damaged or found.problems or problems:
+    if survey.entries > survey.keys:
+        lines.append(f"{survey.entries - survey.keys:,} of {survey.entries:,} entries are doubles")
+    lines += [f"  {n:>9,}  {printable(model, 100)}" for model, n in survey.answers.most_common()]
+    if survey.programs:
+        lines.append(f"  {survey.programs:>9,}  programs")
+    if survey.damaged or survey.problems or problems:
         lines.append("damaged lines are not counted; see tablebench store verify")
     return lines, 0
 
 
-def _verify(given: argparse.Namespace) -> tuple[list[str], int]:
+def _verify(options: argparse.Namespace) -> tuple[list[str], int]:
     problems: list[str] = []
-    found = _surveyed(given.place, problems.append)
-    problems += found.problems
+    survey = _surveyed(options.place, problems.append)
+    problems += survey.problems
     lines = list(dict.fromkeys(problems))
     state = "nothing is damaged" if not lines else f"{counted(len(lines), 'problem')}"
-    return [*lines, f"{counted(found.entries, 'entry', 'entries')} checked: {state}"], bool(lines)
+    return [*lines, f"{counted(survey.entries, 'entry', 'entries')} checked: {state}"], bool(lines)
 
 
-def _compact(given: argparse.Namespace) -> tuple[list[str], int]:
+def _compact(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.store.upkeep import IDLE, compact
 
     problems: list[str] = []
-    place = _place(given.place, problems.append)
+    place = _place(options.place, problems.append)
     if isinstance(place, Path) and not place.is_dir():
         raise SettingsError(f"{printable(str(place))} is no folder of a store")
-    if not isinstance(place, Path) and given.idle is not None:
+    if not isinstance(place, Path) and options.idle is not None:
         raise SettingsError("--idle is for folders: in a shared store nothing is written to twice")
     try:
         if isinstance(place, Path):
-            done = compact(place, idle=IDLE if given.idle is None else given.idle)
+            done = compact(place, idle=IDLE if options.idle is None else options.idle)
         else:
             done = place.compact()
     except OSError as error:
@@ -125,10 +125,10 @@ def _place(text: str, warn: Callable[[str], None]) -> Any:
     from pytest_tablebench.config.reading import Given, store
     from pytest_tablebench.store.shared import Shared
 
-    found = store(Given("store", text, Path.cwd()))
-    if found is None:
+    place = store(Given("store", text, Path.cwd()))
+    if place is None:
         raise SettingsError("none is no store")
-    return Shared(found, warn) if isinstance(found, str) else found
+    return Shared(place, warn) if isinstance(place, str) else place
 
 
 def _surveyed(text: str, warn: Callable[[str], None]) -> Survey:

@@ -20,33 +20,35 @@ PAGES = (".html", ".htm")
 
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
-    found = commands.add_parser("tree", help="the tree of a table's headers, by merges and indents")
-    found.add_argument("table", type=Path, metavar="TABLE", help="file: .xlsx, .html, .csv")
-    found.add_argument("--sheet", metavar="NAME", help="sheet of a workbook. Default: the first")
-    found.add_argument(
+    parser = commands.add_parser(
+        "tree", help="the tree of a table's headers, by merges and indents"
+    )
+    parser.add_argument("table", type=Path, metavar="TABLE", help="file: .xlsx, .html, .csv")
+    parser.add_argument("--sheet", metavar="NAME", help="sheet of a workbook. Default: the first")
+    parser.add_argument(
         "--tuples", action="store_true", help="one tuple a line, (R0, 1, 2, text), as models write"
     )
-    found.add_argument(
+    parser.add_argument(
         "--why", action="store_true", help="how each line was read, why, and what is ambiguous"
     )
-    found.set_defaults(lines=_tree)
+    parser.set_defaults(lines=_tree)
 
 
-def _tree(given: argparse.Namespace) -> tuple[list[str], int]:
+def _tree(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.tables.hierarchy.complexity import complexity
     from pytest_tablebench.tables.hierarchy.tree import true_tree
 
-    if given.why:
-        return _why(given.table, given.sheet), 0
-    table = read_structured(given.table, given.sheet)
+    if options.why:
+        return _why(options.table, options.sheet), 0
+    table = read_structured(options.table, options.sheet)
     tree = true_tree(table)
-    if given.tuples:
-        return [printable(str(one), 400) for one in tree.headers], 0
+    if options.tuples:
+        return [printable(str(header), 400) for header in tree.headers], 0
     lines = []
     for line in tree.lines():
         text = line.lstrip(" ")
         lines.append(" " * (len(line) - len(text)) + printable(text, 400))
-    kinds = {kind: sum(one.kind == kind for one in tree.headers) for kind in "CR"}
+    kinds = {kind: sum(header.kind == kind for header in tree.headers) for kind in "CR"}
     columns, rows = counted(kinds["C"], "column header"), counted(kinds["R"], "row header")
     return [*lines, f"{columns}, {rows}", str(complexity(table))], 0
 
