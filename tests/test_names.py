@@ -12,7 +12,17 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "pytest_tablebench"
 
-ROOMS = ["results", "reports", "session", "hooks", "plugin", "registry", "cli", "commands"]
+ROOMS = [
+    "results",
+    "reports",
+    "session",
+    "hooks",
+    "plugin",
+    "registry",
+    "cli",
+    "commands",
+    "interchange",
+]
 """Rooms that these tests hold in order; add a room when it is."""
 
 # fmt: off

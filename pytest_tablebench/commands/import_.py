@@ -51,17 +51,17 @@ def _import(options: argparse.Namespace) -> tuple[list[str], int]:
 
     published = Published()
     if options.form == "lm-eval":
-        sources = read_lm_eval(options.paths, model=options.model)
+        evaluations = read_lm_eval(options.paths, model=options.model)
     elif options.form == "helm":
         judge = partial(_helm_score, compat=options.compat)
-        sources = [
-            replace(source, run={**source.run, "compat": options.compat})
-            for source in read_helm(options.paths, judge, _tags, published)
+        evaluations = [
+            replace(evaluation, run={**evaluation.run, "compat": options.compat})
+            for evaluation in read_helm(options.paths, judge, _tags, published)
         ]
     else:
-        sources = read_every_eval_ever(options.paths)
+        evaluations = read_every_eval_ever(options.paths)
     with writing(f"--out: cannot write into {options.out}", "; choose another folder"):
-        taken = take_in(sources, options.out, model=options.model)
+        taken = take_in(evaluations, options.out, model=options.model)
     lines = [*taken.lines(), *compared_lines(published)]
     return [*lines, f"run folder: {printable(str(options.out))}"], 0
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_tablebench.errors import DataError
+from pytest_tablebench.interchange._evaluation import Evaluation, EvaluationRow
 from pytest_tablebench.interchange._row_check import is_number
-from pytest_tablebench.interchange._source import Row, Source
 from pytest_tablebench.util.names import printable, slug
 
 __all__ = ["foreign_fields", "name_of"]
@@ -38,28 +38,28 @@ def name_of(text: object) -> str:
     return "/".join(parts) or "unnamed"
 
 
-def foreign_fields(source: Source) -> Iterable[tuple[Row, dict[str, Any]]]:
-    """Yield what a record says of each case of a source, and a row of it.
+def foreign_fields(evaluation: Evaluation) -> Iterable[tuple[EvaluationRow, dict[str, Any]]]:
+    """Yield what a record says of each case of an evaluation, and a row of it.
 
     Rows of one sample that belong to several results are one case: the first result whose scores
     are from low to high is its score, all are its parts. A sample that comes again for the same
     result was asked again.
     """
-    metrics = _metrics(source.facts)
-    cases: dict[tuple[str, str, int], list[tuple[str, Row]]] = {}
+    metrics = _metrics(evaluation.facts)
+    cases: dict[tuple[str, str, int], list[tuple[str, EvaluationRow]]] = {}
     seen: dict[tuple[str, str, str], int] = {}
-    for row in source.rows:
+    for row in evaluation.rows:
         name, sample = str(row.data["evaluation_name"]), str(row.data["sample_id"])
         result = str(row.data.get("evaluation_result_id") or name)
         seen[name, sample, result] = repeat = seen.get((name, sample, result), 0) + 1
         cases.setdefault((name, sample, repeat), []).append((result, row))
     fit = _fit(cases.values(), metrics)
-    for (name, sample, repeat), found in cases.items():
-        yield found[0][1], _case(source, (name, sample, repeat), found, metrics, fit)
+    for (name, sample, repeat), rows in cases.items():
+        yield rows[0][1], _case(evaluation, (name, sample, repeat), rows, metrics, fit)
 
 
 def _metrics(facts: Mapping[str, Any]) -> dict[str, _Metric]:
-    found = {}
+    metrics = {}
     for result in facts.get("evaluation_results") or ():
         config = result.get("metric_config") if isinstance(result, dict) else None
         if not isinstance(config, dict):
@@ -67,22 +67,22 @@ def _metrics(facts: Mapping[str, Any]) -> dict[str, _Metric]:
         mark = str(result.get("evaluation_result_id") or result.get("evaluation_name"))
         low: Any = config.get("min_score")
         high: Any = config.get("max_score")
-        known = is_number(low) and is_number(high) and high > low
-        found[mark] = _Metric(
+        has_bounds = is_number(low) and is_number(high) and high > low
+        metrics[mark] = _Metric(
             slug(str(config.get("metric_name") or config.get("metric_id") or mark)),
-            *((float(low), float(high)) if known else (0.0, 1.0)),
+            *((float(low), float(high)) if has_bounds else (0.0, 1.0)),
             lower_is_better=config.get("lower_is_better") is True,
         )
-    return found
+    return metrics
 
 
 def _fit(
-    cases: Iterable[Sequence[tuple[str, Row]]], metrics: Mapping[str, _Metric]
+    cases: Iterable[Sequence[tuple[str, EvaluationRow]]], metrics: Mapping[str, _Metric]
 ) -> frozenset[str]:
     """Return the results whose scores can be those of records: from low to high, higher better."""
     fit: dict[str, bool] = {}
-    for found in cases:
-        for result, row in found:
+    for rows in cases:
+        for result, row in rows:
             metric = metrics.get(result, _Metric(result))
             inside = 0 <= metric.scaled(row.data["evaluation"]["score"]) <= 1
             fit[result] = fit.get(result, not metric.lower_is_better) and inside
@@ -90,21 +90,21 @@ def _fit(
 
 
 def _case(
-    source: Source,
+    evaluation: Evaluation,
     key: tuple[str, str, int],
-    found: Sequence[tuple[str, Row]],
+    rows: Sequence[tuple[str, EvaluationRow]],
     metrics: Mapping[str, _Metric],
     fit: frozenset[str],
 ) -> dict[str, Any]:
     name, sample, repeat = key
-    known = {result: metrics.get(result, _Metric(slug(result))) for result, _ in found}
-    chosen = next(((result, row) for result, row in found if result in fit), None)
-    result, row = chosen or found[0]
+    named = {result: metrics.get(result, _Metric(slug(result))) for result, _ in rows}
+    chosen = next(((result, row) for result, row in rows if result in fit), None)
+    result, row = chosen or rows[0]
     data = row.data
-    answered = not (data.get("error") and not _said(data))
+    answered = not (data.get("error") and not _has_reply(data))
     if answered and chosen is None:
         raise DataError(
-            f"{row.place}: none of its scores ({', '.join(map(printable, known))}) goes from 0 to "
+            f"{row.place}: none of its scores ({', '.join(map(printable, named))}) goes from 0 to "
             f"1, or between the bounds that its metric names, with more as better"
         )
     dataset, example = name_of(name), slug(sample)
@@ -112,7 +112,7 @@ def _case(
     metadata = data.get("metadata") or {}
     fields: dict[str, Any] = {
         "case_id": f"{case}/r{repeat}" if repeat > 1 else case,
-        "benchmark": name_of(str(source.facts["evaluation_id"]).partition("/")[0]),
+        "benchmark": name_of(str(evaluation.facts["evaluation_id"]).partition("/")[0]),
         "dataset": dataset,
         "example_id": example,
         "serializer": FORMAT,
@@ -120,7 +120,7 @@ def _case(
         "strategy": "direct",
         "modality": "text",
         "repeat": repeat,
-        "metric": known[result].name if answered else None,
+        "metric": named[result].name if answered else None,
         "tags": {name: text for name, text in metadata.items() if _is_tag(text)},
     }
     if not answered:
@@ -128,13 +128,13 @@ def _case(
     passed = data["evaluation"]["is_correct"]
     return fields | {
         "outcome": "right" if passed else "wrong",
-        "score": known[result].scaled(data["evaluation"]["score"]),
-        "part": known[result].name,
+        "score": named[result].scaled(data["evaluation"]["score"]),
+        "part": named[result].name,
         "parts": {
-            known[mark].name: known[mark].scaled(one.data["evaluation"]["score"])
+            named[mark].name: named[mark].scaled(other.data["evaluation"]["score"])
             if mark in fit
-            else one.data["evaluation"]["score"]
-            for mark, one in found
+            else other.data["evaluation"]["score"]
+            for mark, other in rows
         },
         "flags": ["error"] if data.get("error") else [],
     }
@@ -145,9 +145,11 @@ def _is_tag(text: str) -> bool:
     return len(text) <= _LONGEST_TAG and not text.startswith(("{", "["))
 
 
-def _said(data: Mapping[str, Any]) -> bool:
+def _has_reply(data: Mapping[str, Any]) -> bool:
     """Return whether a model said anything in a row."""
     output, messages = data.get("output"), data.get("messages")
     if output is not None:
         return any(output["raw"])
-    return any(one["role"] == "assistant" and one.get("content") for one in messages or ())
+    return any(
+        message["role"] == "assistant" and message.get("content") for message in messages or ()
+    )

@@ -42,7 +42,7 @@ _TEXTS = {
     *("outcome", "metric", "part", "prompt_digest", "transcript", "cluster"),
 }
 _ROLES = {"user": "user", "reply": "assistant", "output": "tool"}
-_WHO = {role: who for who, role in _ROLES.items()}
+_ROLE_OF_TURN = {message: turn for turn, message in _ROLES.items()}
 _TOOL = "program"
 
 
@@ -58,7 +58,7 @@ def row_of(record: Record, texts: RunTexts, evaluation_id: str, model_id: str) -
     schema makes it have a score all the same, which is 0 and means nothing.
     """
     prompt, turns = texts.prompt(record), texts.turns(record)
-    references = [str(one) for one in record.references]
+    references = [str(reference) for reference in record.references]
     raw_input = texts.asked(record)
     mark = json.dumps({"raw": raw_input, "reference": references}, sort_keys=True)
     row: dict[str, Any] = {
@@ -80,7 +80,7 @@ def row_of(record: Record, texts: RunTexts, evaluation_id: str, model_id: str) -
     }
     if turns:
         messages = messages_of(prompt, turns)
-        calls = sum(len(one.get("tool_calls") or ()) for one in messages)
+        calls = sum(len(message.get("tool_calls") or ()) for message in messages)
         row["interaction_type"] = "agentic" if calls else "multi_turn"
         row |= {"output": None, "messages": messages}
         row["evaluation"] |= {"num_turns": len(turns), "tool_calls_count": calls}
@@ -109,7 +109,7 @@ def _attribution(record: Record, messages: Sequence[Any] | None) -> list[dict[st
 
 
 def _metadata(record: Record) -> dict[str, str]:
-    found: dict[str, str] = {}
+    entries: dict[str, str] = {}
     placed = (
         _PLACED if tokens_of(record) is None else _PLACED | {"prompt_tokens", "completion_tokens"}
     )
@@ -121,40 +121,40 @@ def _metadata(record: Record) -> dict[str, str]:
         made = item.default_factory
         usual = item.default if made is MISSING else made()
         if item.name not in placed and value != usual:
-            found[item.name] = value if item.name in _TEXTS else json.dumps(value, default=str)
+            entries[item.name] = value if item.name in _TEXTS else json.dumps(value, default=str)
     if record.prediction is not None and not isinstance(record.prediction, str):
-        found["prediction"] = json.dumps(record.prediction, default=str)
-    return found | {f"{TAG}{name}": text for name, text in record.tags.items()}
+        entries["prediction"] = json.dumps(record.prediction, default=str)
+    return entries | {f"{TAG}{name}": text for name, text in record.tags.items()}
 
 
 def messages_of(prompt: str | None, turns: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
     """Return prompt and turns as messages: a program is a call of a tool, its output the reply."""
-    found: list[dict[str, Any]] = [{"role": "user", "content": prompt or ""}]
+    messages: list[dict[str, Any]] = [{"role": "user", "content": prompt or ""}]
     call = 0
-    for who, said in turns:
-        if who == "program":
+    for role, text in turns:
+        if role == "program":
             call += 1
-            wanted = {"id": f"call-{call}", "name": _TOOL, "arguments": {"text": said}}
-            found.append({"role": "assistant", "content": None, "tool_calls": [wanted]})
-        elif who == "output":
-            found.append({"role": "tool", "content": said, "tool_call_id": [f"call-{call}"]})
+            tool_call = {"id": f"call-{call}", "name": _TOOL, "arguments": {"text": text}}
+            messages.append({"role": "assistant", "content": None, "tool_calls": [tool_call]})
+        elif role == "output":
+            messages.append({"role": "tool", "content": text, "tool_call_id": [f"call-{call}"]})
         else:
-            found.append({"role": _ROLES.get(who, who), "content": said})
-    return [{"turn_idx": place, **one} for place, one in enumerate(found)]
+            messages.append({"role": _ROLES.get(role, role), "content": text})
+    return [{"turn_idx": place, **message} for place, message in enumerate(messages)]
 
 
 def turns_of(messages: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
     """Return messages behind the prompt as the turns of a transcript."""
-    found = []
+    turns = []
     for message in messages:
         role, content = str(message.get("role")), message.get("content")
         for call in message.get("tool_calls") or ():
-            given = call.get("arguments") or {}
-            text = given.get("text") if set(given) == {"text"} else json.dumps(given)
-            found.append(("program", str(text)))
+            arguments = call.get("arguments") or {}
+            text = arguments.get("text") if set(arguments) == {"text"} else json.dumps(arguments)
+            turns.append(("program", str(text)))
         if content is not None:
-            found.append((_WHO.get(role, role), str(content)))
-    return found
+            turns.append((_ROLE_OF_TURN.get(role, role), str(content)))
+    return turns
 
 
 def own_fields(metadata: Mapping[str, str]) -> dict[str, Any]:
@@ -163,11 +163,11 @@ def own_fields(metadata: Mapping[str, str]) -> dict[str, Any]:
     Raises `ValueError` for an entry that is no JSON where it has to be.
     """
     names = {item.name for item in fields(Record)} | {"raw", "prediction"}
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, text in metadata.items():
         if name in names - _PLACED | {"raw", "prediction"}:
-            found[name] = text if name in _TEXTS | {"raw"} else json.loads(text)
-    found["tags"] = {
+            values[name] = text if name in _TEXTS | {"raw"} else json.loads(text)
+    values["tags"] = {
         name.removeprefix(TAG): text for name, text in metadata.items() if name.startswith(TAG)
     }
-    return found
+    return values

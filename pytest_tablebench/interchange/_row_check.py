@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
 from pytest_tablebench.errors import DataError, SettingsError
-from pytest_tablebench.interchange._source import Row
+from pytest_tablebench.interchange._evaluation import EvaluationRow
 from pytest_tablebench.results.record import Outcome, Record
 from pytest_tablebench.util.names import printable
 
@@ -119,7 +119,7 @@ def check_facts(facts: Mapping[str, Any], place: str) -> None:
     _check(facts, _FACTS, place, "no evaluation of every-eval-ever")
 
 
-def check_row(row: Row) -> None:
+def check_row(row: EvaluationRow) -> None:
     """Raise `DataError` for what is no row of every-eval-ever's instance-level form."""
     _check(row.data, _ROW, row.place, "no row of every-eval-ever")
     if (row.data.get("output") is None) == (row.data.get("messages") is None):
@@ -138,8 +138,8 @@ def checked_record(fields: Mapping[str, Any], place: str) -> Record:
     return record
 
 
-def _check(data: Mapping[str, Any], tests: Mapping[str, Test], place: str, what: str) -> None:
+def _check(data: Mapping[str, Any], tests: Mapping[str, Test], place: str, claim: str) -> None:
     for name, test in tests.items():
         if not test(data.get(name)):
-            found = f"is {printable(repr(data[name]), 80)}" if name in data else "is missing"
-            raise DataError(f"{place}: {what}: `{name}` {found}")
+            state = f"is {printable(repr(data[name]), 80)}" if name in data else "is missing"
+            raise DataError(f"{place}: {claim}: `{name}` {state}")

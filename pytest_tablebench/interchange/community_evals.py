@@ -63,8 +63,8 @@ class CommunityEvals:
     ) -> dict[str, Any]:
         task, scope = self.tasks[name], scopes.get(name)
         if scope is None:
-            known = known_names(name, scopes)
-            raise SettingsError(f"--hub-dataset: the run has no {printable(name, 60)!r}; {known}")
+            choices = known_names(name, scopes)
+            raise SettingsError(f"--hub-dataset: the run has no {printable(name, 60)!r}; {choices}")
         if scope["performance"] is None:
             raise SettingsError(f"--hub-dataset: {printable(name, 60)} has no answered case")
         dataset = {"id": task.dataset, "task_id": task.task}
@@ -83,10 +83,10 @@ class CommunityEvals:
 
 def _scopes(run: LoadedRun) -> dict[str, Mapping[str, Any]]:
     """Return the figures of each benchmark and dataset, by name."""
-    found: dict[str, Mapping[str, Any]] = {}
+    scopes: dict[str, Mapping[str, Any]] = {}
     for benchmark, scope in run.summary["benchmarks"].items():
-        found |= {benchmark: scope} | scope["datasets"]
-    return found
+        scopes |= {benchmark: scope} | scope["datasets"]
+    return scopes
 
 
 def _notes(run: Mapping[str, Any], scope: Mapping[str, Any]) -> Sequence[str]:
@@ -96,6 +96,8 @@ def _notes(run: Mapping[str, Any], scope: Mapping[str, Any]) -> Sequence[str]:
         f"{counted(scope['n_examples'], 'example')}, {counted(scope['n_cases'], 'case')}, "
         f"{lost:,} without an answer left out",
     ]
-    asked = {name: run.get(name) for name in ("compat", "limit", "sample", "shots", "strategy")}
-    said = [f"{name} {printable(str(value), 40)}" for name, value in asked.items() if value]
-    return [*notes, *said, *filter(None, [selection_text(run)])]
+    settings = {name: run.get(name) for name in ("compat", "limit", "sample", "shots", "strategy")}
+    set_values = [
+        f"{name} {printable(str(value), 40)}" for name, value in settings.items() if value
+    ]
+    return [*notes, *set_values, *filter(None, [selection_text(run)])]

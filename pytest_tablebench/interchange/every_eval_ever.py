@@ -72,19 +72,19 @@ class EveryEvalEver:
         texts = RunTexts.of(run) if self.samples else RunTexts()
         written = []
         for benchmark, records in records_by(run, "benchmark").items():
-            own = Path("data", slug(benchmark), *place)
-            (folder / own).mkdir(parents=True, exist_ok=True)
+            subfolder = Path("data", slug(benchmark), *place)
+            (folder / subfolder).mkdir(parents=True, exist_ok=True)
             mark = run_uuid(run, benchmark)
             aggregate = self._aggregate(run, benchmark, model_id)
             if self.samples:
-                path = own / f"{mark}_samples.jsonl"
-                rows = _Rows(records, texts, aggregate["evaluation_id"], model_id)
+                path = subfolder / f"{mark}_samples.jsonl"
+                rows = _SampleLines(records, texts, aggregate["evaluation_id"], model_id)
                 write_whole(folder / path, rows)
                 aggregate["detailed_evaluation_results"] = rows.facts(path.as_posix())
                 written.append(folder / path)
             text = json.dumps(plain(aggregate), indent=2, default=str) + "\n"
-            write_whole(folder / own / f"{mark}.json", text)
-            written.append(folder / own / f"{mark}.json")
+            write_whole(folder / subfolder / f"{mark}.json", text)
+            written.append(folder / subfolder / f"{mark}.json")
         if self.samples:
             merge_media([run.path], folder)
         return [*written, *([media] if (media := folder / MEDIA).is_dir() else [])]
@@ -95,7 +95,7 @@ class EveryEvalEver:
             str(int(moment(facts, *names).timestamp()))
             for names in (("start", "end"), ("end", "start"))
         )
-        told = {name: json.dumps(value) for name, value in facts.items() if name not in LOCAL}
+        details = {name: json.dumps(value) for name, value in facts.items() if name not in LOCAL}
         return {
             "schema_version": SCHEMA_VERSION,
             "evaluation_id": f"{slug(benchmark)}/{model_id}/{ended}",
@@ -110,7 +110,7 @@ class EveryEvalEver:
             "eval_library": {
                 "name": LIBRARY,
                 "version": version_of(facts),
-                "additional_details": told,
+                "additional_details": details,
             },
             "model_info": {
                 "name": str(facts.get("model")),
@@ -139,7 +139,7 @@ def _model_place(model_id: str) -> tuple[str, str]:
     return parts[0].replace(":", "_"), "_".join(parts[1:]).replace(":", "_")
 
 
-class _Rows:
+class _SampleLines:
     """The lines of the cases; what they come to is known when all were taken."""
 
     def __init__(
@@ -169,10 +169,10 @@ class _Rows:
 
 def _results(run: LoadedRun, benchmark: str) -> Iterator[dict[str, Any]]:
     """Yield the figures of a benchmark's datasets, and its own where it has several."""
-    found = run.summary["benchmarks"][benchmark]
-    scopes = dict(found["datasets"])
+    figures = run.summary["benchmarks"][benchmark]
+    scopes = dict(figures["datasets"])
     if set(scopes) != {benchmark}:
-        scopes[benchmark] = found
+        scopes[benchmark] = figures
     for name, scope in scopes.items():
         for figure, meaning in _FIGURES.items():
             value = scope.get(figure)

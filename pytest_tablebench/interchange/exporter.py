@@ -76,15 +76,15 @@ class RunTexts:
     @classmethod
     def of(cls, run: LoadedRun) -> RunTexts:
         """Read the texts of a run; none where they were not kept."""
-        found = cls()
+        texts = cls()
         for text in read_texts(run.path / TEXTS):
             if isinstance(text, PromptText):
-                found.prompts[text.digest] = text.text
+                texts.prompts[text.digest] = text.text
             elif isinstance(text, ExampleText):
-                found.questions[text.id] = text.question
+                texts.questions[text.id] = text.question
             else:
-                found.transcripts[text.digest] = text.turns
-        return found
+                texts.transcripts[text.digest] = text.turns
+        return texts
 
     def write(self, path: Path) -> None:
         """Write the texts into a new file of a run folder; tables are in none of them."""
@@ -114,8 +114,8 @@ class RunTexts:
 
     def question(self, record: Record) -> str | None:
         """Return the question; None where it was not kept."""
-        found = (record.dataset, record.example_id, record.perturbation)
-        return self.questions.get(example_key(*found))
+        key = (record.dataset, record.example_id, record.perturbation)
+        return self.questions.get(example_key(*key))
 
 
 def json_text(value: Any) -> str | None:
@@ -125,22 +125,22 @@ def json_text(value: Any) -> str | None:
 
 def records_by(run: LoadedRun, name: str) -> dict[str, list[Record]]:
     """Return a run's records by what a field of theirs says. Raises `DataError` without any."""
-    found: dict[str, list[Record]] = {}
+    groups: dict[str, list[Record]] = {}
     for record in run.records:
-        found.setdefault(str(getattr(record, name)), []).append(record)
-    if not found:
+        groups.setdefault(str(getattr(record, name)), []).append(record)
+    if not groups:
         raise DataError(f"{run.path} has no case: there is nothing to export")
-    return found
+    return groups
 
 
 def moment(run: Mapping[str, Any], *names: str) -> datetime:
     """Return the first of a run's times that it knows (`start`, `end`); 1970 without any."""
     for name in names:
         try:
-            found = datetime.fromisoformat(str(run.get(name)))
+            time = datetime.fromisoformat(str(run.get(name)))
         except ValueError:
             continue
-        return found if found.tzinfo else found.replace(tzinfo=UTC)
+        return time if time.tzinfo else time.replace(tzinfo=UTC)
     return datetime.fromtimestamp(0, UTC)
 
 
@@ -151,10 +151,10 @@ def version_of(run: Mapping[str, Any], unknown: str = "unknown") -> str:
 
 def tokens_of(record: Record) -> dict[str, int] | None:
     """Return the tokens of a case by the names that other forms have; None if one is unknown."""
-    sent, said = record.prompt_tokens, record.completion_tokens
-    if sent is None or said is None:
+    sent, received = record.prompt_tokens, record.completion_tokens
+    if sent is None or received is None:
         return None
-    return {"input_tokens": sent, "output_tokens": said, "total_tokens": sent + said}
+    return {"input_tokens": sent, "output_tokens": received, "total_tokens": sent + received}
 
 
 def run_uuid(run: LoadedRun, part: str) -> uuid.UUID:
@@ -171,4 +171,4 @@ def plain(value: Any) -> Any:
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, Mapping):
         return {plain(str(name)): plain(inner) for name, inner in value.items()}
-    return [plain(one) for one in value] if isinstance(value, list | tuple) else value
+    return [plain(inner) for inner in value] if isinstance(value, list | tuple) else value

@@ -15,7 +15,7 @@ from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.record import Record
 from pytest_tablebench.util.files import write_whole
 
-__all__ = ["Column", "Csv", "Parquet", "columns"]
+__all__ = ["Csv", "Parquet", "RecordColumn", "columns"]
 
 Kind = Literal["text", "number", "whole", "truth"]
 
@@ -43,7 +43,7 @@ _MOST_NAMES = 100
 
 
 @dataclass(frozen=True)
-class Column:
+class RecordColumn:
     """A column: one value for each record, None where there is none."""
 
     name: str
@@ -51,30 +51,34 @@ class Column:
     values: Sequence[Any]
 
 
-def columns(records: Sequence[Record], texts: RunTexts) -> list[Column]:
+def columns(records: Sequence[Record], texts: RunTexts) -> list[RecordColumn]:
     """Return the fields of records as columns, and the question of each.
 
     Lists, steps and a prediction that is no text are JSON.
     """
-    found = []
+    columns = []
     for name in (item.name for item in fields(Record)):
         values = [getattr(record, name) for record in records]
         if name in _SPREAD:
-            found += _spread(name, values)
+            columns += _spread(name, values)
         elif name in _KINDS:
-            found.append(Column(name, _KINDS[name], values))
+            columns.append(RecordColumn(name, _KINDS[name], values))
         else:
-            found.append(Column(name, "text", [json_text(value) for value in values]))
-    return [*found, Column("question", "text", [texts.question(record) for record in records])]
+            columns.append(RecordColumn(name, "text", [json_text(value) for value in values]))
+    return [
+        *columns,
+        RecordColumn("question", "text", [texts.question(record) for record in records]),
+    ]
 
 
-def _spread(name: str, values: Sequence[Mapping[str, Any]]) -> list[Column]:
+def _spread(name: str, values: Sequence[Mapping[str, Any]]) -> list[RecordColumn]:
     names = sorted({inner for value in values for inner in value})
     if len(names) > _MOST_NAMES:
-        return [Column(name, "text", [json_text(dict(value)) for value in values])]
+        return [RecordColumn(name, "text", [json_text(dict(value)) for value in values])]
     prefix, kind = _SPREAD[name]
     return [
-        Column(f"{prefix}.{inner}", kind, [value.get(inner) for value in values]) for inner in names
+        RecordColumn(f"{prefix}.{inner}", kind, [value.get(inner) for value in values])
+        for inner in names
     ]
 
 
@@ -95,13 +99,13 @@ class Csv:
         write_whole(path, self._lines(columns(run.records, RunTexts.of(run))))
         return [path]
 
-    def _lines(self, found: Sequence[Column]) -> Iterator[str]:
-        shown = [_shown if self.raw or one.kind != "text" else _guarded for one in found]
-        names = [one.name if self.raw else _guarded(one.name) for one in found]
+    def _lines(self, columns: Sequence[RecordColumn]) -> Iterator[str]:
+        shown = [_shown if self.raw or column.kind != "text" else _guarded for column in columns]
+        names = [column.name if self.raw else _guarded(column.name) for column in columns]
         buffer = io.StringIO()
         writer = csv.writer(buffer)
         writer.writerow(names)
-        for row in zip(*(one.values for one in found), strict=True):
+        for row in zip(*(column.values for column in columns), strict=True):
             yield buffer.getvalue()
             buffer.seek(0)
             buffer.truncate()
@@ -142,16 +146,16 @@ class Parquet:
                 "--to parquet needs pyarrow: pip install 'pytest-tablebench[parquet]'"
             ) from None
         records_by(run, "dataset")
-        found = columns(run.records, RunTexts.of(run))
+        record_columns = columns(run.records, RunTexts.of(run))
         types = {"text": pa.string(), "number": pa.float64(), "whole": pa.int64()}
         arrays = {}
-        for one in found:
-            values = plain(list(one.values))
+        for column in record_columns:
+            values = plain(list(column.values))
             try:
-                arrays[one.name] = pa.array(values, types.get(one.kind, pa.bool_()))
+                arrays[column.name] = pa.array(values, types.get(column.kind, pa.bool_()))
             except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
                 raise SettingsError(
-                    f"{run.path / 'records.jsonl'}: {one.name!r} does not hold what it should: "
+                    f"{run.path / 'records.jsonl'}: {column.name!r} does not hold what it should: "
                     f"{error}"
                 ) from None
         path = folder / "records.parquet"

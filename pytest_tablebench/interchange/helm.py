@@ -14,9 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import DataError
+from pytest_tablebench.interchange._evaluation import (
+    Evaluation,
+    EvaluationRow,
+    read_json,
+    read_json_list,
+)
 from pytest_tablebench.interchange._instance import SCHEMA_VERSION
 from pytest_tablebench.interchange._row_check import is_number
-from pytest_tablebench.interchange._source import Row, Source, read_json, read_json_list
 from pytest_tablebench.util.entries import listing, mapping
 from pytest_tablebench.util.names import printable, slug
 
@@ -93,7 +98,7 @@ def read_helm(
     judge: Judge,
     tags: Callable[[str], Mapping[str, str]],
     published: Published,
-) -> list[Source]:
+) -> list[Evaluation]:
     """Read run folders of HELM, and those in folders; score each reply.
 
     Arguments:
@@ -105,7 +110,7 @@ def read_helm(
     Raises `DataError` naming the file that cannot be read, and for a run of anything but a recipe
     of ToRR.
     """
-    return [_source(folder, judge, tags, published) for folder in _folders(paths)]
+    return [_evaluation(folder, judge, tags, published) for folder in _folders(paths)]
 
 
 def compared_lines(published: Published) -> list[str]:
@@ -137,9 +142,9 @@ def _folders(paths: Sequence[Path]) -> Iterator[Path]:
         yield from folders
 
 
-def _source(
+def _evaluation(
     folder: Path, judge: Judge, tags: Callable[[str], Mapping[str, str]], published: Published
-) -> Source:
+) -> Evaluation:
     spec = read_json(folder / SPEC)
     recipe = _recipe(spec, folder / SPEC)
     adapter = mapping(spec, "adapter_spec")
@@ -170,7 +175,7 @@ def _source(
         "modality": "text",
         "by_dataset": {dataset: {"shots": int(recipe["shots"])}},
     }
-    return Source(folder / STATE, facts, tuple(rows), tuple(fields), run)
+    return Evaluation(folder / STATE, facts, tuple(rows), tuple(fields), run)
 
 
 def _recipe(spec: Mapping[str, Any], place: Path) -> dict[str, str]:
@@ -205,7 +210,7 @@ def _trial(entry: Mapping[str, Any]) -> int:
 
 def _case(
     state: Any, place: str, recipe: Mapping[str, str], judge: Judge
-) -> tuple[Row, dict[str, Any]]:
+) -> tuple[EvaluationRow, dict[str, Any]]:
     """Return the row of a request, and what a record says of it."""
     if not isinstance(state, dict):
         raise DataError(f"{place}: no request of HELM")
@@ -248,12 +253,12 @@ def _case(
         "repeat": repeat,
     }
     if not is_answered:
-        return Row(data, place), fields | {"outcome": "no_answer"}
+        return EvaluationRow(data, place), fields | {"outcome": "no_answer"}
     scored = judge(HelmCase(recipe["dataset"], str(reply), references))
     is_right = scored.value >= scored.threshold
     data["evaluation"] = {"score": scored.value, "is_correct": is_right}
     reason = mapping(completions[0], "finish_reason").get("reason")
-    return Row(data, place), fields | {
+    return EvaluationRow(data, place), fields | {
         "outcome": "right" if is_right else "wrong",
         "score": scored.value,
         "threshold": scored.threshold,

@@ -159,9 +159,9 @@ class _Log:
     def _scope(self) -> Mapping[str, Any]:
         benchmarks = self.run.summary["benchmarks"].values()
         return next(
-            dict(one["datasets"][self.dataset])
-            for one in benchmarks
-            if self.dataset in one["datasets"]
+            dict(benchmark["datasets"][self.dataset])
+            for benchmark in benchmarks
+            if self.dataset in benchmark["datasets"]
         )
 
     def _id(self, record: Record) -> str:
@@ -176,8 +176,10 @@ class _Log:
             "id": self._id(record),
             "epoch": record.repeat,
             "input": self.texts.asked(record),
-            "target": [str(one) for one in record.references],
-            "messages": [_message(one) for one in messages_of(prompt, [*turns, *answer])],
+            "target": [str(reference) for reference in record.references],
+            "messages": [
+                _message(reference) for reference in messages_of(prompt, [*turns, *answer])
+            ],
             "output": _output(record),
             "metadata": {
                 item.name: getattr(record, item.name)
@@ -192,21 +194,23 @@ class _Log:
             reason = record.reason or "no answer"
             sample["error"] = {"message": reason, "traceback": "", "traceback_ansi": ""}
         else:
-            said = record.prediction
+            prediction = record.prediction
             sample["scores"][self.scorer] = {
                 "value": record.score,
-                "answer": said if said is None or isinstance(said, str) else json.dumps(said),
+                "answer": prediction
+                if prediction is None or isinstance(prediction, str)
+                else json.dumps(prediction),
                 "metadata": {"metric": record.metric, "passed": record.passed},
             }
         return sample
 
 
-def _message(found: Mapping[str, Any]) -> dict[str, Any]:
+def _message(message: Mapping[str, Any]) -> dict[str, Any]:
     """Return a message as Inspect has it: every role is one of four."""
-    role = found["role"] if found["role"] in _ROLES else "assistant"
-    message: dict[str, Any] = {"role": role, "content": found["content"] or ""}
-    if calls := found.get("tool_calls"):
-        message["tool_calls"] = [
+    role = message["role"] if message["role"] in _ROLES else "assistant"
+    entry: dict[str, Any] = {"role": role, "content": message["content"] or ""}
+    if calls := message.get("tool_calls"):
+        entry["tool_calls"] = [
             {
                 "id": call["id"],
                 "function": call["name"],
@@ -215,9 +219,9 @@ def _message(found: Mapping[str, Any]) -> dict[str, Any]:
             }
             for call in calls
         ]
-    if ids := found.get("tool_call_id"):
-        message["tool_call_id"] = ids[0]
-    return message
+    if ids := message.get("tool_call_id"):
+        entry["tool_call_id"] = ids[0]
+    return entry
 
 
 def _output(record: Record) -> dict[str, Any]:
@@ -232,9 +236,9 @@ def _output(record: Record) -> dict[str, Any]:
 def _summary(sample: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a list of samples shows of one, with long texts cut."""
     names = ("id", "epoch", "target", "scores", "model_usage", "total_time")
-    found = {name: sample[name] for name in names}
+    shown = {name: sample[name] for name in names}
     error = sample.get("error")
-    return found | {
+    return shown | {
         "input": sample["input"][:1000],
         "error": error["message"] if error else None,
         "completed": True,

@@ -8,20 +8,25 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pytest_tablebench.errors import DataError
+from pytest_tablebench.interchange._evaluation import (
+    Evaluation,
+    EvaluationRow,
+    read_json,
+    read_lines,
+)
 from pytest_tablebench.interchange._row_check import check_facts
-from pytest_tablebench.interchange._source import Row, Source, read_json, read_lines
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import printable
 
 __all__ = ["read_every_eval_ever"]
 
 
-def read_every_eval_ever(paths: Sequence[Path]) -> list[Source]:
+def read_every_eval_ever(paths: Sequence[Path]) -> list[Evaluation]:
     """Read aggregate files, and those in folders, with their rows.
 
     Raises `DataError` naming what cannot be read, is of another version, or has no rows.
     """
-    return [_source(path) for path in _aggregates(paths)]
+    return [_evaluation(path) for path in _aggregates(paths)]
 
 
 def _aggregates(paths: Sequence[Path]) -> Iterator[Path]:
@@ -29,13 +34,13 @@ def _aggregates(paths: Sequence[Path]) -> Iterator[Path]:
         if not path.is_dir():
             yield path
             continue
-        found = sorted(path.rglob("*.json"))
-        if not found:
+        files = sorted(path.rglob("*.json"))
+        if not files:
             raise DataError(f"{printable(str(path))}: there is no .json file in it")
-        yield from found
+        yield from files
 
 
-def _source(path: Path) -> Source:
+def _evaluation(path: Path) -> Evaluation:
     facts, place = read_json(path), printable(str(path))
     check_facts(facts, place)
     if not facts["schema_version"].startswith("0."):
@@ -46,13 +51,13 @@ def _source(path: Path) -> Source:
     if not isinstance(named, str):
         raise DataError(f"{place}: it has figures only, and a run is made of cases")
     # The name alone: the path is the datastore's, and the file lies beside this one.
-    rows = path.with_name(PurePosixPath(named).name or "unnamed")
-    found = tuple(Row(data, where) for data, where in read_lines(rows))
-    _check_rows(rows, detail, len(found))
-    for row in found:
+    rows_file = path.with_name(PurePosixPath(named).name or "unnamed")
+    rows = tuple(EvaluationRow(data, where) for data, where in read_lines(rows_file))
+    _check_rows(rows_file, detail, len(rows))
+    for row in rows:
         if row.data.get("evaluation_id") != facts["evaluation_id"]:
             raise DataError(f"{row.place}: its `evaluation_id` is not that of {path.name}")
-    return Source(path, facts, found)
+    return Evaluation(path, facts, rows)
 
 
 def _check_rows(path: Path, detail: Mapping[str, Any], count: int) -> None:
@@ -62,8 +67,8 @@ def _check_rows(path: Path, detail: Mapping[str, Any], count: int) -> None:
         raise DataError(f"{place} has {count:,} rows, and there should be {total:,}")
     if isinstance(mark, str) and detail.get("hash_algorithm") in {"sha256", "md5"}:
         with path.open("rb") as file:
-            found = file_digest(file, detail["hash_algorithm"]).hexdigest()
-        if found != mark.lower():
+            digest = file_digest(file, detail["hash_algorithm"]).hexdigest()
+        if digest != mark.lower():
             raise DataError(
                 f"{place} is not the file that was written (checksum); fetch it again, or take "
                 f"`checksum` out of the .json file beside it"

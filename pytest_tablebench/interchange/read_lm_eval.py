@@ -9,8 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import DataError
+from pytest_tablebench.interchange._evaluation import (
+    Evaluation,
+    EvaluationRow,
+    read_json,
+    read_lines,
+)
 from pytest_tablebench.interchange._instance import SCHEMA_VERSION, result_id
-from pytest_tablebench.interchange._source import Row, Source, read_json, read_lines
 from pytest_tablebench.util.entries import listing, mapping
 from pytest_tablebench.util.names import printable
 
@@ -19,7 +24,7 @@ __all__ = ["read_lm_eval"]
 _SAMPLES = re.compile(r"samples_(.+)_(\d{4}-\d\d-\d\dT[0-9.-]+)\.jsonl")
 
 
-def read_lm_eval(paths: Sequence[Path], *, model: str | None = None) -> list[Source]:
+def read_lm_eval(paths: Sequence[Path], *, model: str | None = None) -> list[Evaluation]:
     """Read `samples_TASK_DATE.jsonl`, and those in folders, with `results_DATE.json` beside them.
 
     Arguments:
@@ -28,24 +33,24 @@ def read_lm_eval(paths: Sequence[Path], *, model: str | None = None) -> list[Sou
 
     Raises `DataError` naming what cannot be read, and where nothing names the model.
     """
-    return [_source(path, model) for path in _samples(paths)]
+    return [_evaluation(path, model) for path in _samples(paths)]
 
 
 def _samples(paths: Sequence[Path]) -> Iterator[Path]:
     for path in paths:
         if path.is_dir():
-            found = sorted(path.rglob("samples_*.jsonl"))
-            if not found:
+            files = sorted(path.rglob("samples_*.jsonl"))
+            if not files:
                 raise DataError(
                     f"{printable(str(path))}: there is no samples_TASK_DATE.jsonl in it; lm-eval "
                     f"writes them with --log_samples"
                 )
-            yield from found
+            yield from files
         elif not path.name.startswith("results_"):  # read with the samples beside it
             yield path
 
 
-def _source(path: Path, model: str | None) -> Source:
+def _evaluation(path: Path, model: str | None) -> Evaluation:
     named = _SAMPLES.fullmatch(path.name)
     if named is None:
         raise DataError(
@@ -53,20 +58,20 @@ def _source(path: Path, model: str | None) -> Source:
         )
     task, date = named.groups()
     results = path.with_name(f"results_{date}.json")
-    told = read_json(results) if results.exists() else {}
-    model = model or _model(told)
+    content = read_json(results) if results.exists() else {}
+    model = model or _model(content)
     if model is None:
         raise DataError(
             f"{printable(str(path))}: {printable(results.name)} is not beside it, or names no "
             f"model; say it: --model NAME"
         )
     samples = list(read_lines(path))
-    metrics, better = _metrics(task, samples), mapping(told, "higher_is_better", task)
+    metrics, better = _metrics(task, samples), mapping(content, "higher_is_better", task)
     facts = {
         "schema_version": SCHEMA_VERSION,
         "evaluation_id": f"lm-eval/{model}/{date}",
         "model_info": {"name": model, "id": model},
-        "eval_library": {"name": "lm-eval", "version": str(told.get("lm_eval_version") or "?")},
+        "eval_library": {"name": "lm-eval", "version": str(content.get("lm_eval_version") or "?")},
         "evaluation_results": [
             {
                 "evaluation_result_id": mark,
@@ -74,38 +79,44 @@ def _source(path: Path, model: str | None) -> Source:
                     "metric_name": metric,
                     "lower_is_better": better.get(metric) is False,
                 },
-                "generation_config": {"generation_args": _params(told, task)},
+                "generation_config": {"generation_args": _params(content, task)},
             }
             for mark, metric in metrics.items()
         ],
     }
     rows = [row for sample, place in samples for row in _rows(task, sample, place)]
-    return Source(path, facts, tuple(rows))
+    return Evaluation(path, facts, tuple(rows))
 
 
-def _model(told: Mapping[str, Any]) -> str | None:
-    config = mapping(told, "config")
-    given = config.get("model_args")
-    if isinstance(given, str):
-        given = dict(part.split("=", 1) for part in given.split(",") if "=" in part)
-    wanted = given.get("pretrained") or given.get("model") if isinstance(given, dict) else None
-    found = wanted or told.get("model_name") or config.get("model")
-    return str(found) if found else None
+def _model(results: Mapping[str, Any]) -> str | None:
+    config = mapping(results, "config")
+    arguments = config.get("model_args")
+    if isinstance(arguments, str):
+        arguments = dict(part.split("=", 1) for part in arguments.split(",") if "=" in part)
+    pretrained = (
+        arguments.get("pretrained") or arguments.get("model")
+        if isinstance(arguments, dict)
+        else None
+    )
+    name = pretrained or results.get("model_name") or config.get("model")
+    return str(name) if name else None
 
 
-def _params(told: Mapping[str, Any], task: str) -> dict[str, Any]:
-    given = mapping(told, "configs", task, "generation_kwargs")
+def _params(results: Mapping[str, Any], task: str) -> dict[str, Any]:
+    params = mapping(results, "configs", task, "generation_kwargs")
     names = {"temperature": "temperature", "top_p": "top_p", "max_gen_toks": "max_tokens"}
-    return {name: given[own] for own, name in names.items() if own in given}
+    return {
+        name: params[lm_eval_name] for lm_eval_name, name in names.items() if lm_eval_name in params
+    }
 
 
 def _metrics(task: str, samples: Sequence[tuple[Mapping[str, Any], str]]) -> dict[str, str]:
     """Return the metrics that samples name, by the id of each one's result."""
-    found = {}
+    metrics = {}
     for sample, _ in samples:
         for metric in listing(sample.get("metrics")):
-            found[result_id(_dataset(task, sample), str(metric))] = str(metric)
-    return found
+            metrics[result_id(_dataset(task, sample), str(metric))] = str(metric)
+    return metrics
 
 
 def _dataset(task: str, sample: Mapping[str, Any]) -> str:
@@ -114,7 +125,7 @@ def _dataset(task: str, sample: Mapping[str, Any]) -> str:
     return task if filtered == "none" else f"{task}/{filtered}"
 
 
-def _rows(task: str, sample: Mapping[str, Any], place: str) -> Iterator[Row]:
+def _rows(task: str, sample: Mapping[str, Any], place: str) -> Iterator[EvaluationRow]:
     """Yield a row for each metric that gives the sample a number."""
     scored = {str(metric): sample.get(str(metric)) for metric in listing(sample.get("metrics"))}
     scores = {
@@ -122,7 +133,7 @@ def _rows(task: str, sample: Mapping[str, Any], place: str) -> Iterator[Row]:
     }
     if "doc_id" not in sample or not scores:
         raise DataError(f"{place}: no sample of lm-eval: it has no doc_id, or no score")
-    prompt, choices = _asked(sample.get("arguments"))
+    prompt, choices = _prompt_and_choices(sample.get("arguments"))
     replies, read = _first(sample.get("resps")), _first(sample.get("filtered_resps"))
     target = sample.get("target")
     if choices:
@@ -141,23 +152,34 @@ def _rows(task: str, sample: Mapping[str, Any], place: str) -> Iterator[Row]:
             else [{"extracted_value": read, "is_terminal": True}],
             "evaluation": {"score": score, "is_correct": score == 1.0},
         }
-        yield Row(data, place)
+        yield EvaluationRow(data, place)
 
 
 def _references(target: object) -> list[str]:
-    found = target if isinstance(target, list) else [target]
-    return [one if isinstance(one, str) else json.dumps(one) for one in found if one is not None]
+    references = target if isinstance(target, list) else [target]
+    return [
+        reference if isinstance(reference, str) else json.dumps(reference)
+        for reference in references
+        if reference is not None
+    ]
 
 
-def _asked(arguments: object) -> tuple[str, list[str]]:
+def _prompt_and_choices(arguments: object) -> tuple[str, list[str]]:
     """Return the prompt, and the continuations that were weighed, where there are several."""
     if isinstance(arguments, dict):
-        found = [list(one.values()) for one in arguments.values() if isinstance(one, dict)]
+        requests = [
+            list(request.values()) for request in arguments.values() if isinstance(request, dict)
+        ]
     else:
-        found = [one for one in listing(arguments) if isinstance(one, list)]
-    texts = [[part if isinstance(part, str) else json.dumps(part) for part in one] for one in found]
+        requests = [request for request in listing(arguments) if isinstance(request, list)]
+    texts = [
+        [part if isinstance(part, str) else json.dumps(part) for part in request]
+        for request in requests
+    ]
     prompt = texts[0][0] if texts and texts[0] else ""
-    return prompt, [one[1].strip() for one in texts if len(one) > 1] if len(texts) > 1 else []
+    return prompt, [request[1].strip() for request in texts if len(request) > 1] if len(
+        texts
+    ) > 1 else []
 
 
 def _first(replies: object) -> str | None:
@@ -169,11 +191,11 @@ def _first(replies: object) -> str | None:
 
 def _chosen(replies: object, choices: Sequence[str]) -> str | None:
     """Return the continuation with the greatest log-likelihood."""
-    found = []
-    for one in listing(replies):
+    likelihoods = []
+    for pair in listing(replies):
         try:
-            found.append(float(_first(one) or "nan"))
+            likelihoods.append(float(_first(pair) or "nan"))
         except ValueError:
             return None
-    best = max(range(len(found)), key=lambda place: found[place], default=None)
+    best = max(range(len(likelihoods)), key=lambda place: likelihoods[place], default=None)
     return None if best is None or best >= len(choices) else choices[best]

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import DataError
+from pytest_tablebench.interchange._evaluation import Evaluation, EvaluationRow
 from pytest_tablebench.interchange._foreign import foreign_fields
 from pytest_tablebench.interchange._instance import own_fields, turns_of
 from pytest_tablebench.interchange._row_check import check_row, checked_record
-from pytest_tablebench.interchange._source import Row, Source
 from pytest_tablebench.interchange.exporter import LIBRARY, PARAMETERS, RunTexts
 from pytest_tablebench.results import RunFolder
 from pytest_tablebench.results.loaded_run import summary_of
@@ -49,69 +49,73 @@ class Taken:
         """Return what people are told."""
         datasets = {record.dataset for record in self.records}
         lost = sum(record.score is None for record in self.records)
-        said = f"{counted(len(self.records), 'case')} of {counted(len(datasets), 'dataset')}"
-        lines = [f"imported {said}, {lost:,} without an answer, from {', '.join(self.libraries)}"]
+        cases = f"{counted(len(self.records), 'case')} of {counted(len(datasets), 'dataset')}"
+        lines = [f"imported {cases}, {lost:,} without an answer, from {', '.join(self.libraries)}"]
         if self.unknown:
             lines.append(f"not said there, so not known: {', '.join(self.unknown)}")
         return lines
 
 
-def take_in(sources: Sequence[Source], out: Path, *, model: str | None = None) -> Taken:
+def take_in(evaluations: Sequence[Evaluation], out: Path, *, model: str | None = None) -> Taken:
     """Write the evaluations of one model as one run folder.
 
     Arguments:
-        sources: their files; all are checked before anything is written.
+        evaluations: all are checked before anything is written.
         out: a folder without a run.
         model: its name in the run; None takes the one in the files.
 
     Raises `DataError` naming file and line of what cannot be a case, and where the evaluations
     are of several models or hold a case twice; `SettingsError` for a folder that has a run.
     """
-    if not sources:
+    if not evaluations:
         raise DataError("there is no evaluation in these files")
-    model = model or _only_model(sources)
+    model = model or _only_model(evaluations)
     texts = RunTexts()
     records: dict[str, tuple[Record, str]] = {}
-    for source in sources:
-        for row in source.rows:
+    for evaluation in evaluations:
+        for row in evaluation.rows:
             check_row(row)
-        for row, fields in _cases(source):
-            ours = _is_ours(source.facts)
+        for row, fields in _cases(evaluation):
+            ours = _is_ours(evaluation.facts)
             record = _record(row, fields | {"model": model}, texts, ours=ours)
             if record.case_id in records:
                 case, first = printable(record.case_id, 120), records[record.case_id][1]
                 raise DataError(f"{row.place}: {case} is there twice, first in {first}")
             records[record.case_id] = record, row.place
-    found = [record for record, _ in records.values()]
-    if not found:
-        raise DataError(f"{printable(str(sources[0].path))}: there is no case in it")
-    run = _run_facts(sources, found, model)
-    summary = summary_of(run, found)  # raises `DataError` for what makes no table
-    add_spending(summary, lambda: found)
+    case_records = [record for record, _ in records.values()]
+    if not case_records:
+        raise DataError(f"{printable(str(evaluations[0].path))}: there is no case in it")
+    run = _run_facts(evaluations, case_records, model)
+    summary = summary_of(run, case_records)  # raises `DataError` for what makes no table
+    add_spending(summary, lambda: case_records)
     folder = RunFolder(out)
     try:
-        for record in found:
+        for record in case_records:
             folder.append(record.to_line())
         texts.write(out / TEXTS)
         # data/<benchmark>/<developer>/<model>/<uuid>.json: pictures are beside `data`.
-        tops = (source.path.parents[4] for source in sources if len(source.path.parents) > 4)
+        tops = (
+            evaluation.path.parents[4]
+            for evaluation in evaluations
+            if len(evaluation.path.parents) > 4
+        )
         merge_media(dict.fromkeys(tops), out)
         folder.write_summary(summary)
         folder.write_run(run)
     finally:
         folder.close()
-    return Taken(found, run["imported"]["libraries"], run["imported"]["unknown"])
+    return Taken(case_records, run["imported"]["libraries"], run["imported"]["unknown"])
 
 
-def _cases(source: Source) -> Iterable[tuple[Row, dict[str, Any]]]:
-    if source.fields:
-        for row, known in zip(source.rows, source.fields, strict=True):
-            yield row, dict(known)
+def _cases(evaluation: Evaluation) -> Iterable[tuple[EvaluationRow, dict[str, Any]]]:
+    if evaluation.fields:
+        for row, row_fields in zip(evaluation.rows, evaluation.fields, strict=True):
+            yield row, dict(row_fields)
         return
-    if not _is_ours(source.facts):
-        yield from foreign_fields(source)
+    if not _is_ours(evaluation.facts):
+        yield from foreign_fields(evaluation)
         return
-    for row in source.rows:
+    for row in evaluation.rows:
         try:
             fields = own_fields(row.data.get("metadata") or {})
         except (ValueError, RecursionError) as error:
@@ -120,12 +124,12 @@ def _cases(source: Source) -> Iterable[tuple[Row, dict[str, Any]]]:
         yield row, fields | about
 
 
-def _record(row: Row, fields: dict[str, Any], texts: RunTexts, *, ours: bool) -> Record:
+def _record(row: EvaluationRow, fields: dict[str, Any], texts: RunTexts, *, ours: bool) -> Record:
     """Return the record of a case, and keep its texts."""
     data = row.data
-    given, messages = data["input"], data.get("messages")
-    prompt: str | None = given.get("formatted") or (None if ours else given["raw"] or None)
-    fields["references"] = tuple(given["reference"])
+    question, messages = data["input"], data.get("messages")
+    prompt: str | None = question.get("formatted") or (None if ours else question["raw"] or None)
+    fields["references"] = tuple(question["reference"])
     if fields.get("outcome") == "no_answer":
         fields |= {"score": None, "passed": None, "reason": data.get("error") or "unknown"}
     else:
@@ -134,19 +138,19 @@ def _record(row: Row, fields: dict[str, Any], texts: RunTexts, *, ours: bool) ->
         fields["passed"] = None if scored else data["evaluation"]["is_correct"]
     if messages is not None:
         behind = _behind(messages)
-        if not (ours or given.get("formatted")):
-            prompt = "\n\n".join(str(one.get("content") or "") for one in messages[:behind])
+        if not (ours or question.get("formatted")):
+            prompt = "\n\n".join(str(message.get("content") or "") for message in messages[:behind])
         turns = turns_of(messages[behind:])
         digest = fields.get("transcript") or _digest(json.dumps(turns))
         fields["transcript"] = digest
         texts.transcripts[digest] = turns
-        said = [text for who, text in turns if who == "reply"]
+        replies = [text for role, text in turns if role == "reply"]
         fields.setdefault(
-            "raw", said[-1] if said and fields.get("outcome") != "no_answer" else None
+            "raw", replies[-1] if replies and fields.get("outcome") != "no_answer" else None
         )
     elif data["output"]["raw"]:
         fields["raw"] = data["output"]["raw"][0]
-    final = [one for one in data["answer_attribution"] if one.get("is_terminal")]
+    final = [entry for entry in data["answer_attribution"] if entry.get("is_terminal")]
     if final and fields.get("outcome") != "no_answer":
         fields.setdefault("prediction", str(final[-1].get("extracted_value")))
     _take_costs(data, fields)
@@ -154,17 +158,19 @@ def _record(row: Row, fields: dict[str, Any], texts: RunTexts, *, ours: bool) ->
         fields["prompt_digest"] = fields.get("prompt_digest") or _digest(prompt)
         texts.prompts[fields["prompt_digest"]] = prompt
     record = checked_record(fields, row.place)
-    if given["raw"] and not (ours and given["raw"] == prompt):
+    if question["raw"] and not (ours and question["raw"] == prompt):
         key = example_key(record.dataset, record.example_id, record.perturbation)
-        texts.questions[key] = given["raw"]
+        texts.questions[key] = question["raw"]
     return record
 
 
 def _behind(messages: Sequence[Mapping[str, Any]]) -> int:
     """Return where a conversation goes on behind what the model was shown first."""
-    said = (place for place, one in enumerate(messages) if one["role"] == "assistant")
-    first = next(said, len(messages))
-    shown = (place for place, one in enumerate(messages) if one["role"] not in {"user", "system"})
+    replies = (place for place, message in enumerate(messages) if message["role"] == "assistant")
+    first = next(replies, len(messages))
+    shown = (
+        place for place, message in enumerate(messages) if message["role"] not in {"user", "system"}
+    )
     return min(first, next(shown, first))
 
 
@@ -180,15 +186,15 @@ def _digest(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _only_model(sources: Sequence[Source]) -> str:
-    names = {_own_name(source.facts) for source in sources}
+def _only_model(evaluations: Sequence[Evaluation]) -> str:
+    names = {_model_of(evaluation.facts) for evaluation in evaluations}
     if len(names) > 1:
         shown = ", ".join(printable(name, 60) for name in sorted(names)[:5])
         raise DataError(f"a run has one model, and these are {len(names)}: {shown}; import each")
     return names.pop()
 
 
-def _own_name(facts: Mapping[str, Any]) -> str:
+def _model_of(facts: Mapping[str, Any]) -> str:
     info = facts["model_info"]
     return str(info["name"] if _is_ours(facts) else info["id"])
 
@@ -197,51 +203,59 @@ def _is_ours(facts: Mapping[str, Any]) -> bool:
     return bool(facts["eval_library"]["name"] == LIBRARY)
 
 
-def _run_facts(sources: Sequence[Source], records: Sequence[Record], model: str) -> dict[str, Any]:
+def _run_facts(
+    evaluations: Sequence[Evaluation], records: Sequence[Record], model: str
+) -> dict[str, Any]:
     """Return what `run.json` says: our own facts again, or what is known of others' runs."""
-    first = sources[0].facts
-    told: dict[str, Any] = {"status": "complete", "exit_code": None, "datasets": {}}
-    if all(_is_ours(source.facts) for source in sources):
-        own = _own_facts(sources)
-        told = own | {name: value for name, value in told.items() if name not in own}
+    first = evaluations[0].facts
+    entries: dict[str, Any] = {"status": "complete", "exit_code": None, "datasets": {}}
+    if all(_is_ours(evaluation.facts) for evaluation in evaluations):
+        recorded = _facts_of_run(evaluations)
+        entries = recorded | {
+            name: value for name, value in entries.items() if name not in recorded
+        }
     else:
-        told |= {"cases_planned": len(records), "cases_recorded": len(records)}
-    told.setdefault("params", _params(first))
-    for source in sources:
-        for name, entry in source.run.items():
+        entries |= {"cases_planned": len(records), "cases_recorded": len(records)}
+    entries.setdefault("params", _params(first))
+    for evaluation in evaluations:
+        for name, entry in evaluation.run.items():
             is_by_name = isinstance(entry, Mapping)
-            told[name] = {**told.get(name, {}), **entry} if is_by_name else entry
+            entries[name] = {**entries.get(name, {}), **entry} if is_by_name else entry
     libraries = {
-        "{name} {version}".format(**source.facts["eval_library"]): None for source in sources
+        "{name} {version}".format(**evaluation.facts["eval_library"]): None
+        for evaluation in evaluations
     }
     unknown = [
-        said
-        for name, said in _UNKNOWN.items()
+        lacking
+        for name, lacking in _UNKNOWN.items()
         if all(getattr(record, name) is None for record in records)
     ]
     imported = {
         "from": str(first.get("form", "every-eval-ever")),
         "schema_version": str(first["schema_version"]),
         "libraries": [printable(name, 80) for name in libraries],
-        "evaluations": [str(source.facts["evaluation_id"]) for source in sources],
+        "evaluations": [str(evaluation.facts["evaluation_id"]) for evaluation in evaluations],
         "unknown": ["tables", *unknown],
     }
-    return told | {"model": model, "imported": imported}
+    return entries | {"model": model, "imported": imported}
 
 
-def _own_facts(sources: Sequence[Source]) -> dict[str, Any]:
+def _facts_of_run(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
     """Return what our own `run.json` said. Raises `DataError` for parts of different runs."""
-    told = [source.facts["eval_library"].get("additional_details") or {} for source in sources]
-    for source, facts in zip(sources, told, strict=True):
-        if facts != told[0]:
+    entries = [
+        evaluation.facts["eval_library"].get("additional_details") or {}
+        for evaluation in evaluations
+    ]
+    for evaluation, facts in zip(evaluations, entries, strict=True):
+        if facts != entries[0]:
             raise DataError(
-                f"{printable(str(source.path))} is of another run than "
-                f"{printable(str(sources[0].path))}; import each by itself"
+                f"{printable(str(evaluation.path))} is of another run than "
+                f"{printable(str(evaluations[0].path))}; import each by itself"
             )
     try:
-        return {str(name): json.loads(text) for name, text in told[0].items()}
+        return {str(name): json.loads(text) for name, text in entries[0].items()}
     except (ValueError, TypeError, RecursionError) as error:
-        place = printable(str(sources[0].path))
+        place = printable(str(evaluations[0].path))
         raise DataError(f"{place}: eval_library: {printable(str(error), 200)}") from None
 
 
@@ -249,7 +263,7 @@ def _params(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters that the first result names."""
     for result in facts.get("evaluation_results") or ():
         config = result.get("generation_config") if isinstance(result, dict) else None
-        given = config.get("generation_args") if isinstance(config, dict) else None
-        if isinstance(given, dict):
-            return {name: given[name] for name in PARAMETERS if given.get(name) is not None}
+        params = config.get("generation_args") if isinstance(config, dict) else None
+        if isinstance(params, dict):
+            return {name: params[name] for name in PARAMETERS if params.get(name) is not None}
     return {}

@@ -64,16 +64,16 @@ class TrebSubmission:
 def submitted(record: Record, texts: RunTexts) -> SubmittedAnswer:
     """Return the line of an answered case."""
     language, _, rest = record.example_id.partition("|")
-    own = rest if language in LANGUAGES else record.example_id
+    example = rest if language in LANGUAGES else record.example_id
     subtask = record.tags.get("subtask") or _subtask_of(record.dataset)
-    found = (
-        f"{subtask}|{own}",
+    values = (
+        f"{subtask}|{example}",
         record.model,
         texts.question(record) or "",
         record.raw or "",
         json_text(record.prediction) or "",
     )
-    return SubmittedAnswer(*(plain(value) for value in found))
+    return SubmittedAnswer(*(plain(value) for value in values))
 
 
 def _subtask_of(dataset: str) -> str:

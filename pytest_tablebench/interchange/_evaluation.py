@@ -11,14 +11,14 @@ from typing import Any
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import printable
 
-__all__ = ["Row", "Source", "read_json", "read_json_list", "read_lines"]
+__all__ = ["Evaluation", "EvaluationRow", "read_json", "read_json_list", "read_lines"]
 
 LONGEST = 64_000_000
 """Bytes of one line, or of a file that is read whole; more is refused."""
 
 
 @dataclass(frozen=True)
-class Row:
+class EvaluationRow:
     """A row of every-eval-ever's instance-level form, and where it stands, for messages."""
 
     data: Mapping[str, Any]
@@ -26,7 +26,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Source:
+class Evaluation:
     """One evaluation: the content of its aggregate file, and its rows.
 
     Arguments:
@@ -39,7 +39,7 @@ class Source:
 
     path: Path
     facts: Mapping[str, Any]
-    rows: tuple[Row, ...]
+    rows: tuple[EvaluationRow, ...]
     fields: tuple[Mapping[str, Any], ...] = ()
     run: Mapping[str, Any] = field(default_factory=dict)
 
@@ -54,10 +54,10 @@ def read_json_list(path: Path) -> list[dict[str, Any]]:
 
     NaN and infinities are read: statistics of HELM have them.
     """
-    found = _loaded(_content(path), _shown(path), float)
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+    rows = _loaded(_content(path), _shown(path), float)
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise DataError(f"{_shown(path)}: no list of JSON objects")
-    return found
+    return rows
 
 
 def _content(path: Path) -> bytes:
@@ -83,10 +83,10 @@ def read_lines(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
 
 
 def _parsed(data: bytes, place: str) -> dict[str, Any]:
-    found = _loaded(data, place, _refused)
-    if not isinstance(found, dict):
+    content = _loaded(data, place, _refused)
+    if not isinstance(content, dict):
         raise DataError(f"{place}: no JSON object")
-    return found
+    return content
 
 
 def _loaded(data: bytes, place: str, constant: Callable[[str], float]) -> Any:
