@@ -122,10 +122,10 @@ def _compact(options: argparse.Namespace) -> tuple[list[str], int]:
 
 def _place(text: str, warn: Callable[[str], None]) -> Any:
     """Return a folder, or a shared store. Raises `SettingsError`."""
-    from pytest_tablebench.config.reading import Given, store
+    from pytest_tablebench.config.reading import RawOption, store
     from pytest_tablebench.store.shared import Shared
 
-    place = store(Given("store", text, Path.cwd()))
+    place = store(RawOption("store", text, Path.cwd()))
     if place is None:
         raise SettingsError("none is no store")
     return Shared(place, warn) if isinstance(place, str) else place

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pytest_tablebench.config.reading import Given
+from pytest_tablebench.config.reading import RawOption
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.names import printable, split_names
 
@@ -31,29 +31,29 @@ class Shots:
         return ",".join([*named, *([] if self.rest is None else [str(self.rest)])])
 
 
-def shots(given: Given) -> Shots | int:
+def shots(raw: RawOption) -> Shots | int:
     """Read `5`, `wikitq=1` or `wikitq=1,5`; one number for all datasets is returned as it is."""
     by_dataset: dict[str, int] = {}
     rest: list[int] = []
-    for item in split_names(str(given.value)):
+    for item in split_names(str(raw.value)):
         name, equals, text = map(str.strip, item.rpartition("="))
         if not text.isascii() or not text.isdigit() or bool(equals) != bool(name):
-            raise _refused(given)
+            raise _refused(raw)
         if not equals:
             rest.append(int(text))
         elif name in by_dataset:
-            raise SettingsError(f"{given.flag} names {printable(name, 60)} twice: give it once")
+            raise SettingsError(f"{raw.flag} names {printable(name, 60)} twice: give it once")
         else:
             by_dataset[name] = int(text)
     if len(rest) > 1 or not (by_dataset or rest):
-        raise _refused(given)
+        raise _refused(raw)
     if not by_dataset:
         return rest[0]
     return Shots(tuple(by_dataset.items()), rest[0] if rest else None)
 
 
-def _refused(given: Given) -> SettingsError:
+def _refused(raw: RawOption) -> SettingsError:
     return SettingsError(
-        f"{given.flag} takes a whole number from 0, or numbers by dataset and one for the rest "
-        f"(wikitq=1,5), not {printable(str(given.value), 60)!r}"
+        f"{raw.flag} takes a whole number from 0, or numbers by dataset and one for the rest "
+        f"(wikitq=1,5), not {printable(str(raw.value), 60)!r}"
     )

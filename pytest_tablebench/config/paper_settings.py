@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pytest_tablebench.config.demonstrations import Shots
-from pytest_tablebench.config.reading import Given
+from pytest_tablebench.config.reading import RawOption
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.names import unknown_name
 
@@ -88,8 +88,8 @@ PAPER_SETTINGS: Mapping[str, PaperSetting] = {
 }
 
 
-def paper_setting(given: Given) -> str:
+def paper_setting(raw: RawOption) -> str:
     """Return the name of a paper's setting."""
-    if (text := str(given.value).strip()) not in PAPER_SETTINGS:
-        raise SettingsError(f"{given.flag}: {unknown_name('setting', text, PAPER_SETTINGS)}")
+    if (text := str(raw.value).strip()) not in PAPER_SETTINGS:
+        raise SettingsError(f"{raw.flag}: {unknown_name('setting', text, PAPER_SETTINGS)}")
     return text

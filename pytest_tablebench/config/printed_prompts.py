@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from pytest_tablebench.config.reading import Given, folder
+from pytest_tablebench.config.reading import RawOption, folder
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.names import printable, unknown_name
 
@@ -58,8 +58,8 @@ class PrintedPrompts:
 
     def __str__(self) -> str:
         """Return the digest of all texts and their names, as `run.json` has them."""
-        told = json.dumps(sorted(self.texts.items())).encode()
-        return f"{hashlib.sha256(told).hexdigest()[:16]} ({', '.join(sorted(self.texts))})"
+        texts = json.dumps(sorted(self.texts.items())).encode()
+        return f"{hashlib.sha256(texts).hexdigest()[:16]} ({', '.join(sorted(self.texts))})"
 
 
 def filled(text: str, values: Mapping[str, str]) -> str:
@@ -76,10 +76,10 @@ def placeholders_in(text: str) -> set[str]:
     return {match[2] for match in _PLACEHOLDER.finditer(text) if match[2]}
 
 
-def printed_prompts(given: Given) -> PrintedPrompts:
+def printed_prompts(raw: RawOption) -> PrintedPrompts:
     """Read the folder of `--bench-prompts`. Raises `SettingsError` that names the file at fault."""
-    where = folder(given)
-    shown = f"{given.flag} {printable(str(where))}"
+    where = folder(raw)
+    shown = f"{raw.flag} {printable(str(where))}"
     if not where.is_dir():
         raise SettingsError(f"{shown}: it is no folder")
     texts = {}
@@ -114,16 +114,16 @@ def _fault(name: str, text: str) -> str | None:
         return "is empty"
     if len(text) > _LONGEST:
         return f"has more than {_LONGEST:,} characters"
-    known = PLACEHOLDERS[name]
-    if known is None:
+    placeholders = PLACEHOLDERS[name]
+    if placeholders is None:
         return None
     named = placeholders_in(text)
-    listed = " and ".join(f"{{{one}}}" for one in sorted(known))
-    for other in sorted(named - known):
+    listed = " and ".join(f"{{{name}}}" for name in sorted(placeholders))
+    for other in sorted(named - placeholders):
         return (
             f"has the placeholder {{{other}}}; it may have {listed}, and other words in braces "
             f"are written {{{{{other}}}}}"
         )
-    if named and named != known:
+    if named and named != placeholders:
         return f"has a part of {listed}: it needs all of them or none"
     return None

@@ -28,7 +28,7 @@ from pytest_tablebench.util.names import printable, split_names, unknown_name
 
 __all__ = [
     "EFFORTS",
-    "Given",
+    "RawOption",
     "Reader",
     "address",
     "choice",
@@ -58,8 +58,8 @@ _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 @dataclass(frozen=True)
-class Given:
-    """A value as it was given.
+class RawOption:
+    """The value of an option before it is read.
 
     Arguments:
         flag: the option, as it is written on a command line.
@@ -72,47 +72,47 @@ class Given:
     base: Path
 
 
-Reader = Callable[[Given], Any]
+Reader = Callable[[RawOption], Any]
 
 
-def texts(given: Given) -> tuple[str, ...]:
+def texts(raw: RawOption) -> tuple[str, ...]:
     """Return the different texts of an option that can be given several times."""
-    values = [given.value] if isinstance(given.value, str) else list(given.value)
+    values = [raw.value] if isinstance(raw.value, str) else list(raw.value)
     cleaned = [str(text).strip() for text in values]
     if not all(cleaned):
-        raise SettingsError(f"{given.flag} needs a name, not an empty text")
+        raise SettingsError(f"{raw.flag} needs a name, not an empty text")
     return tuple(dict.fromkeys(cleaned))
 
 
-def names(given: Given) -> tuple[str, ...]:
+def names(raw: RawOption) -> tuple[str, ...]:
     """Return the different names of texts with commas."""
-    found = [name for text in texts(given) for name in split_names(text)]
-    if not found:
-        raise SettingsError(f"{given.flag} names nothing; write names separated by commas")
-    return tuple(dict.fromkeys(found))
+    names_read = [name for text in texts(raw) for name in split_names(text)]
+    if not names_read:
+        raise SettingsError(f"{raw.flag} names nothing; write names separated by commas")
+    return tuple(dict.fromkeys(names_read))
 
 
-def one_name(what: str) -> Reader:
-    """Return a reader of a single name; `what` says whose."""
+def one_name(meaning: str) -> Reader:
+    """Return a reader of a single name; `meaning` says whose."""
 
-    def read(given: Given) -> str:
-        name = str(given.value).strip()
+    def read(raw: RawOption) -> str:
+        name = str(raw.value).strip()
         if not name:
-            raise SettingsError(f"{given.flag} needs {what}, not an empty text")
+            raise SettingsError(f"{raw.flag} needs {meaning}, not an empty text")
         return name
 
     return read
 
 
-def known_names(kind: str, known: Sequence[str]) -> Reader:
+def known_names(kind: str, choices: Sequence[str]) -> Reader:
     """Return a reader of names that are among the known ones."""
 
-    def read(given: Given) -> tuple[str, ...]:
-        found = names(given)
-        for name in found:
-            if name not in known:
-                raise SettingsError(f"{given.flag}: {unknown_name(kind, name, known)}")
-        return found
+    def read(raw: RawOption) -> tuple[str, ...]:
+        names_read = names(raw)
+        for name in names_read:
+            if name not in choices:
+                raise SettingsError(f"{raw.flag}: {unknown_name(kind, name, choices)}")
+        return names_read
 
     return read
 
@@ -120,177 +120,177 @@ def known_names(kind: str, known: Sequence[str]) -> Reader:
 def number(
     kind: type[int] | type[float],
     low: float,
-    what: str,
+    meaning: str,
     *,
     high: float = math.inf,
 ) -> Reader:
-    """Return a reader of numbers from `low` to `high`; `what` says in words which they are."""
+    """Return a reader of numbers from `low` to `high`; `meaning` says in words which they are."""
 
-    def read(given: Given) -> int | float:
+    def read(raw: RawOption) -> int | float:
         try:
-            value = kind(str(given.value))
+            value = kind(str(raw.value))
             # Infinity is none, NaN is not within anything.
             if not low <= value <= high or abs(value) == math.inf:
                 raise ValueError
         except ValueError:
-            shown = printable(str(given.value), 40)
-            raise SettingsError(f"{given.flag} takes {what}, not {shown!r}") from None
+            shown = printable(str(raw.value), 40)
+            raise SettingsError(f"{raw.flag} takes {meaning}, not {shown!r}") from None
         return value
 
     return read
 
 
-def generation(given: Given) -> str:
+def generation(raw: RawOption) -> str:
     """Read the name of a generation of answers; `today` is the day on which this is read."""
-    text = str(given.value).strip()
+    text = str(raw.value).strip()
     if text == "today":
         return date.today().isoformat()
     if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", text) is None:
         raise SettingsError(
-            f"{given.flag} takes a name of up to 40 letters, digits, dots, dashes and "
+            f"{raw.flag} takes a name of up to 40 letters, digits, dots, dashes and "
             f"underscores, not {printable(text, 50)!r}"
         )
     return text
 
 
-def limit(given: Given) -> int | Literal["all"]:
+def limit(raw: RawOption) -> int | Literal["all"]:
     """Return a number of examples, or `all`."""
-    if str(given.value).strip() == "all":
+    if str(raw.value).strip() == "all":
         return "all"
-    found: int = number(int, 1, "all or a whole number from 1")(given)
-    return found
+    count: int = number(int, 1, "all or a whole number from 1")(raw)
+    return count
 
 
-def shard(given: Given) -> str:
+def shard(raw: RawOption) -> str:
     """Return a part of the cases as `number/count`."""
-    found = re.fullmatch(r"\s*0*([1-9][0-9]{0,5})/0*([1-9][0-9]{0,5})\s*", str(given.value))
-    if found is None or int(found[1]) > int(found[2]):
-        shown = printable(str(given.value), 40)
-        raise SettingsError(f"{given.flag} takes I/N, part I of N, from 1/N to N/N, not {shown!r}")
-    return f"{found[1]}/{found[2]}"
+    match = re.fullmatch(r"\s*0*([1-9][0-9]{0,5})/0*([1-9][0-9]{0,5})\s*", str(raw.value))
+    if match is None or int(match[1]) > int(match[2]):
+        shown = printable(str(raw.value), 40)
+        raise SettingsError(f"{raw.flag} takes I/N, part I of N, from 1/N to N/N, not {shown!r}")
+    return f"{match[1]}/{match[2]}"
 
 
-def folder(given: Given) -> Path:
+def folder(raw: RawOption) -> Path:
     """Return a folder, which need not be there."""
     # A shell leaves the ~ of --bench-data=~/tables alone.
-    return given.base / Path(str(given.value)).expanduser()
+    return raw.base / Path(str(raw.value)).expanduser()
 
 
-def stores(given: Given) -> tuple[Path | str, ...]:
+def stores(raw: RawOption) -> tuple[Path | str, ...]:
     """Return several folders of answers; one that is shared by its address."""
-    return tuple(_store(given, text) for text in texts(given))
+    return tuple(_store(raw, text) for text in texts(raw))
 
 
-def store(given: Given) -> Path | str | None:
+def store(raw: RawOption) -> Path | str | None:
     """Return where answers are kept, a shared store by its address; None where they are not."""
-    return None if given.value == "none" else _store(given, str(given.value))
+    return None if raw.value == "none" else _store(raw, str(raw.value))
 
 
-def _store(given: Given, text: str) -> Path | str:
+def _store(raw: RawOption, text: str) -> Path | str:
     if not is_shared(text):
-        return given.base / Path(text).expanduser()
+        return raw.base / Path(text).expanduser()
     fault = shared_fault(text)
     if fault is not None:
-        raise SettingsError(f"{given.flag} {printable(without_credentials(text))}: {fault}")
+        raise SettingsError(f"{raw.flag} {printable(without_credentials(text))}: {fault}")
     return text.rstrip("/")
 
 
-def existing_folder(given: Given) -> Path:
+def existing_folder(raw: RawOption) -> Path:
     """Return the folder of the datasets, which has to be there."""
-    found = folder(given)
-    if not found.is_dir():
+    path = folder(raw)
+    if not path.is_dir():
         raise SettingsError(
-            f"{given.flag}: {printable(str(found))} is no folder; give the folder that holds one "
+            f"{raw.flag}: {printable(str(path))} is no folder; give the folder that holds one "
             f"folder per dataset"
         )
-    return found
+    return path
 
 
-def switch(given: Given) -> bool:
+def switch(raw: RawOption) -> bool:
     """Read an option without a value; as an ini key it is yes or no."""
-    if isinstance(given.value, bool):
-        return given.value
-    text = str(given.value).strip().lower()
+    if isinstance(raw.value, bool):
+        return raw.value
+    text = str(raw.value).strip().lower()
     if text in {"true", "yes", "on", "1"}:
         return True
     if text in {"false", "no", "off", "0"}:
         return False
-    key = given.flag.lstrip("-").replace("-", "_")
-    raise SettingsError(f"{key} is true or false, not {printable(str(given.value), 40)!r}")
+    key = raw.flag.lstrip("-").replace("-", "_")
+    raise SettingsError(f"{key} is true or false, not {printable(str(raw.value), 40)!r}")
 
 
-def switch_off(given: Given) -> bool:
+def switch_off(raw: RawOption) -> bool:
     """Read an option that takes something away."""
-    return not switch(given)
+    return not switch(raw)
 
 
-def choice(*known: str) -> Reader:
+def choice(*words: str) -> Reader:
     """Return a reader of one of some words."""
 
-    def read(given: Given) -> str:
-        if (text := str(given.value)) not in known:
-            raise SettingsError(f"{given.flag}: {unknown_name('mode', text, known)}")
+    def read(raw: RawOption) -> str:
+        if (text := str(raw.value)) not in words:
+            raise SettingsError(f"{raw.flag}: {unknown_name('mode', text, words)}")
         return text
 
     return read
 
 
-def effort(given: Given) -> str:
+def effort(raw: RawOption) -> str:
     """Return how hard models think. Raises `SettingsError` for several words at once."""
-    if len(texts(given)) > 1 or "," in str(given.value):
+    if len(texts(raw)) > 1 or "," in str(raw.value):
         raise SettingsError(
-            f"{given.flag} takes one effort: run once for each, and compare the runs with "
+            f"{raw.flag} takes one effort: run once for each, and compare the runs with "
             "`tablebench compare RUN RUN`"
         )
-    return str(choice(*EFFORTS)(given))
+    return str(choice(*EFFORTS)(raw))
 
 
-def compat(given: Given) -> Compat:
+def compat(raw: RawOption) -> Compat:
     """Return the mode of metrics and prompts."""
     try:
-        return check_compat(str(given.value))
+        return check_compat(str(raw.value))
     except SettingsError as error:
-        raise SettingsError(f"{given.flag}: {error}") from None
+        raise SettingsError(f"{raw.flag}: {error}") from None
 
 
-def address(given: Given) -> str:
+def address(raw: RawOption) -> str:
     """Return the address of a server. What is wrong is said without the password in it."""
-    url = str(given.value)
+    url = str(raw.value)
     fault = address_fault(url)
     if fault is not None:
-        raise SettingsError(f"{given.flag} {fault}")
+        raise SettingsError(f"{raw.flag} {fault}")
     return url
 
 
-def params(given: Given) -> dict[str, Any]:
+def params(raw: RawOption) -> dict[str, Any]:
     """Return parameters of model calls, by name; their values as JSON, or as text."""
     from pytest_tablebench.config.parameters import RESERVED
     from pytest_tablebench.config.secrets import BY_PLACE, secret_name
 
-    found: dict[str, Any] = {}
-    for text in texts(given):
+    values: dict[str, Any] = {}
+    for text in texts(raw):
         name, equals, value = text.partition("=")
         name = name.strip()
         if not equals or not name:
-            raise SettingsError(f"{given.flag} takes key=value, not {printable(name, 40)!r}")
+            raise SettingsError(f"{raw.flag} takes key=value, not {printable(name, 40)!r}")
         try:
-            found[name] = json.loads(value)
+            values[name] = json.loads(value)
         except ValueError:
-            found[name] = value
+            values[name] = value
         if name in BY_PLACE:
-            _check_placed(f"{given.flag} {name}", name, found[name])
+            _check_placed(f"{raw.flag} {name}", name, values[name])
             continue
-        secret = secret_name(name, found[name])
+        secret = secret_name(name, values[name])
         if secret is not None:
             # Parameters are written into the run folder; keys must never be.
             inside = "" if secret == name else f": {printable(secret, 40)}"
             raise SettingsError(
-                f"{given.flag} {printable(name, 40)}{inside}: keys are never taken here; "
+                f"{raw.flag} {printable(name, 40)}{inside}: keys are never taken here; "
                 f"set the provider's environment variable (OPENAI_API_KEY, ...)"
             )
         if name in RESERVED:
-            raise SettingsError(f"{given.flag} {name}: is set by the run itself")
-    return found
+            raise SettingsError(f"{raw.flag} {name}: is set by the run itself")
+    return values
 
 
 def _check_placed(flag: str, name: str, value: object) -> None:
@@ -307,10 +307,10 @@ def _check_placed(flag: str, name: str, value: object) -> None:
                 )
 
 
-def thresholds(given: Given) -> dict[str, float]:
+def thresholds(raw: RawOption) -> dict[str, float]:
     """Return the threshold of each dataset that is named."""
-    found = {}
-    for text in texts(given):
+    by_dataset = {}
+    for text in texts(raw):
         name, _, value = text.partition("=")
         try:
             threshold = float(value)
@@ -318,7 +318,7 @@ def thresholds(given: Given) -> dict[str, float]:
             threshold = -1.0
         if not 0.0 <= threshold <= 1.0:
             raise SettingsError(
-                f"{given.flag} takes DATASET=number from 0 to 1, not {printable(text, 60)!r}"
+                f"{raw.flag} takes DATASET=number from 0 to 1, not {printable(text, 60)!r}"
             )
-        found[name.strip()] = threshold
-    return found
+        by_dataset[name.strip()] = threshold
+    return by_dataset

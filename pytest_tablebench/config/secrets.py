@@ -65,12 +65,12 @@ def placed_secrets(address: str | None, params: Mapping[str, Any]) -> frozenset[
 
     They are user name, password and query of the address, and the values of `BY_PLACE`.
     """
-    found = set(_of_address(address or ""))
+    secrets = set(_of_address(address or ""))
     for name in BY_PLACE & params.keys():
         for text in _leaves(params[name]):
-            found |= {text, text.rpartition(" ")[2]}  # `Bearer KEY`: the key alone, too
-    found |= {unquote(text) for text in found}
-    return frozenset(text for text in found if len(text) >= _SHORTEST_PLACED)
+            secrets |= {text, text.rpartition(" ")[2]}  # `Bearer KEY`: the key alone, too
+    secrets |= {unquote(text) for text in secrets}
+    return frozenset(text for text in secrets if len(text) >= _SHORTEST_PLACED)
 
 
 def _of_address(address: str) -> Iterator[str]:
@@ -103,7 +103,7 @@ def secret_name(name: str, value: object) -> str | None:
         inside = [(str(name), content) for name, content in value.items()]
     elif isinstance(value, list | tuple):
         inside = [("", content) for content in value]
-    return next(filter(None, (secret_name(*one) for one in inside)), None)
+    return next(filter(None, (secret_name(*entry) for entry in inside)), None)
 
 
 def _is_secret(name: str, value: object) -> bool:
@@ -173,7 +173,7 @@ def _text(text: str, variables: frozenset[str]) -> str:
         text = text.replace(variable, HIDDEN)
     # User name and password end with the last @: a careless password holds others, or a slash.
     text = _ADDRESS.sub(
-        lambda found: f"://{HIDDEN}@{found[0].rpartition('@')[2]}" if "@" in found[0] else found[0],
+        lambda match: f"://{HIDDEN}@{match[0].rpartition('@')[2]}" if "@" in match[0] else match[0],
         text,
     )
     for pattern, replacement in _SECRET_TEXT:

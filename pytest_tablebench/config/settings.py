@@ -18,7 +18,7 @@ from pytest_tablebench.config.paper_settings import (
     PaperSetting,
 )
 from pytest_tablebench.config.printed_prompts import PrintedPrompts
-from pytest_tablebench.config.reading import Given
+from pytest_tablebench.config.reading import RawOption
 from pytest_tablebench.errors import SettingsError, UnknownNameError
 from pytest_tablebench.util.names import slug, unknown_name
 
@@ -114,7 +114,7 @@ class Settings:
     model_given: bool = False
     explicit: bool = False
     """Whether anything was asked for at all, be it in a configuration file."""
-    given: frozenset[str] = frozenset()
+    command_line_keys: frozenset[str] = frozenset()
     """Keys of the options on the command line: such a session is meant as a run of ours."""
 
     def request_params(self, declared: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -176,9 +176,9 @@ class Settings:
 
     def shared_stores(self) -> list[tuple[str, Path, bool]]:
         """Return each shared store's address, its folder here, and whether answers go there."""
-        own = [(self.store, True)] if isinstance(self.store, str) else []
-        others = [(one, False) for one in self.readonly_stores if isinstance(one, str)]
-        return [(address, shared_folder(address), write) for address, write in [*own, *others]]
+        written = [(self.store, True)] if isinstance(self.store, str) else []
+        others = [(place, False) for place in self.readonly_stores if isinstance(place, str)]
+        return [(address, shared_folder(address), write) for address, write in [*written, *others]]
 
 
 def shared_folder(address: str) -> Path:
@@ -199,59 +199,63 @@ def _local(store: Path | str) -> Path:
     return store if isinstance(store, Path) else shared_folder(store)
 
 
-def read_settings(get: Callable[[str], Any], base: Path, given: Iterable[str] = ()) -> Settings:
+def read_settings(
+    get: Callable[[str], Any], base: Path, command_line_keys: Iterable[str] = ()
+) -> Settings:
     """Build settings from raw values by ini key (None where unset); paths relative to `base`.
 
-    `given` are the keys whose values the command line gives. Raises `SettingsError` naming the
-    option, its value and what it takes.
+    `command_line_keys` are the keys of the options on the command line. Raises `SettingsError`
+    naming the option, its value and what it takes.
     """
     raw = {option: get(option.key) for option in OPTIONS}
     raw = {option: value for option, value in raw.items() if value not in (None, [], "")}
-    found = {
-        option.setting: option.read(Given(option.flag, value, base))
+    values = {
+        option.setting: option.read(RawOption(option.flag, value, base))
         for option, value in raw.items()
     }
-    given = frozenset(given)
-    if "bench_setting" in given:
-        _drop_overridden(found, given)
-    if isinstance(found.get("limit"), int) and "sample" in found:
+    command_line_keys = frozenset(command_line_keys)
+    if "bench_setting" in command_line_keys:
+        _drop_overridden(values, command_line_keys)
+    if isinstance(values.get("limit"), int) and "sample" in values:
         raise SettingsError(
             "--bench-sample draws from all examples, so it does not go with --bench-limit: give one"
         )
-    if "effort" in found and EFFORT in found.get("params", {}):
+    if "effort" in values and EFFORT in values.get("params", {}):
         raise SettingsError(f"--bench-effort and --bench-param {EFFORT} are the same: give one")
-    _check_executor(found)
-    if found.get("stop_rule") == "auto":  # without a name: the one that fits what gates judge
-        found["stop_rule"] = "point" if found.get("gate_point") else "passes"
+    _check_executor(values)
+    if values.get("stop_rule") == "auto":  # without a name: the one that fits what gates judge
+        values["stop_rule"] = "point" if values.get("gate_point") else "passes"
     return Settings(
-        **found,
-        stored="store" not in found or found["store"] is not None,
-        model_given="models" in found,
-        explicit=bool(found),
-        given=given,
+        **values,
+        stored="store" not in values or values["store"] is not None,
+        model_given="models" in values,
+        explicit=bool(values),
+        command_line_keys=command_line_keys,
     )
 
 
-def _drop_overridden(found: dict[str, Any], given: frozenset[str]) -> None:
+def _drop_overridden(values: dict[str, Any], command_line_keys: frozenset[str]) -> None:
     """Drop values of the settings file that a paper's setting on the command line replaces."""
-    paper = PAPER_SETTINGS[found["setting"]]
+    paper = PAPER_SETTINGS[values["setting"]]
     keys = {option.setting: option.key for option in OPTIONS}
     for name in OVERRIDES:
-        if keys[name] in given or name not in found or not getattr(paper, name):
+        if keys[name] in command_line_keys or name not in values or not getattr(paper, name):
             continue
         if name != "params":
-            del found[name]
+            del values[name]
             continue
-        found[name] = {key: one for key, one in found[name].items() if key not in paper.params}
+        values[name] = {
+            key: content for key, content in values[name].items() if key not in paper.params
+        }
     for name in EXCLUDED:
-        if keys[name] not in given:
-            found.pop(name, None)
+        if keys[name] not in command_line_keys:
+            values.pop(name, None)
 
 
-def _check_executor(found: Mapping[str, Any]) -> None:
+def _check_executor(values: Mapping[str, Any]) -> None:
     """Raise `SettingsError` for what a cluster is not to be told, or tells nobody."""
-    if found.get("executor", "local") == "dask":
-        base = found.get("api_base")
+    if values.get("executor", "local") == "dask":
+        base = values.get("api_base")
         if base is not None and without_credentials(base) != base:
             raise SettingsError(
                 "--bench-api-base with a password or a query would go to every machine of the "
@@ -259,17 +263,17 @@ def _check_executor(found: Mapping[str, Any]) -> None:
             )
         return
     for name in ("scheduler", "score_there"):
-        if found.get(name):
+        if values.get(name):
             flag = f"--bench-{name.replace('_', '-')}"
             raise SettingsError(f"{flag} goes with --bench-executor=dask")
 
 
 def check_names(
-    kind: str, names: tuple[str, ...] | None, known: Mapping[str, Any], flag: str | None = None
+    kind: str, names: tuple[str, ...] | None, choices: Mapping[str, Any], flag: str | None = None
 ) -> None:
     """Raise `UnknownNameError` for the first name that is not registered."""
     for name in names or ():
-        if name not in known:
+        if name not in choices:
             raise UnknownNameError(
-                f"{flag or f'--bench-{kind}'}: {unknown_name(kind, name, known)}"
+                f"{flag or f'--bench-{kind}'}: {unknown_name(kind, name, choices)}"
             )

@@ -180,7 +180,7 @@ def _require_questions(config: pytest.Config) -> None:
     from pytest_tablebench.datasets.folder import QUESTION_FILES, has_tables_alone
 
     settings = config.stash[CASE_SESSION].settings
-    if "bench_data" in settings.given and has_tables_alone(settings.data_folder()):
+    if "bench_data" in settings.command_line_keys and has_tables_alone(settings.data_folder()):
         raise DataError(
             f"{printable(str(settings.data_folder()))} has tables and no questions: write one of "
             f"{', '.join(QUESTION_FILES)} beside them"
@@ -245,7 +245,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     cases.select(item.callspec.params.get("case") for item in session.items if _has_params(item))
     cases.runner.prefetch.expect(number(session.items))
     try:
-        if cases.planned or case_session.settings.given:
+        if cases.planned or case_session.settings.command_line_keys:
             check_names(config, case_session)
         if config.option.collectonly:
             return

@@ -39,7 +39,7 @@ def make_worker(config: pytest.Config, settings: Settings) -> None:
 
     session = Worker(config, settings, register)
     config.stash[SESSION] = config.stash[CASE_SESSION] = session
-    if settings.given:
+    if settings.command_line_keys:
         _ = session.cases  # names in the options are checked, whatever is collected
 
 
@@ -78,7 +78,7 @@ def make_keeper(config: pytest.Config, settings: Settings) -> None:
         )
         reporting = AloneReporting(config, alone)
     config.stash[SESSION] = session
-    if settings.given:
+    if settings.command_line_keys:
         from pytest_tablebench.hooks.preparation import check_given_names
         from pytest_tablebench.hooks.rootdir import check_rootdir
 
@@ -86,7 +86,7 @@ def make_keeper(config: pytest.Config, settings: Settings) -> None:
         check_given_names(config, session)
     config.pluginmanager.register(TerminalHooks(reporting), "tablebench-terminal")
     config.pluginmanager.register(reporting, "tablebench-run")
-    if settings.given:
+    if settings.command_line_keys:
         # Behind those: what it registers sees a case's report before they take it.
         session.begin()
 

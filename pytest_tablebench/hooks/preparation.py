@@ -109,7 +109,7 @@ def check_names(config: pytest.Config, session: Session) -> None:
         if not may_be_registered_below(config, [config.rootpath]):
             raise
     try:
-        session.check_names({option.key for option in OPTIONS} - session.settings.given)
+        session.check_names({option.key for option in OPTIONS} - session.settings.command_line_keys)
     except UnknownNameError as error:
         raise _hinted(config, error) from None
 

@@ -72,7 +72,7 @@ class ReportingHooks:
 
     def pytest_report_header(self) -> list[str]:
         """Say what is run, where it was asked for."""
-        if not self.settings.given:
+        if not self.settings.command_line_keys:
             return []
         return [self._header()]
 
@@ -98,7 +98,7 @@ class ReportingHooks:
         writer = self.writer
         self.is_announced = True
         self.announced_problems = writer.count_problems()
-        lines = [] if self.settings.given else [self._header()]
+        lines = [] if self.settings.command_line_keys else [self._header()]
         lines.append(plan_line(cases, writer.facts.get("grid"), len(self.settings.models)))
         lines += dataset_lines(writer.facts.get("by_dataset", {}))
         gates = self.session.planned_gates() if self.settings.plan else {}

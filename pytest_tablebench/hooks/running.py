@@ -17,7 +17,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     case_session = session.config.stash.get(CASE_SESSION, None)
     if case_session is None or not case_session.settings.plan:
         return None
-    is_planned = "bench_plan" in case_session.settings.given
+    is_planned = "bench_plan" in case_session.settings.command_line_keys
     if case_session.is_used:
         cases = case_session.cases
         is_planned = is_planned or bool(cases.planned or cases.selection.missing)

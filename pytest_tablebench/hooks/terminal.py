@@ -244,7 +244,7 @@ class TerminalHooks:
         words = []
         for option in OPTIONS:
             value = getattr(config.option, option.key, None)
-            if option.setting in besides or option.key not in settings.given:
+            if option.setting in besides or option.key not in settings.command_line_keys:
                 continue
             if option.setting == "fresh":  # its name; without one that is the day of this run
                 value = settings.fresh

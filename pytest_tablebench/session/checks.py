@@ -29,7 +29,7 @@ def check_selection(
         check_threshold(place, value)
     datasets = cases.selection.datasets()
     if verdicts is not None:
-        meant = "bench_gate" in cases.settings.given
+        meant = "bench_gate" in cases.settings.command_line_keys
         verdicts.check_selected(datasets, cases.selection.missing, meant=meant)
         check_tests(verdicts.gates, cases.tests)
     if datasets:
@@ -45,5 +45,5 @@ def check_data(cases: Cases, verdicts: Verdicts | None) -> None:
     from pytest_tablebench.running.preflight import check_datasets
 
     check_datasets(cases.runner, cases.selection.datasets())
-    if verdicts is not None and "bench_gate" in cases.settings.given:
+    if verdicts is not None and "bench_gate" in cases.settings.command_line_keys:
         check_subjects(cases.runner, verdicts.gates, cases.selection.cases)

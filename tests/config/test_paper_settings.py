@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.config.demonstrations import Shots, shots
-from pytest_tablebench.config.reading import Given
+from pytest_tablebench.config.reading import RawOption
 from pytest_tablebench.config.settings import Settings, read_settings
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.running.axes import Axes
@@ -22,7 +22,7 @@ GRID = (
 
 
 def read(text: str) -> Shots | int:
-    return shots(Given("--bench-shots", text, Path()))
+    return shots(RawOption("--bench-shots", text, Path()))
 
 
 def axes(options: dict[str, Any], given: tuple[str, ...] = ()) -> Axes:

@@ -188,7 +188,7 @@ def test_settings_arrive_as_they_were(tmp_path):
         params={"temperature": 0.5, "stop": ["x"]},
         store=tmp_path,
         readonly_stores=(tmp_path / "one",),
-        given=frozenset({"bench_model"}),
+        command_line_keys=frozenset({"bench_model"}),
         thresholds={"d": 0.5},
     )
     assert read_settings_fields(settings_fields(given)) == given

@@ -116,7 +116,7 @@ def read_settings_fields(given: Mapping[str, Any]) -> Settings:
         elif item.name == "readonly_stores":
             value = tuple(map(_path, value))
         elif isinstance(value, list):
-            value = frozenset(value) if item.name == "given" else tuple(value)
+            value = frozenset(value) if item.name == "command_line_keys" else tuple(value)
         found[item.name] = value
     return Settings(**found)
 
