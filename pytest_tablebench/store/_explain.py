@@ -46,20 +46,20 @@ class Explainer:
             if layer.added:
                 places, layer.added = layer.added, []
                 self._take(number, places)
-        asked = {**_NO_GENERATION, **describe(request)}
+        requested = {**_NO_GENERATION, **describe(request)}
         stored = self._of_case(request.case_id)
-        found = _nearest(asked, stored)
-        if found is not None:
-            return found or (
+        difference = _nearest(requested, stored)
+        if difference is not None:
+            return difference or (
                 "all that is stored of the request is the same: what is not stored differs "
                 "(user name and password of api_base, secrets in params)"
             )
         model = printable(request.model, SHOWN)
         others = self._settings.get(request.model)
         if others is None:
-            known = ", ".join(printable(name, SHOWN) for name in sorted(self._settings)[:3])
-            return f"{NOTHING}, nor any of {model}" + (f"; there are of {known}" if known else "")
-        nearest = _nearest({**asked, "messages": []}, iter(others.values()))
+            models = ", ".join(printable(name, SHOWN) for name in sorted(self._settings)[:3])
+            return f"{NOTHING}, nor any of {model}" + (f"; there are of {models}" if models else "")
+        nearest = _nearest({**requested, "messages": []}, iter(others.values()))
         return f"{NOTHING}; of other cases of {model}: {nearest}" if nearest else NOTHING
 
     def _take(self, number: int, places: Sequence[int]) -> None:
@@ -96,33 +96,33 @@ def _request_of(data: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return stored
 
 
-def _nearest(asked: Mapping[str, Any], stored: Iterator[dict[str, Any]]) -> str | None:
+def _nearest(requested: Mapping[str, Any], stored: Iterator[dict[str, Any]]) -> str | None:
     """Return the difference from the nearest request, "" from an equal one, None from none."""
     best: tuple[tuple[int, ...], str] | None = None
     for candidate in stored:
-        found = next(_differences(asked, candidate), ((len(SETTING) + 1,), ""))
-        if best is None or found[0] > best[0]:
-            best = found
+        difference = next(_differences(requested, candidate), ((len(SETTING) + 1,), ""))
+        if best is None or difference[0] > best[0]:
+            best = difference
     return best[1] if best is not None else None
 
 
 def _differences(
-    asked: Mapping[str, Any], stored: Mapping[str, Any]
+    requested: Mapping[str, Any], stored: Mapping[str, Any]
 ) -> Iterator[tuple[tuple[int, ...], str]]:
     """Yield the place in the order of comparison, and the text, of each difference."""
     for rank, name in enumerate(SETTING):
         if name == "params":
-            names = sorted(asked[name].keys() | stored[name].keys())
+            names = sorted(requested[name].keys() | stored[name].keys())
             for number, param in enumerate(names):
-                values = (stored[name].get(param, _MISSING), asked[name].get(param, _MISSING))
+                values = (stored[name].get(param, _MISSING), requested[name].get(param, _MISSING))
                 if text := _unlike(f"params.{param}", *values):
                     yield (rank, number), text
-        elif text := _unlike(name, stored[name], asked[name]):
+        elif text := _unlike(name, stored[name], requested[name]):
             yield (rank,), text
-    if len(asked["messages"]) != len(stored["messages"]):
-        text = f"messages: stored {len(stored['messages'])}, asked {len(asked['messages'])}"
+    if len(requested["messages"]) != len(stored["messages"]):
+        text = f"messages: stored {len(stored['messages'])}, asked {len(requested['messages'])}"
         yield (len(SETTING),), text
-    pairs = enumerate(zip(stored["messages"], asked["messages"], strict=False))
+    pairs = enumerate(zip(stored["messages"], requested["messages"], strict=False))
     for number, (old, new) in pairs:
         place = f"messages[{number}]"
         if text := _unlike(f"{place}.role", old.get("role"), new["role"]):
@@ -132,18 +132,18 @@ def _differences(
             yield (len(SETTING), number), text
 
 
-def _unlike(name: str, stored: object, asked: object) -> str:
+def _unlike(name: str, stored: object, requested: object) -> str:
     """Say how two values differ as JSON; "" where they do not."""
     name = printable(name, SHOWN)
     if stored is _MISSING:
-        return f"{name}: not stored, asked {printable(_shown(asked), SHOWN)}"
-    if asked is _MISSING:
+        return f"{name}: not stored, asked {printable(_shown(requested), SHOWN)}"
+    if requested is _MISSING:
         return f"{name}: stored {printable(_shown(stored), SHOWN)}, not asked"
-    if _json(stored) == _json(asked):
+    if _json(stored) == _json(requested):
         return ""
-    before, now = _shown(stored), _shown(asked)
+    before, now = _shown(stored), _shown(requested)
     if before == now:
-        before, now = _json(stored), _json(asked)  # the text 0 and the number 0 look the same
+        before, now = _json(stored), _json(requested)  # the text 0 and the number 0 look the same
     if max(len(before), len(now)) > SHOWN:
         return f"{name} differs (stored {len(before):,} characters, asked {len(now):,})"
     return f"{name}: stored {printable(before)}, asked {printable(now)}"

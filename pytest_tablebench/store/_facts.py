@@ -54,8 +54,8 @@ def _scrubbed(text: str) -> str:
 
 
 def _message(message: Message) -> dict[str, Any]:
-    said = to_fields(message.content)
-    text = said if isinstance(said, str) else json.dumps(said)
+    content = to_fields(message.content)
+    text = content if isinstance(content, str) else json.dumps(content)
     return {
         "role": message.role,
         "sha256": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),

@@ -56,7 +56,7 @@ class Layer:
         self._files: dict[int, int] = {}
         self._resolutions: dict[str, tuple[tuple[str, str, int], dict[str, Any]]] = {}
         self._bad: Counter[int] = Counter()
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     @property
     def empty(self) -> bool:
@@ -67,16 +67,16 @@ class Layer:
         """Take in new segments and what was appended to known ones. Raises `OSError`."""
         try:
             with os.scandir(self.folder) as entries:
-                found = sorted(
+                names = sorted(
                     entry.name
                     for entry in entries
                     if entry.name.endswith(".jsonl") and entry.is_file()
                 )
         except FileNotFoundError:
-            found = []  # removed, or not made yet: nothing is new
-        for name in self._numbers.keys() - set(found):
+            names = []  # removed, or not made yet: nothing is new
+        for name in self._numbers.keys() - set(names):
             self._vanished(self._numbers[name])
-        for name in found:
+        for name in names:
             number = self._numbers.get(name)
             if number is None:
                 number = self.add_segment(self.folder / name)
@@ -153,8 +153,8 @@ class Layer:
 
     def resolution(self, key: str) -> dict[str, Any] | None:
         """Return the resolution of a key that was written last."""
-        found = self._resolutions.get(key)
-        return found[1] if found is not None else None
+        entry = self._resolutions.get(key)
+        return entry[1] if entry is not None else None
 
     def resolutions(self) -> Collection[tuple[tuple[str, str, int], dict[str, Any]]]:
         """Return the last resolution of every key, each behind what orders them by age."""
@@ -207,7 +207,7 @@ class Layer:
             self.added.append(place)
 
     def _forget(self, key: bytes, place: int) -> None:
-        left = [known for known in (self.index[key], *self._more.pop(key, ())) if known != place]
+        left = [other for other in (self.index[key], *self._more.pop(key, ())) if other != place]
         if not left:
             del self.index[key]
             return
@@ -222,8 +222,8 @@ class Layer:
             self._problem(number, offset, f"{error}; the line is left out")
             return
         rank = (data["written"], self._segments[number].path.name, offset)
-        known = self._resolutions.get(data["key"])
-        if known is None or rank > known[0]:
+        older = self._resolutions.get(data["key"])
+        if older is None or rank > older[0]:
             self._resolutions[data["key"]] = (rank, data["resolution"])
 
     def _order(self, place: int) -> tuple[str, int]:
@@ -240,15 +240,15 @@ class Layer:
         return file
 
     def _vanished(self, number: int) -> None:
-        what = "was removed while it was in use; what it held may be asked again"
-        self._problem(number, None, what)
+        text = "was removed while it was in use; what it held may be asked again"
+        self._problem(number, None, text)
 
-    def _problem(self, number: int, offset: int | None, what: str) -> None:
+    def _problem(self, number: int, offset: int | None, fault: str) -> None:
         path = self._segments[number].path
-        text = f"answer store: {path}{'' if offset is None else f', byte {offset:,}'}: {what}"
-        if text in self._told:
+        text = f"answer store: {path}{'' if offset is None else f', byte {offset:,}'}: {fault}"
+        if text in self._reported:
             return
-        self._told.add(text)
+        self._reported.add(text)
         self._bad[number] += 1
         if self._bad[number] <= NAMED:
             self._warn(text)

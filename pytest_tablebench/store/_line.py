@@ -51,17 +51,17 @@ class BadLine(ValueError):
 
 def answer_line(key: str, facts: Mapping[str, Any], reply: Reply) -> bytes:
     """Return the line that keeps the reply to a request of which `facts` are known."""
-    said: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "text": _text_field(reply.written),
         **{name: getattr(reply, name) for name in _BESIDE},
     }
     if reply.reasoning_tokens is None:
-        del said["reasoning_tokens"]
+        del fields["reasoning_tokens"]
     if reply.cut:
-        said["cut"] = True
+        fields["cut"] = True
     if beside := reply.beside:
-        said["thinking"] = _text_field(beside)
-    return _line(CHECK_AT, key=key, request=facts, reply=said)
+        fields["thinking"] = _text_field(beside)
+    return _line(CHECK_AT, key=key, request=facts, reply=fields)
 
 
 def _text_field(text: str) -> str | list[str]:
@@ -87,8 +87,8 @@ def execution_line(task: Execute, ran: Execution) -> tuple[str, bytes]:
 
 def resolution_line(key: str, resolution: Mapping[str, Any]) -> bytes:
     """Return the line that keeps a resolution."""
-    said = {**without_secrets(resolution), "key": key}
-    return _line(len(RESOLUTION), kind="resolution", key=key, resolution=said)
+    content = {**without_secrets(resolution), "key": key}
+    return _line(len(RESOLUTION), kind="resolution", key=key, resolution=content)
 
 
 def read_answer(line: bytes) -> dict[str, Any]:
@@ -121,15 +121,15 @@ def read_other(line: bytes) -> dict[str, Any]:
 
 def reply_of(data: Mapping[str, Any]) -> Reply:
     """Return the reply that the line of an answer holds. Raises `BadLine`."""
-    said = data.get("reply")
-    if not isinstance(said, dict):
+    fields = data.get("reply")
+    if not isinstance(fields, dict):
         raise BadLine("it holds no reply")
-    text, thinking = _read_text(said.get("text")), _read_text(said.get("thinking")) or ""
+    text, thinking = _read_text(fields.get("text")), _read_text(fields.get("thinking")) or ""
     if not isinstance(text, str):
         raise BadLine("its reply has no text")
     # A number that makes no sense is unknown: the answer beside it was paid for.
-    rest = {name: said.get(name) for name in _BESIDE}
-    cut = said.get("cut") is True
+    rest = {name: fields.get(name) for name in _BESIDE}
+    cut = fields.get("cut") is True
     return Reply(text, from_store=True, cut=cut, thinking=thinking, **rest)
 
 

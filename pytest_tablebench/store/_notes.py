@@ -46,14 +46,14 @@ class Note:
         return all(other.segments.get(name, 0) >= end for name, end in self.segments.items())
 
 
-def held(notes: Iterable[Note], there: Collection[str]) -> dict[str, int]:
+def held(notes: Iterable[Note], present: Collection[str]) -> dict[str, int]:
     """Return up to which byte segments are held by pieces that are there under other names.
 
     A note whose own pieces are not all there says nothing: who has the segments sends them again.
     """
-    found: dict[str, int] = {}
+    ends: dict[str, int] = {}
     for note in notes:
-        if set(note.pieces) <= set(there):
+        if set(note.pieces) <= set(present):
             for name, end in note.segments.items():
-                found[name] = max(found.get(name, 0), end)
-    return found
+                ends[name] = max(ends.get(name, 0), end)
+    return ends

@@ -36,10 +36,10 @@ class Piece:
     @classmethod
     def read(cls, name: str) -> Piece | None:
         """Return the piece of a name; None where it is none, or larger than any that is sent."""
-        found = _NAME.fullmatch(name)
-        if found is None:
+        match = _NAME.fullmatch(name)
+        if match is None:
             return None
-        piece = cls(found[1], int(found[2]), int(found[3]), found[4])
+        piece = cls(match[1], int(match[2]), int(match[3]), match[4])
         return piece if 0 < piece.size <= _MOST else None
 
     @classmethod
@@ -66,17 +66,17 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:32]
 
 
-def covered(pieces: Iterable[Piece], known: Mapping[str, int] | None = None) -> dict[str, int]:
+def covered(pieces: Iterable[Piece], held: Mapping[str, int] | None = None) -> dict[str, int]:
     """Return up to which byte the pieces of each segment hold it without a gap.
 
-    `known` is up to where others hold what it held.
+    `held` is up to where others hold what it held.
     """
-    found = dict(known or {})
+    ends = dict(held or {})
     for piece in sorted(pieces):
-        reached = found.setdefault(piece.segment, 0)
+        reached = ends.setdefault(piece.segment, 0)
         if piece.start <= reached:
-            found[piece.segment] = max(reached, piece.end)
-    return found
+            ends[piece.segment] = max(reached, piece.end)
+    return ends
 
 
 def pieces_of(path: Path, start: int) -> Iterator[tuple[Piece, bytes]]:

@@ -50,9 +50,9 @@ def blocks(file: BinaryIO, position: int) -> Iterator[tuple[int, bytes, int]]:
     A line above `MAX_LINE` is yielded as a short line that no reader takes for an entry.
     """
     file.seek(position)
-    here, rest, too_long = position, b"", False
+    offset, rest, too_long = position, b"", False
     while data := file.read(BLOCK):
-        here += len(data)
+        offset += len(data)
         cut = data.rfind(b"\n") + 1
         if not cut:
             too_long = too_long or len(rest) + len(data) > MAX_LINE
@@ -60,11 +60,11 @@ def blocks(file: BinaryIO, position: int) -> Iterator[tuple[int, bytes, int]]:
             continue
         if too_long:
             first = data.find(b"\n") + 1
-            end = here - len(data) + first
+            end = offset - len(data) + first
             yield position, TOO_LONG, end
             position, data, cut, too_long = end, data[first:], cut - first, False
         if cut:
-            end = here - len(data) + cut
+            end = offset - len(data) + cut
             yield position, rest + data[:cut], end
             position = end
         rest = data[cut:]

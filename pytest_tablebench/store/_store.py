@@ -79,13 +79,13 @@ class Store:
         """
         store = cls()
         seen = set()
-        given = [(folder, READONLY) for folder in readonly]
+        folders = [(folder, READONLY) for folder in readonly]
         if path is not None and write:
             store._target = store._add(_made(path), WRITABLE)
             seen.add(path.resolve())
         elif path is not None:
-            given.insert(0, (path, WRITABLE))
-        for folder, option in given:
+            folders.insert(0, (path, WRITABLE))
+        for folder, option in folders:
             if folder.resolve() not in seen:
                 seen.add(folder.resolve())
                 layer = store._add(_present(folder, option), option)
@@ -178,16 +178,16 @@ class Store:
         key = without_secrets(key)
         with self._lock:
             for layer in self._layers:
-                found = layer.resolution(key)
-                if found is not None:
-                    return deepcopy(found)
+                resolution = layer.resolution(key)
+                if resolution is not None:
+                    return deepcopy(resolution)
         return None
 
     def resolutions(self) -> list[dict[str, Any]]:
         """Return all resolutions, as they were put, the one written last first."""
         with self._lock:
-            found = [item for layer in self._layers for item in layer.resolutions()]
-        return [deepcopy(item) for _, item in sorted(found, key=itemgetter(0), reverse=True)]
+            entries = [item for layer in self._layers for item in layer.resolutions()]
+        return [deepcopy(item) for _, item in sorted(entries, key=itemgetter(0), reverse=True)]
 
     def refresh(self) -> None:
         """Take in what other processes have written since; costs one look at each segment."""
@@ -204,10 +204,10 @@ class Store:
         Looking costs the more, the more segments there are: it takes at most a twentieth of the
         time, so that a look may be left out where many follow each other.
         """
-        found = self.get(key)
+        reply = self.get(key)
         began = time.perf_counter()
-        if found is not None or began < self._look_after:
-            return found
+        if reply is not None or began < self._look_after:
+            return reply
         self.refresh()
         ended = time.perf_counter()
         self._look_after = ended + LOOKS_APART * (ended - began)

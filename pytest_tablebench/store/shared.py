@@ -77,10 +77,10 @@ class Shared:
         if address.startswith(("file:", "local:")):
             options = {"auto_mkdir": True}
         try:
-            found, path = url_to_fs(address, **options)
+            filesystem, path = url_to_fs(address, **options)
         except (ImportError, ValueError) as error:
             raise self._unusable(_why(error)) from None
-        return found, str(path).rstrip("/")
+        return filesystem, str(path).rstrip("/")
 
     def _unusable(self, why: str) -> SettingsError:
         return SettingsError(f"answer store {self.shown}: {why}")
@@ -93,7 +93,7 @@ class Shared:
 
         Raises `StoreError`.
         """
-        found = []
+        pieces = []
         for path, facts in self._listed(self._prefix).items():
             name = str(path).rpartition("/")[2]
             piece = Piece.read(name)
@@ -105,20 +105,22 @@ class Shared:
                     f"stopped); it is not read"
                 )
             else:
-                found.append(piece)
-        return sorted(found)
+                pieces.append(piece)
+        return sorted(pieces)
 
     def _listed(self, prefix: str) -> dict[str, Any]:
         try:
             self._fs.invalidate_cache()
-            found: dict[str, Any] = self._fs.find(prefix, detail=True)
+            entries: dict[str, Any] = self._fs.find(prefix, detail=True)
             # Where there was nothing yet, and now is, s3fs tells of the prefix as a directory.
-            found = {path: facts for path, facts in found.items() if facts.get("type") == "file"}
+            entries = {
+                path: facts for path, facts in entries.items() if facts.get("type") == "file"
+            }
         except FileNotFoundError:
             return {}
         except Exception as error:
             raise self._failed("listed", error) from None
-        return found
+        return entries
 
     def read(self, piece: Piece) -> bytes | None:
         """Return the bytes of a piece; None, and a warning, where they are not what it says.
@@ -144,29 +146,29 @@ class Shared:
 
     def fetch(self, folder: Path) -> Synced:
         """Bring what a folder lacks into it. Raises `StoreError`, `OSError`."""
-        found, segments = Synced(), folder / SEGMENTS
+        synced, segments = Synced(), folder / SEGMENTS
         segments.mkdir(parents=True, exist_ok=True)
 
         def lacks(piece: Piece) -> bool:
-            own = segments / f"{piece.segment}.jsonl"
-            here = (segments / piece.name).exists()
-            return not here and not (own.exists() and own.stat().st_size >= piece.end)
+            segment = segments / f"{piece.segment}.jsonl"
+            is_fetched = (segments / piece.name).exists()
+            return not is_fetched and not (segment.exists() and segment.stat().st_size >= piece.end)
 
         for piece, data in self._new(lacks):
             write_whole(segments / piece.name, data)
-            found.add(len(data))
-        return found
+            synced.add(len(data))
+        return synced
 
     def _new(self, lacks: Callable[[Piece], bool]) -> Iterator[tuple[Piece, bytes]]:
         """Yield the pieces that somebody lacks, and their bytes. Raises `StoreError`."""
-        known: set[Piece] = set()
+        seen: set[Piece] = set()
         again = True
         while again:
             again = False
             for piece in self.pieces():
-                if piece in known or not lacks(piece):
+                if piece in seen or not lacks(piece):
                     continue
-                known.add(piece)
+                seen.add(piece)
                 try:
                     data = self.read(piece)
                 except FileNotFoundError:  # what it held is in one that has come meanwhile
@@ -177,24 +179,24 @@ class Shared:
 
     def push(self, folder: Path) -> Synced:
         """Bring what a folder has and the store lacks there. Raises `StoreError`, `OSError`."""
-        found = Synced()
+        synced = Synced()
         names, reached = self._held()
         for path in segments_of(folder):
             fetched = Piece.read(path.name)
             if fetched is None:
                 for piece, data in pieces_of(path, reached.get(path.stem, 0)):
                     self.write(piece, data)
-                    found.add(len(data))
+                    synced.add(len(data))
             elif fetched.name not in names and fetched.end > reached.get(fetched.segment, 0):
                 data = path.read_bytes()
                 if fetched.holds(data):
                     self.write(fetched, data)
-                    found.add(len(data))
-        return found
+                    synced.add(len(data))
+        return synced
 
     def copy_to(self, other: Shared) -> Synced:
         """Bring what another shared store lacks there. Raises `StoreError`."""
-        found = Synced()
+        synced = Synced()
         names, reached = other._held()
 
         def lacks(piece: Piece) -> bool:
@@ -202,14 +204,14 @@ class Shared:
 
         for piece, data in self._new(lacks):
             other.write(piece, data)
-            found.add(len(data))
-        return found
+            synced.add(len(data))
+        return synced
 
     def _held(self) -> tuple[set[str], dict[str, int]]:
         """Return the names of what is there, and up to where each segment is. See `covered`."""
-        there = self.pieces()
-        names = {piece.name for piece in there}
-        return names, covered(there, held(self._notes().values(), names))
+        pieces = self.pieces()
+        names = {piece.name for piece in pieces}
+        return names, covered(pieces, held(self._notes().values(), names))
 
     # Compaction: notes say what was put together.
 
@@ -239,24 +241,26 @@ class Shared:
         before = len(old), sum(piece.size for piece in old)
         with TemporaryDirectory(prefix="tablebench-") as folder:
             self.fetch(Path(folder))
-            found = merged(segments_of(Path(folder)), idle=0.0)
-            taken = [piece for path, _ in found.taken if (piece := Piece.read(path.name))]
+            merge = merged(segments_of(Path(folder)), idle=0.0)
+            taken = [piece for path, _ in merge.taken if (piece := Piece.read(path.name))]
             if len(taken) < 2:
-                return Compacted(before, before, found.stopped)
+                return Compacted(before, before, merge.stopped)
             whole = Path(folder) / f"{merged_name(taken[0].segment)}.jsonl"
-            write_whole(whole, found.lines)
+            write_whole(whole, merge.lines)
             made = [self._put(piece, data) for piece, data in pieces_of(whole, 0)]
         # What somebody else has put together meanwhile was fetched, and noted before.
         notes, names = self._notes(), {piece.name for piece in (*old, *taken)}
-        note = Note(covered(taken, held(notes.values(), names)), tuple(one.name for one in made))
+        note = Note(
+            covered(taken, held(notes.values(), names)), tuple(piece.name for piece in made)
+        )
         path = f"{self._compacted}/{whole.stem}.json"
         self._pipe(path, note.text())
         if Note.read(self._cat(path)) != note:
             raise StoreError(f"answer store {self.shown}: a note was not kept; nothing was removed")
         self._remove([f"{self._prefix}/{piece.name}" for piece in taken])
-        self._remove([one for one, other in notes.items() if other.is_in(note)])
+        self._remove([note_path for note_path, other in notes.items() if other.is_in(note)])
         left = self.pieces()
-        return Compacted(before, (len(left), sum(piece.size for piece in left)), found.stopped)
+        return Compacted(before, (len(left), sum(piece.size for piece in left)), merge.stopped)
 
     def _put(self, piece: Piece, data: bytes) -> Piece:
         """Put a piece there and read it back. Raises `StoreError`."""
@@ -301,19 +305,22 @@ class SharedStores:
     def __init__(self, places: list[tuple[str, Path, bool]]) -> None:
         self.warnings: list[str] = []
         """What was passed over, each once; only grows."""
-        self._places = [(Shared(address, self._tell), path, own) for address, path, own in places]
+        self._places = [
+            (Shared(address, self._warn_once), path, is_target)
+            for address, path, is_target in places
+        ]
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def _tell(self, text: str) -> None:
+    def _warn_once(self, text: str) -> None:
         if text not in self.warnings:
             self.warnings.append(text)
 
     def fetch(self) -> None:
         """Bring all into the folders. Raises `SettingsError`: a run without is not begun."""
-        for shared, folder, own in self._places:
+        for shared, folder, is_target in self._places:
             try:
-                if own:
+                if is_target:
                     shared.claim()
                 shared.fetch(folder)
             except StoreError as error:
@@ -337,16 +344,16 @@ class SharedStores:
             self._sync(last=False)
 
     def _sync(self, *, last: bool) -> None:
-        for shared, folder, own in self._places:
+        for shared, folder, is_target in self._places:
             try:
-                if own:
+                if is_target:
                     shared.push(folder)
                 if not last:
                     shared.fetch(folder)
             except (StoreError, OSError) as error:
-                self._tell(str(error))
-                if last and own:
-                    self._tell(
+                self._warn_once(str(error))
+                if last and is_target:
+                    self._warn_once(
                         f"the answers are in {printable(str(folder))}; bring them there with: "
                         f"tablebench store sync {printable(str(folder))} {shared.shown}"
                     )
@@ -362,5 +369,5 @@ class SharedStores:
 
 
 def _why(error: BaseException) -> str:
-    said = " ".join(str(error).split()) or type(error).__name__
-    return printable(redact(said), 300)
+    text = " ".join(str(error).split()) or type(error).__name__
+    return printable(redact(text), 300)

@@ -58,29 +58,29 @@ class Survey:
 
 def survey(folder: Path) -> Survey:
     """Read every line of a store and check it. Raises `OSError`."""
-    found = Survey()
+    counts = Survey()
     for path in segments_of(folder):
-        found.segments += 1
-        found.bytes += path.stat().st_size
+        counts.segments += 1
+        counts.bytes += path.stat().st_size
     inside = folder / SEGMENTS
-    layer = Layer(inside if inside.is_dir() else folder, found.problems.append)
+    layer = Layer(inside if inside.is_dir() else folder, counts.problems.append)
     layer.refresh(opening=True)
-    found.keys = len(layer.index)
+    counts.keys = len(layer.index)
     try:
         for place in layer.places():
             data = layer.read(place)
             if data is None:
-                found.damaged += 1
+                counts.damaged += 1
                 continue
-            found.entries += 1
+            counts.entries += 1
             request = data.get("request")
             if isinstance(request, dict):
-                found.answers[str(request.get("model"))] += 1
+                counts.answers[str(request.get("model"))] += 1
             else:
-                found.programs += 1
+                counts.programs += 1
     finally:
         layer.close()
-    return found
+    return counts
 
 
 def copy_segments(source: Path, target: Path) -> tuple[int, int]:
@@ -92,10 +92,10 @@ def copy_segments(source: Path, target: Path) -> tuple[int, int]:
     folder = target / SEGMENTS
     folder.mkdir(parents=True, exist_ok=True)
     for path in segments_of(source):
-        there, data = folder / path.name, path.read_bytes()
+        copy, data = folder / path.name, path.read_bytes()
         data = data[: data.rfind(b"\n") + 1]  # what is still being written comes next time
-        if data and (not there.exists() or there.stat().st_size < len(data)):
-            write_whole(there, data)
+        if data and (not copy.exists() or copy.stat().st_size < len(data)):
+            write_whole(copy, data)
             count, size = count + 1, size + len(data)
     return count, size
 
@@ -118,19 +118,19 @@ def compact(folder: Path, *, idle: float = IDLE) -> Compacted:
     """
     paths = segments_of(folder)
     before = len(paths), sum(path.stat().st_size for path in paths)
-    found = merged(paths, idle=idle)
-    if len(found.taken) < 2:
-        return Compacted(before, before, found.stopped)
-    first = found.taken[0][0]
+    merge = merged(paths, idle=idle)
+    if len(merge.taken) < 2:
+        return Compacted(before, before, merge.stopped)
+    first = merge.taken[0][0]
     whole = first.with_name(f"{merged_name(first.name.partition('.jsonl')[0])}.jsonl")
-    write_whole(whole, found.lines, durable=True)
-    for path, size in found.taken:
+    write_whole(whole, merge.lines, durable=True)
+    for path, size in merge.taken:
         if path.stat().st_size != size:  # somebody went on writing: it stays
             continue
         with suppress(FileNotFoundError):
             path.unlink()
     left = segments_of(folder)
-    return Compacted(before, (len(left), sum(path.stat().st_size for path in left)), found.stopped)
+    return Compacted(before, (len(left), sum(path.stat().st_size for path in left)), merge.stopped)
 
 
 @dataclass(frozen=True)
@@ -154,11 +154,11 @@ def merged(paths: Iterable[Path], *, idle: float) -> Merged:
             stopped = f"{printable(path.name)} was written to in the last {idle:.0f} s"
             break
         try:
-            own = list(_sound(path))
+            entries = list(_sound(path))
         except BadLine as error:
             stopped = f"{printable(path.name)} is damaged ({error}); see tablebench store verify"
             break
-        for key, written, line in own:
+        for key, written, line in entries:
             if isinstance(key, bytes):
                 answers.setdefault(key, line)
             elif key not in others or written >= others[key][0]:
