@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.generate.folder import Source
     from pytest_tablebench.generate.llm import AskingMaker, Tell
     from pytest_tablebench.running.asking import Spent
-    from pytest_tablebench.running.generating import Correspondence
+    from pytest_tablebench.running.generating import ModelClient
 
 _BATCH = 32
 """Tables that models are asked about at once."""
@@ -69,34 +69,34 @@ def ask_and_write(
 
     Returns what to say, and the exit code.
     """
-    with correspondence(options, models) as letters:
-        new = partial(maker, letters.tell, *([letters.execution] if programs else []))
-        lines, calls = _plan(letters, origin(letters.tell, True), new())
+    with open_client(options, models) as client:
+        new = partial(maker, client.tell, *([client.execution] if programs else []))
+        lines, calls = _plan(client, origin(client.tell, True), new())
         if calls and not options.yes:
             return [*lines, "nothing was asked, and nothing written: ask with --yes"], 0
         write = partial(
             write_folder,
             options,
             made_with=made_with,
-            origin=origin(letters.tell, False),
+            origin=origin(client.tell, False),
             then=then,
         )
-        return [*lines, *_written(options, letters, new, write)], 0
+        return [*lines, *_written(options, client, new, write)], 0
 
 
 @contextmanager
-def correspondence(options: argparse.Namespace, models: Sequence[str]) -> Iterator[Correspondence]:
+def open_client(options: argparse.Namespace, models: Sequence[str]) -> Iterator[ModelClient]:
     """Open what asks the models; what could not be brought to a shared store is said in the end."""
     from pytest_tablebench.running.builtins import command_registry
-    from pytest_tablebench.running.generating import Correspondence
+    from pytest_tablebench.running.generating import ModelClient
 
     named = options.model if isinstance(options.model, list) else [options.model]
     settings = replace(settings_of(options), models=tuple(dict.fromkeys([*named, *models])))
-    letters = Correspondence(settings, command_registry())
+    client = ModelClient(settings, command_registry())
     try:
-        yield letters
+        yield client
     finally:
-        for problem in letters.close():
+        for problem in client.close():
             sys.stderr.write(f"note: {problem}\n")
 
 
@@ -107,22 +107,22 @@ def settings_of(options: argparse.Namespace) -> Settings:
     return read_settings(lambda key: getattr(options, key, None), Path.cwd())
 
 
-def _plan(letters: Correspondence, tables: Origin, maker: AskingMaker) -> tuple[list[str], int]:
+def _plan(client: ModelClient, tables: Origin, maker: AskingMaker) -> tuple[list[str], int]:
     """Return what is said before anything is asked, and how many calls there may be."""
     from pytest_tablebench.reports.judge_text import plan_line
 
     _look(tables.sources(lambda: None), maker)
     try:
-        plans = letters.plans(maker.further)
+        plans = client.plans(maker.further)
     except ModelError as error:
         raise SettingsError(f"--model: {error}") from None
-    letters.forget(missing=True)
+    client.forget(missing=True)
     return [f"at most: {plan_line(plan)}" for plan in plans], sum(plan.calls for plan in plans)
 
 
 def _written(
     options: argparse.Namespace,
-    letters: Correspondence,
+    client: ModelClient,
     maker: Callable[[], AskingMaker],
     write: Callable[..., list[str]],
 ) -> list[str]:
@@ -132,19 +132,19 @@ def _written(
     try:
         first, *rest = write(
             maker=folder_maker,
-            ahead=lambda sources: _sources_after_asking(sources, letters, maker, size),
+            ahead=lambda sources: _sources_after_asking(sources, client, maker, size),
         )
     except DataError as error:
-        if not letters.spent.calls and not letters.spent.failed:
+        if not client.spent.calls and not client.spent.failed:
             raise
-        raise DataError("; ".join([str(error), *cost_lines(letters.spent)])) from None
+        raise DataError("; ".join([str(error), *cost_lines(client.spent)])) from None
     tally = folder_maker.tally
     turned_down = sum(tally.rejected.values())
     shown = [first, shares("by subtask", tally.recipes)]
     shown += [f"accepted: {folder_maker.accepted:,}; not: {turned_down:,}"]
     shown += [shares("rejected", tally.rejected)] if turned_down else []
     shown += [shares("on the way", tally.course)] if tally.course else []
-    return [*map(printable, [*shown, *cost_lines(letters.spent)]), *rest]
+    return [*map(printable, [*shown, *cost_lines(client.spent)]), *rest]
 
 
 def _look(sources: Iterable[Source], maker: AskingMaker) -> None:
@@ -159,7 +159,7 @@ def _look(sources: Iterable[Source], maker: AskingMaker) -> None:
 
 def _sources_after_asking(
     sources: Iterator[Source],
-    letters: Correspondence,
+    client: ModelClient,
     maker: Callable[[], AskingMaker],
     size: int,
 ) -> Iterator[Source]:
@@ -169,13 +169,13 @@ def _sources_after_asking(
     the sources end.
     """
     while batch := list(islice(sources, size)):
-        letters.forget()
+        client.forget()
         _look(batch, maker())
-        while not letters.is_complete:
-            letters.ask()
+        while not client.is_complete:
+            client.ask()
             _look(batch, maker())
         yield from batch
-        if letters.spent.stopped is not None:
+        if client.spent.stopped is not None:
             return
 
 

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.commands._asking import add_asking, correspondence, cost_lines
+from pytest_tablebench.commands._asking import add_asking, cost_lines, open_client
 from pytest_tablebench.commands._generating import tables_of
 from pytest_tablebench.errors import DataError, ModelError, SettingsError, TableError
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.reports.paper.text import PaperTable, Value
-    from pytest_tablebench.running.generating import Correspondence
+    from pytest_tablebench.running.generating import ModelClient
     from pytest_tablebench.tables.hierarchy.complexity import Complexity
 
 __all__ = ["add_parser"]
@@ -99,30 +99,30 @@ def _by_model(
     from pytest_tablebench.reports.judge_text import plan_line
 
     try:
-        with correspondence(options, [options.model]) as letters:
-            marks = _read_marks(letters, options.model, measured)
-            [plan] = letters.plans()
+        with open_client(options, [options.model]) as client:
+            marks = _read_marks(client, options.model, measured)
+            [plan] = client.plans()
             lines = [f"at most: {plan_line(plan)}"]
             if plan.calls and not options.yes:
                 return lines, None, False
-            while not letters.is_complete:
-                letters.ask()
-                marks = _read_marks(letters, options.model, measured)
+            while not client.is_complete:
+                client.ask()
+                marks = _read_marks(client, options.model, measured)
             lost = marks.count(None)
             lines += [f"{counted(lost, 'table')} without marks that can be read"] if lost else []
-            return [*lines, *cost_lines(letters.spent)], marks, True
+            return [*lines, *cost_lines(client.spent)], marks, True
     except ModelError as error:
         raise SettingsError(f"--model: {error}") from None
 
 
-def _read_marks(letters: Correspondence, model: str, measured: Sequence[_MeasuredTable]) -> _Marks:
+def _read_marks(client: ModelClient, model: str, measured: Sequence[_MeasuredTable]) -> _Marks:
     from pytest_tablebench.generate.annotate import ask_for_complexity, read_complexity
     from pytest_tablebench.generate.llm.replies import RefusedError
 
     marks: _Marks = []
     for table in measured:
         try:
-            reply = letters.tell(ask_for_complexity(table.shows, model))
+            reply = client.tell(ask_for_complexity(table.shows, model))
             marks.append(None if reply is None else read_complexity(reply))
         except (ModelError, RefusedError):
             marks.append(None)

@@ -13,8 +13,8 @@ from pytest_tablebench.util.names import printable, slug
 
 __all__ = ["foreign_fields", "name_of"]
 
-FORMAT = "unknown"
-"""The format of cases whose rows do not name one."""
+UNKNOWN_SERIALIZER = "unknown"
+"""The serializer of cases whose rows do not name one."""
 
 _LONGEST_TAG = 60
 
@@ -108,14 +108,14 @@ def _case(
             f"1, or between the bounds that its metric names, with more as better"
         )
     dataset, example = name_of(name), slug(sample)
-    case = "/".join((dataset, example, FORMAT, "none"))
+    case = "/".join((dataset, example, UNKNOWN_SERIALIZER, "none"))
     metadata = data.get("metadata") or {}
     fields: dict[str, Any] = {
         "case_id": f"{case}/r{repeat}" if repeat > 1 else case,
         "benchmark": name_of(str(evaluation.facts["evaluation_id"]).partition("/")[0]),
         "dataset": dataset,
         "example_id": example,
-        "serializer": FORMAT,
+        "serializer": UNKNOWN_SERIALIZER,
         "perturbation": "none",
         "strategy": "direct",
         "modality": "text",

@@ -59,7 +59,7 @@ def row_of(record: Record, texts: RunTexts, evaluation_id: str, model_id: str) -
     """
     prompt, turns = texts.prompt(record), texts.turns(record)
     references = [str(reference) for reference in record.references]
-    raw_input = texts.asked(record)
+    raw_input = texts.question_or_prompt(record)
     mark = json.dumps({"raw": raw_input, "reference": references}, sort_keys=True)
     row: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,

@@ -107,7 +107,7 @@ class RunTexts:
         """Return what was said behind the prompt; nothing where the one reply is the answer."""
         return self.transcripts.get(record.transcript or "", ())
 
-    def asked(self, record: Record) -> str:
+    def question_or_prompt(self, record: Record) -> str:
         """Return the question, else the prompt; empty where neither was kept."""
         question = self.question(record)
         return question if question is not None else self.prompt(record) or ""

@@ -175,7 +175,7 @@ class _Log:
         sample: dict[str, Any] = {
             "id": self._id(record),
             "epoch": record.repeat,
-            "input": self.texts.asked(record),
+            "input": self.texts.question_or_prompt(record),
             "target": [str(reference) for reference in record.references],
             "messages": [
                 _message(reference) for reference in messages_of(prompt, [*turns, *answer])

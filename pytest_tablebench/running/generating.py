@@ -23,8 +23,8 @@ PARAMS: Mapping[str, Any] = {"max_tokens": 2048}
 ABOUT = "generate"
 
 
-class Correspondence(Asking):
-    """What is said by the models that `settings.models` name; none is asked before `ask`."""
+class ModelClient(Asking):
+    """Asks the models that `settings.models` names; no call is made before `ask`."""
 
     def __init__(self, settings: Settings, registry: Registry) -> None:
         params = settings.request_params(PARAMS)

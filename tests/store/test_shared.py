@@ -197,6 +197,16 @@ def test_what_cannot_be_reached_ends_the_run_before_it_begins(
         SharedStores([("nowhere://x", tmp_path, False)])
 
 
+def test_a_shared_store_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    (tmp_path / "net").write_text("a file, no folder")
+    with pytest.raises(StoreError, match=r"answer store file://.*/net: cannot be written: "):
+        shared(tmp_path).claim()
+    (tmp_path / "here").write_text("a file, no folder")
+    other = SharedStores([(f"file://{tmp_path}/other", tmp_path / "here", False)])
+    with pytest.raises(SettingsError, match=r"/here, cannot be written "):
+        other.fetch()
+
+
 # The commands
 
 

@@ -1,11 +1,11 @@
 """Every option of the plugin, declared once: all that anything else needs to know of it."""
 
-from pytest_tablebench.config.options._asked import ASKED, DEFAULT_MODEL, MODALITIES
 from pytest_tablebench.config.options._calls import CALLS
 from pytest_tablebench.config.options._option import Differs, Option
 from pytest_tablebench.config.options._results import RESULTS
+from pytest_tablebench.config.options._selection import DEFAULT_MODEL, MODALITIES, SELECTION
 
 __all__ = ["DEFAULT_MODEL", "MODALITIES", "OPTIONS", "Differs", "Option"]
 
-OPTIONS = (*ASKED, *CALLS, *RESULTS)
+OPTIONS = (*SELECTION, *CALLS, *RESULTS)
 """In the order of `pytest --help`."""

@@ -1,4 +1,4 @@
-"""Options that say what is asked: models, datasets, the grid, examples, prompts."""
+"""Options that select what a run measures: models, datasets, the grid, examples, prompts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pytest_tablebench.config.reading import (
 DEFAULT_MODEL = "tablebench/lexical"
 MODALITIES = ("text", "image", "image_text")
 
-ASKED = (
+SELECTION = (
     Option(
         "--bench-model",
         "NAME",
