@@ -122,7 +122,8 @@ class ModelError(TableBenchError):
     listening): after three of these in a row the model is asked no more, instead of failing every
     case for the same reason. The run stops with its last model.
     `retry_after` is the server's own wish in seconds, where it gave one. `refused` names the
-    parameter that the server does not take (`system`: turns of the system).
+    parameter that the server does not take (`system`: turns of the system). `given_up` says why
+    the model is asked no more after this error; None while it is.
     """
 
     def __init__(
@@ -134,6 +135,7 @@ class ModelError(TableBenchError):
         whole_run: bool = False,
         retry_after: float | None = None,
         refused: str | None = None,
+        given_up: str | None = None,
     ) -> None:
         super().__init__(message)
         self.reason = reason
@@ -141,6 +143,7 @@ class ModelError(TableBenchError):
         self.retryable = retryable
         self.whole_run = whole_run
         self.retry_after = retry_after
+        self.given_up = given_up
 
     def __reduce__(self) -> tuple[object, ...]:
         rebuild = partial(
@@ -150,6 +153,7 @@ class ModelError(TableBenchError):
             whole_run=self.whole_run,
             retry_after=self.retry_after,
             refused=self.refused,
+            given_up=self.given_up,
         )
         return rebuild, (str(self),)
 

@@ -22,6 +22,7 @@ ROOMS = [
     "cli",
     "commands",
     "interchange",
+    "executors",
 ]
 """Rooms that these tests hold in order; add a room when it is."""
 

@@ -1,7 +1,8 @@
 """The seam behind which models are asked, programs run, and answers scored.
 
-`local` asks through processes of its own on this machine. A cluster, a provider's batch service or
-a transport without litellm is another implementation of `Executor`, not another branch.
+`LocalExecutor` talks to the run's broker, whose callers are processes of this machine or workers
+of a Dask cluster. `BatchExecutor` collects requests for batch services, and `InProcessExecutor`
+calls the providers that stay in the process of the tests. Those two pass all other work on.
 """
 
 from __future__ import annotations
@@ -18,19 +19,20 @@ from pytest_tablebench.models import Reply, Request
 
 __all__ = ["Executor", "Outcome", "Work"]
 
-Outcome = Reply | Execution | Score | ModelError
+Outcome = Reply | Execution | Score | Exception
+"""Of the exceptions only a provider in this process may raise one that is no `ModelError`."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """One thing to be done.
+    """A request to answer, a program to run, or an answer to score.
 
     Arguments:
-        key: of the request, the program or the answer to be scored; equal work has equal keys, and
-            is done once.
-        task: what to do.
-        again: what failed in this run is tried once more, rather than told once more.
-        media: the folder in which the request's pictures lie.
+        key: of the request, the program or the answer. Work with equal keys is done once.
+        task: the request, program or answer.
+        again: whether work that failed in this run is tried once more. Otherwise the executor
+            returns the same error again.
+        media: the folder with the request's pictures.
     """
 
     key: str
@@ -40,41 +42,41 @@ class Work:
 
 
 class Executor(Protocol):
-    """Does work, much of it at a time, for one thread.
+    """Does work for one thread, many pieces at a time.
 
-    A lane is one model's queue: what is submitted to it shares limits and is given up together.
-    Each outcome is told once to everybody who submitted its key.
+    A lane is the queue of one model. The work of a lane shares limits, and its model is given up
+    as a whole. Each process that submitted a key receives its outcome once.
     """
 
     @property
     def lost(self) -> ModelError | None:
-        """Why nothing more will come; None while something may."""
+        """The error of all work without an outcome, once nothing more will come."""
         ...
 
     @property
     def waits(self) -> Sequence[Mapping[str, Any]]:
-        """What keeps it from going on, for the progress line: since when and until when."""
+        """Providers that answer nothing at the moment: since when, and until when they may."""
         ...
 
     def submit(self, work: Work, lane: str) -> None:
-        """Have work done; `outcomes` tells what came of it. Returns at once."""
+        """Have work done, and return at once. Raises `ModelError` if nobody can do it."""
         ...
 
     def outcomes(self, *, wait: bool) -> Sequence[tuple[str, Outcome]]:
-        """Return what has come since the last time, by key.
+        """Return the outcomes since the last call, with their keys.
 
-        With `wait` it gives what comes some time, but returns now and then without any.
+        With `wait` it waits for the next ones, but returns now and then without any.
         """
         ...
 
     def totals(self) -> Mapping[str, Any] | None:
-        """Return what was asked and paid so far, by model; None when nobody can tell."""
+        """Return the calls, tokens and costs so far, by model; None if they are not known."""
         ...
 
     def stop(self, why: str) -> None:
-        """Start nothing more, for anybody of the run."""
+        """Start no further call, for any process of the run."""
         ...
 
     def close(self) -> None:
-        """End; what is under way is finished and stored, and told to nobody."""
+        """Close the connection. Calls that are under way are finished and stored."""
         ...

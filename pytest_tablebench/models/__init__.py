@@ -16,7 +16,7 @@ from pytest_tablebench.models.litellm_facts import (
     not_tested,
 )
 from pytest_tablebench.models.litellm_model import LiteLLMModel
-from pytest_tablebench.models.retry import RetryPolicy, ask
+from pytest_tablebench.models.retry import RetryPolicy
 
 __all__ = [
     "BATCH_PROVIDERS",
@@ -32,7 +32,6 @@ __all__ = [
     "Resolution",
     "RetryPolicy",
     "as_read",
-    "ask",
     "limited",
     "litellm_version",
     "make_provider",

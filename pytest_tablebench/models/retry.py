@@ -1,13 +1,10 @@
-"""When a failed call is made again: one policy, for calls in this process and in others."""
+"""When a failed call is made again. The dispatcher applies it to every call."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.models.base import MAX_REPLY, Provider, Reply, Request, limited
 
 
 @dataclass(frozen=True)
@@ -83,34 +80,3 @@ class RetryPolicy:
             and error.retry_after is not None
             and error.retry_after > self.max_wait_s
         )
-
-
-def ask(
-    provider: Provider,
-    request: Request,
-    *,
-    retries: int,
-    max_reply: int = MAX_REPLY,
-    sleep: Callable[[float], None] = time.sleep,
-) -> Reply:
-    """Ask until there is an answer, an error that asking again cannot cure, or no retry left.
-
-    Arguments:
-        provider: who answers.
-        request: what is asked.
-        retries: how many further attempts may follow the first; see `RetryPolicy`.
-        max_reply: bytes of UTF-8 that an answer keeps; see `limited`.
-        sleep: waits so many seconds.
-    """
-    policy = RetryPolicy(retries)
-    attempt = 0
-    while True:
-        attempt += 1
-        try:
-            return limited(provider.complete(request), max_reply)
-        except ModelError as error:
-            failed = error
-        wait = policy.wait(failed, attempt)
-        if wait is None:
-            raise policy.final(failed, attempt)
-        sleep(wait)

@@ -61,7 +61,7 @@ class StepFacts:
     cut: bool = False
     text: str | None = None
     picture: str | None = None
-    asked: str = ""
+    record_key: str = ""
     """What tells the step from others in records: no endpoint or parameter changes it."""
     reasoning_tokens: int | None = None
     limit: int | None = None
@@ -110,11 +110,11 @@ class Answer:
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 
-def picture_of(found: Reply | Execution) -> Image | None:
+def picture_of(outcome: Reply | Execution) -> Image | None:
     """Return the picture that a program has left; None where it left none."""
-    if isinstance(found, Reply):
+    if isinstance(outcome, Reply):
         return None
-    drawn = [data for data in found.files.values() if data.startswith(_PNG)]
+    drawn = [data for data in outcome.files.values() if data.startswith(_PNG)]
     return Image("image/png", drawn[0]) if drawn else None
 
 
@@ -122,51 +122,53 @@ def shown_by(messages: Sequence[Message]) -> Content:
     """Return what a question shows a model, as it is kept: several messages as one text."""
     if len(messages) == 1:
         return messages[0].content
-    return "\n\n".join(f"[{one.role}]\n{text_of(one.content)}" for one in messages)
+    return "\n\n".join(f"[{message.role}]\n{text_of(message.content)}" for message in messages)
 
 
-def turns_of(step: Step, found: Reply | Execution, *, first: bool) -> list[Turn]:
+def turns_of(step: Step, outcome: Reply | Execution, *, first: bool) -> list[Turn]:
     """Return what a step adds to a conversation: question and reply, or program and output.
 
     The first question is the prompt, which is kept elsewhere, and one that ends in the model's own
     words goes on with its turn: neither is a turn of its own.
     """
-    if isinstance(found, Execution):
+    if isinstance(outcome, Execution):
         program = step.program if isinstance(step, Execute) else ""
-        said = found.output if found.outcome == "ok" else f"{found.output}\n({found.outcome})"
-        return [("program", program), ("output", said.strip("\n"))]
+        printed = (
+            outcome.output if outcome.outcome == "ok" else f"{outcome.output}\n({outcome.outcome})"
+        )
+        return [("program", program), ("output", printed.strip("\n"))]
     last = step.messages[-1] if isinstance(step, Ask) and not first else None
-    asked = [] if last is None or last.role != "user" else [("user", text_of(last.content))]
-    return [*asked, ("reply", found.written)]
+    question = [] if last is None or last.role != "user" else [("user", text_of(last.content))]
+    return [*question, ("reply", outcome.written)]
 
 
-def step_facts(step: Step, key: str, found: Reply | Execution) -> StepFacts:
+def step_facts(step: Step, key: str, outcome: Reply | Execution) -> StepFacts:
     """Return what is kept of a step and of what came of it."""
-    if isinstance(found, Execution):
+    if isinstance(outcome, Execution):
         return StepFacts(
             "execute",
             key,
             digest_of(step.program if isinstance(step, Execute) else ""),
-            found.outcome,
-            seconds=found.seconds,
-            from_store=found.from_store,
-            picture=None if (drawn := picture_of(found)) is None else drawn.file_name,
-            asked=key[:16],
+            outcome.outcome,
+            seconds=outcome.seconds,
+            from_store=outcome.from_store,
+            picture=None if (drawn := picture_of(outcome)) is None else drawn.file_name,
+            record_key=key[:16],
         )
     return StepFacts(
         "ask",
         key,
-        digest_of(found.written),
-        found.finish_reason,
+        digest_of(outcome.written),
+        outcome.finish_reason,
         step.model if isinstance(step, Ask) else None,
-        found.latency_s,
-        found.prompt_tokens,
-        found.completion_tokens,
-        found.cost_usd,
-        found.from_store,
-        found.cut,
-        reasoning_tokens=found.reasoning_tokens,
-        asked=digest_of(shown_by(step.messages)) if isinstance(step, Ask) else "",
+        outcome.latency_s,
+        outcome.prompt_tokens,
+        outcome.completion_tokens,
+        outcome.cost_usd,
+        outcome.from_store,
+        outcome.cut,
+        reasoning_tokens=outcome.reasoning_tokens,
+        record_key=digest_of(shown_by(step.messages)) if isinstance(step, Ask) else "",
     )
 
 
@@ -189,7 +191,7 @@ def step_records(steps: Sequence[StepFacts]) -> tuple[dict[str, Any], ...]:
     return tuple(
         {
             "kind": step.kind,
-            "key": step.asked,
+            "key": step.record_key,
             "digest": step.digest,
             "outcome": step.outcome,
             "model": step.model,
@@ -209,35 +211,35 @@ def step_records(steps: Sequence[StepFacts]) -> tuple[dict[str, Any], ...]:
 
 
 def answer_of(
-    said: str | Said, steps: list[StepFacts], elapsed: float, turns: Sequence[Turn] = ()
+    answer: str | Said, steps: list[StepFacts], elapsed: float, turns: Sequence[Turn] = ()
 ) -> Answer:
     """Return the answer that steps ended in; `elapsed` are its seconds where they say none."""
-    said = said if isinstance(said, Said) else Said(str(said))
-    asked = [step for step in steps if step.kind == "ask"]
-    kept = [step for step in asked if not step.is_replaced]
+    answer = answer if isinstance(answer, Said) else Said(str(answer))
+    calls = [step for step in steps if step.kind == "ask"]
+    kept = [step for step in calls if not step.is_replaced]
     truncated = any(step.outcome == "length" for step in kept)
     cut = any(step.cut for step in kept)
-    extended = len(kept) < len(asked)
+    extended = len(kept) < len(calls)
     prompt_cut = any(step.is_prompt_cut for step in kept)
     return Answer(
-        text=said.text,
-        raw=said.raw,
+        text=answer.text,
+        raw=answer.raw,
         flags=(TRUNCATED,) * truncated
         + ("cut",) * cut
         + (EXTENDED,) * extended
         + (PROMPT_CUT,) * prompt_cut
-        + said.flags,
-        parts=said.parts,
-        turns=_told(said, turns),
-        calls=sum(not step.from_store for step in asked),
+        + answer.flags,
+        parts=answer.parts,
+        turns=_told(answer, turns),
+        calls=sum(not step.from_store for step in calls),
         latency_s=_total([step.seconds for step in steps]) or round(elapsed, 6),
-        prompt_tokens=_total([step.prompt_tokens for step in asked]),
-        completion_tokens=_total([step.completion_tokens for step in asked]),
-        reasoning_tokens=_sum_of_parts([step.reasoning_tokens for step in asked]),
+        prompt_tokens=_total([step.prompt_tokens for step in calls]),
+        completion_tokens=_total([step.completion_tokens for step in calls]),
+        reasoning_tokens=_sum_of_parts([step.reasoning_tokens for step in calls]),
         reply_limit=kept[-1].limit if kept else None,
-        cost_usd=_total([step.cost_usd for step in asked]),
-        from_store=all(step.from_store for step in asked),
-        steps=_with_facts(steps, said.facts),
+        cost_usd=_total([step.cost_usd for step in calls]),
+        from_store=all(step.from_store for step in calls),
+        steps=_with_facts(steps, answer.facts),
     )
 
 
@@ -262,10 +264,10 @@ def cut_off_answer(steps: list[StepFacts], written: str, elapsed: float) -> Answ
     return replace(kept, flags=tuple(flag for flag in kept.flags if flag != TRUNCATED))
 
 
-def _told(said: Said, turns: Sequence[Turn]) -> tuple[Turn, ...]:
+def _told(answer: Said, turns: Sequence[Turn]) -> tuple[Turn, ...]:
     """Return the turns that are kept: none where the one reply is the answer."""
-    drawn = [("drawn", said.drawn)] if said.drawn else []
-    text = said.text if said.raw is None else said.raw
+    drawn = [("drawn", answer.drawn)] if answer.drawn else []
+    text = answer.text if answer.raw is None else answer.raw
     if len(turns) == 1 and turns[0][1] == text and not drawn:
         return ()
     return (*turns[:1], *drawn, *turns[1:])
@@ -280,5 +282,5 @@ def _total(values: list[Any]) -> Any:
 
 def _sum_of_parts(values: list[int | None]) -> int | None:
     """Return the sum of the values that are known, None without any."""
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+    counted = [value for value in values if value is not None]
+    return sum(counted) if counted else None

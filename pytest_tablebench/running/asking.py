@@ -13,10 +13,10 @@ from pytest_tablebench.executors import Work
 from pytest_tablebench.executors.local import Engine, EngineConfig
 from pytest_tablebench.metrics import Score
 from pytest_tablebench.metrics.steps import Execute, Execution
-from pytest_tablebench.models import SYSTEM, Reply, Request, ask
+from pytest_tablebench.models import SYSTEM, Reply, Request
 from pytest_tablebench.running.limits import settled
+from pytest_tablebench.running.lookup import PROGRAMS
 from pytest_tablebench.running.plan import price
-from pytest_tablebench.running.prefetch import PROGRAMS
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
@@ -104,6 +104,7 @@ class Asking:
         self.spent = Spent()
         self._settings, self._models = settings, models
         self._told: dict[str, Reply | Execution | ModelError] = {}
+        self._executor = models.executor()
         self._engine: Engine | None = None
         self._shared: SharedStores | None = None
         if settings.shared_stores():
@@ -118,7 +119,7 @@ class Asking:
     def _start(self) -> None:
         lanes = list(self._models.lanes().values())
         self._engine = engine = Engine(EngineConfig.of(self._settings, lanes))
-        self._models.address = lambda: engine.client.address
+        self._models.address = lambda: engine.executor.address
 
     def reply(self, request: Request, limits: Sequence[Limit] = ()) -> Reply | None:
         """Return the reply to a request; None: it is missing.
@@ -129,8 +130,8 @@ class Asking:
 
         def find(variant: Request, _: Use) -> Reply | None:
             key = variant.key()
-            if isinstance(found := self._known(key), Reply):
-                return found
+            if isinstance(reply := self._known(key), Reply):
+                return reply
             return store.get(key) if store is not None else None
 
         stands = settled(request, limits, find)
@@ -147,8 +148,8 @@ class Asking:
         Raises `ModelError` where it cannot run.
         """
         key = step.key()
-        if isinstance(found := self._known(key), Execution):
-            return found
+        if isinstance(execution := self._known(key), Execution):
+            return execution
         store = self._models.store()
         stored = store.get_execution(key) if store is not None else None
         if stored is None:
@@ -156,55 +157,45 @@ class Asking:
         return stored
 
     def _known(self, key: str) -> Reply | Execution | None:
-        found = self._told.get(key)
-        if isinstance(found, ModelError):
-            raise found
-        return found
+        outcome = self._told.get(key)
+        if isinstance(outcome, ModelError):
+            raise outcome
+        return outcome
 
     def plan(self, model: str, further: Sequence[Request] = ()) -> AskPlan:
         """Return what of a model's requests is left to ask, and its price. Raises `ModelError`.
 
         `further` are those that are expected beside the missing ones.
         """
-        missing = [one for one in (*self.missing.values(), *further) if one.model == model]
-        hits = sum(one == model for one in self.hits.values())
+        missing = [
+            request for request in (*self.missing.values(), *further) if request.model == model
+        ]
+        hits = sum(request == model for request in self.hits.values())
         if not missing:
             return AskPlan(model, hits, hits, 0, 0, 0.0)
-        found = price(self._models, model, self._models.facts_about(model), missing)
-        tokens = found["prompt_tokens"], found["completion_tokens"]
-        return AskPlan(model, len(missing) + hits, hits, *tokens, found["cost_usd"])
+        price_of_rest = price(self._models, model, self._models.facts_about(model), missing)
+        tokens = price_of_rest["prompt_tokens"], price_of_rest["completion_tokens"]
+        return AskPlan(model, len(missing) + hits, hits, *tokens, price_of_rest["cost_usd"])
 
     def ask(self) -> None:
         """Have all that is missing answered, and programs run; what fails has no answer."""
-        asked, self.missing = self.missing, {}
-        elsewhere: dict[str, Request] = {}
-        for key, request in asked.items():
-            provider = self._models.route(request.model).provider
-            if provider is None:
-                elsewhere[key] = request
-                continue
-            retries, most = self._settings.retries, self._settings.max_reply
-            outcome: Reply | ModelError
-            try:
-                outcome = ask(provider, request, retries=retries, max_reply=most)
-            except ModelError as error:
-                outcome = error
-            self._take(key, request, outcome)
+        requests, self.missing = self.missing, {}
         programs, self.programs = self.programs, {}
         if programs and self._engine is None:
             self._start()
-        if elsewhere or programs:
-            self._submit(elsewhere, programs)
-
-    def _submit(self, asked: dict[str, Request], programs: dict[str, Execute]) -> None:
-        executor = self._models.executor()
-        for key, request in asked.items():
-            executor.submit(Work(key, request), request.model)
+        for key, request in requests.items():
+            self._executor.submit(Work(key, request), request.model)
         for key, step in programs.items():
-            executor.submit(Work(key, step), PROGRAMS)
-        waiting: dict[str, Request | Execute] = {**asked, **programs}
+            self._executor.submit(Work(key, step), PROGRAMS)
+        self._await({**requests, **programs})
+
+    def _await(self, waiting: dict[str, Request | Execute]) -> None:
+        """Take the outcomes of all that was submitted."""
+        executor = self._executor
         while waiting:
             for key, outcome in executor.outcomes(wait=True):
+                if isinstance(outcome, Exception) and not isinstance(outcome, ModelError):
+                    raise outcome  # of a user's provider
                 if key in waiting and not isinstance(outcome, Score):
                     self._take(key, waiting.pop(key), outcome)
             if executor.lost is not None:

@@ -98,10 +98,10 @@ def assert_judged(case: CaseRun, answer: Answer, *, threshold: float | None = No
 
     Raises `SettingsError` where no judge was asked, or the dataset's metric asks none.
     """
-    known = case.score.parts if case.score is not None else {}
-    part = next((name for name in JUDGED_PARTS if name in known), None)
-    asked = any(step.kind == "ask" for step in case.judging)
-    if part is None and not asked and not isinstance(case.error, NotJudgedError):
+    parts = case.score.parts if case.score is not None else {}
+    part = next((name for name in JUDGED_PARTS if name in parts), None)
+    is_asked = any(step.kind == "ask" for step in case.judging)
+    if part is None and not is_asked and not isinstance(case.error, NotJudgedError):
         raise SettingsError(
             f"{case.id}: no judge marked this answer; name one with --bench-judge=NAME, and a "
             f"metric that asks it"

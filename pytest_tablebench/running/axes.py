@@ -51,20 +51,24 @@ class Axes:
         Raises `SettingsError` for what it cannot declare.
         """
         if dataset not in self._known:
-            own, asked = self._declared(dataset), self._asked(dataset)
+            declared, options = self._declared(dataset), self._asked(dataset)
             usual = self._registry.grid(dataset)
-            found = replace(
-                own,
-                serializers=asked.serializers or own.serializers or usual.serializers,
-                perturbations=asked.perturbations or own.perturbations or usual.perturbations,
-                strategy=asked.strategies or own.strategy,
-                modality=asked.modalities or own.modality,
-                shots=_shots(asked.shots, dataset, own.shots),
-                limit=own.limit if asked.limit is None else _number(asked.limit),
-                threshold=asked.thresholds.get(dataset, own.threshold),
-                params=asked.request_params(own.params),
+            defaults = replace(
+                declared,
+                serializers=options.serializers or declared.serializers or usual.serializers,
+                perturbations=options.perturbations
+                or declared.perturbations
+                or usual.perturbations,
+                strategy=options.strategies or declared.strategy,
+                modality=options.modalities or declared.modality,
+                shots=_shots(options.shots, dataset, declared.shots),
+                limit=declared.limit if options.limit is None else _number(options.limit),
+                threshold=options.thresholds.get(dataset, declared.threshold),
+                params=options.request_params(declared.params),
             )
-            self._known[dataset] = self._narrowed(found, asked) if found.tables else _bare(found)
+            self._known[dataset] = (
+                self._narrowed(defaults, options) if defaults.tables else _bare(defaults)
+            )
         return self._known[dataset]
 
     def _asked(self, dataset: str) -> Settings:
@@ -73,24 +77,26 @@ class Axes:
 
     def _declared(self, dataset: str) -> Defaults:
         """Return what a dataset declares for a run that is judged as this one."""
-        own = defaults_of(self._registry.datasets[dataset])
-        if self._settings.judge is None or own.judged_threshold is None:
-            return own
-        return replace(own, threshold=own.judged_threshold)
+        declared = defaults_of(self._registry.datasets[dataset])
+        if self._settings.judge is None or declared.judged_threshold is None:
+            return declared
+        return replace(declared, threshold=declared.judged_threshold)
 
-    def _narrowed(self, found: Defaults, asked: Settings) -> Defaults:
+    def _narrowed(self, defaults: Defaults, options: Settings) -> Defaults:
         """Leave out formats and modalities that do not fit each other and that no option names."""
-        found = replace(found, serializers=self._formats(found.serializers, found.modality))
-        shown = self._shown_as(found.serializers, found.modality)
-        formats = tuple(name for name, own in shown.items() if own)
-        seen = {one for own in shown.values() for one in own}
-        modalities = tuple(name for name in found.modality if name in seen)
+        defaults = replace(
+            defaults, serializers=self._formats(defaults.serializers, defaults.modality)
+        )
+        shown = self._shown_as(defaults.serializers, defaults.modality)
+        formats = tuple(name for name, usable in shown.items() if usable)
+        seen = {modality for usable in shown.values() for modality in usable}
+        modalities = tuple(name for name in defaults.modality if name in seen)
         if not formats:  # whoever checks it says so
-            return found
+            return defaults
         return replace(
-            found,
-            serializers=found.serializers if asked.serializers else formats,
-            modality=found.modality if asked.modalities else modalities,
+            defaults,
+            serializers=defaults.serializers if options.serializers else formats,
+            modality=defaults.modality if options.modalities else modalities,
         )
 
     def told(self, dataset: str, threshold: float | None = None) -> dict[str, Any]:
@@ -98,8 +104,8 @@ class Axes:
 
         `threshold` is what its cases are judged by, where the marker of a test may name another.
         """
-        found, own = self.defaults(dataset), self._declared(dataset)
-        threshold = found.threshold if threshold is None else threshold
+        defaults, declared = self.defaults(dataset), self._declared(dataset)
+        threshold = defaults.threshold if threshold is None else threshold
         usual, origins = Defaults(), dict[str, str]()
         paper = self._settings.paper_setting(self._registry.datasets[dataset].benchmark)
         for option in OPTIONS:
@@ -109,31 +115,33 @@ class Axes:
                 origins[option.entry] = option.flag
             elif paper is not None and self._is_from_paper(option, dataset):
                 origins[option.entry] = f"{FLAG}={self._settings.setting}"
-            elif getattr(own, option.entry) != getattr(usual, option.entry):
+            elif getattr(declared, option.entry) != getattr(usual, option.entry):
                 origins[option.entry] = DECLARED
-        for name, value in found.params.items():
+        for name, value in defaults.params.items():
             if name in self._settings.params:
                 origins[f"params.{name}"] = "--bench-param"
             elif paper is not None and name in paper.params and value != USUAL_PARAMS.get(name):
                 origins[f"params.{name}"] = f"{FLAG}={self._settings.setting}"
-            elif name in own.params and value != USUAL_PARAMS.get(name):
+            elif name in declared.params and value != USUAL_PARAMS.get(name):
                 origins[f"params.{name}"] = DECLARED
         if dataset in self._settings.thresholds:
             origins["threshold"] = "--bench-threshold"
         elif threshold != usual.threshold:
-            origins["threshold"] = DECLARED if threshold == own.threshold else "its test"
-        origins |= {name: DECLARED for name in ("part", "parts") if getattr(own, name) is not None}
+            origins["threshold"] = DECLARED if threshold == declared.threshold else "its test"
+        origins |= {
+            name: DECLARED for name in ("part", "parts") if getattr(declared, name) is not None
+        }
         return {
-            "serializers": list(found.serializers),
-            "perturbations": list(found.perturbations),
-            "strategy": list(found.strategy),
+            "serializers": list(defaults.serializers),
+            "perturbations": list(defaults.perturbations),
+            "strategy": list(defaults.strategy),
             "modality": list(self.modalities(dataset)),
-            "shots": found.shots,
-            "limit": "all" if found.limit is None else found.limit,
+            "shots": defaults.shots,
+            "limit": "all" if defaults.limit is None else defaults.limit,
             "threshold": threshold,
-            "params": without_secrets(found.params),
-            "part": found.part,
-            "parts": None if found.parts is None else list(found.parts),
+            "params": without_secrets(defaults.params),
+            "part": defaults.part,
+            "parts": None if defaults.parts is None else list(defaults.parts),
             "from": origins,
         }
 
@@ -147,8 +155,8 @@ class Axes:
         value = getattr(self._asked(dataset), option.setting)
         if not isinstance(value, tuple):
             return value is not None
-        own, grid = self._declared(dataset), self._registry.grid(dataset)
-        usual = getattr(own, option.entry) or getattr(grid, option.entry, (TEXT,))
+        declared, grid = self._declared(dataset), self._registry.grid(dataset)
+        usual = getattr(declared, option.entry) or getattr(grid, option.entry, (TEXT,))
         return value != tuple(usual)
 
     def params(self, dataset: str) -> Mapping[str, Any]:
@@ -159,43 +167,43 @@ class Axes:
         """Return how many demonstrations a prompt shows."""
         return self.defaults(dataset).shots
 
-    def _formats(self, named: Sequence[str], asked: Sequence[str]) -> tuple[str, ...]:
+    def _formats(self, named: Sequence[str], modalities: Sequence[str]) -> tuple[str, ...]:
         """Return the formats in which a dataset is shown, where the modality decides.
 
         As a picture a table has no format of text: then `image` stands on that axis alone, or the
         named formats that are pictures themselves.
         """
-        if not asked:
+        if not modalities:
             return tuple(named)
         pictures = [name for name in named if self._gives(name) == IMAGE]
         texts = [name for name in named if name not in pictures]
-        shown = texts if {TEXT, IMAGE_TEXT}.intersection(asked) else []
-        return (*shown, *(pictures or ([IMAGE] if IMAGE in asked else [])))
+        shown = texts if {TEXT, IMAGE_TEXT}.intersection(modalities) else []
+        return (*shown, *(pictures or ([IMAGE] if IMAGE in modalities else [])))
 
     def _all_defaults(self, datasets: Iterable[str] = ()) -> list[Defaults]:
         """Return how some datasets are run; without any, all that the run may be over."""
-        known = self._registry.datasets
-        asked = datasets or self._settings.datasets or known
-        return [self.defaults(name) for name in asked if name in known]
+        registered = self._registry.datasets
+        names = datasets or self._settings.datasets or registered
+        return [self.defaults(name) for name in names if name in registered]
 
     def modalities(self, *datasets: str) -> tuple[str, ...]:
         """Return the modalities in which datasets are shown, in order."""
-        found: dict[str, None] = {}
+        modalities: dict[str, None] = {}
         for name in datasets:
-            asked = self.defaults(name).modality
-            shown = (one for own in self.shown(name).values() for one in own)
-            found |= dict.fromkeys(asked or shown)
-        return tuple(found)
+            declared = self.defaults(name).modality
+            shown = (modality for usable in self.shown(name).values() for modality in usable)
+            modalities |= dict.fromkeys(declared or shown)
+        return tuple(modalities)
 
     def formats(self, dataset: str) -> dict[str, tuple[str, ...]]:
         """Return the serializers of each strategy by which a dataset is asked."""
-        own, found = self.defaults(dataset), dict[str, tuple[str, ...]]()
-        for name in own.strategy:
+        defaults, formats = self.defaults(dataset), dict[str, tuple[str, ...]]()
+        for name in defaults.strategy:
             strategy, _ = named_strategy(name, self._registry.strategies)
             fixed: str | None = getattr(strategy, "serializer", None)
-            free = fixed is None or own.serializers == (NO_TABLE,)
-            found[name] = own.serializers if free else (str(fixed),)
-        return found
+            free = fixed is None or defaults.serializers == (NO_TABLE,)
+            formats[name] = defaults.serializers if free else (str(fixed),)
+        return formats
 
     def shown(self, dataset: str) -> dict[str, tuple[str, ...]]:
         """Return the modalities in which each serializer of a dataset is shown."""
@@ -203,28 +211,28 @@ class Axes:
         return self._shown_as(formats, self.defaults(dataset).modality)
 
     def _shown_as(
-        self, serializers: Iterable[str], asked: Sequence[str]
+        self, serializers: Iterable[str], modalities: Sequence[str]
     ) -> dict[str, tuple[str, ...]]:
         """Return the modalities in which each serializer is shown.
 
         A text is shown as it is, or with a picture beside it; what gives pictures itself, as that.
         """
-        found = {}
+        usable = {}
         for name in serializers:
             gives = self._gives(name)
             can = (TEXT, IMAGE_TEXT) if gives == TEXT else (gives,)
-            found[name] = tuple(m for m in asked if m in can) if asked else (gives,)
-        return found
+            usable[name] = tuple(m for m in modalities if m in can) if modalities else (gives,)
+        return usable
 
     def _gives(self, name: str) -> str:
         """Return the modality of what a serializer gives by itself."""
         if name not in self._given:
-            found = self._registry.serializers.get(name)
-            own = self._registry.is_built_in("serializer", name)
-            if found is None or own:  # ours need not be tried
+            serializer = self._registry.serializers.get(name)
+            is_built_in = self._registry.is_built_in("serializer", name)
+            if serializer is None or is_built_in:  # ours need not be tried
                 self._given[name] = IMAGE if name in PICTURES else TEXT
             else:
-                self._given[name] = _modality(found)
+                self._given[name] = _modality(serializer)
         return self._given[name]
 
     def preserves_meaning(self, perturbation: str) -> bool:
@@ -235,24 +243,31 @@ class Axes:
 
     def grid(self, datasets: Iterable[str]) -> dict[str, list[str]]:
         """Return the names on each axis, for what the run records of itself."""
-        datasets, asked = list(datasets), self._settings
-        found = self._all_defaults(datasets)
-        own = [one.strategy for one in found] if datasets else [asked.strategies or (DIRECT,)]
-        shown = [one for dataset in datasets for one in self.formats(dataset).values()]
-        shown = shown or [one.serializers for one in found]
+        datasets, options = list(datasets), self._settings
+        all_defaults = self._all_defaults(datasets)
+        strategies = (
+            [defaults.strategy for defaults in all_defaults]
+            if datasets
+            else [options.strategies or (DIRECT,)]
+        )
+        shown = [defaults for dataset in datasets for defaults in self.formats(dataset).values()]
+        shown = shown or [defaults.serializers for defaults in all_defaults]
         return {
             "serializers": list(dict.fromkeys(chain.from_iterable(shown))),
             "perturbations": list(
-                dict.fromkeys(name for one in found for name in one.perturbations)
+                dict.fromkeys(name for defaults in all_defaults for name in defaults.perturbations)
             ),
-            "strategies": list(dict.fromkeys(chain.from_iterable(own))),
-            "modalities": list(self.modalities(*datasets) or asked.modalities or (TEXT,)),
+            "strategies": list(dict.fromkeys(chain.from_iterable(strategies))),
+            "modalities": list(self.modalities(*datasets) or options.modalities or (TEXT,)),
         }
 
     def check(self) -> None:
         """Raise `SettingsError` for what the options name and nobody can do."""
         registry, settings = self._registry, self._settings
-        grids = [len(one.serializers) * len(one.perturbations) for one in self._all_defaults()]
+        grids = [
+            len(defaults.serializers) * len(defaults.perturbations)
+            for defaults in self._all_defaults()
+        ]
         configurations = max(grids, default=1)
         if grids and (settings.configs_per_example or 1) > configurations:
             raise SettingsError(
@@ -279,62 +294,62 @@ class Axes:
 
     def check_declared(self, name: str) -> None:
         """Raise `SettingsError` where a dataset cannot be run as it declares."""
-        found, registry = self.defaults(name), self._registry
+        defaults, registry = self.defaults(name), self._registry
         try:
-            _require("serializer", found.serializers, registry.serializers)
-            for strategy in found.strategy:
+            _require("serializer", defaults.serializers, registry.serializers)
+            for strategy in defaults.strategy:
                 named_strategy(strategy, registry.strategies)
-            _require("modality", found.modality, MODALITIES)
-            for perturbation in found.perturbations:
+            _require("modality", defaults.modality, MODALITIES)
+            for perturbation in defaults.perturbations:
                 self._check_perturbation(perturbation)
-            self._check_shown(found)
+            self._check_shown(defaults)
         except (SettingsError, TypeError) as error:
             raise SettingsError(f"dataset {name!r}: {error}") from None
 
-    def _check_shown(self, found: Defaults) -> None:
+    def _check_shown(self, defaults: Defaults) -> None:
         """Raise `SettingsError` for a format or a modality that comes to no case."""
-        shown = self._shown_as(found.serializers, found.modality)
-        names = ", ".join(printable(name, 40) for name in found.serializers)
-        for modality in found.modality:
-            if not any(modality in own for own in shown.values()):
+        shown = self._shown_as(defaults.serializers, defaults.modality)
+        names = ", ".join(printable(name, 40) for name in defaults.serializers)
+        for modality in defaults.modality:
+            if not any(modality in usable for usable in shown.values()):
                 raise SettingsError(
                     f"it is shown as {modality}, which none of its serializers gives ({names}); "
                     f"name others: --bench-serializer or --bench-modality"
                 )
-        for name, own in shown.items():
-            if not own:
+        for name, usable in shown.items():
+            if not usable:
                 raise SettingsError(
-                    f"it is shown as {', '.join(found.modality)}, and {printable(name, 40)!r} "
+                    f"it is shown as {', '.join(defaults.modality)}, and {printable(name, 40)!r} "
                     f"gives only {self._gives(name)}; leave it out of --bench-serializer"
                 )
 
     def _check_modalities(self) -> None:
-        asked = self._settings.modalities or ()
-        for name in self._settings.serializers or () if asked else ():
+        modalities = self._settings.modalities or ()
+        for name in self._settings.serializers or () if modalities else ():
             gives = self._gives(name)
-            if gives not in (TEXT, *asked):
+            if gives not in (TEXT, *modalities):
                 raise SettingsError(
-                    f"--bench-modality {','.join(asked)}: {printable(name, 40)!r} gives only "
+                    f"--bench-modality {','.join(modalities)}: {printable(name, 40)!r} gives only "
                     f"{gives}; leave it out of --bench-serializer"
                 )
 
     def _check_perturbation(self, text: str) -> None:
         name, arguments = parse_perturbation(text)
-        known = self._registry.perturbations
-        if name not in known:
-            raise UnknownNameError(unknown_name("perturbation", name, known))
+        registered = self._registry.perturbations
+        if name not in registered:
+            raise UnknownNameError(unknown_name("perturbation", name, registered))
         try:
-            apply_perturbation(known[name], _probe(), name, seed=0, arguments=arguments)
+            apply_perturbation(registered[name], _probe(), name, seed=0, arguments=arguments)
         except (SettingsError, TypeError):
             raise
         except Exception:  # noqa: S110 - this small table may lack what they name
             pass
 
 
-def _shots(asked: Shots | int | None, dataset: str, declared: int) -> int:
+def _shots(option: Shots | int | None, dataset: str, declared: int) -> int:
     """Return how many demonstrations a dataset's prompts show."""
-    found = asked.of(dataset) if isinstance(asked, Shots) else asked
-    return declared if found is None else found
+    number = option.of(dataset) if isinstance(option, Shots) else option
+    return declared if number is None else number
 
 
 def _number(limit: int | str) -> int | None:
@@ -342,15 +357,15 @@ def _number(limit: int | str) -> int | None:
     return limit if isinstance(limit, int) else None
 
 
-def _require(kind: str, names: Iterable[str], known: Iterable[str]) -> None:
+def _require(kind: str, names: Iterable[str], registered: Iterable[str]) -> None:
     for name in names:
-        if name not in known:
-            raise SettingsError(unknown_name(kind, name, known))
+        if name not in registered:
+            raise SettingsError(unknown_name(kind, name, registered))
 
 
-def _bare(found: Defaults) -> Defaults:
+def _bare(defaults: Defaults) -> Defaults:
     """Return how a dataset without tables is run: there is no format and nothing to perturb."""
-    return replace(found, serializers=(NO_TABLE,), perturbations=("none",), modality=(TEXT,))
+    return replace(defaults, serializers=(NO_TABLE,), perturbations=("none",), modality=(TEXT,))
 
 
 def _modality(serializer: Serializer) -> str:

@@ -148,9 +148,11 @@ class OwnFolders:
         from pytest_tablebench.datasets import built_in_datasets
         from pytest_tablebench.datasets.folder import folder_datasets
 
-        for own in folder_datasets(data, taken={dataset.name for dataset in built_in_datasets()}):
+        for dataset_of_folder in folder_datasets(
+            data, taken={dataset.name for dataset in built_in_datasets()}
+        ):
             with suppress(SettingsError):
-                register(own)
+                register(dataset_of_folder)
 
 
 def _each(names: Mapping[str, Any], register: Callable[[str, Any], None]) -> None:
@@ -189,10 +191,10 @@ def command_plugins(named: Sequence[str] = ()) -> list[str]:
 
     An extension or conftest.py that cannot be loaded is a note on standard error.
     """
-    known = {str(Path(name).resolve()) if name.endswith(".py") else name for name in named}
+    modules = {str(Path(name).resolve()) if name.endswith(".py") else name for name in named}
     loadable = []
     for name in (*_installed_extensions(), *_conftest(Path.cwd())):
-        if name in known:
+        if name in modules:
             continue
         try:
             _loaded(name)
@@ -234,8 +236,8 @@ class _Manager(pluggy.PluginManager):
     def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
         if isinstance(plugin, ModuleType) and not name.startswith("pytest_tablebench_register_"):
             return None
-        found = super().parse_hookimpl_opts(plugin, name)
-        return {} if found is None and isinstance(plugin, ModuleType) else found
+        options = super().parse_hookimpl_opts(plugin, name)
+        return {} if options is None and isinstance(plugin, ModuleType) else options
 
 
 def _loaded(name: str) -> ModuleType:
@@ -257,12 +259,12 @@ def _of_file(path: Path) -> ModuleType:
     name = f"{path.parent}.{path.stem}"
     if name in sys.modules:
         return sys.modules[name]
-    found = importlib.util.spec_from_file_location(name, path)
-    if found is None or found.loader is None:
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
         raise ImportError("no Python file")
-    module = sys.modules[name] = importlib.util.module_from_spec(found)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
-        found.loader.exec_module(module)
+        spec.loader.exec_module(module)
     except BaseException:
         del sys.modules[name]
         raise

@@ -24,7 +24,7 @@ from pytest_tablebench.results.record import ASSERTION
 from pytest_tablebench.running.answer import Answer, StepFacts, step_records
 from pytest_tablebench.running.pending import PendingCase
 from pytest_tablebench.running.scoring import (
-    Judged,
+    ScoredReply,
     asked_by,
     judge_example,
     processed_texts,
@@ -83,7 +83,7 @@ class CaseRun:
     flags: tuple[str, ...] = ()
     judging: tuple[StepFacts, ...] = field(default=(), repr=False)
     """What was done for the score, where a metric asks a judge."""
-    _judged: Judged | None = field(default=None, repr=False)
+    _judged: ScoredReply | None = field(default=None, repr=False)
 
     @property
     def id(self) -> str:
@@ -118,9 +118,9 @@ class CaseRun:
         """
         pending = self.runner.prefetch.complete(self.case, self.position)
         self.example, self.prompt, self.answer = pending.example, pending.prompt, pending.answer
-        own = None if pending.example is None else pending.example.threshold
-        if own is not None and self.case.dataset not in self.runner.settings.thresholds:
-            self.threshold = self.limit = own
+        threshold = None if pending.example is None else pending.example.threshold
+        if threshold is not None and self.case.dataset not in self.runner.settings.thresholds:
+            self.threshold = self.limit = threshold
         if pending.example is not None:
             self.has_verdict = pending.example.has_verdict or self.is_threshold_named
         self.error = pending.error
@@ -136,8 +136,8 @@ class CaseRun:
     @property
     def asked(self) -> Asked:
         """The dataset as the case's strategy asks it: how answers are scored."""
-        found = asked_by(self.runner.registry, self.case.dataset, self.case.strategy)
-        return found.about(self.example)
+        form = asked_by(self.runner.registry, self.case.dataset, self.case.strategy)
+        return form.about(self.example)
 
     @property
     def answered(self) -> bool:
@@ -173,16 +173,16 @@ class CaseRun:
             self.flags += tuple(flag for flag in self.score.flags if flag not in self.flags)
             self.score = replace(self.score, parts={**self.score.parts, **answer.parts})
 
-    def _by_judge(self, answer: Answer, scored: Score) -> Judged:
+    def _by_judge(self, answer: Answer, scored: Score) -> ScoredReply:
         """Return the score that a conversation ended in, and what was judged in it."""
         references = self.example.references if self.example is not None else ()
         compat, registry = self.runner.settings.compat, self.runner.registry
         prediction, processed = processed_texts(
             registry, self.asked, answer.text, references, compat
         )
-        return Judged(scored, prediction, tuple(processed))
+        return ScoredReply(scored, prediction, tuple(processed))
 
-    def _chain(self, answer: Answer) -> Judged:
+    def _chain(self, answer: Answer) -> ScoredReply:
         if self.example is None:
             raise SettingsError(f"{self.id}: judge an answer after asking for it")
         compat, registry = self.runner.settings.compat, self.runner.registry
@@ -196,12 +196,12 @@ class CaseRun:
         `SettingsError` when neither the metric's parts nor the registry know the name, and
         without a name where the dataset has no metric.
         """
-        known = answer is self.answer and self._judged is not None
+        is_judged = answer is self.answer and self._judged is not None
         if isinstance(self.error, NotJudgedError):
             if part is None or part not in self.runner.registry.metrics:
                 raise self.error
             return self._other_metric(answer, part)
-        judged = self._judged if known else self._chain(answer)
+        judged = self._judged if is_judged else self._chain(answer)
         if judged is None or self.example is None:
             raise SettingsError(f"{self.id}: judge an answer after asking for it")
         scored, metric = judged.score, self.asked.metric
@@ -323,6 +323,6 @@ def no_answer_text(error: Exception) -> str:
 
     A provider that somebody wrote may name its address there, password included.
     """
-    what = "no score" if isinstance(error, MetricError | NotJudgedError) else "no answer"
-    said = redact(str(error)[:SEARCHED])
-    return f"{what} ({no_answer_reason(error)}): {printable(said, SHOWN)}"
+    outcome = "no score" if isinstance(error, MetricError | NotJudgedError) else "no answer"
+    message = redact(str(error)[:SEARCHED])
+    return f"{outcome} ({no_answer_reason(error)}): {printable(message, SHOWN)}"

@@ -9,11 +9,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pytest_tablebench.errors import (
-    CUT_OFF,
-    ModelError,
-    NotJudgedError,
-)
+from pytest_tablebench.errors import CUT_OFF, PENDING, REFUSED, ModelError, NotJudgedError
 from pytest_tablebench.metrics import Score
 from pytest_tablebench.metrics.steps import Ask, Execution, Grade, Step
 from pytest_tablebench.models import Reply
@@ -27,6 +23,7 @@ from pytest_tablebench.running.answer import (
     turns_of,
 )
 from pytest_tablebench.running.judging import Judging, not_judged, request_of, whole_messages
+from pytest_tablebench.running.pending import is_of_the_engine
 
 if TYPE_CHECKING:
     from pytest_tablebench.models import Request
@@ -166,8 +163,24 @@ class ConversationDriver:
             return self._ended(pending, end.value)
         return following
 
-    def refuse(self, pending: PendingCase, error: ModelError) -> Step | Grade | None:
-        """Raise the refusal inside the strategy, which may ask another question."""
+    def take_error(self, pending: PendingCase, error: Exception) -> Step | Grade | None:
+        """Pass an error to its conversation; return the step that it asks instead.
+
+        A strategy may ask another question after a refusal, and a metric may know a part of the
+        score without its judge. Otherwise the conversation ends, with `pending.error`.
+        """
+        is_waiting = isinstance(error, ModelError) and error.reason == PENDING
+        if pending.judged and not is_waiting and not is_of_the_engine(pending, error):
+            return self._without_judge(pending, error)
+        if isinstance(error, ModelError) and error.reason == REFUSED and not pending.judged:
+            try:
+                return self._refuse(pending, error)
+            except Exception as raised:  # mostly the error itself: there is no other question
+                error = raised
+        self.fail(pending, error)
+        return None
+
+    def _refuse(self, pending: PendingCase, error: ModelError) -> Step | Grade | None:
         if pending.conversation is None or pending.dropped:
             raise error
         try:
@@ -176,8 +189,7 @@ class ConversationDriver:
             return self._ended(pending, end.value)
         return following
 
-    def without_judge(self, pending: PendingCase, error: Exception) -> Step | Grade | None:
-        """Raise the judge's failure inside the metric, which may know a part of the score."""
+    def _without_judge(self, pending: PendingCase, error: Exception) -> Step | Grade | None:
         failure = pending.unscored = not_judged(error)
         conversation = pending.conversation
         if conversation is None or not isinstance(failure, NotJudgedError):

@@ -48,7 +48,7 @@ class Conversations:
 
     def begin(self, case: Case, task: Task) -> Generator[Step, Reply | Execution, Said]:
         """Begin all that is asked about a case."""
-        tasks = [replace(one, continues=task.continues) for one in task.versions] or [task]
+        tasks = [replace(version, continues=task.continues) for version in task.versions] or [task]
         form = self.reply_form(case)
         return asked_about(self.strategy_of(case), tasks, form, self.format_retries)
 

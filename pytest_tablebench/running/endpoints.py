@@ -29,8 +29,8 @@ def endpoint(model: str, api_base: str | None, provider: str | None = None) -> s
     """
     if api_base is not None:
         return without_credentials(api_base)
-    found = _variables(model, provider, ("_API_BASE", "_BASE_URL", "_ENDPOINT"))
-    return " ".join(sorted(set(map(without_credentials, found.values())))) or None
+    variables = _variables(model, provider, ("_API_BASE", "_BASE_URL", "_ENDPOINT"))
+    return " ".join(sorted(set(map(without_credentials, variables.values())))) or None
 
 
 def key_fault(model: str, provider: str | None = None) -> str | None:

@@ -38,13 +38,13 @@ def check_subjects(runner: Runner, gates: Iterable[Gate], cases: Sequence[Case])
     members = runner.registry.members()
     for gate in gates:
         names = chosen if gate.scope == "all" else [gate.scope, *members.get(gate.scope, ())]
-        own = {name: tuple(chosen[name]) for name in names if name in chosen}
-        if own and gate.tags:
-            _check_tags(runner, gate, own)
-        if own and gate.part is not None:
+        examples = {name: tuple(chosen[name]) for name in names if name in chosen}
+        if examples and gate.tags:
+            _check_tags(runner, gate, examples)
+        if examples and gate.part is not None:
             if gate.part == MEMORY:
-                _check_memory(runner, gate, set().union(*(changes[name] for name in own)))
-            _check_part(runner, gate, own)
+                _check_memory(runner, gate, set().union(*(changes[name] for name in examples)))
+            _check_part(runner, gate, examples)
 
 
 def _check_memory(runner: Runner, gate: Gate, perturbations: Iterable[str]) -> None:
@@ -57,14 +57,14 @@ def _check_memory(runner: Runner, gate: Gate, perturbations: Iterable[str]) -> N
         )
 
 
-def _check_tags(runner: Runner, gate: Gate, own: Mapping[str, Sequence[str]]) -> None:
+def _check_tags(runner: Runner, gate: Gate, examples: Mapping[str, Sequence[str]]) -> None:
     """Look through the examples until one has the tags."""
     from pytest_tablebench.results.gates import without_tags
 
     if runner.settings.shard is not None:  # others may have them
         return
     seen: dict[str, set[str]] = {tag: set() for tag, _ in gate.tags}
-    for dataset, example_ids in own.items():
+    for dataset, example_ids in examples.items():
         for example_id in example_ids:
             example = _loaded(runner, dataset, example_id)
             tags = {str(tag): str(value) for tag, value in example.tags.items()} if example else {}
@@ -75,11 +75,11 @@ def _check_tags(runner: Runner, gate: Gate, own: Mapping[str, Sequence[str]]) ->
     raise SettingsError(f"--bench-gate {printable(gate.text, 100)!r}: {without_tags(gate, seen)}")
 
 
-def _check_part(runner: Runner, gate: Gate, own: Mapping[str, Sequence[str]]) -> None:
+def _check_part(runner: Runner, gate: Gate, examples: Mapping[str, Sequence[str]]) -> None:
     from pytest_tablebench.results.gates import without_part
 
     scope_parts = dict[str, None]()
-    for dataset, example_ids in own.items():
+    for dataset, example_ids in examples.items():
         parts = _parts_of(runner, dataset, example_ids[:TRIED])
         if parts is None or gate.part in parts:
             return
@@ -91,7 +91,7 @@ def _check_part(runner: Runner, gate: Gate, own: Mapping[str, Sequence[str]]) ->
 
 def _parts_of(runner: Runner, dataset: str, example_ids: Sequence[str]) -> dict[str, None] | None:
     """Return the parts that scores of a dataset have; None where that cannot be told."""
-    registry, found = runner.registry, dict[str, None]()
+    registry, parts = runner.registry, dict[str, None]()
     for name in runner.axes.defaults(dataset).strategy:
         strategy, _ = named_strategy(name, registry.strategies)
         measures = getattr(strategy, "measures", None)
@@ -100,34 +100,34 @@ def _parts_of(runner: Runner, dataset: str, example_ids: Sequence[str]) -> dict[
         named = runner.named_metrics(dataset)
         if named or runner.judging.wanted(dataset, name, named):
             return None
-        asked = asked_by(registry, dataset, name)
-        found |= dict.fromkeys([*(measures or ()), *([PARSED] if asked.reply_form else [])])
-        if asked.metric is None:
+        task = asked_by(registry, dataset, name)
+        parts |= dict.fromkeys([*(measures or ()), *([PARSED] if task.reply_form else [])])
+        if task.metric is None:
             continue
         examples = [_loaded(runner, dataset, example_id) for example_id in example_ids]
         for example in filter(None, examples):
-            own = example.target
-            if asked.several:
-                own = json.dumps([own] * len(asked.dataset.versions(example)))  # type: ignore[attr-defined]
-            for reply in (own, ""):
+            perfect_reply = example.target
+            if task.several:
+                perfect_reply = json.dumps([perfect_reply] * len(task.dataset.versions(example)))  # type: ignore[attr-defined]
+            for reply in (perfect_reply, ""):
                 try:
                     scored = judge_example(
-                        registry, asked, reply, example, compat=runner.settings.compat
+                        registry, task, reply, example, compat=runner.settings.compat
                     ).score
                 except Exception:  # the case that it fails with says why
                     return None
-                found |= dict.fromkeys(scored.parts if scored else ())
-    return {**found, MEMORY: None}
+                parts |= dict.fromkeys(scored.parts if scored else ())
+    return {**parts, MEMORY: None}
 
 
 def planned_clusters(runner: Runner, cases: Iterable[Case]) -> dict[str, dict[str, str]]:
     """Return the cluster of each planned example by dataset; loads the examples."""
-    found: dict[str, dict[str, str]] = {}
+    clusters: dict[str, dict[str, str]] = {}
     for dataset, example_id in dict.fromkeys((case.dataset, case.example_id) for case in cases):
         example = _loaded(runner, dataset, example_id)
         if example is not None:
-            found.setdefault(dataset, {})[example_id] = cluster_of(example)
-    return found
+            clusters.setdefault(dataset, {})[example_id] = cluster_of(example)
+    return clusters
 
 
 def _loaded(runner: Runner, dataset: str, example_id: str) -> Example | None:

@@ -53,5 +53,5 @@ class ModelClient(Asking):
 
         `further` are stand-ins of what may have to be asked then, and how many of each.
         """
-        expected = [one for step, count in further for one in [self._request(step)] * count]
+        expected = [request for step, count in further for request in [self._request(step)] * count]
         return [self.plan(model, expected) for model in self._settings.models]

@@ -44,18 +44,18 @@ class JudgeQuestions:
         self._weight = 1.0
         self._store: Store | None = None
 
-    def look(self, case: Case, example: Example, said: str | None, weight: float = 1.0) -> None:
+    def look(self, case: Case, example: Example, reply: str | None, weight: float = 1.0) -> None:
         """Follow the conversation about an answer; None: it is not there yet.
 
         `weight` is how many cases this one stands for. Raises `ModelError`, and what a metric
         raises.
         """
-        conversation = self._runner.judging.begin(case, example, said)
+        conversation = self._runner.judging.begin(case, example, reply)
         if conversation is None:
             return
         self.cases += weight
-        self.supposed += weight * (said is None)
-        self._weight, self._store = weight, None if said is None else self._runner.models.store()
+        self.supposed += weight * (reply is None)
+        self._weight, self._store = weight, None if reply is None else self._runner.models.store()
         with suppress(NotJudgedError):  # without a score nothing further is asked
             follow(conversation, lambda step, number: self._outcome(case, example, step, number))
 

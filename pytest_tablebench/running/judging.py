@@ -31,8 +31,8 @@ def converses(metric: object) -> bool:
     """Return whether a metric is a generator of steps, not a function that returns a score."""
     if not callable(metric):
         return False
-    found = inspect.unwrap(metric)
-    return any(map(inspect.isgeneratorfunction, (found, getattr(found, "__call__", None))))  # noqa: B004 - its code is looked at
+    function = inspect.unwrap(metric)
+    return any(map(inspect.isgeneratorfunction, (function, getattr(function, "__call__", None))))  # noqa: B004 - its code is looked at
 
 
 def of_metric(metric: str | None) -> str:
@@ -40,12 +40,12 @@ def of_metric(metric: str | None) -> str:
     return f"{_METRIC}{metric}"
 
 
-def metric_params(about: str, known: Mapping[str, object]) -> Mapping[str, Any] | None:
+def metric_params(about: str, metrics: Mapping[str, object]) -> Mapping[str, Any] | None:
     """Return the parameters that a metric names for its requests; None of those about a dataset."""
     if not about.startswith(_METRIC):
         return None
-    found: Mapping[str, Any] = getattr(known.get(about.removeprefix(_METRIC)), "params", {})
-    return found
+    params: Mapping[str, Any] = getattr(metrics.get(about.removeprefix(_METRIC)), "params", {})
+    return params
 
 
 def request_of(route: Route, case: Case | Record, step: Ask, strategy: str, number: int) -> Request:
@@ -80,9 +80,9 @@ def whole_messages(route: Route, step: Ask) -> tuple[Message, ...]:
 
 def without_system(messages: Sequence[Message]) -> tuple[Message, ...]:
     """Return messages whose turns of the system begin the first turn of the user."""
-    system = [text_of(one.content) for one in messages if one.role == "system"]
-    others = [one for one in messages if one.role != "system"]
-    first = next((n for n, one in enumerate(others) if one.role == "user"), None)
+    system = [text_of(message.content) for message in messages if message.role == "system"]
+    others = [message for message in messages if message.role != "system"]
+    first = next((n for n, message in enumerate(others) if message.role == "user"), None)
     if not system or first is None:
         return tuple(messages)
     content = others[first].content
@@ -109,13 +109,13 @@ class Judging:
         registry: datasets, metrics and post-processors by name.
         judge: the model that judges; None: nobody does.
         compat: the mode of the metrics.
-        there: whether heavy metrics score where the calls are made.
+        score_there: whether heavy metrics score where the calls are made.
     """
 
     registry: Registry = field(default_factory=Registry)
     judge: str | None = None
     compat: Compat = "fixed"
-    there: bool = field(default=False, kw_only=True)
+    score_there: bool = field(default=False, kw_only=True)
 
     def _asked(self, case: Case, example: Example | None) -> Asked | None:
         if case.dataset not in self.registry.datasets:
@@ -127,32 +127,32 @@ class Judging:
 
         Without a text the expected answer stands in for one that is not there yet.
         """
-        asked = self._asked(case, example)
-        if asked is None or not self._converses(asked.metric):
+        question = self._asked(case, example)
+        if question is None or not self._converses(question.metric):
             return None
-        given, context = (self.registry, asked, text, example.references), example.context
-        return judgement(*given, compat=self.compat, **context)
+        arguments, context = (self.registry, question, text, example.references), example.context
+        return judgement(*arguments, compat=self.compat, **context)
 
     def grade(self, case: Case, example: Example, text: str) -> Grading | None:
         """Begin to have an answer scored elsewhere; None where its metric scores here."""
-        asked = self._asked(case, example) if self.there else None
-        if asked is None or not self._goes_there(asked.metric):
+        question = self._asked(case, example) if self.score_there else None
+        if question is None or not self._goes_there(question.metric):
             return None
-        return graded(self.registry, asked, text, example, compat=self.compat)
+        return graded(self.registry, question, text, example, compat=self.compat)
 
     def sent(self, dataset: str, strategy: str, named: Iterable[str] = ()) -> bool:
         """Whether a metric of a dataset scores elsewhere; the arguments are those of `wanted`."""
-        if not self.there:
+        if not self.score_there:
             return False
-        own = asked_by(self.registry, dataset, strategy).metric
-        return any(map(self._goes_there, (own, *named)))
+        declared = asked_by(self.registry, dataset, strategy).metric
+        return any(map(self._goes_there, (declared, *named)))
 
     def _goes_there(self, metric: str | None) -> bool:
-        known = self.registry.metrics.get(str(metric))
+        function = self.registry.metrics.get(str(metric))
         return (
-            getattr(known, "heavy", False)
-            and not converses(known)
-            and reference_of(known) is not None
+            getattr(function, "heavy", False)
+            and not converses(function)
+            and reference_of(function) is not None
         )
 
     def wanted(self, dataset: str, strategy: str, named: Iterable[str] = ()) -> list[str]:
@@ -160,8 +160,12 @@ class Judging:
 
         `named` are those that examples name.
         """
-        own = asked_by(self.registry, dataset, strategy).metric
-        return [one for one in (own, *named) if one is not None and self._converses(one)]
+        declared = asked_by(self.registry, dataset, strategy).metric
+        return [
+            metric
+            for metric in (declared, *named)
+            if metric is not None and self._converses(metric)
+        ]
 
     def about(self, case: Case, example: Example | None) -> str:
         """Return what requests to the judge of an example are about."""

@@ -153,12 +153,12 @@ def room_for(
     marked = facts is not None and facts.reasons is True
     room = max(tokens, budget) if tokens and (thinks or marked or budget) else budget
     most = facts.max_output_tokens if facts is not None else None
-    found = {}
+    limits = {}
     for name in NAMES:
         limit = params.get(name)
         if room and type(limit) is int:
-            found[name] = max(limit, limit + room if most is None else min(limit + room, most))
-    return found
+            limits[name] = max(limit, limit + room if most is None else min(limit + room, most))
+    return limits
 
 
 def _budget(sent: Mapping[str, Any]) -> int:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.metrics import Score
     from pytest_tablebench.metrics.steps import Step
-    from pytest_tablebench.models import Provider, Reply, Request
+    from pytest_tablebench.models import Reply, Request
     from pytest_tablebench.running.answer import Answer, StepFacts, Turn
     from pytest_tablebench.running.limits import Limit
     from pytest_tablebench.serializers.content import Content
@@ -28,7 +28,7 @@ class Route:
         model: its name.
         params: parameters sent with every request.
         api_base: the endpoint, part of what an answer depends on.
-        provider: answers in this process; None: the engine makes the calls.
+        in_process: whether its calls are made in this process; otherwise the engine makes them.
         stored: whether its answers are kept and looked up.
         continues: whether it goes on with an unfinished turn of its own; None: nobody knows.
         continuing: parameters sent besides where it is to go on with such a turn.
@@ -40,7 +40,7 @@ class Route:
     model: str
     params: Mapping[str, Any]
     api_base: str | None = None
-    provider: Provider | None = None
+    in_process: bool = False
     stored: bool = True
     continues: bool | None = None
     continuing: Mapping[str, Any] = field(default_factory=dict)

@@ -118,9 +118,11 @@ def _prompt(request: Request) -> _Prompt:
     if all(isinstance(content, str) for content in contents):
         return _Prompt(request.text, limit)
     return _Prompt(
-        "\n".join("".join(part for part in one if isinstance(part, str)) for one in contents),
+        "\n".join(
+            "".join(part for part in content if isinstance(part, str)) for content in contents
+        ),
         limit,
-        tuple(picture_size(image) for one in contents for image in images_of(one)),
+        tuple(picture_size(image) for content in contents for image in images_of(content)),
     )
 
 
@@ -157,7 +159,7 @@ def plan_model(
     requests = round((len(looked.prompts) + len(looked.stored)) * scale)
     hits = round(len(looked.stored) * scale)
     datasets = dict.fromkeys(case.dataset for case in cases)
-    told = [runner.models.facts_about(model, dataset) for dataset in datasets]
+    resolutions = [runner.models.facts_about(model, dataset) for dataset in datasets]
     prompts, stored = list(looked.prompts.values()), list(looked.stored.values())
     return ModelPlan(
         model,
@@ -174,13 +176,13 @@ def plan_model(
             and runner.models.cut_context(model, dataset) is None
             for dataset in datasets
         ),
-        **_figures(runner, model, told, requests - hits, asked=prompts, stored=stored),
+        **_figures(runner, model, resolutions, requests - hits, prompts=prompts, stored=stored),
     )
 
 
 def plan_judge(runner: Runner, judge: JudgeQuestions, *, exact: bool) -> ModelPlan:
     """Return the plan of what a judge was found to be asked. Raises what `plan_model` does."""
-    told, prompts = [runner.models.facts_about(judge.judge)], list(map(_prompt, judge.asked))
+    resolutions, prompts = [runner.models.facts_about(judge.judge)], list(map(_prompt, judge.asked))
     calls, hits = round(judge.calls), round(judge.hits)
     return ModelPlan(
         judge.judge,
@@ -193,27 +195,27 @@ def plan_judge(runner: Runner, judge: JudgeQuestions, *, exact: bool) -> ModelPl
         supposed=round(judge.supposed),
         unknown=round(judge.unknown),
         room=runner.models.room(judge.judge, None),
-        **_figures(runner, judge.judge, told, calls, asked=prompts, stored=judge.replies),
+        **_figures(runner, judge.judge, resolutions, calls, prompts=prompts, stored=judge.replies),
     )
 
 
 def _figures(
     runner: Runner,
     model: str,
-    told: Iterable[Resolution | None],
+    resolutions: Iterable[Resolution | None],
     calls: int,
     *,
-    asked: Sequence[_Prompt],
+    prompts: Sequence[_Prompt],
     stored: Sequence[Reply],
 ) -> dict[str, Any]:
     """Return parameters, time, tokens and price of the calls that are left to pay."""
-    known = [one for one in told if one is not None]
-    found = _time(runner, model, calls, stored) | (_parameters(known) if known else {})
+    facts = [resolution for resolution in resolutions if resolution is not None]
+    figures = _time(runner, model, calls, stored) | (_parameters(facts) if facts else {})
     thinking = [n for reply in stored if (n := reply.reasoning_tokens) is not None]
-    found |= {"reasoning_tokens": sum(thinking), "thinking_replies": len(thinking)}
-    if calls and asked:
-        found |= _tokens(runner.models, model, known[0] if known else None, asked, calls)
-    return found
+    figures |= {"reasoning_tokens": sum(thinking), "thinking_replies": len(thinking)}
+    if calls and prompts:
+        figures |= _tokens(runner.models, model, facts[0] if facts else None, prompts, calls)
+    return figures
 
 
 def _time(runner: Runner, model: str, calls: int, stored: Sequence[Reply]) -> dict[str, Any]:
@@ -232,15 +234,15 @@ def _time(runner: Runner, model: str, calls: int, stored: Sequence[Reply]) -> di
     }
 
 
-def _parameters(told: Sequence[Resolution]) -> dict[str, dict[str, Any]]:
+def _parameters(resolutions: Sequence[Resolution]) -> dict[str, dict[str, Any]]:
     """Return what is sent about all datasets alike, and what is not sent about any of them."""
-    first, *others = told
+    first, *others = resolutions
     sent = {
         name: value
         for name, value in first.sent.items()
-        if all(name in one.sent and one.sent[name] == value for one in others)
+        if all(name in resolution.sent and resolution.sent[name] == value for resolution in others)
     }
-    dropped = {name: why for one in told for name, why in one.dropped.items()}
+    dropped = {name: why for resolution in resolutions for name, why in resolution.dropped.items()}
     return {"sent": sent, "dropped": dropped}
 
 
@@ -252,9 +254,9 @@ def _look(
     for case in cases:
         try:
             task = runner.conversations.task(case)
-            said = _follow(runner, case, task, looked)
+            reply = _follow(runner, case, task, looked)
             if judge is not None:
-                judge.look(case, task.example, said, weight)
+                judge.look(case, task.example, reply, weight)
         except (ModelError, SettingsError):
             raise
         except Exception:
@@ -270,11 +272,11 @@ def _follow(runner: Runner, case: Case, task: Task, looked: _Looked) -> str | No
     rounds = rounds_of(case.strategy, runner.registry.strategies)
     if rounds is not None and rounds[1] == 1:
         # All versions of its question can be asked at once.
-        found = [
-            _look_up(runner, case, next(strategy.converse(one)), number, looked)
-            for number, one in enumerate(task.versions or (task,))
+        replies = [
+            _look_up(runner, case, next(strategy.converse(version)), number, looked)
+            for number, version in enumerate(task.versions or (task,))
         ]
-        if None in found:
+        if None in replies:
             return None
     try:
         end = follow(
@@ -327,22 +329,26 @@ def price(
 
 
 def _tokens(
-    models: ProviderPool, model: str, facts: Resolution | None, asked: Sequence[_Prompt], calls: int
+    models: ProviderPool,
+    model: str,
+    facts: Resolution | None,
+    prompts_asked: Sequence[_Prompt],
+    calls: int,
 ) -> dict[str, Any]:
     """Return tokens and price of the calls ahead, from the requests that were made."""
-    prompts = [prompt.text for prompt in asked]
+    prompts = [prompt.text for prompt in prompts_asked]
     provider = facts.provider if facts is not None else None
     pictures = [
         [size and picture_tokens(size, provider, model) for size in prompt.pictures]
-        for prompt in asked
+        for prompt in prompts_asked
     ]
     step = max(1, len(prompts) // COUNTED)
     counted = prompts[::step][:COUNTED]
     counts = None
     # A replay has no engine that could count: nothing is going to be asked.
     if facts is not None and facts.tokenizer is not None and not models.settings.replay:
-        found = models.ask_engine("count", {"model": model, "texts": counted})
-        counts = None if None in found else found
+        token_counts = models.ask_engine("count", {"model": model, "texts": counted})
+        counts = None if None in token_counts else token_counts
     per_character = (
         sum(counts) / max(1, sum(map(len, counted))) if counts else 1 / CHARACTERS_PER_TOKEN
     )
@@ -352,17 +358,19 @@ def _tokens(
     ]
     uncounted = sum(tokens is None for shown in pictures for tokens in shown)
     prompt_tokens = round(fsum(lengths) / len(lengths) * calls)
-    limits = [prompt.limit for prompt in asked]
-    known = [limit for limit in limits if limit is not None]
-    completion = round(sum(known) / len(limits) * calls) if len(known) == len(limits) else None
+    limits = [prompt.limit for prompt in prompts_asked]
+    known_limits = [limit for limit in limits if limit is not None]
+    completion = (
+        round(sum(known_limits) / len(limits) * calls) if len(known_limits) == len(limits) else None
+    )
     cost = None
     if facts is not None and None not in (facts.input_cost_per_token, completion):
-        each, said = facts.input_cost_per_token or 0.0, facts.output_cost_per_token or 0.0
+        each, output_cost = facts.input_cost_per_token or 0.0, facts.output_cost_per_token or 0.0
         if models.settings.executor == "batch":
             # What an earlier version stored of the model has no price of batches: half the usual.
             each = facts.batch_input_cost_per_token or each / 2
-            said = facts.batch_output_cost_per_token or said / 2
-        cost = prompt_tokens * each + (completion or 0) * said
+            output_cost = facts.batch_output_cost_per_token or output_cost / 2
+        cost = prompt_tokens * each + (completion or 0) * output_cost
     most = facts.max_input_tokens if facts is not None else None
     return {
         "prompt_tokens": prompt_tokens,

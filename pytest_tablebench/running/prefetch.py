@@ -10,105 +10,65 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.errors import (
-    ENGINE,
-    PENDING,
-    REFUSED,
-    STOPPED,
-    ModelError,
-    TableBenchError,
-)
+from pytest_tablebench.errors import ENGINE, STOPPED, ModelError, TableBenchError
 from pytest_tablebench.executors import Executor, Outcome, Work
 from pytest_tablebench.metrics import Score
-from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Grade, Step
-from pytest_tablebench.models import MAX_REPLY, Reply, Request
+from pytest_tablebench.metrics.steps import Ask, Execution, Grade, Step
+from pytest_tablebench.models import Reply
 from pytest_tablebench.running.answer import picture_of
-from pytest_tablebench.running.conversation import ConversationDriver
-from pytest_tablebench.running.conversations import Conversations
 from pytest_tablebench.running.giving_up import GivingUp
-from pytest_tablebench.running.judging import Judging
-from pytest_tablebench.running.limits import is_cut, limit_of
-from pytest_tablebench.running.pending import PendingCase, Route, is_of_the_engine
-from pytest_tablebench.running.replies import Replies
-from pytest_tablebench.serializers.content import Image, images_of
+from pytest_tablebench.running.limits import is_cut
+from pytest_tablebench.running.lookup import StepLookup
+from pytest_tablebench.running.pending import PendingCase
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.case import Case
-    from pytest_tablebench.results import MediaFolder
-    from pytest_tablebench.store import Store
 
-__all__ = ["PendingCase", "PrefetchWindow", "Route"]
+__all__ = ["PrefetchWindow"]
 
 BATCH = 8
 """The share of the window that is begun together."""
-
-PROGRAMS = "programs"
-"""The lane of what asks no model: programs, and answers that are scored elsewhere."""
 
 
 class PrefetchWindow:
     """All conversations of one process.
 
     Arguments:
-        conversations: begins the conversation about a case.
-        judging: begins the conversation about a score, where a metric has one.
-        store: answers kept; None without any.
-        executor: does what the process itself does not; made when it is needed first.
-        models: those of the run, by name; it goes on until all of them are given up.
-        retries: further attempts at calls made in this process.
-        patience: seconds for which a provider in this process may answer nothing.
-        clock: seconds, from any starting point.
-        max_reply: bytes of UTF-8 that an answer keeps.
-        keep: whether answers got in this process go into the store.
-        replay: whether what is not in the store has no answer.
+        lookup: turns the steps of conversations into work, and looks in the store.
+        executor: does the work that the store does not answer.
+        models: those of the run, by name; it continues until all of them are given up.
         leave_out: takes a model, a parameter that its server refused, and why.
+        clock: seconds, from any starting point.
     """
 
     def __init__(
         self,
         *,
-        conversations: Conversations,
-        judging: Judging | None = None,
-        store: Callable[[], Store | None],
-        executor: Callable[[], Executor],
+        lookup: StepLookup,
+        executor: Executor,
         models: Sequence[str],
-        retries: int,
-        patience: float,
-        clock: Callable[[], float] = time.perf_counter,
-        max_reply: int = MAX_REPLY,
-        keep: bool = False,
-        replay: bool = False,
         leave_out: Callable[[str, str, str], None] = lambda *_: None,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.on_wait: Callable[[Sequence[Mapping[str, Any]]], None] | None = None
-        """Told, while a case waits for its answer, who answers nothing at the moment."""
+        """Receives, while a case waits for its answer, the providers that answer nothing."""
         self.size = 0
         """Cases that are begun ahead of the one that runs."""
-        self.media: Callable[[str], MediaFolder] | None = None
-        """Where the pictures that a model is shown are kept, by its name."""
-        self._driver = ConversationDriver(conversations, clock, judging or Judging())
-        self._route = conversations.route
-        self._make_executor = executor
+        self._lookup = lookup
+        self._driver = lookup.driver
+        self._executor = executor
         self._leave_out = leave_out
-        self._giving_up = GivingUp(models, patience, self._is_engines)
-        self._replies = Replies(
-            store=store,
-            giving_up=self._giving_up,
-            retries=retries,
-            max_reply=max_reply,
-            keep=keep,
-            replay=replay,
-        )
+        self._giving_up = GivingUp(models, self._is_engines)
         self._clock = clock
         self._plan: Sequence[Case | None] = ()
         self._ahead: dict[int, PendingCase] = {}
         self._first = self._next = 0
         self._waiting: dict[str, list[PendingCase]] = {}
-        self._executor: Executor | None = None
         self._failed_keys: set[str] = set()
-        """Requests that an item had no answer to: its rerun means them."""
+        """Requests without an answer of items that have run: a rerun tries them again."""
 
     @property
     def stopped(self) -> str | None:
@@ -135,7 +95,7 @@ class PrefetchWindow:
             pending = self._begin(case, now=True)
         while not pending.done:
             self._take_in(wait=True)
-            if not pending.done and self._executor is not None and self.on_wait is not None:
+            if not pending.done and self.on_wait is not None:
                 self.on_wait(self._executor.waits)
         failed = pending.error is not None or pending.unscored is not None
         if failed and pending.key is not None:
@@ -165,12 +125,12 @@ class PrefetchWindow:
         self._take_in(wait=False)
 
     def _goes_ahead(self, case: Case) -> bool:
-        """Whether somebody else makes the call meanwhile: only then is there a use in it."""
+        """Return whether the engine makes the calls of a case; prefetching helps only then."""
         try:
-            route = self._route(case.model, case.dataset)
-            return route.provider is None and not self._replies.replay
+            route = self._driver.conversations.route(case.model, case.dataset)
+            return not route.in_process and not self._lookup.replay
         except TableBenchError:
-            return False  # the case itself will say what is wrong
+            return False  # the case itself reports what is wrong
 
     def _begin(self, case: Case, *, now: bool = False) -> PendingCase:
         pending = PendingCase(case, started=self._clock(), now=now)
@@ -184,117 +144,70 @@ class PrefetchWindow:
         return pending
 
     def _do(self, pending: PendingCase, step: Step | Grade) -> None:
-        """Have one step of a conversation done: from the store, here or by the executor."""
-        while True:
-            pending.step = step
-            work, found = self._look(pending, step)
-            if found is None:
-                lane = self._driver.model(pending, step) if isinstance(step, Ask) else PROGRAMS
+        """Have steps of a conversation done, by the store while it has their outcomes."""
+        following: Step | Grade | None = step
+        while following is not None:
+            pending.step = following
+            failed_keys = self._failed_keys if pending.now else ()
+            work, lane, outcome = self._lookup.look(pending, following, failed_keys)
+            if outcome is None:
                 return self._submit(pending, work, lane)
-            following = self._go_on(pending, found)
-            if following is None:
-                return None
-            step = following
-
-    def _look(
-        self, pending: PendingCase, step: Step | Grade
-    ) -> tuple[Work, Reply | Execution | None]:
-        """Return the work that a step means, and what came of it where that is known here."""
-        if isinstance(step, Execute):
-            pending.key = step.key()
-            work = Work(pending.key, step, again=self._is_again(pending))
-            return work, self._replies.ran(pending.key)
-        if isinstance(step, Grade):
-            pending.key = step.key()
-            return Work(pending.key, step), None
-        request, route = self._driver.request(pending, step)
-        self._keep_images(pending.case.model, request)
-        stands = self._replies.settled(request, route, pending.arrived)
-        pending.key = stands.request.key()
-        pending.limit = limit_of(stands.request.params)
-        pending.replaced = stands.replaced
-        media = None if self.media is None else self.media(pending.case.model).path
-        work = Work(pending.key, stands.request, again=self._is_again(pending), media=media)
-        return work, stands.reply
-
-    def _is_again(self, pending: PendingCase) -> bool:
-        return pending.now and pending.key in self._failed_keys
-
-    def _keep_images(self, model: str, request: Request) -> None:
-        """Lay the pictures where callers and the model's page find them."""
-        for message in request.messages:
-            self._keep(model, images_of(message.content))
-
-    def _keep(self, model: str, images: Iterable[Image]) -> None:
-        if self.media is None:
-            return
-        for image in images:
-            try:
-                self.media(model).put(image)
-            except OSError as error:
-                raise ModelError(f"a picture cannot be kept: {error}", reason="error") from None
+            following = self._receive(pending, outcome)
+        return None
 
     def _submit(self, pending: PendingCase, work: Work, lane: str) -> None:
         waiting = self._waiting.setdefault(work.key, [])
         waiting.append(pending)
         if len(waiting) == 1:
             try:
-                if self._executor is None:
-                    self._executor = self._make_executor()
                 self._executor.submit(work, lane)
             except BaseException:
                 del self._waiting[work.key]
                 raise
 
     def _take_in(self, *, wait: bool) -> None:
-        """Go on with the conversations whose outcomes have arrived."""
-        executor = self._executor
-        if executor is None:
-            return
-        for key, outcome in executor.outcomes(wait=wait):
+        """Continue the conversations whose outcomes have arrived."""
+        for key, outcome in self._executor.outcomes(wait=wait):
             for pending in self._waiting.pop(key, []):
                 self._arrived(pending, outcome)
-        if executor.lost is not None:
-            for pending in [one for waiting in self._waiting.values() for one in waiting]:
-                self._fail(pending, executor.lost)
-            self._waiting.clear()
+        lost = self._executor.lost
+        if lost is not None:
+            waiting, self._waiting = self._waiting, {}
+            for pending in chain.from_iterable(waiting.values()):
+                self._fail(pending, lost, is_outcome=True)
 
     def _arrived(self, pending: PendingCase, outcome: Outcome) -> None:
-        if isinstance(outcome, ModelError) and not self._is_left_out(pending, outcome):
-            self._fail(pending, outcome)
-            return
+        if isinstance(outcome, Exception) and not self._is_left_out(pending, outcome):
+            return self._fail(pending, outcome, is_outcome=True)
+        if isinstance(outcome, Reply) and is_cut(outcome) and pending.key is not None:
+            pending.arrived[pending.key] = outcome
         try:
-            if isinstance(outcome, ModelError):
-                if pending.step is not None and not pending.dropped:
-                    self._do(pending, pending.step)
-                return
-            if isinstance(outcome, Reply) and is_cut(outcome) and pending.key is not None:
-                pending.arrived[pending.key] = outcome
-                if pending.step is not None and not pending.dropped:
-                    self._do(pending, pending.step)
-                return
-            following = self._go_on(pending, outcome)
+            if isinstance(outcome, Exception) or pending.key in pending.arrived:
+                following = pending.step  # once more: without the parameter, or with its reply
+            else:
+                following = self._receive(pending, outcome)
             if following is not None and not pending.dropped:
                 self._do(pending, following)
         except Exception as error:
             self._fail(pending, error)
+        return None
 
-    def _is_left_out(self, pending: PendingCase, error: ModelError) -> bool:
+    def _is_left_out(self, pending: PendingCase, error: Exception) -> bool:
         """Return whether the server refused a parameter that is left out from now on."""
-        part, step = error.refused, pending.step
+        part, step = getattr(error, "refused", None), pending.step
         if part is None or part in pending.refused or not isinstance(step, Ask):
             return False
         pending.refused.add(part)
         self._leave_out(self._driver.model(pending, step), part, str(error))
         return True
 
-    def _go_on(
+    def _receive(
         self, pending: PendingCase, outcome: Reply | Execution | Score
     ) -> Step | Grade | None:
         """Pass an outcome to its conversation; return the next step, None when it is over."""
         picture = None if isinstance(outcome, Score) else picture_of(outcome)
         if picture is not None:
-            self._keep(pending.case.model, [picture])
+            self._lookup.pictures.keep(pending.case.model, [picture])
         was_judged = pending.judged
         try:
             return self._driver.receive(pending, outcome)
@@ -303,35 +216,22 @@ class PrefetchWindow:
             if is_answered and not getattr(outcome, "from_store", True):
                 self._giving_up.answered(pending.case.model)
 
-    def _fail(self, pending: PendingCase, error: Exception) -> None:
-        waits = isinstance(error, ModelError) and error.reason == PENDING
-        if pending.judged and not waits and not is_of_the_engine(pending, error):
-            return self._not_judged(pending, error)
-        if isinstance(error, ModelError) and error.reason == REFUSED and not pending.judged:
-            try:
-                following = self._driver.refuse(pending, error)
-                return None if following is None else self._do(pending, following)
-            except Exception as raised:  # mostly itself: a strategy that has no other question
-                error = raised
-        self._driver.fail(pending, error)
-        if isinstance(error, ModelError):
-            self._giving_up.failed(pending.case, error, self._clock() - pending.started)
-        return None
-
-    def _not_judged(self, pending: PendingCase, error: Exception) -> None:
-        if isinstance(error, ModelError) and error.reason in {STOPPED, ENGINE}:
-            self._giving_up.failed(pending.case, error, 0.0)
-        following = self._driver.without_judge(pending, error)
+    def _fail(self, pending: PendingCase, error: Exception, *, is_outcome: bool = False) -> None:
+        following = self._driver.take_error(pending, error)
+        final = pending.error or error
+        is_over = pending.error is not None
+        if isinstance(final, ModelError) and (is_over or final.reason in {STOPPED, ENGINE}):
+            self._giving_up.failed(pending.case, final, is_outcome=is_outcome)
         if following is None:
             return
         try:
             self._do(pending, following)
-        except Exception as again:
-            self._fail(pending, again)
+        except Exception as raised:
+            self._fail(pending, raised)
 
     def _is_engines(self, model: str) -> bool:
-        """Whether the engine asks a model; where it is gone it cannot tell more about one."""
+        """Return whether the engine asks a model, also if the engine itself cannot tell."""
         try:
-            return self._route(model, None).provider is None
+            return not self._driver.conversations.route(model, None).in_process
         except TableBenchError:
             return True

@@ -69,8 +69,8 @@ def check_threshold(place: str, value: object) -> None:
 def check_replay(runner: Runner) -> None:
     """Raise `SettingsError` where answers are to come from a store, and there is none."""
     settings = runner.settings
-    asked = [model for model in settings.models if runner.models.is_stored(model)]
-    if not settings.replay or not asked or settings.readonly_stores or settings.store:
+    models = [model for model in settings.models if runner.models.is_stored(model)]
+    if not settings.replay or not models or settings.readonly_stores or settings.store:
         return
     folder = settings.store_folder()
     if folder is None or not os.path.lexists(folder):
@@ -121,8 +121,8 @@ def _check_named_metrics(runner: Runner, name: str) -> None:
     kinds = KINDS if metric_of(registry.datasets[name]) == "typed_answer" else ()
     for metric, place in runner.named_metrics(name).items():
         if metric not in registry.metrics:
-            known = (*kinds, *registry.metrics)
-            raise SettingsError(f"{place}: {unknown_name('metric', metric, known)}")
+            metrics = (*kinds, *registry.metrics)
+            raise SettingsError(f"{place}: {unknown_name('metric', metric, metrics)}")
 
 
 def _check_formats(runner: Runner, name: str) -> None:
@@ -140,9 +140,9 @@ def _check_formats(runner: Runner, name: str) -> None:
         with contextlib.suppress(Exception):
             content = to_text(table)
         if not has_content(content):
-            said = "an empty text" if isinstance(content, str) else type(content).__name__
+            content_kind = "an empty text" if isinstance(content, str) else type(content).__name__
             raise SettingsError(
-                f"--bench-serializer: {written!r} gives no content ({said}) for "
+                f"--bench-serializer: {written!r} gives no content ({content_kind}) for "
                 f"{printable(table.label, 80)} of {name!r}; a serializer returns text, or "
                 f"a tuple of texts and images"
             )

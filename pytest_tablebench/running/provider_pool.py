@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import ENGINE, ModelError, SettingsError, StoreError
+from pytest_tablebench.executors.in_process import InProcessExecutor
 from pytest_tablebench.executors.local import (
-    Client,
     LaneConfig,
     LocalExecutor,
     as_fields,
@@ -65,7 +65,8 @@ class ProviderPool:
         self._routes: dict[tuple[str, str | None], Route] = {}
         self._facts: dict[str, Resolution | None] = {}
         self._refused: dict[str, dict[str, str]] = {}
-        self._client: Client | None = None
+        self._engine: LocalExecutor | None = None
+        self._executor: Executor | None = None
         self._store: Store | None = None
 
     def provider(self, model: str) -> Provider | LiteLLMModel:
@@ -81,27 +82,27 @@ class ProviderPool:
 
     def engine_models(self) -> dict[str, LiteLLMModel]:
         """Return the models whose calls the engine makes, by name, in order."""
-        found = {name: self.provider(name) for name in self.asked()}
-        return {name: m for name, m in found.items() if isinstance(m, LiteLLMModel)}
+        models = {name: self.provider(name) for name in self.asked()}
+        return {name: m for name, m in models.items() if isinstance(m, LiteLLMModel)}
 
     def lanes(self) -> dict[str, LaneConfig]:
         """Return how the callers of the engine ask each model that they ask, by name, in order."""
-        found = {}
+        lanes = {}
         for name in self.asked():
             model, prefix = self.provider(name), name.partition("/")[0]
             at_once = getattr(model, "at_once", None)
             if isinstance(model, GGUFModel):
                 file = str(model.file)
-                found[name] = LaneConfig(name, None, file, None, at_once, file, model.model)
+                lanes[name] = LaneConfig(name, None, file, None, at_once, file, model.model)
             elif isinstance(model, LiteLLMModel):
                 # Which provider a model belongs to decides whose limits it shares.
                 owner = model.api_base or prefix
-                found[name] = LaneConfig(name, model.api_base, owner)
+                lanes[name] = LaneConfig(name, model.api_base, owner)
             elif (reference := self._reference(name)) is not None:
                 # Where only so many may be asked at once, these are its own.
                 owner = prefix if at_once is None else name
-                found[name] = LaneConfig(name, None, owner, as_fields(reference), at_once)
-        return found
+                lanes[name] = LaneConfig(name, None, owner, as_fields(reference), at_once)
+        return lanes
 
     def in_process(self) -> list[str]:
         """Return the models of registered providers that are asked in this process."""
@@ -139,28 +140,51 @@ class ProviderPool:
         """What is wrong with the stores' files, as far as this process has come upon it."""
         return list(self._store.warnings) if self._store is not None else []
 
-    def client(self) -> Client:
+    def engine(self) -> LocalExecutor:
         """Return the connection to the engine, made on first use. Raises `ModelError`."""
-        if self._client is None:
+        if self._engine is None:
             if self.address is None:
                 raise ModelError("no model can be asked here: the run has no engine", reason=ENGINE)
             try:
-                self._client = Client(self.address(), "runner")
+                self._engine = LocalExecutor(self.address(), "runner", tuple(self.lanes()))
             except SettingsError as error:  # it did not start: no other case can be asked either
                 raise ModelError(str(error), reason=ENGINE, whole_run=True) from None
-        return self._client
+        return self._engine
 
     def executor(self) -> Executor:
-        """Return what asks the models of the engine. Raises `ModelError` where there is none."""
-        local = LocalExecutor(self.client(), {m: n for n, m in enumerate(self.lanes())})
-        store = self.settings.store_folder()
-        if self.settings.executor != "batch" or store is None:
-            return local
+        """Return what answers every request of this process, made on first use.
+
+        It connects to the engine with the first request that needs it.
+        """
+        settings = self.settings
+        if self._executor is None:
+            self._executor = InProcessExecutor(
+                self._in_process_provider,
+                self._engine_executor,
+                store=lambda model: self.store() if self.is_stored(model) else None,
+                keeps=settings.stored,
+                retries=settings.retries,
+                patience=settings.patience,
+                max_reply=settings.max_reply,
+            )
+        return self._executor
+
+    def _in_process_provider(self, model: str) -> Provider | None:
+        """Return the provider of a model that is asked in this process, None of any other."""
+        provider = self.provider(model)
+        if isinstance(provider, LiteLLMModel) or model in self.lanes():
+            return None
+        return provider
+
+    def _engine_executor(self) -> Executor:
+        settings, store = self.settings, self.settings.store_folder()
+        if settings.executor != "batch" or store is None:
+            return self.engine()
         from pytest_tablebench.executors.batch import BatchExecutor, Ledger
 
-        settings = self.settings
+        models = self.engine_models()
         return BatchExecutor(
-            local, Ledger(store), self.engine_models(), settings.retries, settings.max_cost
+            self.engine(), Ledger(store), models, settings.retries, settings.max_cost
         )
 
     def params(self, about: str | None) -> dict[str, Any]:
@@ -176,19 +200,19 @@ class ProviderPool:
         """
         key = model, about
         if key not in self._routes:
-            provider, asked = self.provider(model), self._taken(model, about)
+            provider, params = self.provider(model), self._taken(model, about)
             system = SYSTEM in self.refused(model)
             if isinstance(provider, LiteLLMModel):
-                found = self.facts_about(model, about)
-                dropped, owner = (found.dropped, found.provider) if found else ({}, None)
-                kept = {name: value for name, value in asked.items() if name not in dropped}
+                facts = self.facts_about(model, about)
+                dropped, owner = (facts.dropped, facts.provider) if facts else ({}, None)
+                kept = {name: value for name, value in params.items() if name not in dropped}
                 self._routes[key] = Route(
                     model,
-                    {**kept, **self._room(kept, found)},
+                    {**kept, **self._room(kept, facts)},
                     api_base=self._asked_at(model, provider, owner),
-                    continues=getattr(provider, "continues", found.continues if found else None),
+                    continues=getattr(provider, "continues", facts.continues if facts else None),
                     continuing=CONTINUING.get(owner or model.partition("/")[0], {}),
-                    limits=self._limits(kept, found),
+                    limits=self._limits(kept, facts),
                     merges_system=system,
                     generation=self.settings.fresh or "",
                     context=self.cut_context(model, about),
@@ -197,13 +221,13 @@ class ProviderPool:
                 stored, base = self.is_stored(model), self.settings.api_base
                 self._routes[key] = Route(
                     model,
-                    asked,
+                    params,
                     # A registered provider is given the option, and may read the variables.
                     api_base=getattr(provider, "identity", None)
                     or (endpoint(model, base, model.partition("/")[0]) if stored else None),
-                    provider=None if model in self.lanes() else provider,
+                    in_process=model not in self.lanes(),
                     stored=stored,
-                    limits=self._limits(asked, None) if stored else (),
+                    limits=self._limits(params, None) if stored else (),
                     merges_system=system,
                     generation=self.settings.fresh or "",
                     context=self.cut_context(model, about),
@@ -221,10 +245,10 @@ class ProviderPool:
 
     def files(self) -> dict[str, dict[str, str]]:
         """Return the name and the digest of the files of the models that are in one."""
-        found = {name: self.provider(name) for name in self.asked()}
+        models = {name: self.provider(name) for name in self.asked()}
         return {
             name: {"name": model.file.name, "sha256": model.sha256}
-            for name, model in found.items()
+            for name, model in models.items()
             if isinstance(model, GGUFModel)
         }
 
@@ -243,11 +267,11 @@ class ProviderPool:
         if model not in self.engine_models():
             return None
         params = self._taken(model, about)
-        found = self._resolved(model, params)
-        room = self._room(params, found)
-        found = self._resolved(model, {**params, **room}) if room else found
+        facts = self._resolved(model, params)
+        room = self._room(params, facts)
+        facts = self._resolved(model, {**params, **room}) if room else facts
         refused = self.refused(model)
-        return found and replace(found, dropped={**found.dropped, **refused})
+        return facts and replace(facts, dropped={**facts.dropped, **refused})
 
     def refused(self, model: str) -> Mapping[str, str]:
         """Return what a server refused in requests to a model, and why, by parameter.
@@ -256,8 +280,8 @@ class ProviderPool:
         """
         if model not in self._refused:
             store = self.store() if self.is_stored(model) else None
-            known = None if store is None else store.get_resolution(self._refusals_key(model))
-            self._refused[model] = dict(known["refused"]) if known is not None else {}
+            refusals = None if store is None else store.get_resolution(self._refusals_key(model))
+            self._refused[model] = dict(refusals["refused"]) if refusals is not None else {}
         return self._refused[model]
 
     def leave_out(self, model: str, part: str, why: str) -> None:
@@ -273,26 +297,26 @@ class ProviderPool:
                 store.put_resolution({"key": self._refusals_key(model), "refused": refused})
 
     def _refusals_key(self, model: str) -> str:
-        asked = ["refused", model, endpoint(model, self.settings.api_base)]
-        return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+        identity = ["refused", model, endpoint(model, self.settings.api_base)]
+        return hashlib.sha256(json.dumps(identity).encode()).hexdigest()
 
     def _taken(self, model: str, about: str | None) -> dict[str, Any]:
         """Return the parameters of a request without those that a server refused."""
         refused = self.refused(model)
-        asked = self.params(about)
+        params = self.params(about)
         return {
             RENAMED.get(name, name) if name in refused else name: value
-            for name, value in asked.items()
+            for name, value in params.items()
             if name not in refused or name in RENAMED
         }
 
     def _resolved(self, model: str, params: Mapping[str, Any]) -> Resolution | None:
-        asked, key = self._facts_request(model, params, litellm_version())
+        question, key = self._facts_request(model, params, litellm_version())
         if key not in self._facts:
-            known = self._stored_facts(model, params)
-            if known is None and not self.settings.replay:
-                known = self.ask_engine("facts", {**asked, "key": key})
-            self._facts[key] = Resolution.from_json(known) if known is not None else None
+            facts = self._stored_facts(model, params)
+            if facts is None and not self.settings.replay:
+                facts = self.ask_engine("facts", {**question, "key": key})
+            self._facts[key] = Resolution.from_json(facts) if facts is not None else None
         return self._facts[key]
 
     def room(self, model: str, about: str | None) -> int:
@@ -306,8 +330,8 @@ class ProviderPool:
 
     def _limits(self, params: Mapping[str, Any], facts: Resolution | None) -> tuple[Limit, ...]:
         settings = self.settings
-        found = limits_of(params, facts, settings.reasoning_tokens, settings.extend_cut)
-        return found if len(found) > 1 else ()
+        limits = limits_of(params, facts, settings.reasoning_tokens, settings.extend_cut)
+        return limits if len(limits) > 1 else ()
 
     def sees(self, model: str, about: str) -> bool | None:
         """Return whether a model that a dataset asks reads pictures, None where nobody knows.
@@ -315,9 +339,9 @@ class ProviderPool:
         Raises `ModelError` when the engine cannot tell.
         """
         provider = self.provider(model)
-        said: bool | None = getattr(provider, "sees", None)
-        if said is not None or not isinstance(provider, LiteLLMModel):
-            return said
+        sees: bool | None = getattr(provider, "sees", None)
+        if sees is not None or not isinstance(provider, LiteLLMModel):
+            return sees
         facts = self.facts_about(model, about)
         return None if facts is None else facts.sees
 
@@ -355,38 +379,40 @@ class ProviderPool:
         store = self.store()
         if store is None:
             return None
-        own = self._facts_request(model, params, litellm_version())[1]
-        found = store.get_resolution(own)
-        if found is not None and "reasons" not in found["facts"] and not self.settings.replay:
+        key = self._facts_request(model, params, litellm_version())[1]
+        entry = store.get_resolution(key)
+        if entry is not None and "reasons" not in entry["facts"] and not self.settings.replay:
             return None  # an earlier version of this package did not look whether it thinks
-        if found is None and self.settings.replay:
+        if entry is None and self.settings.replay:
             for other in store.resolutions():
                 told_by = other.get("facts", {}).get("litellm_version")
                 if other["key"] == self._facts_request(model, params, told_by)[1]:
-                    found = other
+                    entry = other
                     break
-        return None if found is None else found["facts"]
+        return None if entry is None else entry["facts"]
 
     def _facts_request(
         self, model: str, params: Mapping[str, Any], litellm: str | None
     ) -> tuple[dict[str, Any], str]:
-        asked = {
+        question = {
             "model": self.engine_models()[model].model,
             "api_base": self.engine_models()[model].api_base,
             "params": dict(params),
             "litellm": litellm,
         }
-        text = json.dumps(asked, sort_keys=True, default=str)
-        return asked, hashlib.sha256(text.encode()).hexdigest()
+        text = json.dumps(question, sort_keys=True, default=str)
+        return question, hashlib.sha256(text.encode()).hexdigest()
 
-    def ask_engine(self, what: str, body: Mapping[str, Any]) -> Any:
+    def ask_engine(self, name: str, body: Mapping[str, Any]) -> Any:
         """Ask about a model, and wait. Raises `ModelError`."""
-        return self.client().question(what, body)
+        return self.engine().question(name, body)
 
     def close(self) -> None:
-        """End what is open: the connection to the engine, the store."""
-        if self._client is not None:
-            self._client.close()
+        """Close what is open: the executor, the connection to the engine, the store."""
+        if self._executor is not None:
+            self._executor.close()
+        if self._engine is not None:
+            self._engine.close()
         if self._store is not None:
             self._store.close()
 

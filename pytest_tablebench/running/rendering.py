@@ -137,7 +137,7 @@ class Renderer:
         if versions is None:
             return task(whole)
         tasks = tuple(map(task, versions(whole)))
-        prompts = joined([shown_by(one.messages) for one in tasks])
+        prompts = joined([shown_by(version.messages) for version in tasks])
         return replace(tasks[0], example=whole, prompt=prompts, versions=tasks)
 
     def _written(
@@ -177,17 +177,17 @@ class Renderer:
         if getattr(self._registry.perturbations[name], "hides_tables", False):
             return lambda _: ""
         plain = name == "none"
-        own = getattr(self._source(dataset), "as_given", None) if plain else None
+        as_given = getattr(self._source(dataset), "as_given", None) if plain else None
 
         def content(table: Table, name: str) -> Content:
-            given: Content | None = own(table, name) if own is not None else None
-            return self._registry.serializers[name](table) if given is None else given
+            written: Content | None = as_given(table, name) if as_given is not None else None
+            return self._registry.serializers[name](table) if written is None else written
 
         def show(table: Table) -> Content:
-            found = content(table, serializer)
-            if modality != IMAGE_TEXT or images_of(found):
-                return found
-            return (text_of(found), *images_of(content(table, IMAGE)))
+            shown = content(table, serializer)
+            if modality != IMAGE_TEXT or images_of(shown):
+                return shown
+            return (text_of(shown), *images_of(content(table, IMAGE)))
 
         return show
 
@@ -243,11 +243,11 @@ class Renderer:
         return example, pool.draw(drawn_for, shots, seed=self._settings.seed)
 
     def _load_demonstration(
-        self, dataset: str, index: int, perturbation: str, shape: tuple[str, str], way: Way
+        self, dataset: str, index: int, perturbation: str, shape: tuple[str, str], strategy: Way
     ) -> tuple[Demonstration, Marks]:
         shown = self._pool(dataset, perturbation)[index]
         show, marks = self._shows(dataset, perturbation, *shape), Marks()
-        parts = asked(self._registry.datasets[dataset], way).prompt(
+        parts = asked(self._registry.datasets[dataset], strategy).prompt(
             shown, lambda table: marks.mark(show(table))
         )
         return Demonstration(parts.source, shown.target), marks

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import chain
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.secrets import without_secrets
@@ -23,8 +24,11 @@ from pytest_tablebench.errors import (
 from pytest_tablebench.running.answer import Answer
 from pytest_tablebench.running.axes import Axes
 from pytest_tablebench.running.case_run import CaseRun, no_answer_reason, no_answer_text
+from pytest_tablebench.running.conversation import ConversationDriver
 from pytest_tablebench.running.conversations import Conversations
 from pytest_tablebench.running.judging import Judging, metric_params, of_metric
+from pytest_tablebench.running.lookup import StepLookup
+from pytest_tablebench.running.pictures import PictureKeeper
 from pytest_tablebench.running.prefetch import PrefetchWindow
 from pytest_tablebench.running.provider_pool import ProviderPool
 from pytest_tablebench.running.rendering import Renderer
@@ -59,7 +63,7 @@ class Runner:
             registry,
             settings.judge,
             settings.compat,
-            there=settings.score_there and not settings.replay,
+            score_there=settings.score_there and not settings.replay,
         )
         self.conversations = Conversations(
             self.renderer.task,
@@ -68,28 +72,29 @@ class Runner:
             lambda case: asked_by(registry, case.dataset, case.strategy).reply_form,
             settings.format_retries,
         )
-        self.prefetch = PrefetchWindow(
-            conversations=self.conversations,
+        self.pictures = PictureKeeper()
+        lookup = StepLookup(
+            driver=ConversationDriver(self.conversations, perf_counter, self.judging),
             store=self.models.store,
-            judging=self.judging,
-            executor=self.models.executor,
-            models=settings.models,
-            retries=settings.retries,
-            patience=settings.patience,
             max_reply=settings.max_reply,
-            keep=settings.stored,
             replay=settings.replay,
+            pictures=self.pictures,
+        )
+        self.prefetch = PrefetchWindow(
+            lookup=lookup,
+            executor=self.models.executor(),
+            models=settings.models,
             leave_out=self.models.leave_out,
         )
 
     def source(self, dataset: str) -> Source:
         """Open a dataset's files, once. Raises `DataMissing` or `DataError`."""
         if dataset not in self._sources:
-            found = self.registry.datasets[dataset]
-            folder: Path = self.settings.data_folder() / found.folder
+            declared = self.registry.datasets[dataset]
+            folder: Path = self.settings.data_folder() / declared.folder
             try:
                 self._sources[dataset] = open_dataset(
-                    found, folder, compat=self.settings.compat, settings=vars(self.settings)
+                    declared, folder, compat=self.settings.compat, settings=vars(self.settings)
                 )
             except DataMissing as error:
                 self.missing[dataset] = str(error)
@@ -104,15 +109,15 @@ class Runner:
             first = f"; first problem: {source.problems[0]}" if source.problems else ""
             raise DataError(f"dataset {dataset!r}: no usable example{first}")
         self._require_pool(dataset, source)
-        found, formats = self.axes.defaults(dataset), self.axes.formats(dataset)
+        defaults, formats = self.axes.defaults(dataset), self.axes.formats(dataset)
         cases, node_ids = cross(
             dataset,
             ids,
             tuple(dict.fromkeys(chain.from_iterable(formats.values()))),
-            found.perturbations,
+            defaults.perturbations,
             self.settings.models,
-            strategies=found.strategy,
-            modalities=found.modality or (TEXT,),
+            strategies=defaults.strategy,
+            modalities=defaults.modality or (TEXT,),
             shown=self.axes.shown(dataset),
             by_strategy=formats,
             per_example=self.settings.configs_per_example,
@@ -148,19 +153,19 @@ class Runner:
             for case in cases
         ]
         # Each model has a run folder of its own, which counts its own cases.
-        found = Counter(
+        counts = Counter(
             str(reason)
             for case, reason in zip(cases, reasons, strict=True)
             if reason is not None and case.model == self.settings.models[0]
         )
-        self.left_out[dataset] = dict(found.most_common())
-        if not found:
+        self.left_out[dataset] = dict(counts.most_common())
+        if not counts:
             return cases, node_ids
         kept = [place for place, reason in enumerate(reasons) if reason is None]
         if not kept and self.settings.shard is not None:  # other parts may have what applies
             self.inapplicable.append(dataset)
         elif not kept:
-            raise NothingToAskError(f"dataset {dataset!r}: no case applies: {', '.join(found)}")
+            raise NothingToAskError(f"dataset {dataset!r}: no case applies: {', '.join(counts)}")
         return [cases[place] for place in kept], [node_ids[place] for place in kept]
 
     def _example_ids(self, dataset: str, source: Source) -> Sequence[str]:
@@ -178,16 +183,16 @@ class Runner:
             return None
         from pytest_tablebench.datasets import shard_numbers
 
-        own, count = map(int, self.settings.shard.split("/"))
+        this_part, count = map(int, self.settings.shard.split("/"))
         numbers = shard_numbers(source, ids, count)
-        found = Counter(numbers)
-        self.shards[dataset] = [found[number] for number in range(1, count + 1)]
-        return {name for name, number in zip(ids, numbers, strict=True) if number == own}
+        counts = Counter(numbers)
+        self.shards[dataset] = [counts[number] for number in range(1, count + 1)]
+        return {name for name, number in zip(ids, numbers, strict=True) if number == this_part}
 
     def _params(self, about: str) -> Mapping[str, Any]:
         """Return the parameters of requests about a dataset, or of a metric."""
-        own = metric_params(about, self.registry.metrics)
-        return self.axes.params(about) if own is None else self.settings.request_params(own)
+        params = metric_params(about, self.registry.metrics)
+        return self.axes.params(about) if params is None else self.settings.request_params(params)
 
     def judged_metrics(self, datasets: Iterable[str]) -> list[str]:
         """Return the metrics of these datasets that are conversations."""
@@ -205,8 +210,8 @@ class Runner:
 
     def named_metrics(self, dataset: str) -> Mapping[str, str]:
         """Return the metrics that examples of an opened dataset name, and where."""
-        found: Mapping[str, str] = getattr(self._sources.get(dataset), "metrics", {})
-        return found
+        metrics: Mapping[str, str] = getattr(self._sources.get(dataset), "metrics", {})
+        return metrics
 
     def benchmark_of(self, dataset: str) -> str:
         """Return the benchmark a dataset belongs to."""
@@ -218,8 +223,10 @@ class Runner:
 
     def dataset_facts(self) -> dict[str, Any]:
         """Return, for each opened dataset, its files' digests, notes and unusable rows."""
-        found = {name: _facts_of(source) for name, source in sorted(self._sources.items())}
-        for name, facts in found.items():
+        facts_by_dataset = {
+            name: _facts_of(source) for name, source in sorted(self._sources.items())
+        }
+        for name, facts in facts_by_dataset.items():
             for strategy in self.axes.defaults(name).strategy:
                 note = asked_by(self.registry, name, strategy).form.note
                 if note is not None and note not in facts["notes"]:
@@ -227,7 +234,7 @@ class Runner:
             few = _few_demonstrations(self._sources[name], self.axes.defaults(name).shots)
             if few is not None:
                 facts["notes"].append(few)
-        return found
+        return facts_by_dataset
 
     def start(
         self,
@@ -241,9 +248,10 @@ class Runner:
         `position` is its place among the cases that `window.expect` was told of, `limit` what
         the case itself is judged by where tests over it have other thresholds.
         """
-        own = self.threshold(case.dataset, threshold)
+        judged_by = self.threshold(case.dataset, threshold)
         named = threshold is not None or case.dataset in self.settings.thresholds
-        return CaseRun(case, own, own if limit is None else limit, self, position, named)
+        case_limit = judged_by if limit is None else limit
+        return CaseRun(case, judged_by, case_limit, self, position, named)
 
     def threshold(self, dataset: str, marked: float | None) -> float:
         """Return the threshold of a test over a dataset whose marker may name one."""

@@ -31,7 +31,7 @@ Grading = Generator[Grade, Score, Score]
 
 
 @dataclass(frozen=True)
-class Judged:
+class ScoredReply:
     """A score, and what was compared to get it. No score where the dataset has no metric."""
 
     score: Score | None
@@ -57,7 +57,7 @@ def judge_reply(
     *,
     compat: Compat,
     **context: Any,
-) -> Judged:
+) -> ScoredReply:
     """Post-process a raw reply and its references as the dataset says, and score them.
 
     `context` is what metrics need beside the texts.
@@ -74,20 +74,22 @@ def judge_reply(
             **context,
         )
         scored = _main_part(_as_asked(dataset), scored)
-    return Judged(scored, prediction, tuple(processed))
+    return ScoredReply(scored, prediction, tuple(processed))
 
 
 def judge_example(
     registry: Registry, dataset: Dataset | Asked, reply: str, example: Example, *, compat: Compat
-) -> Judged:
+) -> ScoredReply:
     """Score a raw reply to an example.
 
     Where a perturbation gave it another answer, the score by the former one stands beside it, as
     the part `memory`: who still gives that one has not read the table.
     """
 
-    def judge(one: Example) -> Judged:
-        return judge_reply(registry, dataset, reply, one.references, compat=compat, **one.context)
+    def judge(example: Example) -> ScoredReply:
+        return judge_reply(
+            registry, dataset, reply, example.references, compat=compat, **example.context
+        )
 
     judged, former = judge(example), example.former
     if judged.score is None or former is None:
@@ -102,30 +104,32 @@ def _beside(scored: Score, remembered: Score | None) -> Score:
 
 
 def graded(
-    registry: Registry, own: Asked, reply: str, example: Example, *, compat: Compat
+    registry: Registry, form: Asked, reply: str, example: Example, *, compat: Compat
 ) -> Grading:
     """Begin the conversation in which an answer is scored elsewhere, as `judge_example` does here.
 
     What cannot be sent, as it cannot be pickled, is scored here.
     """
-    found = yield from _grade(registry, own, reply, example, compat)
+    score = yield from _grade(registry, form, reply, example, compat)
     if example.former is None:
-        return found
-    return _beside(found, (yield from _grade(registry, own, reply, example.former, compat)))
+        return score
+    return _beside(score, (yield from _grade(registry, form, reply, example.former, compat)))
 
 
-def _grade(registry: Registry, own: Asked, reply: str, example: Example, compat: Compat) -> Grading:
-    name = str(own.metric)
-    prediction, processed = processed_texts(registry, own, reply, example.references, compat)
+def _grade(
+    registry: Registry, form: Asked, reply: str, example: Example, compat: Compat
+) -> Grading:
+    name = str(form.metric)
+    prediction, processed = processed_texts(registry, form, reply, example.references, compat)
     function, context = registry.metrics[name], dict(example.context)
     try:
-        given = pickle.dumps((prediction, processed, context))
+        arguments = pickle.dumps((prediction, processed, context))
     except Exception:  # of values that are not ours
         return _main_part(
-            own,
+            form,
             score(name, prediction, processed, compat=compat, metrics=registry.metrics, **context),
         )
-    return _main_part(own, (yield Grade(name, function, compat, given)))
+    return _main_part(form, (yield Grade(name, function, compat, arguments)))
 
 
 def processed_texts(
@@ -136,16 +140,16 @@ def processed_texts(
     compat: Compat,
 ) -> tuple[Any, list[Any]]:
     """Return a raw reply and its references as the dataset's metric is given them."""
-    own, chain, known = _as_asked(dataset), dataset.chain(compat), registry.postprocessors
-    read = (*own.reading(compat), *chain)
-    replies = texts_of(reply) if own.several else [reply]
-    if compat == "fixed" and own.is_plain:
+    form, chain, registered = _as_asked(dataset), dataset.chain(compat), registry.postprocessors
+    read = (*form.reading(compat), *chain)
+    replies = texts_of(reply) if form.several else [reply]
+    if compat == "fixed" and form.is_plain:
         # Servers that send thoughts in a field leave empty lines before the answer.
-        replies = [split_thoughts(one).text.lstrip("\r\n") for one in replies]
-    prediction: Any = [run_chain(read, one, known) for one in replies]
-    if not own.several:
+        replies = [split_thoughts(reply).text.lstrip("\r\n") for reply in replies]
+    prediction: Any = [run_chain(read, reply, registered) for reply in replies]
+    if not form.several:
         [prediction] = prediction
-    return prediction, [run_chain(chain, text, known) for text in references]
+    return prediction, [run_chain(chain, text, registered) for text in references]
 
 
 def judgement(
@@ -211,30 +215,30 @@ def _judges_reply(reply: Reply, compat: Compat) -> Reply:
 
 def _with_main_part(dataset: Dataset | Asked, conversation: Judgement) -> Judgement:
     scored = yield from conversation
-    own = _as_asked(dataset)
-    if own.part is not None and own.part not in scored.parts:
-        raise NotJudgedError(f"{own.part!r}, the score of {own.dataset.name!r}, was not given")
-    return _main_part(own, scored)
+    form = _as_asked(dataset)
+    if form.part is not None and form.part not in scored.parts:
+        raise NotJudgedError(f"{form.part!r}, the score of {form.dataset.name!r}, was not given")
+    return _main_part(form, scored)
 
 
 def _as_asked(dataset: Dataset | Asked) -> Asked:
     return dataset if isinstance(dataset, Asked) else Asked(dataset)
 
 
-def _main_part(own: Asked, scored: Score) -> Score:
+def _main_part(form: Asked, scored: Score) -> Score:
     """Return a score as its dataset takes it: one of its numbers, where the dataset says which.
 
     Raises `SettingsError` where that is none of them, or none from 0 to 1.
     """
-    part = own.part
+    part = form.part
     if part is None or part == scored.part:
         return scored
     value = scored.parts.get(part)
     if value is None or not 0 <= value <= 1:
-        known = ", ".join(name for name, number in scored.parts.items() if 0 <= number <= 1)
+        parts = ", ".join(name for name, number in scored.parts.items() if 0 <= number <= 1)
         raise SettingsError(
-            f"dataset {own.dataset.name!r} is scored by {part!r}, which is no score of its metric "
-            f"from 0 to 1 ({known or 'it has none'})"
+            f"dataset {form.dataset.name!r} is scored by {part!r}, which is no score of its metric "
+            f"from 0 to 1 ({parts or 'it has none'})"
         )
     return replace(scored, value=value, part=part)
 
@@ -253,8 +257,8 @@ def score_answer(
         raise SettingsError(unknown_name("dataset", dataset, registry.datasets))
     if isinstance(references, str):
         raise SettingsError("references must be a list of texts, not one text")
-    found = registry.datasets[dataset]
-    scored = judge_reply(registry, found, reply, references, compat=compat, **context).score
+    declared = registry.datasets[dataset]
+    scored = judge_reply(registry, declared, reply, references, compat=compat, **context).score
     if scored is None:
         raise SettingsError(f"dataset {dataset!r} has no metric")
     return scored

@@ -103,7 +103,7 @@ class Alone(RunKeeper):
         if needs.needed:
             engine = run.engine.start(needs)
             # Through the writer's connection: the process that asks wants the totals too.
-            cases.runner.models.address = lambda: engine.client.address
+            cases.runner.models.address = lambda: engine.executor.address
         run.writer.learn_plans(asdict(plan) for plan in model_plans(cases))
         if not plan_only:
             run.writer.open()  # last: a run that is refused leaves nothing behind

@@ -50,7 +50,7 @@ class Cases:
 
     def keep_media_in(self, folder: Callable[[str], Path]) -> None:
         """Have images kept in the run folders; `folder` gives that of a model."""
-        self.runner.prefetch.media = lru_cache(lambda model: MediaFolder(folder(model)))
+        self.runner.pictures.folder = lru_cache(lambda model: MediaFolder(folder(model)))
 
     def select(self, params: Iterable[object]) -> None:
         """Take in what was selected: what stands for the case of each item."""

@@ -69,25 +69,25 @@ class RunEngine:
         """Why the connection to the engine is gone; None while it stands, or without an engine."""
         if not self.is_running or self._engine is None:
             return None
-        lost = self._engine.client.lost
+        lost = self._engine.executor.lost
         return None if lost is None else str(lost)
 
     def stop(self, why: str) -> None:
         """Have no further call started, by any process of the run."""
         if self.is_running and self._engine is not None:
             with contextlib.suppress(SettingsError):  # it did not start
-                self._engine.client.stop(why)
+                self._engine.executor.stop(why)
 
     def poll(self) -> tuple[Mapping[str, Any] | None, Sequence[Mapping[str, Any]]]:
         """Return what has been paid so far, None while that is unknown, and who does not answer."""
         if not self.is_running or self._engine is None:
             return None, ()
         try:
-            client = self._engine.client
+            executor = self._engine.executor
         except SettingsError:
             return None, ()  # it is gone: the processes that ask get the error
-        client.look()
-        return client.totals, client.waits
+        executor.outcomes(wait=False)  # none: this takes in the totals that have arrived
+        return executor.totals(), executor.waits
 
     @property
     def refused(self) -> Mapping[str, Mapping[str, str]]:

@@ -13,7 +13,7 @@ import pytest
 from pytest_tablebench.errors import PENDING, ModelError, SettingsError
 from pytest_tablebench.executors import Outcome, Work
 from pytest_tablebench.executors.batch import BatchExecutor, Ledger
-from pytest_tablebench.executors.batch.desk import Desk, Order
+from pytest_tablebench.executors.batch.process import BatchProcess, Order
 from pytest_tablebench.metrics.steps import Execute
 from pytest_tablebench.models import Message, Reply, Request, litellm_batch
 from pytest_tablebench.store import Store
@@ -66,12 +66,12 @@ class Site:
     def ledger(self) -> Ledger:
         return Ledger(self.store)
 
-    def _desk(self) -> Desk:
+    def _run_process(self) -> BatchProcess:
         lanes = [(self.model, self.server.url)]
-        return Desk(Order("", str(self.store), lanes, 20.0, 1000, self.max_cost))
+        return BatchProcess(Order("", str(self.store), lanes, 20.0, 1000, self.max_cost))
 
     def collect(self) -> None:
-        self._desk().collect()
+        self._run_process().collect()
 
     def ask(self, *requests: Request) -> list[Outcome]:
         """What a session's cases are told, one after the other."""
@@ -93,7 +93,7 @@ class Site:
         return told
 
     def hand_in(self) -> list[ModelError]:
-        problems = self._desk().hand_in()
+        problems = self._run_process().hand_in()
         self.ledger.forget_wanted()
         return problems
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.config.settings import Settings
-from pytest_tablebench.executors.local import Client, Engine, EngineConfig, LaneConfig
+from pytest_tablebench.executors.local import Engine, EngineConfig, LaneConfig
 from pytest_tablebench.executors.local._callers import callers_wanted
 from pytest_tablebench.executors.local.providers import as_fields, reference_of
 from pytest_tablebench.models import Reply
-from tests.support.broker_site import come, request
+from tests.support.broker_site import Asker, come, request
 from tests.support.openai_server import Behaviour, OpenAIServer, text
 from tests.support.plain_model import Plain
 
@@ -69,18 +69,18 @@ def test_four_callers_have_their_share_and_none_idles(tmp_path: Path) -> None:
         )
         lane = LaneConfig("plain/m", None, "plain", as_fields(reference_of(Plain)))
         engine = Engine(EngineConfig.of(settings, [lane]))
-        client = Client(engine.address, "runner")
+        client = Asker(engine.address, "runner", ["plain/m"])
         try:
             for turn in range(100_000):  # a question to each at once shows when all are ready
                 asked = [request(f"{turn} {n}") for n in range(CALLERS)]
                 for one in asked:
-                    client.ask(one.key(), one, lane=0)
+                    client.ask(one.key(), one)
                 told = come(client, CALLERS).values()
                 if len({reply.text for reply in told if isinstance(reply, Reply)}) == CALLERS:
                     break
             for n in range(3 * TOGETHER):
                 held = request(f"held {n}")
-                client.ask(held.key(), held, lane=0)
+                client.ask(held.key(), held)
             come(client, 3 * TOGETHER)
         finally:
             client.close()

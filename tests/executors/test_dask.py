@@ -21,16 +21,18 @@ import pytest
 
 from pytest_tablebench.config.settings import Settings, read_settings
 from pytest_tablebench.errors import METRIC, ModelError, SettingsError
+from pytest_tablebench.executors import Work
 from pytest_tablebench.executors.dask import broker
-from pytest_tablebench.executors.local import Client, Engine, EngineConfig, LaneConfig
+from pytest_tablebench.executors.local import Engine, EngineConfig, LaneConfig
 from pytest_tablebench.executors.local._metrics import grade_body
 from pytest_tablebench.executors.local.providers import as_fields, reference_of
 from pytest_tablebench.metrics.steps import Execute, Execution, Grade
 from pytest_tablebench.models import Message, Reply, Request
+from pytest_tablebench.running.lookup import PROGRAMS
 from pytest_tablebench.serializers.content import Image
 from pytest_tablebench.store import Store
 from tests.support import broker_site
-from tests.support.broker_site import request
+from tests.support.broker_site import Asker, request
 from tests.support.dask_site import WORKERS_KEY, DaskSite
 from tests.support.faults import comparable
 from tests.support.openai_server import Behaviour, OpenAIServer, text
@@ -93,18 +95,18 @@ def engine(site: DaskSite, server: OpenAIServer, store: Path, **more: Any) -> It
 
 
 @contextlib.contextmanager
-def client(running: Engine) -> Iterator[Client]:
-    made = Client(running.address, "runner")
+def client(running: Engine) -> Iterator[Asker]:
+    made = Asker(running.address, "runner", ["plain/m"])
     try:
         yield made
     finally:
         made.close()
 
 
-def ask(asker: Client, *questions: str) -> None:
+def ask(asker: Asker, *questions: str) -> None:
     for question in questions:
         wanted = request(question)
-        asker.ask(wanted.key(), wanted, lane=0)
+        asker.ask(wanted.key(), wanted)
     asker.look()  # sends them
 
 
@@ -145,7 +147,7 @@ def test_both_workers_ask_each_question_once_within_the_connections_of_the_run(
         watched.opened.set()
         for asker in (one, other):
             assert texts(come(asker, len(wanted))) == {question.upper() for question in wanted}
-        totals = running.client.finish()
+        totals = running.executor.finish()
     assert set(watched.asked.values()) == {1}
     assert server.max_in_flight == CONNECTIONS
     assert len(watched.by_process) == 2
@@ -175,7 +177,7 @@ def test_what_a_killed_worker_was_doing_others_do_and_nothing_stored_is_asked_ag
         until(lambda: watched.held() > CONNECTIONS, "calls given to the other worker", seconds=120)
         watched.opened.set()
         come(asker, CONNECTIONS)
-        totals = running.client.finish()
+        totals = running.executor.finish()
     site.start_worker()
     assert totals is not None
     assert totals["models"]["plain/m"]["retries"] == 0
@@ -244,7 +246,7 @@ def test_workers_that_see_no_folder_of_the_client_are_sent_pictures_and_send_ans
         come(asker, 5)
         for repeat in range(2):  # the second time the worker has it
             again = replace(shown, repeat=repeat)
-            asker.ask(again.key(), again, lane=0, media=Path("/proc/self/cwd/media"))
+            asker.ask(again.key(), again, media=Path("/proc/self/cwd/media"))
             come(asker)
     sent = [json.dumps(received.body) for received in server.requests[-2:]]
     assert all(base64.b64encode(picture.data).decode() in body for body in sent)
@@ -359,7 +361,7 @@ def test_a_metric_that_a_worker_lacks_or_has_otherwise_is_named(
         client(running) as asker,
     ):
         for one in grades:
-            asker.run(one.key(), one)
+            asker.submit(Work(one.key(), one), PROGRAMS)
         told = come(asker, len(grades))
     said = {one.metric: told[one.key()] for one in grades}
     assert all(isinstance(error, ModelError) and error.reason == METRIC for error in said.values())
@@ -388,7 +390,7 @@ def test_programs_run_at_the_workers_where_that_is_asked_for_and_are_stored(
         engine(site, server, tmp_path / "answers", score_there=True) as running,
         client(running) as asker,
     ):
-        asker.run(program.key(), program)
+        asker.submit(Work(program.key(), program), PROGRAMS)
         (ran,) = come(asker).values()
         here = sandboxes(running._process.pid)
         there = sum(sandboxes(worker.pid) for worker in site.workers)

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.executors.local._course import GIVE_UP_AFTER, SPARE_RETRIES, STOP_AFTER
 from pytest_tablebench.executors.local._dispatch import Wait
-from tests.support.desk import (
+from pytest_tablebench.executors.local._lane_state import GIVE_UP_AFTER, SPARE_RETRIES, STOP_AFTER
+from tests.support.dispatch_simulation import (
     DOWN,
     FILTERED,
     KEY,
@@ -20,7 +20,7 @@ from tests.support.desk import (
     REFUSED,
     SERVER,
     SLOW,
-    Desk,
+    DispatchSimulation,
     keys,
 )
 
@@ -29,83 +29,85 @@ pytestmark = pytest.mark.usefixtures("seeded")
 # Outages.
 
 
-def answered_desk(**options: Any) -> Desk:
-    """A desk whose provider has answered once."""
-    desk = Desk(**options)
-    desk.submit("first")
-    desk.succeed()
-    return desk
+def answered_desk(**options: Any) -> DispatchSimulation:
+    """A simulation whose provider has answered once."""
+    simulation = DispatchSimulation(**options)
+    simulation.submit("first")
+    simulation.succeed()
+    return simulation
 
 
 def test_an_outage_uses_up_no_retries() -> None:
-    desk = answered_desk(retries=1)
-    desk.submit("a")
-    while desk.now < 1000 + PATIENCE_S - 10:
-        if desk.under_way:
-            desk.fail(DOWN)
+    simulation = answered_desk(retries=1)
+    simulation.submit("a")
+    while simulation.now < 1000 + PATIENCE_S - 10:
+        if simulation.under_way:
+            simulation.fail(DOWN)
         else:
-            assert desk.pass_time()
-    assert "a" not in desk.delivered
-    while not desk.under_way:
-        assert desk.pass_time()
-    desk.succeed()
-    assert desk.reasons() == {}
+            assert simulation.pass_time()
+    assert "a" not in simulation.delivered
+    while not simulation.under_way:
+        assert simulation.pass_time()
+    simulation.succeed()
+    assert simulation.reasons() == {}
 
 
 def test_an_outage_has_one_call_at_a_time() -> None:
-    desk = answered_desk()
-    desk.submit(*keys(20))
-    assert len(desk.under_way) == 4
+    simulation = answered_desk()
+    simulation.submit(*keys(20))
+    assert len(simulation.under_way) == 4
     for _ in range(4):
-        desk.fail(DOWN)
+        simulation.fail(DOWN)
     for _ in range(40):
-        assert len(desk.under_way) <= 1
-        if desk.under_way:
-            desk.fail(DOWN)
+        assert len(simulation.under_way) <= 1
+        if simulation.under_way:
+            simulation.fail(DOWN)
         else:
-            assert desk.pass_time()
-    while not desk.under_way:
-        assert desk.pass_time()
-    desk.succeed()
+            assert simulation.pass_time()
+    while not simulation.under_way:
+        assert simulation.pass_time()
+    simulation.succeed()
     # It is back: as many as may be, at once.
-    assert len(desk.under_way) == 4
+    assert len(simulation.under_way) == 4
 
 
 def test_an_outage_takes_nothing_from_the_retries_of_the_run() -> None:
-    desk = answered_desk(connections=64)
-    desk.submit(*keys(300))
-    while desk.now < 1000 + 60:  # a minute without the server
-        if desk.under_way:
-            desk.fail(DOWN)
+    simulation = answered_desk(connections=64)
+    simulation.submit(*keys(300))
+    while simulation.now < 1000 + 60:  # a minute without the server
+        if simulation.under_way:
+            simulation.fail(DOWN)
         else:
-            assert desk.pass_time()
-    while not desk.under_way:
-        assert desk.pass_time()
-    desk.succeed()
+            assert simulation.pass_time()
+    while not simulation.under_way:
+        assert simulation.pass_time()
+    simulation.succeed()
     for _ in range(20):
-        desk.fail(SERVER)
-    assert desk.reasons() == {}
+        simulation.fail(SERVER)
+    assert simulation.reasons() == {}
 
 
 def test_an_outage_without_end_ends_the_run() -> None:
-    desk = answered_desk(connections=4)
-    desk.submit(*keys(20))
-    ends(desk, DOWN)
-    assert desk.now == 1000 + PATIENCE_S
-    assert desk.dispatcher.stopped is not None
-    assert "it failed: unreachable" in str(desk.dispatcher.stopped)
-    assert len(desk.reasons()) == 20
+    simulation = answered_desk(connections=4)
+    simulation.submit(*keys(20))
+    ends(simulation, DOWN)
+    assert simulation.now == 1000 + PATIENCE_S
+    assert simulation.dispatcher.stopped is not None
+    assert "it failed: unreachable" in str(simulation.dispatcher.stopped)
+    assert len(simulation.reasons()) == 20
 
 
 # Patience: a provider that answers nothing at all.
 
 
-def ends(desk: Desk, *kinds: tuple[str, dict[str, Any]], **more: Any) -> None:
+def ends(simulation: DispatchSimulation, *kinds: tuple[str, dict[str, Any]], **more: Any) -> None:
     """Have calls fail in these ways, in turns, until the run stops or nothing is left to do."""
     ways = cycle(kinds)
-    while desk.dispatcher.stopped is None and (desk.under_way or desk.pass_time()):
-        if desk.under_way:
-            desk.fail(next(ways), **more)
+    while simulation.dispatcher.stopped is None and (
+        simulation.under_way or simulation.pass_time()
+    ):
+        if simulation.under_way:
+            simulation.fail(next(ways), **more)
 
 
 @pytest.mark.parametrize(
@@ -122,86 +124,88 @@ def test_a_provider_that_answers_nothing_ends_the_run(
     kinds: tuple[Any, ...], more: dict[str, float], answered: int
 ) -> None:
     # More retries than there is time for: neither they nor their number end it.
-    desk = Desk(connections=8, retries=1000, patience=60.0)
-    desk.submit(*keys(16 + answered))
+    simulation = DispatchSimulation(connections=8, retries=1000, patience=60.0)
+    simulation.submit(*keys(16 + answered))
     for _ in range(answered):
-        desk.succeed()
-    ends(desk, *kinds, **more)
-    assert desk.now == 1000 + 60
-    stopped = str(desk.dispatcher.stopped)
+        simulation.succeed()
+    ends(simulation, *kinds, **more)
+    assert simulation.now == 1000 + 60
+    stopped = str(simulation.dispatcher.stopped)
     assert stopped.startswith(
         "stopped, because no call was answered for 60 s (--bench-patience): it failed: "
     )
-    assert len(desk.delivered) == 16 + answered
-    assert set(desk.reasons().values()) <= {"model_stopped"}
+    assert len(simulation.delivered) == 16 + answered
+    assert set(simulation.reasons().values()) <= {"model_stopped"}
 
 
 def test_any_answer_begins_the_wait_anew() -> None:
-    desk = Desk(connections=1, retries=1000, patience=60.0)
-    desk.submit(*keys(5))
+    simulation = DispatchSimulation(connections=1, retries=1000, patience=60.0)
+    simulation.submit(*keys(5))
     for _ in range(4):
-        begun = desk.now
-        desk.fail(LIMITED, retry_after=50.0)
-        while not desk.under_way:
-            assert desk.pass_time()
-        assert desk.now == begun + 50
-        desk.succeed()
-    assert desk.dispatcher.stopped is None
+        begun = simulation.now
+        simulation.fail(LIMITED, retry_after=50.0)
+        while not simulation.under_way:
+            assert simulation.pass_time()
+        assert simulation.now == begun + 50
+        simulation.succeed()
+    assert simulation.dispatcher.stopped is None
 
 
 def test_calls_under_way_are_waited_for_however_long_they_take() -> None:
-    desk = Desk(connections=3, retries=1000, patience=60.0)
-    desk.submit(*keys(6))
-    thinking = desk.under_way[0]
-    while desk.now < 1000 + 300 and (len(desk.under_way) > 1 or desk.pass_time()):
-        while len(desk.under_way) > 1:
-            desk.fail(LIMITED, job=desk.under_way[-1])
+    simulation = DispatchSimulation(connections=3, retries=1000, patience=60.0)
+    simulation.submit(*keys(6))
+    thinking = simulation.under_way[0]
+    while simulation.now < 1000 + 300 and (len(simulation.under_way) > 1 or simulation.pass_time()):
+        while len(simulation.under_way) > 1:
+            simulation.fail(LIMITED, job=simulation.under_way[-1])
     # Nothing was begun after the end of patience, and nothing ended either.
-    assert desk.dispatcher.stopped is None
-    assert desk.under_way == [thinking]
-    desk.succeed()
-    assert desk.dispatcher.stopped is None
-    assert desk.under_way  # the others are asked again at once
+    assert simulation.dispatcher.stopped is None
+    assert simulation.under_way == [thinking]
+    simulation.succeed()
+    assert simulation.dispatcher.stopped is None
+    assert simulation.under_way  # the others are asked again at once
 
 
 def test_the_last_call_under_way_ends_it_where_it_fails_too() -> None:
-    desk = Desk(connections=2, retries=1000, patience=60.0)
-    desk.submit(*keys(6))
-    while len(desk.under_way) > 1 or desk.pass_time():
-        while len(desk.under_way) > 1:
-            desk.fail(LIMITED, job=desk.under_way[-1])
-    desk.fail(SLOW)
-    assert "60 s (--bench-patience): it failed: timeout" in str(desk.dispatcher.stopped)
+    simulation = DispatchSimulation(connections=2, retries=1000, patience=60.0)
+    simulation.submit(*keys(6))
+    while len(simulation.under_way) > 1 or simulation.pass_time():
+        while len(simulation.under_way) > 1:
+            simulation.fail(LIMITED, job=simulation.under_way[-1])
+    simulation.fail(SLOW)
+    assert "60 s (--bench-patience): it failed: timeout" in str(simulation.dispatcher.stopped)
     # The case of that call has its own reason, and its own message.
-    assert desk.reasons()["k0"] == "timeout"
+    assert simulation.reasons()["k0"] == "timeout"
 
 
 def test_a_pause_in_which_nobody_asks_is_no_wait() -> None:
-    desk = Desk(connections=1, retries=0, patience=60.0)
-    desk.submit("a")
-    desk.fail(LIMITED)
-    while desk.pass_time():
+    simulation = DispatchSimulation(connections=1, retries=0, patience=60.0)
+    simulation.submit("a")
+    simulation.fail(LIMITED)
+    while simulation.pass_time():
         pass
-    desk.now += 500
-    desk.submit("b", "c")
-    desk.fail(LIMITED)
-    assert desk.dispatcher.stopped is None
-    desk.succeed()
-    assert "reply" in desk.delivered["c"][0]
+    simulation.now += 500
+    simulation.submit("b", "c")
+    simulation.fail(LIMITED)
+    assert simulation.dispatcher.stopped is None
+    simulation.succeed()
+    assert "reply" in simulation.delivered["c"][0]
 
 
 def test_only_the_models_of_a_silent_provider_are_given_up() -> None:
-    desk = Desk(connections=4, retries=1000, patience=60.0, providers=("p", "p", "q"))
+    simulation = DispatchSimulation(
+        connections=4, retries=1000, patience=60.0, providers=("p", "p", "q")
+    )
     for lane in range(3):
-        desk.submit(*(f"{lane} {n}" for n in range(30)), lane=lane)
-    while desk.under_way or desk.pass_time():
-        silent = [job for job in desk.under_way if job.lane != 2]
+        simulation.submit(*(f"{lane} {n}" for n in range(30)), lane=lane)
+    while simulation.under_way or simulation.pass_time():
+        silent = [job for job in simulation.under_way if job.lane != 2]
         if silent:
-            desk.fail(LIMITED, job=silent[0])
-        elif desk.under_way:
-            desk.succeed()
-    assert desk.dispatcher.stopped is None
-    ended = {key: outcomes[0] for key, outcomes in desk.delivered.items()}
+            simulation.fail(LIMITED, job=silent[0])
+        elif simulation.under_way:
+            simulation.succeed()
+    assert simulation.dispatcher.stopped is None
+    ended = {key: outcomes[0] for key, outcomes in simulation.delivered.items()}
     assert all(("reply" in outcome) == key.startswith("2") for key, outcome in ended.items())
     assert len(ended) == 90
     [message] = {outcome["error"]["message"] for k, outcome in ended.items() if k[0] != "2"}
@@ -209,22 +213,24 @@ def test_only_the_models_of_a_silent_provider_are_given_up() -> None:
 
 
 def test_who_is_waited_for_is_told() -> None:
-    desk = Desk(connections=2, retries=1000, patience=60.0, providers=("p", "p", "q"))
+    simulation = DispatchSimulation(
+        connections=2, retries=1000, patience=60.0, providers=("p", "p", "q")
+    )
     for lane in range(3):
-        desk.submit(f"{lane}", lane=lane)
-    assert desk.dispatcher.waits() == []
-    desk.fail(LIMITED, retry_after=20.0)
-    assert desk.dispatcher.waits() == []  # nothing to speak of yet
-    desk.now += 5
+        simulation.submit(f"{lane}", lane=lane)
+    assert simulation.dispatcher.waits() == []
+    simulation.fail(LIMITED, retry_after=20.0)
+    assert simulation.dispatcher.waits() == []  # nothing to speak of yet
+    simulation.now += 5
     wait = Wait(("m0", "m1"), "rate_limit", 1000.0, 1060.0)
-    assert desk.dispatcher.waits() == [wait]
-    desk.fail(SLOW, job=next(job for job in desk.under_way if job.lane == 1))
-    assert desk.dispatcher.waits() == [replace(wait, reason="timeout")]
-    while not any(job.lane < 2 for job in desk.under_way):
-        assert desk.pass_time()
-    while desk.under_way:
-        desk.succeed()
-    assert desk.dispatcher.waits() == []
+    assert simulation.dispatcher.waits() == [wait]
+    simulation.fail(SLOW, job=next(job for job in simulation.under_way if job.lane == 1))
+    assert simulation.dispatcher.waits() == [replace(wait, reason="timeout")]
+    while not any(job.lane < 2 for job in simulation.under_way):
+        assert simulation.pass_time()
+    while simulation.under_way:
+        simulation.succeed()
+    assert simulation.dispatcher.waits() == []
 
 
 # The end of a run.
@@ -234,163 +240,163 @@ def test_who_is_waited_for_is_told() -> None:
     ("kind", "after"), [(KEY, STOP_AFTER), (SERVER, GIVE_UP_AFTER), (REFUSED, GIVE_UP_AFTER)]
 )
 def test_failures_in_a_row_stop_the_run(kind: tuple[str, dict[str, Any]], after: int) -> None:
-    desk = Desk(connections=1, retries=0)
-    desk.submit(*keys(after + 30))
+    simulation = DispatchSimulation(connections=1, retries=0)
+    simulation.submit(*keys(after + 30))
     for place in range(after):
-        assert desk.dispatcher.stopped is None, place
-        desk.fail(kind)
-    assert desk.dispatcher.stopped is not None
-    assert f"stopped after {after} cases in a row" in str(desk.dispatcher.stopped)
-    assert f"it failed: {kind[0]}" in str(desk.dispatcher.stopped)
-    assert not desk.under_way
-    reasons = desk.reasons()
+        assert simulation.dispatcher.stopped is None, place
+        simulation.fail(kind)
+    assert simulation.dispatcher.stopped is not None
+    assert f"stopped after {after} cases in a row" in str(simulation.dispatcher.stopped)
+    assert f"it failed: {kind[0]}" in str(simulation.dispatcher.stopped)
+    assert not simulation.under_way
+    reasons = simulation.reasons()
     assert len(reasons) == after + 30
     assert Counter(reasons.values()) == {kind[0]: after, "model_stopped": 30}
     # Whoever asks later is told the same.
-    desk.submit("later")
-    assert desk.reasons()["later"] == "model_stopped"
+    simulation.submit("later")
+    assert simulation.reasons()["later"] == "model_stopped"
 
 
 def test_an_answer_between_begins_the_count_anew() -> None:
-    desk = Desk(connections=1, retries=0)
-    desk.submit(*keys(100))
+    simulation = DispatchSimulation(connections=1, retries=0)
+    simulation.submit(*keys(100))
     for kind, after in ((KEY, STOP_AFTER), (SERVER, GIVE_UP_AFTER)):
         for _ in range(after - 1):
-            desk.fail(kind)
-        desk.succeed()
-    assert desk.dispatcher.stopped is None
+            simulation.fail(kind)
+        simulation.succeed()
+    assert simulation.dispatcher.stopped is None
 
 
 def test_failures_of_single_cases_never_stop_the_run() -> None:
-    desk = Desk(connections=1, retries=0)
-    desk.submit(*keys(100))
+    simulation = DispatchSimulation(connections=1, retries=0)
+    simulation.submit(*keys(100))
     for _ in range(100):
-        desk.fail(FILTERED)
-    assert desk.dispatcher.stopped is None
+        simulation.fail(FILTERED)
+    assert simulation.dispatcher.stopped is None
 
 
 @pytest.mark.parametrize(("kind", "after"), [(KEY, STOP_AFTER), (REFUSED, GIVE_UP_AFTER)])
 def test_a_model_that_fails_always_stops_no_other(
     kind: tuple[str, dict[str, Any]], after: int
 ) -> None:
-    desk = Desk(connections=2, retries=0, providers=("p", "p"))
-    desk.submit(*(f"bad {n}" for n in range(50)), lane=0)
-    desk.submit(*(f"good {n}" for n in range(50)), lane=1)
-    while desk.under_way:
+    simulation = DispatchSimulation(connections=2, retries=0, providers=("p", "p"))
+    simulation.submit(*(f"bad {n}" for n in range(50)))
+    simulation.submit(*(f"good {n}" for n in range(50)), lane=1)
+    while simulation.under_way:
         # The bad one is always ahead: its failures follow each other, and answers come between.
-        for job in [job for job in desk.under_way if job.lane == 0]:
-            desk.fail(kind, job=job)
-        desk.succeed()
-    assert desk.dispatcher.stopped is None
-    reasons = Counter(desk.reasons().values())
+        for job in [job for job in simulation.under_way if job.lane == 0]:
+            simulation.fail(kind, job=job)
+        simulation.succeed()
+    assert simulation.dispatcher.stopped is None
+    reasons = Counter(simulation.reasons().values())
     assert reasons == {kind[0]: after, "model_stopped": 50 - after}
-    assert all("reply" in desk.delivered[f"good {n}"][0] for n in range(50))
+    assert all("reply" in simulation.delivered[f"good {n}"][0] for n in range(50))
     # Whoever asks later is told the same; the other one goes on.
-    desk.submit("bad later", lane=0)
-    assert f"stopped after {after} cases in a row" in str(desk.delivered["bad later"])
-    desk.submit("good later", lane=1)
-    desk.succeed()
-    assert "reply" in desk.delivered["good later"][0]
+    simulation.submit("bad later")
+    assert f"stopped after {after} cases in a row" in str(simulation.delivered["bad later"])
+    simulation.submit("good later", lane=1)
+    simulation.succeed()
+    assert "reply" in simulation.delivered["good later"][0]
 
 
 def test_answers_of_one_model_do_not_hide_that_another_one_fails() -> None:
-    desk = Desk(connections=1, retries=0, providers=("p", "q"))
-    desk.submit(*keys(10), lane=0)
-    desk.submit(*(f"good {n}" for n in range(10)), lane=1)
+    simulation = DispatchSimulation(connections=1, retries=0, providers=("p", "q"))
+    simulation.submit(*keys(10))
+    simulation.submit(*(f"good {n}" for n in range(10)), lane=1)
     for _ in range(STOP_AFTER):
-        desk.fail(KEY)
-        desk.succeed()
-    assert Counter(desk.reasons().values()) == {KEY[0]: 3, "model_stopped": 7}
+        simulation.fail(KEY)
+        simulation.succeed()
+    assert Counter(simulation.reasons().values()) == {KEY[0]: 3, "model_stopped": 7}
 
 
 def test_the_run_stops_with_its_last_model() -> None:
-    desk = Desk(connections=1, retries=0, providers=("p", "q"))
-    desk.submit(*keys(STOP_AFTER), lane=0)
-    desk.submit(*(f"other {n}" for n in range(STOP_AFTER)), lane=1)
-    while desk.under_way:
-        assert desk.dispatcher.stopped is None
-        desk.fail(KEY)
-    assert desk.dispatcher.stopped is not None
-    assert desk.dispatcher.stopped.reason == "model_stopped"
+    simulation = DispatchSimulation(connections=1, retries=0, providers=("p", "q"))
+    simulation.submit(*keys(STOP_AFTER))
+    simulation.submit(*(f"other {n}" for n in range(STOP_AFTER)), lane=1)
+    while simulation.under_way:
+        assert simulation.dispatcher.stopped is None
+        simulation.fail(KEY)
+    assert simulation.dispatcher.stopped is not None
+    assert simulation.dispatcher.stopped.reason == "model_stopped"
 
 
 def test_one_model_does_not_use_up_the_retries_of_another() -> None:
-    desk = Desk(connections=1000, retries=1000, providers=("p", "q"))
-    desk.submit(*keys(SPARE_RETRIES + 1), lane=0)
+    simulation = DispatchSimulation(connections=1000, retries=1000, providers=("p", "q"))
+    simulation.submit(*keys(SPARE_RETRIES + 1))
     for _ in range(SPARE_RETRIES + 1):
-        desk.fail(SERVER)
-    assert len(desk.reasons()) == 1
-    desk.submit("good", lane=1)
-    desk.fail(SERVER, job=desk.under_way[-1])
-    assert "good" not in desk.reasons()
+        simulation.fail(SERVER)
+    assert len(simulation.reasons()) == 1
+    simulation.submit("good", lane=1)
+    simulation.fail(SERVER, job=simulation.under_way[-1])
+    assert "good" not in simulation.reasons()
 
 
 def test_what_is_to_be_asked_again_is_told_of_a_stop_at_once() -> None:
-    desk = Desk(connections=2)
-    desk.submit("resting", "under way", "waiting")
-    desk.fail(LIMITED, retry_after=50.0)
-    desk.dispatcher.stop("enough")
-    assert desk.reasons() == {"resting": "stopped", "waiting": "stopped"}
+    simulation = DispatchSimulation(connections=2)
+    simulation.submit("resting", "under way", "waiting")
+    simulation.fail(LIMITED, retry_after=50.0)
+    simulation.dispatcher.stop("enough")
+    assert simulation.reasons() == {"resting": "stopped", "waiting": "stopped"}
     # A call under way goes on, and its answer counts.
-    desk.succeed()
-    assert "reply" in desk.delivered["under way"][0]
-    while desk.pass_time():
+    simulation.succeed()
+    assert "reply" in simulation.delivered["under way"][0]
+    while simulation.pass_time():
         pass
-    assert desk.started == {"resting": 1, "under way": 1}
-    assert len(desk.delivered["resting"]) == 1
+    assert simulation.started == {"resting": 1, "under way": 1}
+    assert len(simulation.delivered["resting"]) == 1
 
 
 def test_the_first_reason_of_a_stop_stays() -> None:
-    desk = Desk()
-    desk.dispatcher.stop("first")
-    desk.dispatcher.stop("second", reason="budget")
-    desk.submit("a")
-    assert desk.delivered["a"][0]["error"]["message"] == "first"
+    simulation = DispatchSimulation()
+    simulation.dispatcher.stop("first")
+    simulation.dispatcher.stop("second", reason="budget")
+    simulation.submit("a")
+    assert simulation.delivered["a"][0]["error"]["message"] == "first"
 
 
 def test_after_a_stop_a_failed_call_is_not_asked_again() -> None:
-    desk = Desk()
-    desk.submit("a")
-    desk.dispatcher.stop("enough")
-    desk.fail(SERVER)
-    assert desk.reasons() == {"a": "server_error"}
-    assert not desk.pass_time()
+    simulation = DispatchSimulation()
+    simulation.submit("a")
+    simulation.dispatcher.stop("enough")
+    simulation.fail(SERVER)
+    assert simulation.reasons() == {"a": "server_error"}
+    assert not simulation.pass_time()
 
 
 # Money.
 
 
 def test_a_budget_stops_new_calls() -> None:
-    desk = Desk(connections=2, max_cost=1.0)
-    desk.submit(*keys(10))
+    simulation = DispatchSimulation(connections=2, max_cost=1.0)
+    simulation.submit(*keys(10))
     for _ in range(4):  # 4 x 0.25
-        assert desk.dispatcher.stopped is None
-        desk.succeed()
-    assert len(desk.under_way) == 1
-    desk.succeed()
-    assert not desk.under_way
-    assert desk.dispatcher.spent_usd == pytest.approx(1.25)
-    assert Counter(desk.reasons().values()) == {"budget": 5}
-    desk.submit("later")
-    assert desk.reasons()["later"] == "budget"
+        assert simulation.dispatcher.stopped is None
+        simulation.succeed()
+    assert len(simulation.under_way) == 1
+    simulation.succeed()
+    assert not simulation.under_way
+    assert simulation.dispatcher.spent_usd == pytest.approx(1.25)
+    assert Counter(simulation.reasons().values()) == {"budget": 5}
+    simulation.submit("later")
+    assert simulation.reasons()["later"] == "budget"
 
 
 def test_a_budget_with_unknown_prices_says_so() -> None:
-    desk = Desk(connections=1, max_cost=1.0)
-    desk.submit("a", "b")
-    desk.succeed(cost=None)
-    assert desk.reasons() == {"b": "budget"}
-    assert "price" in desk.delivered["b"][0]["error"]["message"]
+    simulation = DispatchSimulation(connections=1, max_cost=1.0)
+    simulation.submit("a", "b")
+    simulation.succeed(cost=None)
+    assert simulation.reasons() == {"b": "budget"}
+    assert "price" in simulation.delivered["b"][0]["error"]["message"]
 
 
 def test_totals_by_model_are_unknown_with_an_unknown_part() -> None:
-    desk = Desk(providers=("p", "q"))
-    desk.submit("a", "b", lane=0)
-    desk.submit("c", lane=1)
-    desk.succeed(cost=0.5)
-    desk.succeed(cost=None)
-    desk.succeed(cost=0.125)
-    first, second = desk.dispatcher.totals
+    simulation = DispatchSimulation(providers=("p", "q"))
+    simulation.submit("a", "b")
+    simulation.submit("c", lane=1)
+    simulation.succeed(cost=0.5)
+    simulation.succeed(cost=None)
+    simulation.succeed(cost=0.125)
+    first, second = simulation.dispatcher.totals
     assert (first.calls_paid, first.prompt_tokens, first.completion_tokens) == (2, 14, 6)
     assert first.cost_usd is None
     assert (second.calls_paid, second.cost_usd) == (1, 0.125)

@@ -40,11 +40,11 @@ def said(outcome: Outcome) -> ModelError:
 def ask(site: Site, *keys: str) -> Any:
     client = site.client()
     for key in keys:
-        client.ask(key, Request("m", (Message("user", key),)), lane=0)
+        client.ask(key, Request("m", (Message("user", key),)))
     return client
 
 
-def post(server: list[str], content: str, key: str | None = None) -> tuple[int, dict[str, Any]]:
+def worker(server: list[str], content: str, key: str | None = None) -> tuple[int, dict[str, Any]]:
     """What the server answers to a question, asked past the broker."""
     url = urlsplit(server[0])
     connection = http.client.HTTPConnection(url.hostname or "", url.port, timeout=120)
@@ -71,15 +71,15 @@ def test_a_model_in_a_file_is_served_to_the_run_alone_and_ends_with_it(
     [process] = servers_in(tmp_path)
     assert server[1] not in " ".join(process.cmdline())
     assert urlsplit(server[0]).hostname == "127.0.0.1"
-    assert post(server, "Hello", key="guessed")[0] == 401
+    assert worker(server, "Hello", key="guessed")[0] == 401
 
     # The answer to a question does not depend on what was asked before.
     question = "Name a colour. Answer with one word."
-    replies = [post(server, text) for text in (question, "Count to three.", question)]
+    replies = [worker(server, text) for text in (question, "Count to three.", question)]
     texts = [body["choices"][0]["message"]["content"] for _, body in replies]
     assert texts[0] == texts[2]
     assert replies[0][1]["model"] == smollm2().stem  # and no path of this machine
-    status, body = post(server, "word " * 9000)
+    status, body = worker(server, "word " * 9000)
     assert (status, body["error"]["type"]) == (400, "exceed_context_size_error")
 
     process.kill()

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.models import LiteLLMModel, Reply, ask
+from pytest_tablebench.models import LiteLLMModel, Reply
 from pytest_tablebench.models.litellm_model import CALL
 from tests.support.calls import GENEROUS_S, MODELS, QUIETLY, Make, asking, failing, plain
 from tests.support.loop_thread import Blocking, LoopThread
@@ -23,8 +23,6 @@ from tests.support.openai_server import (
     Behaviour,
     OpenAIServer,
     drip,
-    drop,
-    error,
     hang,
     text,
 )
@@ -265,16 +263,6 @@ def test_litellm_missing(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
         True,
     )
     assert "pip install litellm" in str(failure)
-
-
-def test_retry_loop_around_a_real_call(make: Make, name: str, openai_server: OpenAIServer) -> None:
-    openai_server.queue(error(429, headers={"Retry-After": "3"}), drop(), text("26"))
-    waits: list[float] = []
-    reply = ask(make(name, openai_server), asking(), retries=5, sleep=waits.append)
-    assert reply.text == "26"
-    assert openai_server.calls == 3
-    assert waits[0] == 3
-    assert 0 <= waits[1] <= 2
 
 
 def test_fields_are_json(name: str) -> None:

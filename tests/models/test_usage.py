@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.models import Message, Reply, Request, ask, limited
+from pytest_tablebench.models import MAX_REPLY, Reply, limited
 from pytest_tablebench.models._usage import sound_usage
 
 NAN, INF = float("nan"), float("inf")
@@ -143,24 +143,10 @@ def test_an_answer_is_cut_between_characters(text: str, kept: str) -> None:
     assert (reply.finish_reason, reply.prompt_tokens) == ("stop", 7)
 
 
-class Own:
-    """A provider of somebody's own."""
-
-    def __init__(self, reply: Any) -> None:
-        self.reply = reply
-
-    def complete(self, request: Request) -> Reply:
-        reply: Reply = self.reply
-        return reply
-
-
-REQUEST = Request("own", (Message("user", "How old is Sophia?"),))
-
-
 def test_an_own_providers_answer_is_cut() -> None:
-    reply = ask(Own(Reply("x" * 5_000_000)), REQUEST, retries=0)
+    reply = limited(Reply("x" * 5_000_000), MAX_REPLY)
     assert (len(reply.text), reply.cut) == (1_000_000, True)
-    assert len(ask(Own(Reply("x" * 5000)), REQUEST, retries=0, max_reply=1000).text) == 1000
+    assert len(limited(Reply("x" * 5000), 1000).text) == 1000
 
 
 @pytest.mark.parametrize(
@@ -169,5 +155,5 @@ def test_an_own_providers_answer_is_cut() -> None:
 )
 def test_an_own_provider_that_returns_no_answer(returned: Any, named: str) -> None:
     with pytest.raises(ModelError, match=f"returned {named}, where a Reply") as caught:
-        ask(Own(returned), REQUEST, retries=0)
+        limited(returned, MAX_REPLY)
     assert caught.value.reason == "bad_reply"

@@ -210,7 +210,7 @@ def test_an_engine_that_does_not_start_is_said_in_one_line(
     tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
     (tmp_path / "conftest.py").write_text(
-        "from pytest_tablebench.executors.local import _owner\n_owner.BROKER = 'there.is.none'\n",
+        "from pytest_tablebench.executors.local import _engine\n_engine.BROKER = 'there.is.none'\n",
         encoding="utf-8",
     )
     run = run_pytest(tmp_path, "http://127.0.0.1:9/v1", *arguments)
@@ -221,9 +221,9 @@ def test_an_engine_that_does_not_start_is_said_in_one_line(
 
 
 ENDING = """
-from pytest_tablebench.executors.local import _owner
+from pytest_tablebench.executors.local import _engine
 
-found = _owner.Engine.address.fget
+found = _engine.Engine.address.fget
 
 
 def address(self):
@@ -233,7 +233,7 @@ def address(self):
     return there
 
 
-_owner.Engine.address = property(address)
+_engine.Engine.address = property(address)
 """
 
 

@@ -19,7 +19,7 @@ from pytest_tablebench.running.answer import Answer, StepFacts
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.case_run import CaseRun
 from pytest_tablebench.running.runner import Runner
-from pytest_tablebench.running.scoring import Judged
+from pytest_tablebench.running.scoring import ScoredReply
 
 REPLY = "plt.bar(['a'], [5])"
 
@@ -36,7 +36,7 @@ def scored(dataset: str, score: Score, **fields: Any) -> tuple[CaseRun, Answer]:
         score=score,
         value=score.value,
         flags=score.flags,
-        _judged=Judged(score, REPLY, ("[5, 6]",)),
+        _judged=ScoredReply(score, REPLY, ("[5, 6]",)),
         **fields,
     )
     return run, answer

@@ -16,10 +16,12 @@ from pytest_tablebench.metrics._exact_match import exact_match
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution
 from pytest_tablebench.models import Message, Reply, Request
 from pytest_tablebench.registry import Registry
+from pytest_tablebench.running.conversation import ConversationDriver
 from pytest_tablebench.running.conversations import Conversations
 from pytest_tablebench.running.judging import Judging, converses
-from pytest_tablebench.running.pending import PendingCase
-from pytest_tablebench.running.prefetch import PrefetchWindow, Route
+from pytest_tablebench.running.lookup import StepLookup
+from pytest_tablebench.running.pending import PendingCase, Route
+from pytest_tablebench.running.prefetch import PrefetchWindow
 from pytest_tablebench.strategies import Direct, Task
 
 CASES = [Case("d", str(number), "html", "none", "m", f"d/{number}") for number in range(3)]
@@ -96,21 +98,16 @@ def window(
     named = "own" if by_example else None
     registry = Registry(datasets={"d": dataset}, metrics={"own": metric, "plain": exact_match})
     registry.postprocessors = dict(POSTPROCESSORS)
-    found = PrefetchWindow(
-        conversations=Conversations(
-            task=lambda case: Task(
-                Example(case.example_id, {}, "", ("printed",), "", metric=named), case.example_id
-            ),
-            strategies={"direct": Direct()},
-            route=lambda model, _: Route(model, {}),
+    begun = Conversations(
+        task=lambda case: Task(
+            Example(case.example_id, {}, "", ("printed",), "", metric=named), case.example_id
         ),
-        judging=Judging(registry, judge),
-        store=lambda: None,
-        executor=lambda: executor,
-        models=("m",),
-        retries=0,
-        patience=60.0,
+        strategies={"direct": Direct()},
+        route=lambda model, _: Route(model, {}),
     )
+    driver = ConversationDriver(begun, lambda: 0.0, Judging(registry, judge))
+    lookup = StepLookup(driver=driver, store=lambda: None)
+    found = PrefetchWindow(lookup=lookup, executor=executor, models=("m",))
     found.size = 2
     found.expect(CASES)
     return found

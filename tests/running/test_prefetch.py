@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,13 @@ from pytest_tablebench.datasets import Example
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.executors import Work
-from pytest_tablebench.models import Message, Reply, Request
-from pytest_tablebench.models._scripted import ScriptedModel
+from pytest_tablebench.models import MAX_REPLY, Reply, Request, limited
 from pytest_tablebench.registry import Registry
+from pytest_tablebench.running.conversation import ConversationDriver
 from pytest_tablebench.running.conversations import Conversations
-from pytest_tablebench.running.prefetch import PrefetchWindow, Route
+from pytest_tablebench.running.lookup import StepLookup
+from pytest_tablebench.running.pending import Route
+from pytest_tablebench.running.prefetch import PrefetchWindow
 from pytest_tablebench.running.provider_pool import ProviderPool
 from pytest_tablebench.store import Store
 from pytest_tablebench.strategies import Direct, Task
@@ -31,7 +33,6 @@ class Engine:
 
     lost = None
     waits = ()
-    now = 0.0
 
     def __init__(self, *failing: int) -> None:
         self.failing = failing
@@ -52,29 +53,20 @@ class Engine:
 
 
 def window_with(
-    engine: Engine,
+    engine: Any,
     size: int,
     *,
     models: str = "m",
-    provider: Any = None,
+    route: Callable[[str, str | None], Route] = lambda model, _: Route(model, {}),
+    max_reply: int = MAX_REPLY,
     store: Store | None = None,
 ) -> PrefetchWindow:
     def task(case: Case) -> Task:
         return Task(Example(case.example_id, {}, "", (), ""), case.example_id)
 
-    found: Any = engine
-    window = PrefetchWindow(
-        conversations=Conversations(
-            task, {"direct": Direct()}, lambda model, _: Route(model, {}, provider=provider)
-        ),
-        store=lambda: store,
-        keep=store is not None,
-        executor=lambda: found,
-        models=tuple(models),
-        retries=0,
-        patience=60.0,
-        clock=lambda: engine.now,
-    )
+    driver = ConversationDriver(Conversations(task, {"direct": Direct()}, route), lambda: 0.0)
+    lookup = StepLookup(driver=driver, store=lambda: store, max_reply=max_reply)
+    window = PrefetchWindow(lookup=lookup, executor=engine, models=tuple(models))
     window.size = size
     window.expect(CASES)
     return window
@@ -106,7 +98,18 @@ def test_a_large_window_is_begun_anew_an_eighth_at_a_time():
     assert begun == [16, 16, 18, 19]
 
 
-def test_a_case_that_is_begun_twice_counts_once_as_failed():
+def routes_without(*models: str) -> Callable[[str, str | None], Route]:
+    """Route every model but these, whose requests cannot be made."""
+
+    def route(model: str, dataset: str | None) -> Route:
+        if model in models:
+            raise AUTH
+        return Route(model, {})
+
+    return route
+
+
+def test_a_case_that_fails_is_begun_again_where_the_window_returns():
     # 2 and 3 fail ahead of time; the window goes past 2 and back to it, so it is begun again.
     engine = Engine(2, 3)
     window = window_with(engine, size=4)
@@ -118,16 +121,17 @@ def test_a_case_that_is_begun_twice_counts_once_as_failed():
     assert window.stopped is None
 
 
-def test_three_cases_in_a_row_that_fail_for_all_stop_the_process():
-    engine = Engine(1, 2, 3)
-    window = window_with(engine, size=1)
-    assert said(window, 0) == "answer 0"
-    assert [said(window, position) for position in (1, 2, 3)] == ["wrong key"] * 3
+def test_three_cases_in_a_row_whose_requests_cannot_be_made_stop_the_process():
+    engine = Engine()
+    window = window_with(engine, size=1, route=routes_without("m"))
+    assert [said(window, position) for position in (0, 0, 1)] == ["wrong key"] * 3
+    assert window.stopped is None  # the first case counts once
+    assert said(window, 2) == "wrong key"
     assert window.stopped is not None
     assert "3 cases in a row" in window.stopped
     assert "wrong key" in window.stopped
-    assert said(window, 4) == window.stopped
-    assert [number for number, _ in engine.asked] == [0, 1, 2, 3]
+    assert said(window, 3) == window.stopped
+    assert engine.asked == []
 
 
 BOTH = [
@@ -137,9 +141,9 @@ BOTH = [
 """Cases of two models in turns: the even numbers are those of one."""
 
 
-def test_a_model_that_always_fails_stops_no_other():
-    engine = Engine(0, 2, 4, 6)
-    window = window_with(engine, size=1, models="nm")
+def test_a_model_that_cannot_be_asked_stops_no_other():
+    engine = Engine()
+    window = window_with(engine, size=1, models="nm", route=routes_without("n"))
     window.expect(BOTH)
     told = [window.complete(case, position) for position, case in enumerate(BOTH)]
     answers = [str(pending.answer) for pending in told if pending.answer]
@@ -148,12 +152,11 @@ def test_a_model_that_always_fails_stops_no_other():
     assert [error.reason for error in failed] == ["auth"] * 3
     assert stopped.reason == "model_stopped"
     assert "stopped after 3 cases in a row" in str(stopped)
-    assert [number for number, _ in engine.asked] == [0, 1, 2, 3, 4, 5, 7]
     assert window.stopped is None
 
 
-def test_the_last_model_that_fails_stops_the_process():
-    window = window_with(Engine(*range(8)), size=1, models="nm")
+def test_the_last_model_that_cannot_be_asked_stops_the_process():
+    window = window_with(Engine(), size=1, models="nm", route=routes_without("n", "m"))
     window.expect(BOTH)
     for position, case in enumerate(BOTH):
         assert window.stopped is None or position >= 6
@@ -162,13 +165,11 @@ def test_the_last_model_that_fails_stops_the_process():
 
 
 def test_without_an_engine_nobody_is_asked_a_second_time():
-    gone = ModelError("the process is gone", reason="engine", whole_run=True)
+    class Gone(Engine):
+        def submit(self, work: Work, lane: str) -> None:
+            raise ModelError("the process is gone", reason="engine", whole_run=True)
 
-    def connect() -> Any:
-        raise gone
-
-    window = window_with(Engine(), size=1, models="nm")
-    window._make_executor = connect
+    window = window_with(Gone(), size=1, models="nm")
     said = [str(window.complete(case).error) for case in BOTH[:2]]
     assert said == ["the process is gone", "stopped: the process is gone"]
     assert window.stopped == "stopped: the process is gone"
@@ -191,7 +192,7 @@ def test_an_engine_that_did_not_start_concerns_every_case():
 
     models.address = address
     with pytest.raises(ModelError, match="did not start: no memory") as failed:
-        models.client()
+        models.engine()
     assert (failed.value.reason, failed.value.whole_run) == ("engine", True)
 
 
@@ -214,32 +215,6 @@ def test_what_the_engine_gives_up_is_asked_no_more():
     assert window.stopped is None
 
 
-class Busy:
-    """A provider of the user's own that turns calls away, each after some seconds."""
-
-    def __init__(self, engine: Engine, *seconds: float | None) -> None:
-        self.engine, self.seconds = engine, list(seconds)
-
-    def complete(self, request: Request) -> Reply:
-        seconds = self.seconds.pop(0)
-        if seconds is None:
-            return Reply("ok")
-        self.engine.now += seconds
-        raise ModelError("too many requests", reason="rate_limit", retryable=True)
-
-
-def test_a_provider_here_that_answers_nothing_is_given_up_too():
-    engine = Engine()
-    window = window_with(engine, size=1, provider=Busy(engine, 40.0, None, 20.0, 39.0, 1.0))
-    for position in range(5):
-        assert window.stopped is None
-        said(window, position)
-        engine.now += 1000  # what the test itself takes is no wait
-    assert window.stopped == (
-        "stopped, because no call was answered for 60 s (--bench-patience): too many requests"
-    )
-
-
 class Waiting(Engine):
     """Answers at the fourth look, the first of them no wait, and says who is waited for."""
 
@@ -257,10 +232,19 @@ def test_who_waits_is_told_for_whom():
 
 
 def test_an_answer_between_begins_the_count_anew():
-    window = window_with(Engine(1, 2, 4), size=1)
-    assert [said(window, position) for position in (1, 2, 3, 4)] == [
-        *("wrong key", "wrong key", "answer 3", "wrong key")
-    ]
+    position = 0
+
+    def route(model: str, dataset: str | None) -> Route:
+        return routes_without(*("m" if position != 3 else ""))(model, dataset)
+
+    def said_at(number: int) -> str:
+        nonlocal position
+        position = number
+        return said(window, number)
+
+    window = window_with(Engine(), size=1, route=route)
+    texts = [said_at(number) for number in (1, 2, 3, 4)]
+    assert texts == ["wrong key", "wrong key", "answer 3", "wrong key"]
     assert window.stopped is None
 
 
@@ -275,53 +259,30 @@ def test_only_a_rerun_is_meant_to_be_tried_again():
     assert [again for number, again in engine.asked if number == 1] == [False, True, False]
 
 
-def test_a_provider_is_not_asked_for_what_another_run_has_paid_for_meanwhile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Else a look is left out for as long as the one before it took nineteen times.
-    monkeypatch.setattr("pytest_tablebench.store._store.LOOKS_APART", 0)
-    asked: list[Request] = []
-
-    class Counting:
-        def complete(self, request: Request) -> Reply:
-            asked.append(request)
-            return Reply("paid here")
-
-    store, other = Store.open(tmp_path), Store.open(tmp_path)
-    window = window_with(Engine(), size=1, provider=Counting(), store=store)
-    assert said(window, 0) == "paid here"
-    following = replace(asked[0], messages=(Message("user", "1"),), case_id=CASES[1].case_id)
-    other.put(following, Reply("paid there"))
-    assert said(window, 1) == "paid there"
-    assert [request.text for request in asked] == ["0"]
-    store.close()
-    other.close()
-
-
 def test_what_was_cut_is_a_flag_of_the_answer(tmp_path: Path) -> None:
-    def task(case: Case) -> Task:
-        return Task(Example(case.example_id, {}, "", (), ""), case.example_id)
+    class Writing(Engine):
+        """Stores what it answers, as callers do."""
 
-    def said(limit: int, script: ScriptedModel) -> tuple[str, tuple[str, ...]]:
+        def __init__(self, store: Store, *replies: Reply) -> None:
+            super().__init__()
+            self.store, self.replies = store, list(replies)
+
+        def submit(self, work: Work, lane: str) -> None:
+            assert isinstance(work.task, Request)
+            reply = self.replies.pop(0)
+            self.store.put(work.task, reply)
+            self._due.append((work.key, reply))
+
+    def answer(limit: int, *replies: Reply) -> tuple[str, tuple[str, ...]]:
         with Store.open(tmp_path) as store:
-            window = PrefetchWindow(
-                conversations=Conversations(
-                    task, {"direct": Direct()}, lambda model, _: Route(model, {}, provider=script)
-                ),
-                store=lambda: store,
-                executor=lambda: pytest.fail("an engine is asked"),
-                models=("m",),
-                retries=0,
-                patience=60.0,
-                max_reply=limit,
-                keep=True,
-            )
+            engine = Writing(store, *(limited(reply, limit) for reply in replies))
+            window = window_with(engine, size=1, max_reply=limit, store=store)
             answer = window.complete(CASES[0]).answer
         assert answer is not None
         return answer.text, answer.flags
 
     long = Reply("x" * 5000, finish_reason="length")
-    assert said(2000, ScriptedModel([long])) == ("x" * 2000, ("truncated", "cut"))
+    assert answer(2000, long) == ("x" * 2000, ("truncated", "cut"))
     # Out of the store: as it was kept, or less where less is wanted now.
-    assert said(4000, ScriptedModel([])) == ("x" * 2000, ("truncated", "cut"))
-    assert said(1000, ScriptedModel([])) == ("x" * 1000, ("truncated", "cut"))
+    assert answer(4000) == ("x" * 2000, ("truncated", "cut"))
+    assert answer(1000) == ("x" * 1000, ("truncated", "cut"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_tablebench.datasets import Example
@@ -15,8 +15,11 @@ from pytest_tablebench.executors import Executor, Outcome, Work
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Limits
 from pytest_tablebench.models import Message, Reply, Request
 from pytest_tablebench.running.answer import step_records
+from pytest_tablebench.running.conversation import ConversationDriver
 from pytest_tablebench.running.conversations import Conversations
-from pytest_tablebench.running.prefetch import PrefetchWindow, Route
+from pytest_tablebench.running.lookup import StepLookup
+from pytest_tablebench.running.pending import Route
+from pytest_tablebench.running.prefetch import PrefetchWindow
 from pytest_tablebench.strategies import Conversation, Said, Strategy, Task
 from pytest_tablebench.tables.table import Table
 
@@ -93,22 +96,15 @@ class Calculates:
         return last.text
 
 
-def conversations(
-    strategy: Strategy, make: Callable[[], Executor], question: str = "q"
-) -> PrefetchWindow:
+def conversations(strategy: Strategy, executor: Executor, question: str = "q") -> PrefetchWindow:
     example = Example("1", {"question": question, "table": TABLE}, question, ("x",), "x")
-    return PrefetchWindow(
-        conversations=Conversations(
-            task=lambda case: Task(example, f"ask {case.example_id}"),
-            strategies={"direct": strategy},
-            route=lambda model, _: Route(model, {}),
-        ),
-        store=lambda: None,
-        executor=make,
-        models=("m",),
-        retries=0,
-        patience=60.0,
+    begun = Conversations(
+        task=lambda case: Task(example, f"ask {case.example_id}"),
+        strategies={"direct": strategy},
+        route=lambda model, _: Route(model, {}),
     )
+    lookup = StepLookup(driver=ConversationDriver(begun, lambda: 0.0), store=lambda: None)
+    return PrefetchWindow(lookup=lookup, executor=executor, models=("m",))
 
 
 CASE = Case("d", "1", "html", "none", "m", "d/1/html/none")
@@ -116,7 +112,7 @@ CASE = Case("d", "1", "html", "none", "m", "d/1/html/none")
 
 def test_a_second_model_is_asked_in_a_lane_of_its_own():
     executor = Dictionary({("planner", "plan q"): "counting", ("m", "ask 1 by counting"): "two"})
-    pending = conversations(TwoRounds(), lambda: executor).complete(CASE)
+    pending = conversations(TwoRounds(), executor).complete(CASE)
     assert pending.error is None
     answer = pending.answer
     assert answer is not None
@@ -132,7 +128,7 @@ def test_a_second_model_is_asked_in_a_lane_of_its_own():
 def test_a_program_runs_between_two_questions():
     program = "print(sum(map(int, files['ages.csv'].split(','))))"
     executor = Dictionary({("m", "write"): program, ("m", "printed 77"): "77 years"})
-    pending = conversations(Calculates(), lambda: executor).complete(CASE)
+    pending = conversations(Calculates(), executor).complete(CASE)
     assert pending.answer is not None, pending.error
     assert pending.answer.text == "77 years"
     assert executor.lanes == ["m", "programs", "m"]
@@ -153,7 +149,7 @@ def test_a_program_runs_between_two_questions():
 
 def test_an_outcome_that_is_missing_ends_the_conversation_with_its_reason():
     executor = Dictionary({("planner", "plan q"): "counting"})
-    pending = conversations(TwoRounds(), lambda: executor).complete(CASE)
+    pending = conversations(TwoRounds(), executor).complete(CASE)
     assert isinstance(pending.error, ModelError)
     assert pending.error.reason == "not_scripted"
 
@@ -195,19 +191,19 @@ class Refuses(Dictionary):
 
 def test_a_refused_question_may_be_asked_otherwise():
     executor = Refuses({("m", "politely"): "well"})
-    pending = conversations(Insists(), lambda: executor).complete(CASE)
+    pending = conversations(Insists(), executor).complete(CASE)
     assert pending.answer is not None, pending.error
     assert (pending.answer.text, pending.answer.flags) == ("well", ("asked_twice",))
     assert pending.answer.parts == {"patience": 0.5}
     assert executor.lanes == ["m", "m"]
     # Both are refused: the second refusal is the case's own.
-    pending = conversations(Insists(), lambda: Refuses({})).complete(CASE)
+    pending = conversations(Insists(), Refuses({})).complete(CASE)
     assert isinstance(pending.error, ModelError)
     assert pending.error.reason == "bad_request"
     # No strategy is told of what is no refusal.
     executor = Refuses({("m", "politely"): "well"})
     executor.reason = "rate_limit"
-    pending = conversations(Insists(), lambda: executor).complete(CASE)
+    pending = conversations(Insists(), executor).complete(CASE)
     assert isinstance(pending.error, ModelError)
     assert (pending.error.reason, executor.lanes) == ("rate_limit", ["m"])
 
@@ -215,7 +211,7 @@ def test_a_refused_question_may_be_asked_otherwise():
 def test_what_was_said_behind_the_prompt_is_kept():
     program = "print(sum(map(int, files['ages.csv'].split(','))))"
     executor = Dictionary({("m", "write"): program, ("m", "printed 77"): "77 years"})
-    pending = conversations(Calculates(), lambda: executor).complete(CASE)
+    pending = conversations(Calculates(), executor).complete(CASE)
     assert pending.answer is not None
     assert pending.prompt == "write"
     assert pending.answer.turns == (

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.executors.local import Address, Client, broker
-from pytest_tablebench.executors.local._client import Outcome
+from pytest_tablebench.executors import Outcome, Work
+from pytest_tablebench.executors.local import Address, LocalExecutor, broker
 from pytest_tablebench.executors.local._wire import (
     LineSplitter,
     header,
@@ -25,7 +25,7 @@ from pytest_tablebench.models import Message, Reply, Request
 if sys.platform != "win32":
     import resource
 
-__all__ = ["TOKEN", "Caller", "Site", "come", "request"]
+__all__ = ["TOKEN", "Asker", "Caller", "Site", "come", "request"]
 
 TOKEN = "a-word-that-only-this-run-knows"
 
@@ -34,12 +34,16 @@ def request(text: str = "How old is Ada?", **more: Any) -> Request:
     return Request("openai/m", (Message("user", text),), {"temperature": 0}, **more)
 
 
-class Asker(Client):
-    """A client that looks at once at what has come: what it asks is on its way."""
+class Asker(LocalExecutor):
+    """An executor that sends at once what it is asked."""
 
-    def ask(self, *args: Any, **more: Any) -> None:
-        super().ask(*args, **more)
+    def ask(self, key: str, request: Request, **work: Any) -> None:
+        self.submit(Work(key, request, **work), next(iter(self._lanes)))
         self.look()
+
+    def look(self) -> None:
+        """Send what waits and take in what has arrived; `come` still returns it."""
+        self._read(0)
 
 
 class Caller:
@@ -94,6 +98,7 @@ class Site:
             "store": str(self.store),
             **config,
         }
+        self.lanes = tuple(lane["model"] for lane in given["lanes"])
         self.process = subprocess.Popen(
             [sys.executable, "-m", broker.__name__],
             stdin=subprocess.PIPE,
@@ -107,10 +112,10 @@ class Site:
         self.process.stdin.write(pack(given))
         self.process.stdin.flush()
         self.port = int(self.process.stdout.readline())
-        self._open: list[Client | Caller] = []
+        self._open: list[LocalExecutor | Caller] = []
 
-    def client(self, role: Any = "runner", token: str = TOKEN) -> Client:
-        client = Asker(Address(self.port, token), role)
+    def client(self, role: Any = "runner", token: str = TOKEN) -> Asker:
+        client = Asker(Address(self.port, token), role, self.lanes)
         self._open.append(client)
         return client
 
@@ -133,7 +138,7 @@ class Site:
             one.close()
 
 
-def come(client: Client, number: int = 1, *, seconds: int = 30) -> dict[str, Outcome]:
+def come(client: LocalExecutor, number: int = 1, *, seconds: int = 30) -> dict[str, Outcome]:
     """The next outcomes of a client."""
     found: dict[str, Outcome] = {}
     deadline = time.monotonic() + seconds  # a look ends with whatever comes first

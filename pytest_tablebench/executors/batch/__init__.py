@@ -5,8 +5,8 @@ what its conversations ask next, and in the end is a run as any other. What was 
 down in a folder of the store (`_ledger`), so nothing is handed in twice, whoever asks for it.
 """
 
+from pytest_tablebench.executors.batch._batches import Batches
 from pytest_tablebench.executors.batch._executor import BatchExecutor
 from pytest_tablebench.executors.batch._ledger import Batch, Ledger
-from pytest_tablebench.executors.batch._owner import Batches
 
 __all__ = ["Batch", "BatchExecutor", "Batches", "Ledger"]

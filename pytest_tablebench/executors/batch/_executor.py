@@ -59,10 +59,10 @@ class BatchExecutor:
         if not isinstance(request, Request) or lane not in self._models:
             self._others.submit(work, lane)
             return
-        known = self._standing.failed.get(key)
-        if known is None and key not in self._standing.under_way:
+        failure = self._standing.failed.get(key)
+        if failure is None and key not in self._standing.under_way:
             self._want(key, request, lane)
-        self._ready.append((key, known or pending(lane)))
+        self._ready.append((key, failure or pending(lane)))
 
     def _want(self, key: str, request: Request, lane: str) -> None:
         if self._file is None:

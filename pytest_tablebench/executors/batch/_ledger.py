@@ -126,19 +126,19 @@ class Ledger:
 
     def batches(self) -> list[Batch]:
         """Return the batches, the oldest first. Raises `SettingsError` for a damaged file."""
-        found = []
+        batches = []
         for path in sorted(self.folder.glob("*.json")):
             try:
                 fields = json.loads(path.read_bytes())
                 if fields.pop("schema") != SCHEMA or fields["name"] != path.stem:
                     raise ValueError("of another version")
-                found.append(Batch(**fields))
+                batches.append(Batch(**fields))
             except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
                 raise SettingsError(
                     f"{printable(str(path))} cannot be read ({printable(str(error), 100)}); look "
                     f"at the provider's list of batches, and remove the file if none is under way"
                 ) from None
-        return sorted(found, key=lambda one: one.made)
+        return sorted(batches, key=lambda batch: batch.made)
 
     def requests(self, batch: Batch) -> dict[str, Waiting]:
         """Return the requests of a batch by key. Raises `SettingsError` for a damaged file."""
@@ -148,7 +148,7 @@ class Ledger:
                 rows = [Waiting(**json.loads(line)) for line in file]
         except (OSError, ValueError, TypeError) as error:
             raise _damaged(path, error) from None
-        return {one.key: one for one in rows}
+        return {request.key: request for request in rows}
 
     def keys(self, batch: Batch) -> Iterator[str]:
         """Yield the keys of a batch's requests, whose facts nobody needs who asks for them.
@@ -159,16 +159,16 @@ class Ledger:
         try:
             with path.open("rb") as file:
                 for line in file:
-                    found = _KEY.match(line)
-                    if found is None or not line.endswith(b"}\n"):
+                    match = _KEY.match(line)
+                    if match is None or not line.endswith(b"}\n"):
                         raise ValueError("a line that is no request")
-                    yield found[1].decode("ascii")
+                    yield match[1].decode("ascii")
         except (OSError, ValueError) as error:
             raise _damaged(path, error) from None
 
     def add(self, batch: Batch, requests: Iterable[Waiting]) -> None:
         """Take note of a batch before anybody else hears of it."""
-        lines = (json.dumps(asdict(one)) + "\n" for one in requests)
+        lines = (json.dumps(asdict(request)) + "\n" for request in requests)
         write_whole(self._requests(batch), lines, durable=True)
         self.save(batch)
 
@@ -199,10 +199,10 @@ class Ledger:
                 under_way.update(self.keys(batch))
                 continue
             for key, fields in batch.failed.items():
-                given = dict(fields)
-                attempt = int(given.pop("attempt", 1))
-                limit = given.pop("limit", None)
-                error = ModelError(str(given.pop("message", "")), **given)
+                values = dict(fields)
+                attempt = int(values.pop("attempt", 1))
+                limit = values.pop("limit", None)
+                error = ModelError(str(values.pop("message", "")), **values)
                 if limit is not None and (max_cost is None or max_cost > limit):
                     attempts[key] = attempt - 1  # it was never handed in
                 elif error.retryable and attempt <= retries:

@@ -32,11 +32,11 @@ class Cluster:
         self._config = config
         self._own: LocalCluster | None = None
 
-    def station(self) -> dict[str, Any]:
-        """Return the configuration of a station."""
+    def actor_config(self) -> dict[str, Any]:
+        """Return the configuration of a worker's actor."""
         callers = 1 if self._own is not None else self._config["callers_given"] or 1
-        given = {name: value for name, value in self._config.items() if name != "token"}
-        return {**given, "callers": callers * bool(self._config["lanes"])}
+        config = {name: value for name, value in self._config.items() if name != "token"}
+        return {**config, "callers": callers * bool(self._config["lanes"])}
 
     @contextlib.asynccontextmanager
     async def connected(self) -> AsyncIterator[Client]:
@@ -52,8 +52,8 @@ class Cluster:
             with contextlib.suppress(OSError):
                 await asyncio.wait_for(client.close(), CLOSE_S)
             if self._own is not None:
-                own, self._own = self._own, None
-                await own.close()
+                cluster, self._own = self._own, None
+                await cluster.close()
 
     async def _start(self) -> str:
         """Start a cluster on this machine: as many workers as there would be callers."""
@@ -73,12 +73,12 @@ class Cluster:
 
         Raises `OSError` where the scheduler is gone; Dask itself would try for longer to reach it.
         """
-        asked = asyncio.ensure_future(client.nthreads())
+        threads = asyncio.ensure_future(client.nthreads())
         for _ in range(round(ANSWER_S / LOOK_S)):
-            await asyncio.wait([asked], timeout=LOOK_S)
-            if asked.done():
-                return list(asked.result())
+            await asyncio.wait([threads], timeout=LOOK_S)
+            if threads.done():
+                return list(threads.result())
             if client.status != "running":
                 break
-        asked.cancel()
+        threads.cancel()
         raise OSError("the connection was lost")

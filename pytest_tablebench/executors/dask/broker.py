@@ -1,4 +1,4 @@
-"""The process that owns a run's calls on a Dask cluster: that of `local` with a fleet.
+"""The broker of a run on a Dask cluster: that of `local`, with Dask workers for callers.
 
 `python -m pytest_tablebench.executors.dask.broker`
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from importlib.util import find_spec
 
-from pytest_tablebench.executors.dask._fleet import Fleet
+from pytest_tablebench.executors.dask._callers import DaskCallers
 from pytest_tablebench.executors.local import broker
 
 
@@ -19,7 +19,7 @@ def main() -> int:
             "--bench-executor=dask needs Dask: pip install 'pytest-tablebench[dask]'\n"
         )
         return 2
-    return broker.main(lambda owner: Fleet(owner.config, owner.loop, owner))
+    return broker.main(lambda run: DaskCallers(run.config, run.loop, run))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The engine: model calls that run ahead of the items, from processes of their own.
 
-docs/engine.md draws it. `Engine` is held by the process that keeps the run, `Client` by each that
-runs items.
+docs/engine.md draws it. The process that keeps the run holds an `Engine`, each process that runs
+cases a `LocalExecutor`.
 """
 
 from __future__ import annotations
@@ -11,20 +11,18 @@ from typing import TYPE_CHECKING
 from pytest_tablebench.util.lazy import lazily
 
 if TYPE_CHECKING:
-    from pytest_tablebench.executors.local._client import Address, Client
-    from pytest_tablebench.executors.local._executor import LocalExecutor
-    from pytest_tablebench.executors.local._owner import (
+    from pytest_tablebench.executors.local._engine import (
         BrokerProcess,
         Engine,
         EngineConfig,
         LaneConfig,
     )
+    from pytest_tablebench.executors.local._executor import Address, LocalExecutor
     from pytest_tablebench.executors.local.providers import as_fields, reference_of
 
 __all__ = [
     "Address",
     "BrokerProcess",
-    "Client",
     "Engine",
     "EngineConfig",
     "LaneConfig",
@@ -37,9 +35,8 @@ __all__ = [
 __getattr__ = lazily(
     __name__,
     {
-        "_client": ("Address", "Client"),
-        "_executor": ("LocalExecutor",),
-        "_owner": ("BrokerProcess", "Engine", "EngineConfig", "LaneConfig"),
+        "_engine": ("BrokerProcess", "Engine", "EngineConfig", "LaneConfig"),
+        "_executor": ("Address", "LocalExecutor"),
         "providers": ("as_fields", "reference_of"),
     },
 )

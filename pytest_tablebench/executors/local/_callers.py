@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from pytest_tablebench.errors import ENGINE, ModelError
-from pytest_tablebench.executors.local._link import Peer
-from pytest_tablebench.executors.local._processes import CallerProcesses
+from pytest_tablebench.executors.local._caller_processes import CallerProcesses
+from pytest_tablebench.executors.local._connection import Connection
 from pytest_tablebench.executors.local._queue import Job
-from pytest_tablebench.executors.local._wire import error_fields, read_error
+from pytest_tablebench.executors.local._wire import error_fields, pack, read_error
 
 PER_CALLER = 64
 """Calls in flight up to which one calling process is enough: litellm costs 3 ms of CPU a call."""
@@ -21,21 +21,21 @@ GUARD_S = 20.0
 
 MOST_RESTARTS = 3
 
-Tell = Callable[[dict[str, Any]], None]
+OnAnswer = Callable[[dict[str, Any]], None]
 """Takes the answer to a question: its `result`, or an `error` as JSON values."""
 
 
-def callers_wanted(connections: int, given: int | None = None) -> int:
+def callers_wanted(connections: int, number: int | None = None) -> int:
     """Return how many processes make so many calls at a time: by need, up to the processors."""
-    if given is not None:
-        return given
+    if number is not None:
+        return number
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
     return max(1, min(cores, -(-connections // PER_CALLER)))
 
 
-class Office(Protocol):
-    """Who hands calls out, and is told what came of them."""
+class CallListener(Protocol):
+    """Receives the outcomes of calls."""
 
     token: str
 
@@ -45,7 +45,7 @@ class Office(Protocol):
     def lost(self, job: Job) -> None:
         """Take note that whoever made a call is gone, and told nothing of it."""
 
-    def problems(self, source: object, found: Sequence[str]) -> None:
+    def problems(self, source: object, problems: Sequence[str]) -> None:
         """Take all that one caller has found wrong with the store's files so far."""
 
     def refused(self, model: str, part: str, why: str) -> None:
@@ -55,7 +55,7 @@ class Office(Protocol):
         """Take note that no call can be made any more."""
 
 
-class Crew(Protocol):
+class CallerPool(Protocol):
     """What makes the calls that the dispatcher starts."""
 
     port: int
@@ -64,9 +64,9 @@ class Crew(Protocol):
         """Get ready; calls may be handed out before."""
 
     def call(self, job: Job) -> None:
-        """Make a call; the office is told once what came of it."""
+        """Make a call; the listener receives its outcome once."""
 
-    def question(self, what: str, body: bytes, tell: Tell) -> None:
+    def question(self, name: str, body: bytes, tell: OnAnswer) -> None:
         """Answer a question about a model (its facts, a count of tokens)."""
 
     def run(self, do: str, key: str, body: bytes) -> bool:
@@ -76,40 +76,40 @@ class Crew(Protocol):
         """
         ...
 
-    def heard(self, link: Peer, head: Mapping[str, Any]) -> None:
+    def receive(self, connection: Connection, head: Mapping[str, Any]) -> None:
         """Take a message of a caller that has connected."""
 
-    def left(self, link: Peer) -> None:
+    def left(self, connection: Connection) -> None:
         """Take note that a caller's connection ended."""
 
     def close(self, done: Callable[[], None]) -> None:
         """Start nothing more; what is in flight is finished and stored. Then `done` is called."""
 
 
-class Callers:
-    """Processes that connect to the port of whoever holds them.
+class LocalCallers:
+    """The calling processes of one machine, which connect to a port of this process.
 
     Arguments:
         config: of the callers, with `callers`, how many there are to be; `timeout` of a call.
         loop: in which everything happens.
-        office: is told what came of calls.
+        listener: receives the outcomes of calls.
     """
 
     def __init__(
-        self, config: Mapping[str, Any], loop: asyncio.AbstractEventLoop, office: Office
+        self, config: Mapping[str, Any], loop: asyncio.AbstractEventLoop, listener: CallListener
     ) -> None:
         self.port = 0
         """Where they connect to; to be set before they start."""
         self._config = config
         self._loop = loop
-        self._office = office
-        self._ready: list[Peer] = []
+        self._listener = listener
+        self._ready: list[Connection] = []
         self._processes = CallerProcesses()
         self._restarts = 0
         self._numbers = 0
         self._waiting: list[Job] = []
-        self._questions: dict[int, tuple[Peer, str, bytes, Tell]] = {}
-        self._later_questions: list[tuple[str, bytes, Tell]] = []
+        self._questions: dict[int, tuple[Connection, str, bytes, OnAnswer]] = {}
+        self._later_questions: list[tuple[str, bytes, OnAnswer]] = []
         self._broken: ModelError | None = None
         self._closing = False
 
@@ -125,10 +125,12 @@ class Callers:
 
     def _start_caller(self) -> None:
         names = ("store", "timeout", "max_reply", "lanes", "connections", "transport")
-        given = {name: self._config[name] for name in names}
+        fields = {name: self._config[name] for name in names}
         settings = self._config.get("settings", {})
-        token = self._office.token
-        self._processes.start({"port": self.port, "token": token, **given, "settings": settings})
+        token = self._listener.token
+        config = {"port": self.port, "token": token, **fields, "settings": settings}
+        needs_litellm = any(lane.get("reference") is None for lane in self._config["lanes"])
+        self._processes.start(pack(config), needs_litellm=needs_litellm)
 
     def _guard(self) -> None:
         """End a caller that no longer minds its time limits, and notice one that never came."""
@@ -162,39 +164,39 @@ class Callers:
         for _, _, tell in self._take(self._later_questions):
             tell({"error": error_fields(error)})
         for job in self._take(self._waiting):
-            self._office.called(job, {"error": error_fields(error)})
-        self._office.broken(error)
+            self._listener.called(job, {"error": error_fields(error)})
+        self._listener.broken(error)
 
     def call(self, job: Job) -> None:
         """Have the caller with the fewest calls under way make one more."""
         if self._broken is not None:
-            self._office.called(job, {"error": error_fields(self._broken)})
+            self._listener.called(job, {"error": error_fields(self._broken)})
             return
         if not self._ready:
             self._waiting.append(job)
             return
-        caller = min(self._ready, key=lambda link: len(link.jobs))
+        caller = min(self._ready, key=lambda connection: len(connection.jobs))
         self._numbers += 1
         caller.jobs[self._numbers] = job
         job.started = self._loop.time()
         head = {"do": "call", "n": self._numbers, "lane": job.lane, "server": job.server}
         caller.send(head, job.body)
 
-    def question(self, what: str, body: bytes, tell: Tell) -> None:
+    def question(self, name: str, body: bytes, tell: OnAnswer) -> None:
         """Have a question about a model answered."""
         if self._broken is not None:
             tell({"error": error_fields(self._broken)})
         elif not self._ready:
-            self._later_questions.append((what, body, tell))
+            self._later_questions.append((name, body, tell))
         else:
             self._numbers += 1
-            self._questions[self._numbers] = self._ready[0], what, body, tell
-            self._ready[0].send({"do": what, "n": self._numbers}, body)
+            self._questions[self._numbers] = self._ready[0], name, body, tell
+            self._ready[0].send({"do": name, "n": self._numbers}, body)
 
-    def heard(self, link: Peer, head: Mapping[str, Any]) -> None:
+    def receive(self, connection: Connection, head: Mapping[str, Any]) -> None:
         """Take what a caller has to say."""
         if "ready" in head:
-            self._ready.append(link)
+            self._ready.append(connection)
             if self._processes.alive() < self._config["callers"]:
                 self._start_caller()
             for question in self._take(self._later_questions):
@@ -204,28 +206,28 @@ class Callers:
         elif "broken" in head:
             self._break(read_error(head["broken"]))
         elif "problems" in head:
-            self._office.problems(link.pid, head["problems"])
+            self._listener.problems(connection.pid, head["problems"])
         elif "refused" in head:
-            self._office.refused(head["refused"], head["part"], head["why"])
+            self._listener.refused(head["refused"], head["part"], head["why"])
         elif "transport" in head:
-            self._office.problems(f"transport of {head['transport']}", [head["why"]])
+            self._listener.problems(f"transport of {head['transport']}", [head["why"]])
         elif "result" in head:
             self._questions.pop(head["n"])[3]({"result": head["result"]})
         else:
-            self._office.called(link.jobs.pop(head["n"]), head)
+            self._listener.called(connection.jobs.pop(head["n"]), head)
 
-    def left(self, link: Peer) -> None:
+    def left(self, connection: Connection) -> None:
         """Replace a caller that has ended, and see to what it was doing."""
-        if link in self._ready:
-            self._ready.remove(link)
-        lost, link.jobs = list(link.jobs.values()), {}
+        if connection in self._ready:
+            self._ready.remove(connection)
+        lost, connection.jobs = list(connection.jobs.values()), {}
         if self._closing:
             return
         self._replace_caller()
-        for number in [n for n, question in self._questions.items() if question[0] is link]:
+        for number in [n for n, question in self._questions.items() if question[0] is connection]:
             self.question(*self._questions.pop(number)[1:])
         for job in lost:
-            self._office.lost(job)
+            self._listener.lost(job)
 
     def run(self, do: str, key: str, body: bytes) -> bool:  # noqa: ARG002 - none of theirs
         """Return False: whoever holds the callers has programs run and answers scored."""

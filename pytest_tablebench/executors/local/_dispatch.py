@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_tablebench.errors import MODEL_STOPPED, STOPPED, ModelError
-from pytest_tablebench.executors.local._course import SPARE_RETRIES, Course, Totals
+from pytest_tablebench.executors.local._lane_state import SPARE_RETRIES, LaneState, Totals
 from pytest_tablebench.executors.local._pace import Pace
 from pytest_tablebench.executors.local._queue import Job
 from pytest_tablebench.executors.local._wire import error_fields
@@ -42,7 +42,7 @@ class Lane:
 
 
 @dataclass(frozen=True)
-class Limits:
+class RunLimits:
     """What a run may do at most."""
 
     connections: int
@@ -84,7 +84,7 @@ class Dispatcher:
     """
 
     lanes: Sequence[Lane]
-    limits: Limits
+    limits: RunLimits
     clock: Callable[[], float]
     later: Callable[[float, Callable[[], None]], object]
     start: Callable[[Job], None]
@@ -103,7 +103,7 @@ class Dispatcher:
             lane.provider: Pace(min(most, lane.at_once or most), patience) for lane in self.lanes
         }
         self.policy = RetryPolicy(self.limits.retries)
-        self._courses = [Course() for _ in self.lanes]
+        self._lane_states = [LaneState() for _ in self.lanes]
         self._turn = 0
         self._wake_at = 0.0
         self._resting: set[Job] = set()
@@ -122,12 +122,12 @@ class Dispatcher:
 
     def submit(self, job: Job) -> None:
         """Take a job; its outcome is delivered in any case."""
-        course = self._courses[job.lane]
-        stopped = self.stopped or course.given_up
+        state = self._lane_states[job.lane]
+        stopped = self.stopped or state.given_up
         if stopped is not None:
             self.deliver(job, {"error": error_fields(stopped)})
             return
-        course.queue.push(job)
+        state.queue.push(job)
         self.pump()
 
     def pump(self) -> None:
@@ -137,7 +137,7 @@ class Dispatcher:
         while self.in_flight < self.limits.connections and blocked < len(self.lanes):
             lane = self._turn % len(self.lanes)
             self._turn += 1
-            queue, pace = self._courses[lane].queue, self.paces[self.lanes[lane].provider]
+            queue, pace = self._lane_states[lane].queue, self.paces[self.lanes[lane].provider]
             if not queue or not pace.may_start(now) or not self._affordable(lane):
                 blocked += 1
                 if queue and pace.cool_until > now:
@@ -145,17 +145,17 @@ class Dispatcher:
                 continue
             blocked = 0
             job = queue.pop()
-            found = self.look(job)
-            if found is not None:
-                self.deliver(job, {"reply": dict(found)})
+            reply = self.look(job)
+            if reply is not None:
+                self.deliver(job, {"reply": dict(reply)})
                 continue
             job.attempt += 1
             job.started = now
             self.totals[lane].attempts += 1
             self.in_flight += 1
-            self._courses[lane].in_flight += 1
+            self._lane_states[lane].in_flight += 1
             self.most_in_flight = max(self.most_in_flight, self.in_flight)
-            pace.start()
+            pace.start(now)
             self.start(job)
 
     def _wake(self, seconds: float) -> None:
@@ -172,11 +172,11 @@ class Dispatcher:
     def succeed(self, job: Job, reply: Mapping[str, Any]) -> None:
         """Take a caller's reply."""
         self.in_flight -= 1
-        course, cost = self._courses[job.lane], reply.get("cost_usd")
-        course.in_flight -= 1
-        course.most_usd = max(course.most_usd or 0.0, cost or 0.0)
+        state, cost = self._lane_states[job.lane], reply.get("cost_usd")
+        state.in_flight -= 1
+        state.most_usd = max(state.most_usd or 0.0, cost or 0.0)
         self.paces[self.lanes[job.lane].provider].succeed()
-        course.answered()
+        state.answered()
         self.totals[job.lane].add(reply)
         self.deliver(job, {"reply": dict(reply)})
         self._spend(cost)
@@ -184,12 +184,12 @@ class Dispatcher:
 
     def _affordable(self, lane: int) -> bool:
         """Whether the budget surely bears one more call, where only replies tell the price."""
-        limit, course = self.limits.max_cost, self._courses[lane]
-        if limit is None or self.lanes[lane].priced or not course.in_flight:
+        limit, state = self.limits.max_cost, self._lane_states[lane]
+        if limit is None or self.lanes[lane].priced or not state.in_flight:
             return True
-        if course.most_usd is None:
+        if state.most_usd is None:
             return False
-        return self.spent_usd + (course.in_flight + 1) * course.most_usd <= limit + 1e-9
+        return self.spent_usd + (state.in_flight + 1) * state.most_usd <= limit + 1e-9
 
     def _spend(self, cost: float | None) -> None:
         self.spent_usd += cost or 0.0
@@ -209,9 +209,9 @@ class Dispatcher:
     def fail(self, job: Job, error: ModelError) -> None:
         """Take a caller's error: ask again later, or deliver it and see whether to go on."""
         self.in_flight -= 1
-        self._courses[job.lane].in_flight -= 1
+        self._lane_states[job.lane].in_flight -= 1
         now = self.clock()
-        course, provider = self._courses[job.lane], self.lanes[job.lane].provider
+        state, provider = self._lane_states[job.lane], self.lanes[job.lane].provider
         pace = self.paces[provider]
         wait = self.policy.wait(error, job.attempt) if error.retryable else None
         unreachable = error.reason == "unreachable"
@@ -227,16 +227,16 @@ class Dispatcher:
             # It has answered before: this is an outage, which does not use the case's retries up.
             job.attempt = min(job.attempt, self.limits.retries, 4)
             wait = self.policy.wait(error, job.attempt) if self.limits.retries else None
-            if wait is not None and not self._ended(course):
+            if wait is not None and not self._ended(state):
                 # All wait together, so that all go on at once when it is back.
                 pace.cool_until = max(pace.cool_until, now + wait)
                 wait = 0.0
-        elif course.retries >= SPARE_RETRIES + self.totals[job.lane].calls_paid:
+        elif state.retries >= SPARE_RETRIES + self.totals[job.lane].calls_paid:
             wait = None
         else:
-            course.retries += wait is not None
+            state.retries += wait is not None
         over = pace.out(now) and not pace.in_flight
-        if wait is not None and not over and not self._ended(course):
+        if wait is not None and not over and not self._ended(state):
             self.totals[job.lane].retries += 1
             self._resting.add(job)
             if wait:
@@ -259,40 +259,42 @@ class Dispatcher:
             self.fail(job, error)
             return
         self.in_flight -= 1
-        course = self._courses[job.lane]
-        course.in_flight -= 1
+        state = self._lane_states[job.lane]
+        state.in_flight -= 1
         self.paces[self.lanes[job.lane].provider].in_flight -= 1
         job.attempt -= 1
         job.urgent = True
-        if self._ended(course):
-            ended = self.stopped or course.given_up or error
+        if self._ended(state):
+            ended = self.stopped or state.given_up or error
             self.deliver(job, {"error": error_fields(ended)})
         else:
-            course.queue.push(job)
+            state.queue.push(job)
         self.pump()
 
     # A provider that answers nothing.
 
     def waits(self) -> list[Wait]:
         """Return who has answered nothing for a while."""
-        now, found = self.clock(), []
+        now, waits = self.clock(), []
         for provider, pace in self.paces.items():
             since = pace.silent_since
-            if since is not None and now - since >= min(WAIT_S, pace.patience / 4):
+            if since is None or pace.idle_since is not None:
+                continue
+            if now - since >= min(WAIT_S, pace.patience / 4):
                 models = tuple(lane.model for lane in self.lanes if lane.provider == provider)
                 reason = self._last_errors[provider].reason
-                found.append(Wait(models, reason, since, since + pace.patience))
-        return found
+                waits.append(Wait(models, reason, since, since + pace.patience))
+        return waits
 
     def _heed_silence(self, provider: str, now: float, error: ModelError) -> None:
         """After a failure, see whether the provider is silent, and since when."""
         pace, self._last_errors[provider] = self.paces[provider], error
         if pace.silent_since is None:
             return
-        if not pace.in_flight and not self._is_wanted(provider):
-            pace.silent_since = None  # nobody waits
-        elif pace.out(now):
+        if pace.out(now):
             self._look_at(provider)
+        elif not pace.in_flight and not self._is_wanted(provider):
+            pace.rest(now)
         elif provider not in self._watched:
             self._watched.add(provider)
             self.later(pace.patience, lambda: self._watch(provider))
@@ -301,7 +303,7 @@ class Dispatcher:
         """Give a provider up where it has been silent for too long by now; else look again then."""
         self._watched.remove(provider)
         pace = self.paces[provider]
-        if pace.silent_since is None:
+        if pace.silent_since is None or pace.idle_since is not None:
             return
         left = pace.silent_since + pace.patience - self.clock()
         if left > 0:
@@ -326,7 +328,7 @@ class Dispatcher:
     def _is_wanted(self, provider: str) -> bool:
         """Whether a call to one of a provider's models waits."""
         lanes = {n for n, lane in enumerate(self.lanes) if lane.provider == provider}
-        queued = any(self._courses[lane].queue for lane in lanes)
+        queued = any(self._lane_states[lane].queue for lane in lanes)
         return queued or any(job.lane in lanes for job in self._resting)
 
     def _again(self, job: Job) -> None:
@@ -334,29 +336,29 @@ class Dispatcher:
             return  # told of the stop already
         self._resting.remove(job)
         job.urgent = True
-        self._courses[job.lane].queue.push(job)
+        self._lane_states[job.lane].queue.push(job)
         self.pump()
 
     def _give_up(self, job: Job, error: ModelError) -> None:
         error = self.policy.final(error, job.attempt)
-        self.deliver(job, {"error": error_fields(error)})
-        why = self._courses[job.lane].failed(error)
+        why = self._lane_states[job.lane].failed(error)
+        self.deliver(job, {"error": {**error_fields(error), "given_up": why}})
         if why is not None:
             self.give_up(job.lane, why)
 
-    def _ended(self, course: Course) -> bool:
-        return self.stopped is not None or course.given_up is not None
+    def _ended(self, state: LaneState) -> bool:
+        return self.stopped is not None or state.given_up is not None
 
     def give_up(self, lane: int, why: str) -> None:
         """Start no further call to one model; with the last of them the run stops."""
-        course = self._courses[lane]
-        if self._ended(course):
+        state = self._lane_states[lane]
+        if self._ended(state):
             return
-        course.given_up = ModelError(why, reason=MODEL_STOPPED)
-        if all(other.given_up for other in self._courses):
+        state.given_up = ModelError(why, reason=MODEL_STOPPED)
+        if all(other.given_up for other in self._lane_states):
             self.stop(why, reason=MODEL_STOPPED)
         else:
-            self._turn_away([lane], course.given_up)
+            self._turn_away([lane], state.given_up)
 
     def stop(self, why: str, *, reason: str = STOPPED) -> None:
         """Start no further call; whatever waits is told why. Calls in flight go on."""
@@ -370,7 +372,7 @@ class Dispatcher:
         resting = {job for job in self._resting if job.lane in lanes}
         self._resting -= resting
         for lane in lanes:
-            queue = self._courses[lane].queue
+            queue = self._lane_states[lane].queue
             while queue:
                 self.deliver(queue.pop(), {"error": error_fields(error)})
         for job in resting:

@@ -1,64 +1,211 @@
-"""The executor of this machine: what is submitted goes to the run's broker and its callers."""
+"""The executor of this machine and of a cluster: a connection to the run's broker."""
 
 from __future__ import annotations
 
+import json
+import selectors
+import socket
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from pytest_tablebench.errors import ENGINE, ModelError
-from pytest_tablebench.executors.local._client import Client
+from pytest_tablebench.executors.local._metrics import grade_body
+from pytest_tablebench.executors.local._wire import (
+    LineSplitter,
+    execute_body,
+    header,
+    pack,
+    read_error,
+    read_reply,
+    read_score,
+    request_body,
+    to_json,
+)
 from pytest_tablebench.executors.protocol import Outcome, Work
-from pytest_tablebench.metrics.steps import Execute, Grade
+from pytest_tablebench.metrics.steps import Execute, Grade, read_execution
+
+SLICE_S = 0.5
+"""Longest single wait on the socket: Windows delivers Ctrl-C only between two waits."""
+
+CONNECT_S = 30.0
+"""Seconds after which the broker counts as gone."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """The port where a run's broker listens, and the token that it expects."""
+
+    port: int
+    token: str
 
 
 class LocalExecutor:
     """Asks the models of a run, and runs its programs, through a connection to its broker.
 
+    It is for one thread, and nothing happens in the background: the socket is read whenever
+    outcomes or an answer are asked for. Without a broker the executor is `lost` from the beginning.
+
     Arguments:
-        client: the connection.
-        lanes: the number of each model's lane in the broker, by its name.
+        address: of the broker.
+        role: `runner` for a process that runs cases, `keeper` for the one that keeps the run,
+            which also receives totals and notes.
+        lanes: the models of the run, in the broker's order.
     """
 
-    def __init__(self, client: Client, lanes: Mapping[str, int]) -> None:
-        self.client = client
-        self._lanes = dict(lanes)
+    def __init__(
+        self, address: Address, role: Literal["runner", "keeper"], lanes: Sequence[str] = ()
+    ) -> None:
+        self.address = address
+        self.notes: dict[str, Any] = {}
+        """Notes of the broker, by name."""
+        self.waits: list[dict[str, Any]] = []
+        """Providers that answer nothing at the moment: fields of `Wait`, with times of day."""
+        self._lanes = {model: number for number, model in enumerate(lanes)}
+        self._socket = socket.socket()
+        self._selector = selectors.DefaultSelector()
+        self._lines = LineSplitter()
+        self._outcomes: list[tuple[str, Outcome]] = []
+        self._answers: dict[int, dict[str, Any]] = {}
+        self._numbers = 0
+        self._unsent = bytearray()
+        self._gone: str | None = None
+        self._totals: dict[str, Any] | None = None
+        try:
+            self._socket.settimeout(CONNECT_S)
+            self._socket.connect(("127.0.0.1", address.port))
+            self._socket.settimeout(None)
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._selector.register(self._socket, selectors.EVENT_READ)
+        except OSError as error:
+            self._gone = str(error)
+        self._send(pack({"token": address.token, "role": role}))
 
     @property
     def lost(self) -> ModelError | None:
-        """Why nothing more will come, once the connection has ended."""
-        return self.client.lost
-
-    @property
-    def waits(self) -> Sequence[Mapping[str, Any]]:
-        """What the broker waits for, for the progress line."""
-        return self.client.waits
+        """The error of all that is still to come, once the connection has ended."""
+        return None if self._gone is None else self._lost()
 
     def submit(self, work: Work, lane: str) -> None:
         """Have a request answered, a program run, or an answer scored.
 
-        Raises `ModelError` for an unknown lane.
+        The first request of a conversation is sent with the next message or look at the outcomes:
+        many together wake the broker once. Raises `ModelError` for an unknown lane.
         """
-        if isinstance(work.task, Execute | Grade):
-            self.client.run(work.key, work.task)
-            return
-        if lane not in self._lanes:
+        task = work.task
+        if isinstance(task, Execute):
+            self._send(pack({"do": "run", "key": work.key}, execute_body(task)))
+        elif isinstance(task, Grade):
+            self._send(pack({"do": "grade", "key": work.key}, grade_body(task)))
+        elif lane not in self._lanes:
             raise ModelError(f"the run has no lane for {lane}", reason=ENGINE)
-        self.client.ask(
-            work.key, work.task, lane=self._lanes[lane], again=work.again, media=work.media
-        )
+        else:
+            head = {"lane": self._lanes[lane], "step": task.step, "again": work.again}
+            body = request_body(task, work.media)
+            self._unsent += pack({"do": "ask", "key": work.key, **head}, body)
+            if task.step:
+                self._send()
 
     def outcomes(self, *, wait: bool) -> Sequence[tuple[str, Outcome]]:
-        """Return what has come of requests since the last time, by key."""
-        return self.client.outcomes(wait=wait)
+        """Return the outcomes that have arrived since the last call, with their keys.
+
+        With `wait` it waits for the next ones, but returns now and then without any.
+        """
+        self._read(SLICE_S if wait and not self._outcomes else 0)
+        arrived, self._outcomes = self._outcomes, []
+        return arrived
 
     def totals(self) -> Mapping[str, Any] | None:
-        """Return what the broker last told of calls, tokens and cost."""
-        return self.client.totals
+        """Return the last calls, tokens and costs that the broker sent, None before the first."""
+        return self._totals
+
+    def question(self, name: str, body: Mapping[str, Any]) -> Any:
+        """Ask about a model, and wait. Raises `ModelError` if the broker is gone."""
+        return self._converse({"do": "question", "what": name}, to_json(body))
 
     def stop(self, why: str) -> None:
-        """Have no further call started, by anybody."""
-        self.client.stop(why)
+        """Have no further call started for any process of the run."""
+        self._send(pack({"do": "stop", "why": why}))
+
+    def finish(self) -> Mapping[str, Any] | None:
+        """End the broker's work; return the totals of the run, the last ones if it is gone."""
+        try:
+            totals = self._converse({"do": "finish"}, None)
+        except ModelError:
+            return self._totals
+        return dict(totals)
 
     def close(self) -> None:
         """Close the connection."""
-        self.client.close()
+        self._selector.close()
+        self._socket.close()
+        self._gone = self._gone or "closed"
+
+    def _converse(self, head: dict[str, Any], body: bytes | None) -> Any:
+        self._numbers += 1
+        number = self._numbers
+        self._send(pack({**head, "id": number}, body))
+        while number not in self._answers:
+            if self._gone is not None:
+                raise self._lost()
+            self._read(SLICE_S)
+        answer = self._answers.pop(number)
+        if "error" in answer:
+            raise read_error(answer["error"])
+        return answer["result"]
+
+    def _send(self, data: bytes = b"") -> None:
+        """Send a message, after those that were kept back."""
+        data, self._unsent = bytes(self._unsent + data), bytearray()
+        if self._gone is not None:
+            return
+        try:
+            self._socket.sendall(data)
+        except OSError as error:
+            self._gone = str(error)
+
+    def _read(self, timeout: float) -> None:
+        """Take in the messages that have arrived; wait at most `timeout` seconds for the first."""
+        if self._unsent:
+            self._send()
+        if self._gone is not None:
+            return
+        try:
+            while self._selector.select(timeout):
+                data = self._socket.recv(1 << 18)
+                if not data:
+                    self._gone = "it ended"
+                    return
+                for line in self._lines.feed(data):
+                    self._receive(line)
+                timeout = 0
+        except OSError as error:
+            self._gone = str(error)
+
+    def _receive(self, line: bytes) -> None:
+        head, body = header(line)
+        if "key" in head:
+            self._outcomes.append((head["key"], _outcome(head, body)))
+        elif "re" in head:
+            self._answers[head["re"]] = head
+        elif "totals" in head:
+            self._totals = head["totals"]
+        elif "waits" in head:
+            self.waits = head["waits"]
+        elif "note" in head:
+            self.notes[head["note"]] = json.loads(body)
+
+    def _lost(self) -> ModelError:
+        return ModelError(
+            f"the process that makes the model calls is gone ({self._gone}); run again",
+            reason=ENGINE,
+            whole_run=True,
+        )
+
+
+def _outcome(head: Mapping[str, Any], body: bytes) -> Outcome:
+    if "error" in head:
+        return read_error(head["error"])
+    if "score" in head:
+        return read_score(head["score"])
+    return read_reply(head["reply"]) if "reply" in head else read_execution(json.loads(body))

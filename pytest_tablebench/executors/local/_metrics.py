@@ -43,29 +43,29 @@ def _found(function: Metric) -> dict[str, Any]:
 
 def _made(module: str) -> dict[str, Any]:
     """Return what tells two versions of a module apart: its package's version, and its text."""
-    owners = metadata.packages_distributions().get(module.partition(".")[0], ())
+    keepers = metadata.packages_distributions().get(module.partition(".")[0], ())
     file = getattr(sys.modules[module], "__file__", None)
     return {
-        "versions": {name: metadata.version(name) for name in sorted(set(owners))},
+        "versions": {name: metadata.version(name) for name in sorted(set(keepers))},
         "text": None if file is None else hashlib.sha256(Path(file).read_bytes()).hexdigest(),
     }
 
 
-def find_metric(name: str, found: Mapping[str, Any]) -> Metric:
+def find_metric(name: str, source: Mapping[str, Any]) -> Metric:
     """Return the metric of the other side. Raises `ModelError` where here is none, or another."""
-    reference = found["reference"]
-    here = f"metric {name!r} on {platform.node()}"
+    reference = source["reference"]
+    place = f"metric {name!r} on {platform.node()}"
     try:
         metric = Reference(**{**reference, "path": tuple(reference["path"])}).find()
         made = _made(reference["module"])
     except Exception as error:  # of a part that is not ours
         raise ModelError(
-            f"{here} cannot be loaded: {type(error).__name__}: {error}; install what registers it",
+            f"{place} cannot be loaded: {type(error).__name__}: {error}; install what registers it",
             reason=METRIC,
         ) from None
-    if made != found["made"]:
+    if made != source["made"]:
         raise ModelError(
-            f"{here} is not the one of this run ({reference['module']} differs): install the same "
+            f"{place} is not the one of this run ({reference['module']} differs): install the same "
             f"version",
             reason=METRIC,
         )

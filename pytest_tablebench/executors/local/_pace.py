@@ -35,7 +35,9 @@ class Pace:
     cool_until: float = 0.0
     down_since: float | None = None
     silent_since: float | None = None
-    """Since when every call has failed in a way that may pass."""
+    """Since when every call has failed in a way that may pass, moved by the time without calls."""
+    idle_since: float | None = None
+    """Since when no call is wanted from a silent provider."""
     answered: int = 0
     _ended: int = 0
     _turned_away: int = 0
@@ -53,12 +55,22 @@ class Pace:
         return self.in_flight < self.limit and now >= self.cool_until and not self.out(now)
 
     def out(self, now: float) -> bool:
-        """Tell whether it has answered nothing for too long."""
-        return self.silent_since is not None and now - self.silent_since >= self.patience
+        """Tell whether it has answered nothing for too long, without the time without calls."""
+        if self.silent_since is None:
+            return False
+        until = now if self.idle_since is None else self.idle_since
+        return until - self.silent_since >= self.patience
 
-    def start(self) -> None:
+    def start(self, now: float) -> None:
         """Take note of a call that starts."""
         self.in_flight += 1
+        if self.silent_since is not None and self.idle_since is not None:
+            self.silent_since += now - self.idle_since
+        self.idle_since = None
+
+    def rest(self, now: float) -> None:
+        """Take note that no call is wanted at the moment: silence is not counted meanwhile."""
+        self.idle_since = now
 
     def succeed(self) -> None:
         """Take note of a call that was answered."""

@@ -48,7 +48,7 @@ class Programs:
 
     def _run(self, key: str, body: bytes) -> None:
         head: dict[str, Any] = {}
-        found: bytes | None = None
+        outcome: bytes | None = None
         try:
             ran = self._store.get_execution(key) if self._store is not None else None
             if ran is None:
@@ -61,14 +61,14 @@ class Programs:
                         self._store.put_execution(task, ran)
                     except StoreError as error:
                         head = {"unstored": str(error)}
-            found = to_json(execution_fields(ran))
+            outcome = to_json(execution_fields(ran))
         except ModelError as error:
             head = {"error": error_fields(error)}
         except Exception as error:  # a defect must not leave the case waiting for ever
             failure = ModelError(f"a program was not run: {type(error).__name__}", reason=ENGINE)
             head = {"error": error_fields(failure)}
         with contextlib.suppress(RuntimeError):  # the run is over, and nobody listens
-            self._loop.call_soon_threadsafe(self._done, key, head, found)
+            self._loop.call_soon_threadsafe(self._done, key, head, outcome)
 
     def close(self) -> None:
         """Run nothing more; what runs is ended."""

@@ -65,11 +65,11 @@ class Scorers:
             assert process.stdout is not None  # noqa: S101
             process.stdin.write(body + b"\n")
             process.stdin.flush()
-            told: dict[str, Any] = json.loads(process.stdout.readline())
+            outcome: dict[str, Any] = json.loads(process.stdout.readline())
         except (OSError, ValueError):
             self._end()
             return None
-        return told
+        return outcome
 
     def _end(self) -> None:
         process, self._process = self._process, None

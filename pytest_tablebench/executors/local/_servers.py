@@ -51,7 +51,7 @@ class Servers:
         self._call = call
         self._fail = fail
         self._give_up = give_up
-        self._servers: dict[str, _Server] = {}
+        self._servers: dict[str, _ModelServer] = {}
         self._waiting: dict[str, list[Job]] = {}
 
     def call(self, job: Job) -> None:
@@ -63,7 +63,7 @@ class Servers:
         if file not in self._servers:
             name = self._lanes[job.lane]["model"]
             self._waiting[file] = []
-            self._servers[file] = _Server(file, name, self._loop, self._listens, self._ended)
+            self._servers[file] = _ModelServer(file, name, self._loop, self._listens, self._ended)
         server = self._servers[file]
         if server.ended is not None:
             self._fail(job, ModelError(server.ended, reason=ENGINE))
@@ -101,7 +101,7 @@ class Servers:
             server.stop()
 
 
-class _Server:
+class _ModelServer:
     """One process that serves a model, watched by a thread.
 
     `url` is its address once it listens, `ended` why it has ended, where nobody stopped it.
@@ -143,9 +143,9 @@ class _Server:
         process = self._process
         assert process.stdin is not None  # noqa: S101 - it is a pipe
         assert process.stdout is not None  # noqa: S101 - it is a pipe
-        given = {"file": self._file, "name": Path(self._file).stem, "key": self.key}
+        config = {"file": self._file, "name": Path(self._file).stem, "key": self.key}
         with contextlib.suppress(OSError):  # it has ended at once
-            process.stdin.write(json.dumps({**given, "threads": _threads()}).encode() + b"\n")
+            process.stdin.write(json.dumps({**config, "threads": _threads()}).encode() + b"\n")
             process.stdin.flush()  # and left open: its end tells the server that we are gone
         limit = threading.Timer(START_S, process.kill)
         limit.daemon = True
@@ -159,9 +159,9 @@ class _Server:
         process.wait()
         if not self._stopped:
             did = "ended" if self.url is not None else "did not start"
-            code, said = process.returncode, _last_line(self._errors) or "nothing"
+            code, last_line = process.returncode, _last_line(self._errors) or "nothing"
             name = printable(self._name, 80)
-            self.ended = f"the server of {name} {did} (exit code {code}); it last said: {said}"
+            self.ended = f"the server of {name} {did} (exit code {code}); it last said: {last_line}"
             self._say(1)
         self._errors.close()
 
@@ -172,10 +172,10 @@ class _Server:
 
 def _threads() -> int:
     """Return how many threads compute: the processors of this process, or as OpenMP is told."""
-    told = os.environ.get("OMP_NUM_THREADS", "")
+    variable = os.environ.get("OMP_NUM_THREADS", "")
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
-    return int(told) if told.isdecimal() and int(told) > 0 else cores
+    return int(variable) if variable.isdecimal() and int(variable) > 0 else cores
 
 
 def _last_line(errors: IO[bytes]) -> str:

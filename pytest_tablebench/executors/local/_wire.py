@@ -161,10 +161,11 @@ def error_fields(error: ModelError) -> dict[str, Any]:
         "whole_run": error.whole_run,
         "retry_after": error.retry_after,
         **({} if error.refused is None else {"refused": error.refused}),
+        **({} if error.given_up is None else {"given_up": error.given_up}),
     }
 
 
 def read_error(fields: Mapping[str, Any]) -> ModelError:
     """Return the error that `error_fields` wrote."""
-    given = dict(fields)
-    return ModelError(given.pop("message"), **given)
+    values = dict(fields)
+    return ModelError(values.pop("message"), **values)

@@ -19,16 +19,16 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import ENGINE, MODEL_STOPPED, ModelError, TableBenchError
-from pytest_tablebench.executors.local._callers import Callers, Crew
-from pytest_tablebench.executors.local._dispatch import Dispatcher, Lane, Limits
-from pytest_tablebench.executors.local._door import Door
-from pytest_tablebench.executors.local._link import Peer
-from pytest_tablebench.executors.local._news import News
+from pytest_tablebench.executors.local._broadcast import Broadcast
+from pytest_tablebench.executors.local._caller_processes import end_spare
+from pytest_tablebench.executors.local._callers import CallerPool, LocalCallers
+from pytest_tablebench.executors.local._connection import Connection
+from pytest_tablebench.executors.local._dispatch import Dispatcher, Lane, RunLimits
+from pytest_tablebench.executors.local._listener import Listener
 from pytest_tablebench.executors.local._programs import Programs
 from pytest_tablebench.executors.local._queue import Job
 from pytest_tablebench.executors.local._scorers import Scorers
 from pytest_tablebench.executors.local._servers import Servers
-from pytest_tablebench.executors.local._spare import end_spare
 from pytest_tablebench.executors.local._wire import (
     REFUSALS,
     error_fields,
@@ -40,34 +40,34 @@ from pytest_tablebench.store import Store
 
 __all__ = ["Broker", "main"]
 
-MakeCrew = Callable[["Broker"], Crew]
+MakeCallerPool = Callable[["Broker"], CallerPool]
 
 
 class Broker:
-    """Routes requests to callers and outcomes to askers; `crew` makes what stands for the callers.
+    """Routes requests to callers and outcomes to the connections that asked for them.
 
-    Without, they are processes of this machine.
+    `make_pool` makes the pool of callers; None: they are processes of this machine.
     """
 
     def __init__(
         self,
         config: Mapping[str, Any],
         loop: asyncio.AbstractEventLoop,
-        crew: MakeCrew | None = None,
+        make_pool: MakeCallerPool | None = None,
     ) -> None:
         self.config = config
         self.token: str = config["token"]
         self.done = loop.create_future()
         self.loop = loop
         self.store = Store.open(Path(config["store"]))
-        self._open: dict[str, set[Peer]] = {}
+        self._open: dict[str, set[Connection]] = {}
         self._finished: set[str] = set()
         self._failed: dict[str, dict[str, Any]] = {}
         self._unstored: dict[str, dict[str, Any]] = {}
         self._broken: ModelError | None = None
         self._started = False
         self._closing = False
-        self.callers = Callers(config, loop, self) if crew is None else crew(self)
+        self.callers = LocalCallers(config, loop, self) if make_pool is None else make_pool(self)
         self.dispatcher = Dispatcher(
             [
                 Lane(
@@ -78,7 +78,7 @@ class Broker:
                 )
                 for lane in config["lanes"]
             ],
-            Limits(
+            RunLimits(
                 config["connections"], config["retries"], config["max_cost"], config["patience"]
             ),
             loop.time,
@@ -94,8 +94,8 @@ class Broker:
             self.dispatcher.fail,
             self.dispatcher.give_up,
         )
-        self.news = News(self.dispatcher, loop)
-        self._workshops: dict[str, Programs | Scorers] = {
+        self.broadcast = Broadcast(self.dispatcher, loop)
+        self._local_work: dict[str, Programs | Scorers] = {
             "run": Programs(config.get("sandbox", {}), self.store, loop, self.ran),
             "grade": Scorers(loop, self.ran),
         }
@@ -113,12 +113,12 @@ class Broker:
             self._announce_waits()
 
     def _announce_waits(self) -> None:
-        self.news.announce_waits()
+        self.broadcast.announce_waits()
         self.loop.call_later(1.0, self._announce_waits)
 
-    def from_caller(self, link: Peer, head: Mapping[str, Any]) -> None:
+    def from_caller(self, connection: Connection, head: Mapping[str, Any]) -> None:
         """Take what a caller has to say."""
-        self.callers.heard(link, head)
+        self.callers.receive(connection, head)
 
     def called(self, job: Job, head: Mapping[str, Any]) -> None:
         """Take what came of a call."""
@@ -130,13 +130,13 @@ class Broker:
         else:
             error = self._servers.failure(job) or read_error(head["error"])
             self.dispatcher.fail(job, error)
-        self.news.announce_totals()
+        self.broadcast.announce_totals()
 
     def lost(self, job: Job) -> None:
         """Take note that a call's process ended before it told of an answer."""
-        if (found := self.find(job.key)) is not None:
+        if (reply := self.find(job.key)) is not None:
             # It stored the answer and had no time to say so: that one is paid for.
-            self.dispatcher.succeed(job, found)
+            self.dispatcher.succeed(job, reply)
             return
         error = ModelError(
             "the process that made the call ended before its answer",
@@ -145,13 +145,13 @@ class Broker:
         )
         self.dispatcher.give_back(job, error)
 
-    def problems(self, source: object, found: Sequence[str]) -> None:
+    def problems(self, source: object, problems: Sequence[str]) -> None:
         """Take what a caller has found wrong with the store's files."""
-        self.news.problems(source, found)
+        self.broadcast.problems(source, problems)
 
     def refused(self, model: str, part: str, why: str) -> None:
         """Tell what a model does not take to the process that keeps the run."""
-        self.news.note(f"{REFUSALS} {model} {part}", to_json([model, part, why]))
+        self.broadcast.note(f"{REFUSALS} {model} {part}", to_json([model, part, why]))
 
     def broken(self, error: ModelError) -> None:
         """Nothing can be asked in this run: everybody is told why."""
@@ -163,86 +163,86 @@ class Broker:
         if whole_run:
             self.dispatcher.stop(f"stopped, because answers cannot be kept: {why}")
         else:
-            self.news.not_kept(why)
+            self.broadcast.not_kept(why)
 
     # Clients: the processes that run items, and the one that keeps the run.
 
-    def joined(self, link: Peer) -> None:
+    def joined(self, connection: Connection) -> None:
         """Take note of who a connection is."""
-        if link.role == "caller":
+        if connection.role == "caller":
             return
-        self.news.joined(link)
+        self.broadcast.joined(connection)
 
-    def left(self, link: Peer) -> None:
+    def left(self, connection: Connection) -> None:
         """Take note of a connection that ended."""
-        if link.role == "caller":
-            self.callers.left(link)
+        if connection.role == "caller":
+            self.callers.left(connection)
             return
-        self.news.left(link)
+        self.broadcast.left(connection)
         for askers in self._open.values():
-            askers.discard(link)
+            askers.discard(connection)
 
-    def from_client(self, link: Peer, head: dict[str, Any], body: bytes) -> None:
+    def from_client(self, connection: Connection, head: dict[str, Any], body: bytes) -> None:
         """Take a message of a client."""
         do = head["do"]
         if do == "ask":
-            self._ask(link, head, body)
-        elif do in self._workshops:
-            self._run(link, do, head["key"], body)
+            self._ask(connection, head, body)
+        elif do in self._local_work:
+            self._run(connection, do, head["key"], body)
         elif do == "question":
-            self._put_question(link, head, body)
+            self._put_question(connection, head, body)
         elif do == "stop":
             self.dispatcher.stop(head["why"])
         elif do == "finish":
             self.dispatcher.stop("the run is over")
-            link.send({"re": head["id"], "result": self.news.totals()})
+            connection.send({"re": head["id"], "result": self.broadcast.totals()})
             self.close()
 
-    def _put_question(self, link: Peer, head: dict[str, Any], body: bytes) -> None:
+    def _put_question(self, connection: Connection, head: dict[str, Any], body: bytes) -> None:
         """Pass a question about a model (its facts, a count of tokens) on to a caller."""
         self.start_callers()
         if self._broken is not None:
-            link.send({"re": head["id"], "error": error_fields(self._broken)})
+            connection.send({"re": head["id"], "error": error_fields(self._broken)})
         else:
             self.callers.question(
-                head["what"], body, lambda answer: link.send({"re": head["id"], **answer})
+                head["what"], body, lambda answer: connection.send({"re": head["id"], **answer})
             )
 
-    def _ask(self, link: Peer, head: Mapping[str, Any], body: bytes) -> None:
+    def _ask(self, connection: Connection, head: Mapping[str, Any], body: bytes) -> None:
         key = head["key"]
         if key in self._open:
-            self._open[key].add(link)
+            self._open[key].add(connection)
             return
         if key in self._failed and not head.get("again"):
             # Several processes look ahead over the same cases.
-            link.send({"key": key, **self._failed[key]})
+            connection.send({"key": key, **self._failed[key]})
             return
-        if key in self._finished and (found := self.find(key)) is not None:
-            link.send({"key": key, "reply": found})
+        if key in self._finished and (reply := self.find(key)) is not None:
+            connection.send({"key": key, "reply": reply})
             return
         if self._broken is not None:
-            link.send({"key": key, "error": error_fields(self._broken)})
+            connection.send({"key": key, "error": error_fields(self._broken)})
             return
-        self._open[key] = {link}
+        self._open[key] = {connection}
         self.start_callers()
         urgent = head.get("step", 0) > 0
-        self.dispatcher.submit(Job(key, head["lane"], body, asker=link, urgent=urgent))
+        self.dispatcher.submit(Job(key, head["lane"], body, asker=connection, urgent=urgent))
 
-    def _run(self, link: Peer, do: str, key: str, body: bytes) -> None:
+    def _run(self, connection: Connection, do: str, key: str, body: bytes) -> None:
         """Have a program run or an answer scored, once for all who want it."""
         if key in self._open:
-            self._open[key].add(link)
+            self._open[key].add(connection)
             return
-        self._open[key] = {link}
+        self._open[key] = {connection}
         if not self.callers.run(do, key, body):
-            self._workshops[do].submit(key, body)
+            self._local_work[do].submit(key, body)
 
     def ran(self, key: str, head: Mapping[str, Any], body: bytes | None) -> None:
         """Tell what came of a program, or of an answer that was to be scored."""
         if "unstored" in head:
-            self.news.not_kept(head["unstored"])
-        for link in self._open.pop(key, ()):
-            link.send({"key": key, **head}, body)
+            self.broadcast.not_kept(head["unstored"])
+        for connection in self._open.pop(key, ()):
+            connection.send({"key": key, **head}, body)
 
     def _look(self, job: Job) -> dict[str, Any] | None:
         """Return the answer that another run has paid for since this one began."""
@@ -265,8 +265,8 @@ class Broker:
             self._failed.pop(job.key, None)
         elif self.dispatcher.stopped is None and outcome["error"]["reason"] != MODEL_STOPPED:
             self._failed[job.key] = outcome
-        for link in self._open.pop(job.key, ()):
-            link.send({"key": job.key, **outcome})
+        for connection in self._open.pop(job.key, ()):
+            connection.send({"key": job.key, **outcome})
 
     # The end.
 
@@ -276,8 +276,8 @@ class Broker:
             return
         self._closing = True
         self.dispatcher.stop("the run is over")
-        for workshop in self._workshops.values():
-            workshop.close()
+        for work in self._local_work.values():
+            work.close()
         self._servers.close()
         self.callers.close(self._finish)
 
@@ -287,14 +287,14 @@ class Broker:
 
 
 async def _serve(
-    config: Mapping[str, Any], announce: Callable[[int], None], crew: MakeCrew | None
+    config: Mapping[str, Any], announce: Callable[[int], None], make_pool: MakeCallerPool | None
 ) -> None:
     loop = asyncio.get_running_loop()
-    broker = Broker(config, loop, crew)
-    door = Door(broker, loop)
-    letting_in = asyncio.create_task(door.let_in())
-    broker.callers.port = door.port
-    announce(door.port)
+    broker = Broker(config, loop, make_pool)
+    listener = Listener(broker, loop)
+    letting_in = asyncio.create_task(listener.let_in())
+    broker.callers.port = listener.port
+    announce(listener.port)
     if config["eager"]:
         broker.start_callers()
 
@@ -308,7 +308,7 @@ async def _serve(
     threading.Thread(target=watch, daemon=True).start()
     await broker.done
     letting_in.cancel()
-    door.close()
+    listener.close()
 
 
 def _line() -> bytes:
@@ -319,15 +319,15 @@ def _line() -> bytes:
     return read
 
 
-def main(crew: MakeCrew | None = None) -> int:
-    """Serve one run; `crew` is that of `Broker`."""
+def main(make_pool: MakeCallerPool | None = None) -> int:
+    """Serve one run; `make_pool` is that of `Broker`."""
     try:
-        return _run(json.loads(line), crew) if (line := _line()) else 0
+        return _run(json.loads(line), make_pool) if (line := _line()) else 0
     finally:
         end_spare()
 
 
-def _run(config: Mapping[str, Any], crew: MakeCrew | None) -> int:
+def _run(config: Mapping[str, Any], make_pool: MakeCallerPool | None) -> int:
 
     def announce(port: int) -> None:
         sys.stdout.write(f"{port}\n")
@@ -335,7 +335,7 @@ def _run(config: Mapping[str, Any], crew: MakeCrew | None) -> int:
         sys.stdout.close()
 
     try:
-        asyncio.run(_serve(config, announce, crew))
+        asyncio.run(_serve(config, announce, make_pool))
     except TableBenchError as error:
         sys.stderr.write(f"{error}\n")
         return 2

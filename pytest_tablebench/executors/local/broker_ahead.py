@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from pytest_tablebench.executors.local._spare import start_spare
+from pytest_tablebench.executors.local._caller_processes import start_spare
 
 __all__ = ["main"]
 

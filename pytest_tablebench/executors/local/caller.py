@@ -137,16 +137,18 @@ class Caller(asyncio.Protocol):
             model = self._models[lane]
             await asyncio.sleep(0 if isinstance(model, DirectModel) and model.direct else APART_S)
 
-    def _look_up(self, what: str, given: Mapping[str, Any]) -> Any:
+    def _look_up(self, name: str, question: Mapping[str, Any]) -> Any:
         """Answer a question about a model: its facts, or the length of texts in tokens."""
-        if what == "facts":
-            facts = resolve(given["model"], given["api_base"], given["params"]).to_json()
+        if name == "facts":
+            facts = resolve(question["model"], question["api_base"], question["params"]).to_json()
             # Kept only to save time: the next run need not wait for litellm to know its keys.
             if self._store is not None:
                 with contextlib.suppress(StoreError):
-                    self._store.put_resolution({"key": given["key"], "facts": facts})
+                    self._store.put_resolution({"key": question["key"], "facts": facts})
             return facts
-        return [count_tokens(given["model"], (Message("user", text),)) for text in given["texts"]]
+        return [
+            count_tokens(question["model"], (Message("user", text),)) for text in question["texts"]
+        ]
 
     async def _call(
         self, number: int, model: LiteLLMModel | DirectModel | CalledProvider, body: bytes
@@ -156,8 +158,8 @@ class Caller(asyncio.Protocol):
             reply = await model.acomplete(request)
         except ModelError as error:
             if error.refused is not None:
-                said = {"refused": request.model, "part": error.refused, "why": str(error)}
-                self._send(said)
+                refusal = {"refused": request.model, "part": error.refused, "why": str(error)}
+                self._send(refusal)
             self._send({"n": number, "error": error_fields(error)})
             return
         except Exception as error:  # a defect must not leave the case waiting for ever

@@ -48,8 +48,8 @@ class Reference:
                 raise ImportError(f"{self.file} is no module")
             module = sys.modules[self.module] = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(module)
-        found: Callable[..., Any] = attrgetter(self.attribute)(module)
-        return found
+        function: Callable[..., Any] = attrgetter(self.attribute)(module)
+        return function
 
 
 def reference_of(make: object) -> Reference | None:
@@ -73,15 +73,15 @@ def reference_of(make: object) -> Reference | None:
     module, attribute = (getattr(make, name, "") for name in ("__module__", "__qualname__"))
     if not module or not attribute or module == "__main__":
         return None
-    there = sys.modules.get(module)
+    module_object = sys.modules.get(module)
     try:
-        if attrgetter(attribute)(there) is not make:
+        if attrgetter(attribute)(module_object) is not make:
             return None
     except AttributeError:  # made by a function, or a lambda
         return None
-    file = getattr(there, "__file__", None)
-    own = file if file is not None and Path(file).name == "conftest.py" else None
-    return Reference(module, attribute, own, path)
+    file = getattr(module_object, "__file__", None)
+    conftest = file if file is not None and Path(file).name == "conftest.py" else None
+    return Reference(module, attribute, conftest, path)
 
 
 _PATHS = frozenset({"store", "baseline", "data", "results"})
@@ -90,7 +90,7 @@ _PATHS = frozenset({"store", "baseline", "data", "results"})
 def settings_fields(settings: Settings) -> dict[str, Any]:
     """Return settings as JSON values."""
     return {
-        name: [str(one) if isinstance(one, Path) else one for one in value]
+        name: [str(entry) if isinstance(entry, Path) else entry for entry in value]
         if isinstance(value, tuple | frozenset)
         else str(value)
         if isinstance(value, Path)
@@ -106,19 +106,19 @@ def _path(text: str) -> Path | str:
     return text if is_shared(text) else Path(text)
 
 
-def read_settings_fields(given: Mapping[str, Any]) -> Settings:
+def read_settings_fields(values: Mapping[str, Any]) -> Settings:
     """Return the settings that `settings_fields` wrote."""
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for item in fields(Settings):
-        value = given[item.name]
+        value = values[item.name]
         if item.name in _PATHS and value is not None:
             value = _path(value)
         elif item.name == "readonly_stores":
             value = tuple(map(_path, value))
         elif isinstance(value, list):
             value = frozenset(value) if item.name == "command_line_keys" else tuple(value)
-        found[item.name] = value
-    return Settings(**found)
+        settings[item.name] = value
+    return Settings(**settings)
 
 
 class CalledProvider:

@@ -21,25 +21,25 @@ from pytest_tablebench.metrics import Metric, score
 def main() -> int:
     """Score until there is no more."""
     # Whatever a metric prints is no reply.
-    told = os.fdopen(os.dup(1), "wb")
+    output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    known: dict[str, Metric] = {}
+    metrics: dict[str, Metric] = {}
     for line in sys.stdin.buffer:
-        told.write(to_json(_outcome(json.loads(line), known)) + b"\n")
-        told.flush()
+        output.write(to_json(_outcome(json.loads(line), metrics)) + b"\n")
+        output.flush()
     return 0
 
 
-def _outcome(task: dict[str, Any], known: dict[str, Metric]) -> dict[str, Any]:
+def _outcome(task: dict[str, Any], metrics: dict[str, Metric]) -> dict[str, Any]:
     """Return the score, or the reason for none: in the words that scoring it at home would use."""
     name = task["metric"]
     try:
-        if name not in known:
-            known[name] = find_metric(name, task["found"])
+        if name not in metrics:
+            metrics[name] = find_metric(name, task["found"])
         # Written by the process that keeps the run, which this one works for.
         prediction, references, context = pickle.loads(base64.b64decode(task["given"]))  # noqa: S301
         scored = score(
-            name, prediction, references, compat=task["compat"], metrics=known, **context
+            name, prediction, references, compat=task["compat"], metrics=metrics, **context
         )
     except ModelError as error:
         return {"error": error_fields(error)}

@@ -18,7 +18,7 @@ from pytest_tablebench.running.conversation import follow
 from pytest_tablebench.running.judging import converses, of_metric, request_of
 from pytest_tablebench.running.limits import stored
 from pytest_tablebench.running.provider_pool import ProviderPool
-from pytest_tablebench.running.scoring import Judged, judgement, processed_texts
+from pytest_tablebench.running.scoring import ScoredReply, judgement, processed_texts
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.compat import Compat
@@ -77,16 +77,18 @@ class StoredJudge:
         """Return whether a dataset's metric is a conversation."""
         return converses(self._registry.metrics.get(str(dataset.metric)))
 
-    def score(self, record: Record, dataset: Asked, example: Example, compat: Compat) -> Judged:
+    def score(
+        self, record: Record, dataset: Asked, example: Example, compat: Compat
+    ) -> ScoredReply:
         """Score an answer. Raises `NotJudgedError` where the store lacks what the metric asks."""
-        given = (self._registry, dataset, str(record.raw), example.references)
-        prediction, references = processed_texts(*given, compat)
-        conversation = judgement(*given, compat=compat, **example.context)
+        arguments = (self._registry, dataset, str(record.raw), example.references)
+        prediction, references = processed_texts(*arguments, compat)
+        conversation = judgement(*arguments, compat=compat, **example.context)
         self.asked, self.steps = False, []
         score = follow(
             conversation, lambda step, number: self._stored(record, dataset, step, number)
         )
-        return Judged(score, prediction, tuple(references))
+        return ScoredReply(score, prediction, tuple(references))
 
     def _stored(self, record: Record, dataset: Asked, step: Step, number: int) -> Reply | Execution:
         if isinstance(step, Execute):
@@ -114,10 +116,10 @@ class StoredJudge:
         store = self._store()
         if store is None:
             raise NotJudgedError("the run keeps no answer of a judge")
-        found = stored(request, limits, store, asks=False).reply
-        if found is None:
+        reply = stored(request, limits, store, asks=False).reply
+        if reply is None:
             raise NotJudgedError(f"not in the answer store: {store.explain(request)}")
-        return found
+        return reply
 
     def _store(self) -> Store | None:
         """Return the answers of the run; those that machines share are fetched first."""
@@ -135,8 +137,10 @@ class StoredJudge:
 
 def judged_as(run: Mapping[str, Any], settings: Settings) -> Callable[[str], Mapping[str, Any]]:
     """Return what gives the parameters with which a metric of a run asked its judge."""
-    told = {of_metric(name): params for name, params in mapping(run.get("judge_params")).items()}
-    return lambda about: mapping(told.get(about)) or settings.request_params()
+    params_of = {
+        of_metric(name): params for name, params in mapping(run.get("judge_params")).items()
+    }
+    return lambda about: mapping(params_of.get(about)) or settings.request_params()
 
 
 def mapping(value: object) -> dict[str, Any]:

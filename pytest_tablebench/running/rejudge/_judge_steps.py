@@ -57,15 +57,15 @@ def totals_with(
     """
     before, after = _paid(old), _paid(new)
     calls = run.get("calls_paid")
-    found: dict[str, Any] = {"calls_paid": _moved(calls, len(before), len(after))}
+    totals: dict[str, Any] = {"calls_paid": _moved(calls, len(before), len(after))}
     for name in _SUMS:
         total = run.get(name)
         if not calls:  # nothing was paid for, so its sums are unknown
             total = 0
-        found[name] = _moved(total, _sum(before, name), _sum(after, name))
-    if not found["calls_paid"]:
-        found |= dict.fromkeys(_SUMS)
-    return found
+        totals[name] = _moved(total, _sum(before, name), _sum(after, name))
+    if not totals["calls_paid"]:
+        totals |= dict.fromkeys(_SUMS)
+    return totals
 
 
 def _paid(records: Iterable[Record]) -> list[Mapping[str, Any]]:

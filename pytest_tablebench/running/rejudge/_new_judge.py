@@ -55,12 +55,12 @@ class NewJudge(StoredJudge):
 
     def _reply(self, request: Request, limits: Sequence[Limit]) -> Reply:
         try:
-            found = self.asking.reply(request, limits)
+            reply = self.asking.reply(request, limits)
         except ModelError as error:
             raise not_judged(error) from None
-        if found is None:
+        if reply is None:
             raise NotJudgedError("the judge was not asked yet")
-        return found
+        return reply
 
     def close(self) -> None:
         """Close the store, and end what asked."""

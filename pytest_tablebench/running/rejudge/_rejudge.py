@@ -107,8 +107,8 @@ def rejudge(
         registry = registry_with(None, plugins)
         if not registry.datasets.keys() >= present.keys():  # folders that are datasets
             registry = registry_with(_data_folder(data, run), plugins)
-    asked = dict(thresholds or {})
-    check_names("dataset", tuple(asked), present, "--bench-threshold")
+    new_thresholds = dict(thresholds or {})
+    check_names("dataset", tuple(new_thresholds), present, "--bench-threshold")
     ended, notes = _cut_off(run, len(records))
     judged = list(records)
     plan: AskPlan | None = None
@@ -118,11 +118,14 @@ def rejudge(
         other = judge(run, registry)
         judged, plan = _by_another(other, opener, records, ask=ask)
         notes += [*opener.notes, *other.problems]
-        if asked:
-            judged = [under(record, asked.get(record.dataset)) for record in judged]
+        if new_thresholds:
+            judged = [under(record, new_thresholds.get(record.dataset)) for record in judged]
     elif compat is not None:
-        limited = [replace(one, threshold=_threshold(one, asked, registry)) for one in records]
-        named = {*mapping(run.get("thresholds")), *asked}
+        limited = [
+            replace(record, threshold=_threshold(record, new_thresholds, registry))
+            for record in records
+        ]
+        named = {*mapping(run.get("thresholds")), *new_thresholds}
         opener = Opener(path, run, compat, _data_folder(data, run), registry, named)
         stored = StoredJudge(run, registry)
         try:
@@ -130,31 +133,35 @@ def rejudge(
         finally:
             stored.close()
         notes += opener.notes
-    elif asked:
-        judged = [under(record, asked.get(record.dataset)) for record in records]
-    own = [one for one in records if one.metric == ASSERTION and (compat or one.dataset in asked)]
-    if own:
-        keep = "keeps its" if len(own) == 1 else "keep their"
+    elif new_thresholds:
+        judged = [under(record, new_thresholds.get(record.dataset)) for record in records]
+    asserted = [
+        record
+        for record in records
+        if record.metric == ASSERTION and (compat or record.dataset in new_thresholds)
+    ]
+    if asserted:
+        keep = "keeps its" if len(asserted) == 1 else "keep their"
         notes.append(
-            f"{counted(len(own), 'case')} {keep} verdict: it comes from a test's own assertion"
+            f"{counted(len(asserted), 'case')} {keep} verdict: it comes from a test's own assertion"
         )
-    agreement, told = {}, _run_data(path, run, compat, asked)
+    agreement, run_data = {}, _run_data(path, run, compat, new_thresholds)
     if plan is not None:
         agreement = agreement_of(records, judged)
-        kept = {name: asdict(one) for name, one in agreement.items()}
-        told["rejudged"] |= {"judge": run.get("judge"), "agreement": kept}
-        told["judge"] = plan.model
-        told |= totals_with(run, records, judged)
+        kept = {name: asdict(record) for name, record in agreement.items()}
+        run_data["rejudged"] |= {"judge": run.get("judge"), "agreement": kept}
+        run_data["judge"] = plan.model
+        run_data |= totals_with(run, records, judged)
     summary = summary_of(run, judged)
     add_spending(summary, lambda: judged)
     pairs = list(zip(records, judged, strict=True))
     flipped = Counter((old.passed, new.passed) for old, new in pairs)
     return Rejudged(
         origin=path,
-        run=told,
+        run=run_data,
         records=tuple(judged),
         summary=summary,
-        scored=sum(rescorable(one) for one in records) if compat is not None else 0,
+        scored=sum(rescorable(record) for record in records) if compat is not None else 0,
         rescored=sum(_differ(old.score, new.score) for old, new in pairs),
         better=flipped[False, True],
         worse=flipped[True, False],
@@ -213,27 +220,30 @@ def _run_data(
     path: Path,
     run: Mapping[str, Any],
     compat: Compat | None,
-    asked: Mapping[str, float],
+    thresholds: Mapping[str, float],
 ) -> dict[str, Any]:
     version = metadata.version("pytest-tablebench")
-    found = {key: value for key, value in run.items() if key != "schema"}
-    found["rejudged"] = {
+    run_data = {key: value for key, value in run.items() if key != "schema"}
+    run_data["rejudged"] = {
         "origin": str(path),
         "compat": run.get("compat"),
         "thresholds": run.get("thresholds"),
         "version": version,
     }
-    if asked:
-        found["thresholds"] = {**mapping(run.get("thresholds")), **asked}
-        found["by_dataset"] = {
-            name: {**mapping(own), **({"threshold": asked[name]} if name in asked else {})}
-            for name, own in mapping(run.get("by_dataset")).items()
+    if thresholds:
+        run_data["thresholds"] = {**mapping(run.get("thresholds")), **thresholds}
+        run_data["by_dataset"] = {
+            name: {
+                **mapping(settings),
+                **({"threshold": thresholds[name]} if name in thresholds else {}),
+            }
+            for name, settings in mapping(run.get("by_dataset")).items()
         }
     if compat is not None:
         # Scores now come from this version's metrics.
-        found["compat"] = compat
-        found["versions"] = {**mapping(run.get("versions")), "pytest-tablebench": version}
-    return found
+        run_data["compat"] = compat
+        run_data["versions"] = {**mapping(run.get("versions")), "pytest-tablebench": version}
+    return run_data
 
 
 def _cut_off(run: Mapping[str, Any], recorded: int) -> tuple[str | None, list[str]]:
@@ -258,19 +268,19 @@ def _differ(old: float | None, new: float | None) -> bool:
     return old is not None and new is not None and abs(old - new) > SAME
 
 
-def _threshold(record: Record, asked: Mapping[str, float], registry: Registry) -> float | None:
+def _threshold(record: Record, thresholds: Mapping[str, float], registry: Registry) -> float | None:
     """Return the threshold a record is judged by: the one asked for, else the one it was.
 
     A record of schema 1 may not say; then it is the dataset's, unless the verdict tells that a
     suite's marker had set another one.
     """
     if record.score is None:
-        return asked.get(record.dataset, record.threshold)
+        return thresholds.get(record.dataset, record.threshold)
     if not rescorable(record) or record.outcome == "scored":
-        return asked.get(record.dataset, record.threshold)
-    found = asked.get(record.dataset, record.threshold)
-    if found is not None or record.dataset not in registry.datasets:
-        return found
+        return thresholds.get(record.dataset, record.threshold)
+    threshold = thresholds.get(record.dataset, record.threshold)
+    if threshold is not None or record.dataset not in registry.datasets:
+        return threshold
     limit = registry.datasets[record.dataset].threshold
     if record.passed != (record.score >= limit):
         raise SettingsError(

@@ -140,7 +140,7 @@ class Scorer:
         """Return the records in the same order, scored again and judged by their thresholds."""
         judged: dict[str, Record] = {}
         # One example after the other: each is loaded once, and none is kept.
-        for record in sorted(self.records, key=lambda one: (one.dataset, one.example_id)):
+        for record in sorted(self.records, key=lambda record: (record.dataset, record.example_id)):
             judged[record.case_id] = (
                 self._with_cluster(self._judge(record)) if self._is_scored(record) else record
             )
@@ -158,12 +158,12 @@ class Scorer:
             return rescorable(record)
         if record.raw is None or record.metric == ASSERTION or record.reason == CUT_OFF:
             return False
-        own = self._asked(record, self._load(record.dataset, record.example_id))
-        return record.metric in {None, own.metric} and self.judges.scores(own)
+        form = self._asked(record, self._load(record.dataset, record.example_id))
+        return record.metric in {None, form.metric} and self.judges.scores(form)
 
     def _asked(self, record: Record, example: Example) -> Asked:
-        way = way_of(record.strategy, self.opener.registry.strategies)
-        return asked(self._opened[record.dataset][0], way).about(example)
+        strategy = way_of(record.strategy, self.opener.registry.strategies)
+        return asked(self._opened[record.dataset][0], strategy).about(example)
 
     def _judge(self, record: Record) -> Record:
         example, changed = self._load(record.dataset, record.example_id), None
@@ -185,16 +185,16 @@ class Scorer:
             # The first of the cases that share a reply has paid for it.
             again = tuple(replace(step, from_store=True) for step in self._known[key]["judging"])
             self._known[key]["judging"] = again
-        found = self._known[key]
-        return self._joined(record, found) if found else record
+        fields = self._known[key]
+        return self._joined(record, fields) if fields else record
 
     def _rescored(self, record: Record, example: Example) -> dict[str, Any]:
         """Return the new fields of a record, none if another judge is not asked about it."""
         try:
             fields = self._score(record, example)
         except NotJudgedError as error:
-            told = {"reason": error.reason, "parts": error.parts, "flags": error.flags}
-            fields = {**_UNSCORED, **told}
+            failure = {"reason": error.reason, "parts": error.parts, "flags": error.flags}
+            fields = {**_UNSCORED, **failure}
         if not self.judged_alone:
             return fields
         return {**fields, "judging": tuple(self.judges.steps)} if self.judges.asked else {}
@@ -204,11 +204,11 @@ class Scorer:
 
         Earlier versions scored such replies. What a program printed does not tell.
         """
-        own = self._asked(record, example)
-        if own.way == "printed" or not (record.reason == CUT_OFF or TRUNCATED in record.flags):
+        form = self._asked(record, example)
+        if form.way == "printed" or not (record.reason == CUT_OFF or TRUNCATED in record.flags):
             return record.reason == CUT_OFF
         raw = str(record.raw)
-        replies = texts_of(raw) if own.several else [raw]
+        replies = texts_of(raw) if form.several else [raw]
         return any(not split_thoughts(reply).text.strip() for reply in replies)
 
     def _arranged(self, example: Example, perturbation: str) -> Example:
@@ -218,26 +218,29 @@ class Scorer:
             lambda table: apply_perturbation(function, table, name, seed=seed, arguments=arguments)
         )
 
-    def _joined(self, record: Record, found: Mapping[str, Any]) -> Record:
+    def _joined(self, record: Record, fields: Mapping[str, Any]) -> Record:
         """Return a record with what was found anew, and what no metric gave."""
-        parts, told = {**found["parts"], **self._of_the_answer(record)}, found.get("flags", ())
+        parts, new_flags = (
+            {**fields["parts"], **self._of_the_answer(record)},
+            fields.get("flags", ()),
+        )
         if record.reason == CUT_OFF:
-            return self._of_a_cut_reply(record, {**found, "parts": parts})
+            return self._of_a_cut_reply(record, {**fields, "parts": parts})
         if not self.judged_alone:
-            new = {name: value for name, value in found.items() if name != "flags"}
+            new = {name: value for name, value in fields.items() if name != "flags"}
             return self._with_verdict(replace(record, **(new | {"parts": parts})))
         kept = [flag for flag in record.flags if not _OF_JUDGES.match(flag)]
-        judging = found["judging"]
-        new = {name: value for name, value in found.items() if name != "judging"}
-        new |= {"parts": parts, "flags": (*kept, *told)}
+        judging = fields["judging"]
+        new = {name: value for name, value in fields.items() if name != "judging"}
+        new |= {"parts": parts, "flags": (*kept, *new_flags)}
         return self._with_verdict(with_judge_steps(replace(record, **new), judging))
 
-    def _of_a_cut_reply(self, record: Record, found: Mapping[str, Any]) -> Record:
+    def _of_a_cut_reply(self, record: Record, fields: Mapping[str, Any]) -> Record:
         """Return the record of a reply that was cut off, with the score of published code."""
         example = self._load(record.dataset, record.example_id)
         metric = self._asked(record, example).metric
-        flags = (TRUNCATED, *record.flags, *found.get("flags", ()))
-        new: dict[str, Any] = {"metric": metric, "reason": None, **found, "flags": flags}
+        flags = (TRUNCATED, *record.flags, *fields.get("flags", ()))
+        new: dict[str, Any] = {"metric": metric, "reason": None, **fields, "flags": flags}
         return self._with_verdict(replace(record, **new))
 
     def _with_verdict(self, record: Record) -> Record:
@@ -273,11 +276,11 @@ class Scorer:
         """Return what a record says of its score, found anew."""
         prediction, scored = self._scored(record, example, self.opener.compat)
         part = scored.part if self.judged_alone else self._part(record, example, scored)
-        own = {}
+        fields = {}
         if self.judged_alone:
             metric = self._asked(record, example).metric
-            own = {"metric": metric, "reason": None, "flags": scored.flags}
-        return own | {
+            fields = {"metric": metric, "reason": None, "flags": scored.flags}
+        return fields | {
             "score": scored.parts.get(part, scored.value) if part else scored.value,
             "part": part,
             "parts": dict(scored.parts),

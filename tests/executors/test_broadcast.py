@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.executors.local._link import Peer
-from pytest_tablebench.executors.local._news import News
-from tests.support.desk import LIMITED, Desk
+from pytest_tablebench.executors.local._broadcast import Broadcast
+from pytest_tablebench.executors.local._connection import Connection
+from tests.support.dispatch_simulation import LIMITED, DispatchSimulation
 
 pytestmark = pytest.mark.usefixtures("seeded")
 
 
-class Client(Peer):
+class Client(Connection):
     """A client that keeps what it is sent."""
 
     def __init__(self, role: str) -> None:
@@ -27,34 +27,34 @@ class Client(Peer):
 
 
 def test_everybody_is_told_once_who_is_waited_for() -> None:
-    desk = Desk(connections=1, retries=1000, patience=60.0)
+    simulation = DispatchSimulation(connections=1, retries=1000, patience=60.0)
 
     class Loop:
         def time(self) -> float:
-            return desk.now
+            return simulation.now
 
     loop: Any = Loop()
-    news = News(desk.dispatcher, loop)
-    early, late = Client("runner"), Client("owner")
-    news.joined(early)
-    desk.submit("a")
-    desk.fail(LIMITED, retry_after=30.0)
-    news.announce_waits()
+    broadcast = Broadcast(simulation.dispatcher, loop)
+    early, late = Client("runner"), Client("keeper")
+    broadcast.joined(early)
+    simulation.submit("a")
+    simulation.fail(LIMITED, retry_after=30.0)
+    broadcast.announce_waits()
     assert early.sent == []  # nothing to speak of yet
-    desk.now += 10
+    simulation.now += 10
     for _ in range(2):
-        news.announce_waits()
+        broadcast.announce_waits()
     [told] = early.sent
     [wait] = told["waits"]
     assert (wait["models"], wait["reason"]) == (("m0",), "rate_limit")
     assert wait["since"] == pytest.approx(time.time() - 10, abs=5)  # the time of day
     assert wait["until"] - wait["since"] == pytest.approx(60)
-    news.joined(late)  # who comes later is told at once
+    broadcast.joined(late)  # who comes later is told at once
     assert late.sent == [told]
-    while not desk.under_way:
-        assert desk.pass_time()
-    desk.succeed()
-    news.left(early)
-    news.announce_waits()
+    while not simulation.under_way:
+        assert simulation.pass_time()
+    simulation.succeed()
+    broadcast.left(early)
+    broadcast.announce_waits()
     assert late.sent == [told, {"waits": []}]
     assert early.sent == [told]

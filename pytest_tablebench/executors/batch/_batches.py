@@ -17,7 +17,7 @@ from pytest_tablebench.util.files import write_whole
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
 
-DESK = "pytest_tablebench.executors.batch.desk"
+PROCESS = "pytest_tablebench.executors.batch.process"
 
 FILE = "batches.json"
 """The file of a run folder that names the batches."""
@@ -51,10 +51,10 @@ class Batches:
         self.ledger.hold()
         try:
             self.ledger.forget_wanted()  # of a session that was killed
-            if any(one.state != "read" for one in self.own()):
-                said = self._desk("collect")
-                if said:
-                    raise SettingsError(f"--bench-executor batch: {said[0]}")
+            if any(batch.state != "read" for batch in self.own()):
+                problems = self._run_process("collect")
+                if problems:
+                    raise SettingsError(f"--bench-executor batch: {problems[0]}")
         except BaseException:
             self.ledger.release()
             raise
@@ -63,7 +63,7 @@ class Batches:
         """Hand in what the run's cases want; `problems` says what went wrong."""
         try:
             if next(self.ledger.wanted(), None) is not None:
-                self.problems = self._desk("hand_in")
+                self.problems = self._run_process("hand_in")
         finally:
             self.ledger.forget_wanted()
 
@@ -74,12 +74,12 @@ class Batches:
 
     def own(self) -> list[Batch]:
         """Return the batches of this run's models."""
-        known = {(model, written_base(base)) for model, base in self._lanes}
-        return [one for one in self.ledger.batches() if (one.model, one.api_base) in known]
+        lanes = {(model, written_base(base)) for model, base in self._lanes}
+        return [batch for batch in self.ledger.batches() if (batch.model, batch.api_base) in lanes]
 
     def under_way(self) -> list[Batch]:
         """Return those that are not read yet."""
-        return [one for one in self.own() if one.state != "read"]
+        return [batch for batch in self.own() if batch.state != "read"]
 
     def over_budget(self) -> int:
         """Return how many requests the budget has refused, and are not handed in since."""
@@ -102,32 +102,32 @@ class Batches:
 
     def totals(self) -> dict[str, dict[str, Any]]:
         """Return what was paid for answers that came in, by model; a cost of None is unknown."""
-        found: dict[str, dict[str, Any]] = {}
-        for one in self.own():
-            if not one.calls:
+        totals: dict[str, dict[str, Any]] = {}
+        for batch in self.own():
+            if not batch.calls:
                 continue
-            total = found.setdefault(
-                one.model,
+            total = totals.setdefault(
+                batch.model,
                 {"calls_paid": 0, "prompt_tokens": 0, "completion_tokens": 0, "cost_usd": 0.0},
             )
-            total["calls_paid"] += one.calls
-            total["prompt_tokens"] += one.prompt_tokens
-            total["completion_tokens"] += one.completion_tokens
-            known = total["cost_usd"] is not None and one.cost_usd is not None
-            total["cost_usd"] = total["cost_usd"] + one.cost_usd if known else None
-        return found
+            total["calls_paid"] += batch.calls
+            total["prompt_tokens"] += batch.prompt_tokens
+            total["completion_tokens"] += batch.completion_tokens
+            is_known = total["cost_usd"] is not None and batch.cost_usd is not None
+            total["cost_usd"] = total["cost_usd"] + batch.cost_usd if is_known else None
+        return totals
 
     def write(self, folder: Path) -> None:
         """Name the batches in a run folder: those of all models of the run, its judge's too."""
         rows = [
-            {name: value for name, value in asdict(one).items() if name != "failed"}
-            | {"failed": len(one.failed)}
-            for one in self.own()
+            {name: value for name, value in asdict(batch).items() if name != "failed"}
+            | {"failed": len(batch.failed)}
+            for batch in self.own()
         ]
         text = json.dumps({"schema": SCHEMA, "batches": rows}, indent=1)
         write_whole(folder / FILE, text + "\n")
 
-    def _desk(self, do: str) -> list[str]:
+    def _run_process(self, do: str) -> list[str]:
         """Have something done in a process of its own; return what went wrong."""
         settings = self._settings
         order = {
@@ -139,13 +139,15 @@ class Batches:
             "max_cost": settings.max_cost,
         }
         done = subprocess.run(  # noqa: S603 - this interpreter
-            [sys.executable, "-P", "-m", DESK],
+            [sys.executable, "-P", "-m", PROCESS],
             input=json.dumps(order).encode(),
             capture_output=True,
             check=False,
         )
         try:
-            return [str(one) for one in json.loads(done.stdout.splitlines()[-1])["problems"]]
+            return [
+                str(problem) for problem in json.loads(done.stdout.splitlines()[-1])["problems"]
+            ]
         except (ValueError, LookupError, TypeError):
             last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
             return [f"its process ended with {done.returncode}: {' '.join(last)}"]

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.executors.local._callers import callers_wanted
-from pytest_tablebench.executors.local._client import Address, Client
+from pytest_tablebench.executors.local._executor import Address, LocalExecutor
 from pytest_tablebench.executors.local._wire import PROBLEMS, REFUSALS, pack
 from pytest_tablebench.executors.local.providers import settings_fields
 from pytest_tablebench.models import may_be_direct, refusal_lines
@@ -175,7 +175,7 @@ class Engine:
         self._token = secrets.token_hex(16)
         self._port: int | None = None
         self._failure: str | None = None
-        self._client: Client | None = None
+        self._executor: LocalExecutor | None = None
         self._broker = started or BrokerProcess(BROKER.format(config.broker))
         self._process = self._broker.process
         self._broker.tell(pack(self._given(store)))
@@ -189,8 +189,8 @@ class Engine:
             lane.reference is None and may_be_direct(lane.asked_as or lane.model)
             for lane in config.lanes
         )
-        given = 1 if direct and config.callers is None else config.callers
-        return callers_wanted(config.connections, given)
+        callers = 1 if direct and config.callers is None else config.callers
+        return callers_wanted(config.connections, callers)
 
     def _given(self, store: Path) -> dict[str, Any]:
         config = self.config
@@ -230,39 +230,43 @@ class Engine:
         return Address(self._port, self._token)
 
     @property
-    def client(self) -> Client:
-        """The connection over which the engine tells what the run has cost."""
-        if self._client is None:
-            self._client = Client(self.address, "owner")
-        return self._client
+    def executor(self) -> LocalExecutor:
+        """The connection of the process that keeps the run. Raises `SettingsError`."""
+        if self._executor is None:
+            self._executor = LocalExecutor(self.address, "keeper")
+        return self._executor
 
     @property
     def problems(self) -> list[str]:
         """What callers found wrong with the store's files, and what servers refused."""
-        notes = self._client.notes if self._client is not None else {}
-        found = [text for name in notes if name.startswith(PROBLEMS) for text in notes[name]]
-        return found + refusal_lines(self.refused)
+        notes = self._notes
+        problems = [text for name in notes if name.startswith(PROBLEMS) for text in notes[name]]
+        return problems + refusal_lines(self.refused)
 
     @property
     def refused(self) -> dict[str, dict[str, str]]:
         """What models do not take, and why, by model and by parameter."""
-        found: dict[str, dict[str, str]] = {}
-        for name, note in (self._client.notes if self._client is not None else {}).items():
+        refused: dict[str, dict[str, str]] = {}
+        for name, note in self._notes.items():
             if name.startswith(REFUSALS):
                 model, part, why = note
-                found.setdefault(model, {})[part] = why
-        return found
+                refused.setdefault(model, {})[part] = why
+        return refused
 
-    def finish(self) -> dict[str, Any] | None:
+    @property
+    def _notes(self) -> dict[str, Any]:
+        return {} if self._executor is None else self._executor.notes
+
+    def finish(self) -> Mapping[str, Any] | None:
         """Tell the engine to end; return the totals of the run, None when there are none.
 
         Does not wait for calls in flight: they are paid for, so the callers finish and store
         them, and end by themselves. `reap` waits for the broker.
         """
         totals = None
-        if self._client is not None:
-            totals = self._client.finish()
-            self._client.close()
+        if self._executor is not None:
+            totals = self._executor.finish()
+            self._executor.close()
         self._broker.hang_up()
         return totals
 

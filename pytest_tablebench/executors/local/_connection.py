@@ -10,43 +10,45 @@ from typing import Any, Protocol
 from pytest_tablebench.executors.local._queue import Job
 from pytest_tablebench.executors.local._wire import LineSplitter, header, pack
 
-ROLES = frozenset({"caller", "runner", "owner"})
+ROLES = frozenset({"caller", "runner", "keeper"})
 
-LONGEST_INTRODUCTION = 4096
+LONGEST_GREETING = 4096
 """Bytes that are read of somebody who has not said who he is."""
 
 
-class Switchboard(Protocol):
+class ConnectionHandler(Protocol):
     """What a connection needs of the broker."""
 
     token: str
 
-    def joined(self, link: Peer) -> None:
+    def joined(self, connection: Connection) -> None:
         """Take note of who a connection is."""
 
-    def left(self, link: Peer) -> None:
+    def left(self, connection: Connection) -> None:
         """Take note of a connection that ended."""
 
-    def from_caller(self, link: Peer, head: Mapping[str, Any]) -> None:
+    def from_caller(self, connection: Connection, head: Mapping[str, Any]) -> None:
         """Take what a caller has to say."""
 
-    def from_client(self, link: Peer, head: dict[str, Any], body: bytes) -> None:
+    def from_client(self, connection: Connection, head: dict[str, Any], body: bytes) -> None:
         """Take a message of a client."""
 
 
-class Peer(asyncio.Protocol):
+class Connection(asyncio.Protocol):
     """One connection; the first line says who it is.
 
     `settled` is told once that is known, or the connection has ended before.
     """
 
-    def __init__(self, broker: Switchboard, settled: Callable[[Peer], None] | None = None) -> None:
+    def __init__(
+        self, broker: ConnectionHandler, identified: Callable[[Connection], None] | None = None
+    ) -> None:
         self.broker = broker
         self.role: str | None = None
         self.pid: int | None = None
         self.transport: asyncio.Transport | None = None
         self.jobs: dict[int, Job] = {}
-        self._settled = settled
+        self._identified = identified
         self._first = b""
         self._lines = LineSplitter()
 
@@ -58,7 +60,7 @@ class Peer(asyncio.Protocol):
         if self.role is None:
             self._first += data
             line, end, data = self._first.partition(b"\n")
-            if len(line) > LONGEST_INTRODUCTION or (end and not self._introduce(line)):
+            if len(line) > LONGEST_GREETING or (end and not self._identify(line)):
                 self.close()
             if self.role is None:
                 return
@@ -70,23 +72,23 @@ class Peer(asyncio.Protocol):
             else:
                 self.broker.from_client(self, head, body)
 
-    def _introduce(self, line: bytes) -> bool:
+    def _identify(self, line: bytes) -> bool:
         """Learn who this is; return whether it is one of ours."""
         try:
             head, _ = header(line)
             role, token = head["role"], str(head["token"]).encode()
-            known = role in ROLES and hmac.compare_digest(token, self.broker.token.encode())
+            is_ours = role in ROLES and hmac.compare_digest(token, self.broker.token.encode())
         except (ValueError, LookupError, TypeError, RecursionError):
             return False
-        if known:
+        if is_ours:
             self.role, self.pid = role, head.get("pid")
-            self._settle()
+            self._report_identified()
             self.broker.joined(self)
-        return known
+        return is_ours
 
-    def _settle(self) -> None:
-        if self._settled is not None:
-            self._settled(self)
+    def _report_identified(self) -> None:
+        if self._identified is not None:
+            self._identified(self)
 
     def send(self, head: Mapping[str, Any], body: bytes | None = None) -> None:
         """Send a message; one to somebody who has gone is dropped."""
@@ -98,6 +100,6 @@ class Peer(asyncio.Protocol):
             self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
-        self._settle()
+        self._report_identified()
         if self.role is not None:
             self.broker.left(self)

@@ -51,7 +51,7 @@ class Order:
     max_cost: float | None = None
 
 
-class Desk:
+class BatchProcess:
     """Deals with the batches of one ledger."""
 
     def __init__(self, order: Order) -> None:
@@ -68,46 +68,46 @@ class Desk:
             service = self.services.get((batch.model, batch.api_base))
             if service is None or batch.state == "read":
                 continue  # of another run
-            known = batch
+            handed_in = batch
             if batch.state == "prepared":
-                found = service.find(batch.name)
-                if found is None:  # it never reached the provider
+                state = service.find(batch.name)
+                if state is None:  # it never reached the provider
                     self.ledger.drop(batch)
                     continue
-                known = self._handed_in(batch, found)
-            told = service.look(str(known.batch_id))
-            if told.over:
-                self._read(known, told, service)
-            elif told.status != known.status:
-                self.ledger.save(replace(known, status=told.status))
+                handed_in = self._handed_in(batch, state)
+            state = service.look(str(handed_in.batch_id))
+            if state.over:
+                self._read(handed_in, state, service)
+            elif state.status != handed_in.status:
+                self.ledger.save(replace(handed_in, status=state.status))
 
-    def _handed_in(self, batch: Batch, told: BatchState) -> Batch:
-        known = replace(batch, state="handed_in", batch_id=told.batch_id, status=told.status)
-        self.ledger.save(known)
-        return known
+    def _handed_in(self, batch: Batch, state: BatchState) -> Batch:
+        handed_in = replace(batch, state="handed_in", batch_id=state.batch_id, status=state.status)
+        self.ledger.save(handed_in)
+        return handed_in
 
-    def _read(self, batch: Batch, told: BatchState, service: BatchService) -> None:
+    def _read(self, batch: Batch, state: BatchState, service: BatchService) -> None:
         """Keep the answers of a batch that is over, and what became of the rest."""
         left = self.ledger.requests(batch)
         failed: dict[str, dict[str, Any]] = {}
         paid = batch
         with Store.open(Path(self.order.store)) as store:
-            for key, outcome in self._outcomes(told, service):
-                one = left.pop(key, None)
-                if one is None:
+            for key, outcome in self._outcomes(state, service):
+                request = left.pop(key, None)
+                if request is None:
                     continue  # nobody has asked that, or it is there twice
                 if isinstance(outcome, ModelError):
-                    failed |= _failed(outcome, [one])
+                    failed |= _failed(outcome, [request])
                     continue
-                store.put_described(key, one.facts, outcome)
+                store.put_described(key, request.facts, outcome)
                 paid = _paid(paid, outcome)
-        failed |= _failed(_unanswered(batch.model, told), left.values())
-        self.ledger.save(replace(paid, state="read", status=told.status, failed=failed))
+        failed |= _failed(_unanswered(batch.model, state), left.values())
+        self.ledger.save(replace(paid, state="read", status=state.status, failed=failed))
 
     def _outcomes(
-        self, told: BatchState, service: BatchService
+        self, state: BatchState, service: BatchService
     ) -> Iterator[tuple[str, Reply | ModelError]]:
-        for file in told.output_files:
+        for file in state.output_files:
             for line in service.lines(file):
                 try:
                     fields = json.loads(line)
@@ -137,20 +137,20 @@ class Desk:
         for fields in self.ledger.wanted():
             if fields["model"] != service.model:
                 continue
-            one = Waiting(fields["key"], fields["facts"], fields["attempt"])
+            request = Waiting(fields["key"], fields["facts"], fields["attempt"])
             price = 0.0
             if most is not None:
                 price = service.price_at_most(fields["messages"], fields["params"]) or 0.0
                 if spent + price > most:
-                    refused.append(one)
+                    refused.append(request)
                     continue
                 spent += price
-            line = _line(one.key, service.body(fields["messages"], fields["params"]))
+            line = _line(request.key, service.body(fields["messages"], fields["params"]))
             if lines and (len(lines) == MOST_REQUESTS or size + len(line) > MOST_BYTES):
                 self._send(service, lines, waiting, cost)
                 lines, waiting, size, cost = [], [], 0, 0.0
             lines.append(line)
-            waiting.append(one)
+            waiting.append(request)
             size += len(line)
             cost += price
         if lines:
@@ -175,12 +175,12 @@ class Desk:
         file_id = service.upload(b"".join(lines), f"{batch.name}.jsonl")
         self.ledger.add(batch, waiting)  # from here on it may exist
         try:
-            told = service.create(file_id, batch.name)
+            state = service.create(file_id, batch.name)
         except ModelError as error:
             if error.reason in REFUSED:
                 self.ledger.drop(batch)
             raise
-        self._handed_in(batch, told)
+        self._handed_in(batch, state)
 
 
 def _new(service: BatchService, requests: Sequence[Waiting]) -> Batch:
@@ -191,7 +191,9 @@ def _new(service: BatchService, requests: Sequence[Waiting]) -> Batch:
 
 def _failed(error: ModelError, requests: Iterable[Waiting]) -> dict[str, dict[str, Any]]:
     """Return what the ledger keeps of requests without an answer, by key."""
-    return {one.key: {**error_fields(error), "attempt": one.attempt} for one in requests}
+    return {
+        request.key: {**error_fields(error), "attempt": request.attempt} for request in requests
+    }
 
 
 def _line(key: str, body: bytes) -> bytes:
@@ -222,10 +224,10 @@ def _outcome(fields: Mapping[str, Any], service: BatchService) -> Reply | ModelE
             return service.reply(body)
         except ModelError as problem:
             return problem
-    said = error if isinstance(error, dict) else {}
+    details = error if isinstance(error, dict) else {}
     if isinstance(body, dict) and isinstance(body.get("error"), dict):
-        said = body["error"]
-    code, text = str(said.get("code")), str(said.get("message") or "")
+        details = body["error"]
+    code, text = str(details.get("code")), str(details.get("message") or "")
     if code == "batch_expired":
         return _expired(service.model)
     return service.failures.of_status(status if isinstance(status, int) else None, code, text)
@@ -235,14 +237,14 @@ def _expired(model: str) -> ModelError:
     return ModelError(f"{model}: its batch expired first", reason="expired", retryable=True)
 
 
-def _unanswered(model: str, told: BatchState) -> ModelError:
+def _unanswered(model: str, state: BatchState) -> ModelError:
     """Return why a request of a batch that is over has no line in its files."""
-    if told.status == "failed":
-        why = told.said or "the provider does not say why"
+    if state.status == "failed":
+        why = state.said or "the provider does not say why"
         return ModelError(f"{model}: its batch was refused: {why}", reason="bad_request")
-    if told.status == "cancelled":
+    if state.status == "cancelled":
         return ModelError(f"{model}: its batch was cancelled", reason="cancelled")
-    if told.status == "expired":
+    if state.status == "expired":
         return _expired(model)
     return ModelError(
         f"{model}: its batch ended without a word on it", reason="bad_reply", retryable=True
@@ -252,13 +254,13 @@ def _unanswered(model: str, told: BatchState) -> ModelError:
 def main() -> int:
     """Do one order."""
     order = Order(**json.loads(sys.stdin.read()))
-    desk = Desk(order)
+    batches = BatchProcess(order)
     problems: list[TableBenchError] = []
     try:
         if order.do == "collect":
-            desk.collect()
+            batches.collect()
         else:
-            problems += desk.hand_in()
+            problems += batches.hand_in()
     except TableBenchError as error:
         problems.append(error)
     print(json.dumps({"problems": [str(error) for error in problems]}))  # noqa: T201 - its answer

@@ -9,7 +9,7 @@ from itertools import count, zip_longest
 from typing import Any
 
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.executors.local._dispatch import Dispatcher, Lane, Limits
+from pytest_tablebench.executors.local._dispatch import Dispatcher, Lane, RunLimits
 from pytest_tablebench.executors.local._queue import Job
 
 __all__ = [
@@ -22,7 +22,7 @@ __all__ = [
     "REPLY",
     "SERVER",
     "SLOW",
-    "Desk",
+    "DispatchSimulation",
     "failure",
     "keys",
 ]
@@ -45,7 +45,7 @@ def failure(kind: tuple[str, dict[str, Any]], **more: Any) -> ModelError:
     return ModelError(f"it failed: {reason}", reason=reason, **flags, **more)
 
 
-class Desk:
+class DispatchSimulation:
     """A dispatcher, its clock and timers, the calls under way and what was delivered."""
 
     def __init__(
@@ -72,7 +72,7 @@ class Desk:
         ]
         self.dispatcher = Dispatcher(
             lanes,
-            Limits(connections, retries, max_cost, patience),
+            RunLimits(connections, retries, max_cost, patience),
             lambda: self.now,
             self._later,
             self._start,

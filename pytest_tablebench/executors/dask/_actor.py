@@ -1,6 +1,6 @@
 """What a Dask worker holds for a run: its callers and its sandbox, at the end of an actor.
 
-The broker's side (`_fleet.py`) hands over lines as they also go between broker and callers, and
+The broker's side (`_callers.py`) hands over lines as they also go between broker and callers, and
 fetches what came of them. Nothing of them is in a task graph, a log or on a dashboard: only the
 actor's name is.
 """
@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.executors.local._callers import Callers
-from pytest_tablebench.executors.local._door import Door
-from pytest_tablebench.executors.local._link import Peer
+from pytest_tablebench.executors.local._callers import LocalCallers
+from pytest_tablebench.executors.local._connection import Connection
+from pytest_tablebench.executors.local._listener import Listener
 from pytest_tablebench.executors.local._programs import Programs
 from pytest_tablebench.executors.local._queue import Job
 from pytest_tablebench.executors.local._scorers import Scorers
@@ -40,32 +40,32 @@ ABANDONED_S = 60.0
 
 def versions() -> dict[str, str | None]:
     """Return the versions that have to be the same on both sides, for equal records."""
-    found: dict[str, str | None] = {}
+    installed: dict[str, str | None] = {}
     for name in ("pytest-tablebench", "litellm"):
         try:
-            found[name] = metadata.version(name)
+            installed[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
-            found[name] = None
-    return found
+            installed[name] = None
+    return installed
 
 
-class Station:
+class WorkerActor:
     """Callers and sandbox of one run on one Dask worker; its methods run in the worker's loop."""
 
     def __init__(self) -> None:
         self.token = secrets.token_hex(16)
         self._lines: list[bytes] = []
-        self._some = asyncio.Event()
-        self._heard = 0.0
+        self._has_messages = asyncio.Event()
+        self._receive = 0.0
         self._closed = False
         self._probe: Path | None = None
 
-    async def open(self, given: bytes) -> bytes:
+    async def open(self, config: bytes) -> bytes:
         """Take the run's configuration; return versions, and a file in the store's folder.
 
         Where the client sees that file, both share the folder: answers are then kept here.
         """
-        self._config: dict[str, Any] = json.loads(given)
+        self._config: dict[str, Any] = json.loads(config)
         store = Path(self._config["store"])
         with contextlib.suppress(OSError):  # no such folder here: the client keeps the answers
             self._probe = store / f".seen-{secrets.token_hex(16)}"
@@ -81,22 +81,22 @@ class Station:
         store = self._config["store"] if keeps else None
         config = {**self._config, "store": store}
         self._folder = TemporaryFolder()
-        self._door = Door(self, loop)
-        self._letting_in = asyncio.create_task(self._door.let_in())
-        self._callers = Callers(config, loop, self)
-        self._callers.port = self._door.port
+        self._listener = Listener(self, loop)
+        self._letting_in = asyncio.create_task(self._listener.let_in())
+        self._callers = LocalCallers(config, loop, self)
+        self._callers.port = self._listener.port
         kept = None if store is None else Store.open(Path(store))
-        self._workshops: dict[str, Programs | Scorers] = {
+        self._local_work: dict[str, Programs | Scorers] = {
             "run": Programs(config["sandbox"], kept, loop, self._ran),
             "grade": Scorers(loop, self._ran),
         }
         self._callers.start()
-        self._heard = loop.time()
+        self._receive = loop.time()
         self._watch()
 
     async def give(self, lines: bytes) -> None:
         """Take work: calls, questions, programs and answers to be scored, one a line."""
-        self._heard = self._loop.time()
+        self._receive = self._loop.time()
         for line in lines.splitlines():
             head, body = header(line)
             for name, data in head.get("files", {}).items():
@@ -106,25 +106,27 @@ class Station:
                 if "files" in head:
                     body = to_json({**json.loads(body), "media": str(self._folder.path)})
                 self._callers.call(Job(head["key"], head["lane"], body))
-            elif do in self._workshops:
-                self._workshops[do].submit(head["key"], body)
+            elif do in self._local_work:
+                self._local_work[do].submit(head["key"], body)
             else:
                 self._put_question(head, body)
 
     def _put_question(self, head: Mapping[str, Any], body: bytes) -> None:
         number = head["n"]
-        self._callers.question(head["do"], body, lambda told: self._tell({"re": number, **told}))
+        self._callers.question(
+            head["do"], body, lambda answer: self._tell({"re": number, **answer})
+        )
 
     async def take(self) -> bytes:
         """Return what has come, one a line; waits for it, but not for long."""
-        self._heard = self._loop.time()
+        self._receive = self._loop.time()
         with contextlib.suppress(TimeoutError):
             if not self._lines:
-                await asyncio.wait_for(self._some.wait(), TAKE_S)
+                await asyncio.wait_for(self._has_messages.wait(), TAKE_S)
                 await asyncio.sleep(GATHER_S)
-        self._some.clear()
+        self._has_messages.clear()
         lines, self._lines = self._lines, []
-        self._heard = self._loop.time()
+        self._receive = self._loop.time()
         return b"".join(lines)
 
     async def close(self) -> None:
@@ -133,20 +135,20 @@ class Station:
             return
         self._closed = True
         self._letting_in.cancel()
-        self._door.close()
-        for workshop in self._workshops.values():
-            workshop.close()
+        self._listener.close()
+        for work in self._local_work.values():
+            work.close()
         self._callers.close(self._folder.remove)
 
     def _watch(self) -> None:
-        if self._loop.time() - self._heard > ABANDONED_S:
+        if self._loop.time() - self._receive > ABANDONED_S:
             self._loop.create_task(self.close())
         elif not self._closed:
             self._loop.call_later(ABANDONED_S / 4, self._watch)
 
     def _tell(self, head: Mapping[str, Any], body: bytes | None = None) -> None:
         self._lines.append(pack(head, body))
-        self._some.set()
+        self._has_messages.set()
 
     def _ran(self, key: str, head: Mapping[str, Any], body: bytes | None) -> None:
         self._tell({"ran": key, **head}, body)
@@ -161,9 +163,9 @@ class Station:
         """Pass on that a call's process ended."""
         self._tell({"key": job.key, "lost": True})
 
-    def problems(self, source: object, found: Sequence[str]) -> None:
+    def problems(self, source: object, problems: Sequence[str]) -> None:
         """Pass on what is wrong with the store's files."""
-        self._tell({"problems": list(found), "source": source})
+        self._tell({"problems": list(problems), "source": source})
 
     def refused(self, model: str, part: str, why: str) -> None:
         """Pass on what a model does not take."""
@@ -175,18 +177,18 @@ class Station:
 
     # Connections of callers.
 
-    def joined(self, link: Peer) -> None:
+    def joined(self, connection: Connection) -> None:
         """Let nobody in but callers."""
-        if link.role != "caller":
-            link.close()
+        if connection.role != "caller":
+            connection.close()
 
-    def left(self, link: Peer) -> None:
+    def left(self, connection: Connection) -> None:
         """Take note of a caller that ended."""
-        self._callers.left(link)
+        self._callers.left(connection)
 
-    def from_caller(self, link: Peer, head: Mapping[str, Any]) -> None:
+    def from_caller(self, connection: Connection, head: Mapping[str, Any]) -> None:
         """Take what a caller has to say."""
-        self._callers.heard(link, head)
+        self._callers.receive(connection, head)
 
-    def from_client(self, link: Peer, head: dict[str, Any], body: bytes) -> None:
+    def from_client(self, connection: Connection, head: dict[str, Any], body: bytes) -> None:
         """Listen to nobody else."""

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_tablebench.executors.local._course import SPARE_RETRIES
+from pytest_tablebench.executors.local._lane_state import SPARE_RETRIES
 from pytest_tablebench.executors.local._queue import Job, JobQueue
-from tests.support.desk import (
+from tests.support.dispatch_simulation import (
     DOWN,
     FILTERED,
     KEY,
     LIMITED,
     REFUSED,
     SERVER,
-    Desk,
+    DispatchSimulation,
     keys,
 )
 from tests.support.matrix import draws
@@ -50,33 +50,35 @@ def test_every_job_is_delivered_once_within_all_limits(  # noqa: PLR0917 - drawn
     wishes: list[tuple[Any, float | None]],
 ) -> None:
     providers = tuple("p" if shared else f"p{lane}" for lane in range(lanes))
-    desk = Desk(connections=connections, retries=retries, max_cost=max_cost, providers=providers)
-    dispatcher = desk.dispatcher
+    simulation = DispatchSimulation(
+        connections=connections, retries=retries, max_cost=max_cost, providers=providers
+    )
+    dispatcher = simulation.dispatcher
     for number, key in enumerate(keys(jobs)):
-        desk.submit(key, lane=number % lanes)
+        simulation.submit(key, lane=number % lanes)
     stopped_with = None
     for outcome, retry_after in wishes:
-        assert len(desk.under_way) == dispatcher.in_flight <= connections
-        if not desk.under_way:
-            if not desk.pass_time():
+        assert len(simulation.under_way) == dispatcher.in_flight <= connections
+        if not simulation.under_way:
+            if not simulation.pass_time():
                 break
             continue
         if outcome == "succeed":
-            desk.succeed()
+            simulation.succeed()
         else:
-            desk.fail(outcome, retry_after=retry_after)
+            simulation.fail(outcome, retry_after=retry_after)
         if dispatcher.stopped is not None:
             if stopped_with is None:
-                stopped_with = desk.started.copy()
-            assert desk.started == stopped_with, "a call began after the stop"
-    while desk.under_way or desk.pass_time():
-        if desk.under_way:
-            desk.succeed()
-    assert sorted(desk.delivered) == sorted(keys(jobs))
-    assert all(len(outcomes) == 1 for outcomes in desk.delivered.values())
-    answered = [key for key, (outcome,) in desk.delivered.items() if "reply" in outcome]
+                stopped_with = simulation.started.copy()
+            assert simulation.started == stopped_with, "a call began after the stop"
+    while simulation.under_way or simulation.pass_time():
+        if simulation.under_way:
+            simulation.succeed()
+    assert sorted(simulation.delivered) == sorted(keys(jobs))
+    assert all(len(outcomes) == 1 for outcomes in simulation.delivered.values())
+    answered = [key for key, (outcome,) in simulation.delivered.items() if "reply" in outcome]
     assert dispatcher.answered == len(answered)
-    assert sum(total.attempts for total in dispatcher.totals) == desk.started.total()
+    assert sum(total.attempts for total in dispatcher.totals) == simulation.started.total()
     assert dispatcher.most_in_flight <= connections
     if max_cost is not None:
         # All that was in flight when the budget was reached, and no more. Quarters are exact in
@@ -86,13 +88,13 @@ def test_every_job_is_delivered_once_within_all_limits(  # noqa: PLR0917 - drawn
 
 @given(st.integers(1, 6), st.integers(1, 30))
 def test_first_come_first_served(connections: int, jobs: int) -> None:
-    desk = Desk(connections=connections)
-    desk.submit(*keys(jobs))
-    assert [job.key for job in desk.under_way] == keys(jobs)[:connections]
+    simulation = DispatchSimulation(connections=connections)
+    simulation.submit(*keys(jobs))
+    assert [job.key for job in simulation.under_way] == keys(jobs)[:connections]
     order = []
-    while desk.under_way:
-        order.append(desk.under_way[0].key)
-        desk.succeed()
+    while simulation.under_way:
+        order.append(simulation.under_way[0].key)
+        simulation.succeed()
     assert order == keys(jobs)
 
 
@@ -127,87 +129,87 @@ def test_askers_take_turns(askers: list[int], urgent: int) -> None:
 
 
 def test_a_passing_failure_is_asked_again_before_new_ones() -> None:
-    desk = Desk(connections=1)
-    desk.submit("a", "b", "c")
-    desk.fail(SERVER)
-    assert desk.under_way[0].key == "b"  # meanwhile
-    assert desk.pass_time()
-    desk.succeed()
-    assert [job.key for job in desk.under_way] == ["a"]
-    desk.succeed()
-    assert [job.key for job in desk.under_way] == ["c"]
-    assert desk.dispatcher.retries == 1
+    simulation = DispatchSimulation(connections=1)
+    simulation.submit("a", "b", "c")
+    simulation.fail(SERVER)
+    assert simulation.under_way[0].key == "b"  # meanwhile
+    assert simulation.pass_time()
+    simulation.succeed()
+    assert [job.key for job in simulation.under_way] == ["a"]
+    simulation.succeed()
+    assert [job.key for job in simulation.under_way] == ["c"]
+    assert simulation.dispatcher.retries == 1
 
 
 @pytest.mark.parametrize("retries", [0, 1, 3])
 def test_a_case_is_given_up_after_its_retries(retries: int) -> None:
-    desk = Desk(retries=retries)
-    desk.submit("a")
-    while desk.under_way or desk.pass_time():
-        if desk.under_way:
-            desk.fail(SERVER)
-    assert desk.started["a"] == retries + 1
-    (outcome,) = desk.delivered["a"]
+    simulation = DispatchSimulation(retries=retries)
+    simulation.submit("a")
+    while simulation.under_way or simulation.pass_time():
+        if simulation.under_way:
+            simulation.fail(SERVER)
+    assert simulation.started["a"] == retries + 1
+    (outcome,) = simulation.delivered["a"]
     assert outcome["error"]["reason"] == "server_error"
     assert ("(after" in outcome["error"]["message"]) == (retries > 0)
 
 
 @pytest.mark.parametrize("kind", [KEY, FILTERED, REFUSED])
 def test_what_cannot_pass_is_not_asked_again(kind: tuple[str, dict[str, Any]]) -> None:
-    desk = Desk()
-    desk.submit("a")
-    desk.fail(kind)
-    assert desk.reasons() == {"a": kind[0]}
-    assert not desk.pass_time()
+    simulation = DispatchSimulation()
+    simulation.submit("a")
+    simulation.fail(kind)
+    assert simulation.reasons() == {"a": kind[0]}
+    assert not simulation.pass_time()
 
 
 def test_a_wish_of_the_server_holds_for_all_calls_of_its_provider() -> None:
-    desk = Desk(providers=("p", "p", "q"), connections=1)
-    desk.submit("a", lane=0)
-    desk.submit("b", lane=1)
-    start = desk.now
-    desk.fail(LIMITED, retry_after=20.0)
-    assert not desk.under_way
-    desk.submit("c", lane=2)  # another provider
-    assert [job.key for job in desk.under_way] == ["c"]
-    desk.succeed()
-    while not desk.under_way:
-        assert desk.pass_time()
-    assert desk.now >= start + 20
+    simulation = DispatchSimulation(providers=("p", "p", "q"), connections=1)
+    simulation.submit("a", lane=0)
+    simulation.submit("b", lane=1)
+    start = simulation.now
+    simulation.fail(LIMITED, retry_after=20.0)
+    assert not simulation.under_way
+    simulation.submit("c", lane=2)  # another provider
+    assert [job.key for job in simulation.under_way] == ["c"]
+    simulation.succeed()
+    while not simulation.under_way:
+        assert simulation.pass_time()
+    assert simulation.now >= start + 20
 
 
 def test_a_timer_that_is_early_loses_no_call() -> None:
-    desk = Desk(connections=1, early=0.01)
-    desk.submit("a", "b")
-    desk.fail(LIMITED, retry_after=1.0)
-    while desk.under_way or desk.pass_time():
-        if desk.under_way:
-            desk.succeed()
-    assert sorted(desk.delivered) == ["a", "b"]
+    simulation = DispatchSimulation(connections=1, early=0.01)
+    simulation.submit("a", "b")
+    simulation.fail(LIMITED, retry_after=1.0)
+    while simulation.under_way or simulation.pass_time():
+        if simulation.under_way:
+            simulation.succeed()
+    assert sorted(simulation.delivered) == ["a", "b"]
 
 
 def test_a_run_has_a_limit_of_retries_too() -> None:
-    desk = Desk(connections=1000, retries=1000)
+    simulation = DispatchSimulation(connections=1000, retries=1000)
     number = SPARE_RETRIES + 50
-    desk.submit(*keys(number))
+    simulation.submit(*keys(number))
     for _ in range(SPARE_RETRIES):
-        desk.fail(SERVER)
-    assert not desk.delivered
-    assert desk.dispatcher.retries == SPARE_RETRIES
-    desk.fail(SERVER)
-    assert list(desk.reasons().values()) == ["server_error"]
+        simulation.fail(SERVER)
+    assert not simulation.delivered
+    assert simulation.dispatcher.retries == SPARE_RETRIES
+    simulation.fail(SERVER)
+    assert list(simulation.reasons().values()) == ["server_error"]
     # Every answer gives one more.
-    desk.succeed()
-    desk.fail(SERVER)
-    assert len(desk.reasons()) == 1
-    desk.fail(SERVER)
-    assert len(desk.reasons()) == 2
+    simulation.succeed()
+    simulation.fail(SERVER)
+    assert len(simulation.reasons()) == 1
+    simulation.fail(SERVER)
+    assert len(simulation.reasons()) == 2
 
 
 def test_a_lane_that_takes_few_at_once_leaves_room_for_others() -> None:
-    desk = Desk(connections=4, providers=("file", "p"), at_once=(1, None))
-    desk.submit(*keys(5), lane=0)
-    desk.submit("a", "b", "c", "d", lane=1)
-    assert sorted(job.lane for job in desk.under_way) == [0, 1, 1, 1]
-    desk.succeed()
-    assert sorted(job.lane for job in desk.under_way) == [0, 1, 1, 1]
+    simulation = DispatchSimulation(connections=4, providers=("file", "p"), at_once=(1, None))
+    simulation.submit(*keys(5), lane=0)
+    simulation.submit("a", "b", "c", "d", lane=1)
+    assert sorted(job.lane for job in simulation.under_way) == [0, 1, 1, 1]
+    simulation.succeed()
+    assert sorted(job.lane for job in simulation.under_way) == [0, 1, 1, 1]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import ENGINE, ModelError
-from pytest_tablebench.executors.dask._station import TAKE_S, Station, versions
+from pytest_tablebench.executors.dask._actor import TAKE_S, WorkerActor, versions
 from pytest_tablebench.executors.local._queue import Job
 from pytest_tablebench.executors.local._wire import header, pack, to_json
 from pytest_tablebench.serializers.content import image_names
@@ -28,16 +28,16 @@ LATE_S = 30.0
 
 
 @dataclass(eq=False)
-class Post:
+class WorkerHandle:
     """A worker's callers and sandbox.
 
     Arguments:
         address: of the Dask worker.
-        heard: takes each message of the station: its header and its body.
+        receive: takes each message of the worker: its header and its body.
     """
 
     address: str
-    heard: Callable[[Post, dict[str, Any], bytes], None]
+    receive: Callable[[WorkerHandle, dict[str, Any], bytes], None]
     ready: bool = False
     keeps: bool = False
     """Whether answers are in the run's store when they are told."""
@@ -45,14 +45,14 @@ class Post:
     tasks: dict[str, Task] = field(default_factory=dict)
     """Programs that run, answers that are scored."""
     _outbox: list[bytes] = field(default_factory=list)
-    _some: asyncio.Event = field(default_factory=asyncio.Event)
+    _has_messages: asyncio.Event = field(default_factory=asyncio.Event)
     _sent: set[str] = field(default_factory=set)
     """Pictures that it has."""
 
     async def open(self, client: Client, config: Mapping[str, Any], name: str) -> None:
-        """Have the station made. Raises `ModelError` where it cannot work for this run."""
+        """Create the actor on the worker. Raises `ModelError` where it cannot work for this run."""
         made = client.submit(
-            Station, actor=True, workers=[self.address], allow_other_workers=False, key=name
+            WorkerActor, actor=True, workers=[self.address], allow_other_workers=False, key=name
         )
         try:
             self._actor = await asyncio.wait_for(made, LATE_S)
@@ -63,16 +63,16 @@ class Post:
                 reason=ENGINE,
                 whole_run=True,
             ) from None
-        told = json.loads(await self._ask("open", to_json(config)))
-        here, there = versions(), told["versions"]
-        if here != there:
-            named = ", ".join(f"{name} {there.get(name)} (here {here[name]})" for name in here)
+        answer = json.loads(await self._ask("open", to_json(config)))
+        local, remote = versions(), answer["versions"]
+        if local != remote:
+            named = ", ".join(f"{name} {remote.get(name)} (here {local[name]})" for name in local)
             raise ModelError(
                 f"the Dask worker {self.address} has {named}: equal records need equal versions",
                 reason=ENGINE,
                 whole_run=True,
             )
-        probe = told["probe"]
+        probe = answer["probe"]
         self.keeps = probe is not None and (Path(config["store"]) / probe).exists()
         await self._ask("begin", self.keeps)
         self.ready = True
@@ -88,18 +88,18 @@ class Post:
 
     async def _give(self) -> None:
         while True:
-            await self._some.wait()
-            self._some.clear()
+            await self._has_messages.wait()
+            self._has_messages.clear()
             lines, self._outbox = self._outbox, []
             await self._ask("give", b"".join(lines))
 
     async def _take(self) -> None:
         while True:
             for line in (await self._ask("take")).splitlines():
-                self.heard(self, *header(line))
+                self.receive(self, *header(line))
 
-    async def _ask(self, what: str, *arguments: Any) -> Any:
-        called = getattr(self._actor, what)(*arguments)
+    async def _ask(self, method: str, *arguments: Any) -> Any:
+        called = getattr(self._actor, method)(*arguments)
         return await asyncio.wait_for(called, TAKE_S + LATE_S)
 
     def call(self, job: Job) -> None:
@@ -116,9 +116,9 @@ class Post:
         do, body = task
         self._send(pack({"do": do, "key": key}, body))
 
-    def question(self, number: int, what: str, body: bytes) -> None:
+    def question(self, number: int, name: str, body: bytes) -> None:
         """Have a question about a model answered."""
-        self._send(pack({"do": what, "n": number}, body))
+        self._send(pack({"do": name, "n": number}, body))
 
     async def close(self) -> None:
         """Have it start nothing more, and end."""
@@ -126,14 +126,14 @@ class Post:
 
     def _send(self, line: bytes) -> None:
         self._outbox.append(line)
-        self._some.set()
+        self._has_messages.set()
 
     def _pictures(self, body: bytes) -> dict[str, str]:
         """Return the pictures of a request that the worker has not seen yet, by file name."""
-        request, found = json.loads(body), {}
+        request, pictures = json.loads(body), {}
         for name in (name for _, content in request["messages"] for name in image_names(content)):
             path = Path(request.get("media", "")) / name
             if name not in self._sent and path.is_file():  # else the caller says that it is gone
                 self._sent.add(name)
-                found[name] = base64.b64encode(path.read_bytes()).decode("ascii")
-        return found
+                pictures[name] = base64.b64encode(path.read_bytes()).decode("ascii")
+        return pictures

@@ -12,10 +12,10 @@ import pytest
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.executors.local import (
     BrokerProcess,
-    Client,
     Engine,
     EngineConfig,
     LaneConfig,
+    LocalExecutor,
 )
 
 MODEL = "gpt-4o"
@@ -45,7 +45,7 @@ def test_modules_in_the_working_folder_are_not_taken(
     # Started before its run is known: what it has started by then makes the calls.
     ahead = BrokerProcess.ahead()
     with engine(tmp_path / "answers", started=ahead) as running:
-        client = Client(running.address, "runner")
+        client = LocalExecutor(running.address, "runner")
         asked = {"model": MODEL, "api_base": None, "params": {"temperature": 0}, "key": "k"}
         facts = client.question("facts", asked)
         client.close()
@@ -71,13 +71,13 @@ def test_why_it_did_not_start_is_said_each_time(tmp_path: Path) -> None:
     with engine(tmp_path / "file") as failed:
         for _ in range(2):
             with pytest.raises(SettingsError, match=r"did not start: --bench-store: cannot write"):
-                _ = failed.client
+                _ = failed.executor
 
 
 def test_a_process_that_ends_before_it_reads_is_no_broken_pipe(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_tablebench.executors.local._owner.BROKER", "there.is.none")
+    monkeypatch.setattr("pytest_tablebench.executors.local._engine.BROKER", "there.is.none")
     # More than fits into a pipe: it is still being written when the process ends.
     with (
         engine(tmp_path / "answers", "m" * 5_000_000) as failed,
@@ -104,7 +104,7 @@ def test_how_many_processes_make_the_calls(
     callers: object,
 ) -> None:
     monkeypatch.setattr(
-        "pytest_tablebench.executors.local._owner.callers_wanted",
+        "pytest_tablebench.executors.local._engine.callers_wanted",
         lambda _, given: "by need" if given is None else given,
     )
     given = dict(more)

@@ -7,47 +7,47 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from pytest_tablebench.executors.local._connection import Connection
 from pytest_tablebench.executors.local._dispatch import Dispatcher
-from pytest_tablebench.executors.local._link import Peer
 from pytest_tablebench.executors.local._wire import PROBLEMS, to_json
 
 TOTALS_EVERY_S = 0.2
 
 
-class News:
+class Broadcast:
     """Tells the processes that run items, and the one that keeps the run."""
 
     def __init__(self, dispatcher: Dispatcher, loop: asyncio.AbstractEventLoop) -> None:
         self._dispatcher = dispatcher
         self._loop = loop
-        self._clients: set[Peer] = set()
-        self._owners: set[Peer] = set()
+        self._clients: set[Connection] = set()
+        self._keepers: set[Connection] = set()
         self._totals_due = False
         self._waits: list[dict[str, Any]] = []
         self._told: list[dict[str, Any]] = []
         self._not_kept: list[str] = []
 
-    def joined(self, link: Peer) -> None:
+    def joined(self, connection: Connection) -> None:
         """Tell a client from now on; who is waited for at this moment, at once."""
-        self._clients.add(link)
-        if link.role == "owner":
-            self._owners.add(link)
+        self._clients.add(connection)
+        if connection.role == "keeper":
+            self._keepers.add(connection)
         if self._told:
-            link.send({"waits": self._told})
+            connection.send({"waits": self._told})
 
-    def left(self, link: Peer) -> None:
+    def left(self, connection: Connection) -> None:
         """Tell a client no more."""
-        self._clients.discard(link)
-        self._owners.discard(link)
+        self._clients.discard(connection)
+        self._keepers.discard(connection)
 
     def note(self, name: str, body: bytes) -> None:
         """Tell who keeps the run something, under a name."""
-        for owner in self._owners:
-            owner.send({"note": name}, body)
+        for keeper in self._keepers:
+            keeper.send({"note": name}, body)
 
-    def problems(self, source: object, found: Sequence[str]) -> None:
+    def problems(self, source: object, problems: Sequence[str]) -> None:
         """Tell all that one source has found wrong so far."""
-        self.note(f"{PROBLEMS} {source}", to_json(found))
+        self.note(f"{PROBLEMS} {source}", to_json(problems))
 
     def not_kept(self, why: str) -> None:
         """Tell that one answer cannot be kept."""
@@ -76,8 +76,8 @@ class News:
     def _send_totals(self) -> None:
         self._totals_due = False
         totals = self.totals()
-        for owner in self._owners:
-            owner.send({"totals": totals})
+        for keeper in self._keepers:
+            keeper.send({"totals": totals})
 
     def announce_waits(self) -> None:
         """Tell everybody who is waited for, in times of day, when that changes."""

@@ -23,7 +23,7 @@ OF_THE_CASE = frozenset({"context_window", "content_filter"})
 
 
 @dataclass
-class Course:
+class LaneState:
     """How one model has done: failures in a row, and the retries it has used up."""
 
     queue: JobQueue = field(default_factory=JobQueue)

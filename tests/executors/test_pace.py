@@ -38,13 +38,13 @@ def end(pace: Pace, now: float, kind: str, retry_after: float | None, wait: floa
 
 def turn_away(pace: Pace, calls: int, *, wait: float | None = None) -> None:
     for _ in range(calls):
-        pace.start()
+        pace.start(0.0)
         pace.fail(0.0, turned_away=True, wait=wait)
 
 
 def answer(pace: Pace, calls: int) -> None:
     for _ in range(calls):
-        pace.start()
+        pace.start(0.0)
         pace.succeed()
 
 
@@ -56,7 +56,7 @@ def test_whatever_comes_room_and_counts_stay_within_bounds(
     for what in ends:
         started = 0
         while pace.may_start(now) and started < most + 1:
-            pace.start()
+            pace.start(0.0)
             started += 1
         assert pace.in_flight <= most
         if not pace.in_flight:
@@ -79,7 +79,7 @@ def test_a_fresh_provider_may_take_all() -> None:
     pace = Pace(3, PATIENCE_S)
     for _ in range(3):
         assert pace.may_start(0.0)
-        pace.start()
+        pace.start(0.0)
     assert not pace.may_start(0.0)
     pace.succeed()
     assert pace.may_start(0.0)
@@ -110,7 +110,7 @@ def test_the_room_grows_again_by_a_twentieth_and_at_least_one() -> None:
 def test_other_failures_take_no_room() -> None:
     pace = Pace(10, PATIENCE_S)
     for _ in range(30):
-        pace.start()
+        pace.start(0.0)
         pace.fail(0.0, wait=5.0)
     assert pace.room == 10
     assert pace.may_start(0.0)
@@ -118,19 +118,19 @@ def test_other_failures_take_no_room() -> None:
 
 def test_a_provider_that_says_when_is_left_alone_until_then() -> None:
     pace = Pace(10, PATIENCE_S)
-    pace.start()
+    pace.start(0.0)
     pace.fail(100.0, turned_away=True, retry_after=7.0, wait=7.0)
     assert not pace.may_start(106.9)
     assert pace.may_start(107.0)
     # A shorter wish afterwards does not shorten it.
-    pace.start()
+    pace.start(0.0)
     pace.fail(100.0, retry_after=1.0)
     assert not pace.may_start(106.9)
 
 
 def test_one_call_turned_away_stops_nobody_else() -> None:
     pace = Pace(10, PATIENCE_S)
-    pace.start()
+    pace.start(0.0)
     pace.fail(0.0, turned_away=True, wait=30.0)
     assert pace.may_start(0.0)
 
@@ -145,15 +145,15 @@ def test_a_crowd_turned_away_has_everybody_wait() -> None:
 def test_an_outage_leaves_one_call_that_looks_whether_it_is_over() -> None:
     pace = Pace(10, PATIENCE_S)
     answer(pace, 1)
-    pace.start()
-    pace.start()
+    pace.start(0.0)
+    pace.start(0.0)
     pace.fail(5.0, unreachable=True, wait=1.0)
     assert pace.down_since == 5.0
     assert not pace.may_start(5.0)  # the other one is under way still
     pace.fail(6.0, unreachable=True, wait=1.0)
     assert pace.down_since == 5.0  # since the first
     assert pace.may_start(6.0)
-    pace.start()
+    pace.start(0.0)
     assert not pace.may_start(6.0)
     pace.succeed()
     assert pace.down_since is None
@@ -163,32 +163,43 @@ def test_an_outage_leaves_one_call_that_looks_whether_it_is_over() -> None:
 def test_any_sign_of_life_ends_an_outage() -> None:
     pace = Pace(10, PATIENCE_S)
     answer(pace, 1)
-    pace.start()
+    pace.start(0.0)
     pace.fail(5.0, unreachable=True, wait=1.0)
-    pace.start()
+    pace.start(0.0)
     pace.fail(6.0, wait=1.0)  # status 503, say
     assert pace.down_since is None
 
 
 def test_who_answers_nothing_is_asked_no_more_when_patience_ends() -> None:
     pace = Pace(10, 60.0)
-    pace.start()
-    pace.start()
+    pace.start(0.0)
+    pace.start(0.0)
     pace.fail(100.0, passing=True)
     pace.fail(130.0, passing=True)
     assert not pace.out(159.9)
     assert pace.may_start(159.9)
     assert pace.out(160.0)  # since the first
     assert not pace.may_start(160.0)
-    pace.start()
+    pace.start(160.0)
     pace.succeed()
     assert not pace.out(1e9)
+
+
+def test_silence_is_not_counted_while_no_call_is_wanted() -> None:
+    pace = Pace(10, 60.0)
+    pace.start(90.0)
+    pace.fail(100.0, passing=True)
+    pace.rest(110.0)
+    assert not pace.out(1e9)
+    pace.start(1000.0)
+    assert not pace.out(1049.9)
+    assert pace.out(1050.0)  # 10 s before the rest, 50 s after it
 
 
 def test_a_refusal_is_an_answer() -> None:
     pace = Pace(10, 60.0)
     for now, passing in ((100.0, True), (130.0, False), (140.0, True)):
-        pace.start()
+        pace.start(0.0)
         pace.fail(now, passing=passing)
     assert not pace.out(199.9)
     assert pace.out(200.0)
@@ -196,7 +207,7 @@ def test_a_refusal_is_an_answer() -> None:
 
 def test_who_never_answered_is_in_no_outage() -> None:
     pace = Pace(10, PATIENCE_S)
-    pace.start()
+    pace.start(0.0)
     pace.fail(0.0, unreachable=True, wait=1.0)
     assert pace.down_since is None
     assert pace.limit == 10

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.executors.local._door import INTRODUCTION_S, Door
-from pytest_tablebench.executors.local._link import Peer
+from pytest_tablebench.executors.local._connection import Connection
+from pytest_tablebench.executors.local._listener import GREETING_S, Listener
 from pytest_tablebench.executors.local._wire import pack
 from pytest_tablebench.models import Reply
 from tests.support.broker_site import TOKEN, Site, come, request
@@ -43,7 +43,7 @@ def test_who_introduces_himself_at_length_is_not_listened_to(site: Site) -> None
     assert sent < 100_000_000
     one.close()
     client, caller = site.client(), site.caller()
-    client.ask("k", request(), lane=0)
+    client.ask("k", request())
     caller.answer("36")
     assert come(client) == {"k": Reply("36", cost_usd=0.5)}
 
@@ -75,7 +75,7 @@ def test_idle_strangers_keep_nobody_out(make_site: Callable[..., Site]) -> None:
     idle = [stranger(site) for _ in range(300)]
     caller = site.caller()
     client = site.client()
-    client.ask("k", request(), lane=0)
+    client.ask("k", request())
     caller.answer("36")
     assert come(client) == {"k": Reply("36", cost_usd=0.5)}
     for one in idle:
@@ -107,22 +107,22 @@ class Board:
 
     token = TOKEN
 
-    def joined(self, link: Peer) -> None: ...
-    def left(self, link: Peer) -> None: ...
-    def from_caller(self, link: Peer, head: Any) -> None: ...
-    def from_client(self, link: Peer, head: Any, body: bytes) -> None: ...
+    def joined(self, connection: Connection) -> None: ...
+    def left(self, connection: Connection) -> None: ...
+    def from_caller(self, connection: Connection, head: Any) -> None: ...
+    def from_client(self, connection: Connection, head: Any, body: bytes) -> None: ...
 
 
 def test_who_says_nothing_is_sent_off_in_time() -> None:
     loop: Any = Loop()
-    door = Door(Board(), loop)
-    silent, known = door._link(), door._link()
+    listener = Listener(Board(), loop)
+    silent, known = listener._new_connection(), listener._new_connection()
     ends = [Transport(), Transport()]
-    for link, transport in zip((silent, known), ends, strict=True):
-        link.connection_made(transport)
+    for connection, transport in zip((silent, known), ends, strict=True):
+        connection.connection_made(transport)
     known.data_received(pack({"token": TOKEN, "role": "runner"}))
     for seconds, call in loop.later:
-        assert seconds == INTRODUCTION_S
+        assert seconds == GREETING_S
         call()
     assert [transport.closed for transport in ends] == [True, False]
-    door.close()
+    listener.close()

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.executors.local import Address, Client, broker
-from pytest_tablebench.executors.local._callers import Callers
-from pytest_tablebench.executors.local._client import Outcome
-from pytest_tablebench.executors.local._link import Peer
+from pytest_tablebench.executors import Outcome, Work
+from pytest_tablebench.executors.local import Address, broker
+from pytest_tablebench.executors.local._callers import LocalCallers
+from pytest_tablebench.executors.local._connection import Connection
 from pytest_tablebench.executors.local._wire import (
     PROBLEMS,
     error_fields,
@@ -23,7 +23,7 @@ from pytest_tablebench.executors.local._wire import (
 )
 from pytest_tablebench.models import Reply
 from pytest_tablebench.store import Store
-from tests.support.broker_site import TOKEN, Site, come, request
+from tests.support.broker_site import TOKEN, Asker, Site, come, request
 
 
 def failed(outcome: Outcome) -> ModelError:
@@ -36,18 +36,18 @@ def test_an_answer_comes_back_under_its_key(site: Site) -> None:
     # Longer, both ways, than any buffer: 6 and 12 bytes of JSON a character.
     wanted = request("Wie alt?\n\t\u2028\x00 \U0001f600" + "\u8868" * 4_000_000, case_id="a/b")
     answer = "36\n\t\u2028" + "\U0001f600" * 2_000_000
-    client.ask("k1", wanted, lane=0)
+    client.ask("k1", wanted)
     assert caller.answer(answer) == wanted
     assert come(client) == {"k1": Reply(answer, cost_usd=0.5)}
 
 
 def test_what_two_ask_is_called_once(site: Site) -> None:
     first, second, caller = site.client(), site.client(), site.caller()
-    first.ask("k1", request(), lane=0)
+    first.ask("k1", request())
     assert caller.take()[0]["n"] == 1
     # It is under way already. A question that comes back shows that the broker knows of both.
-    second.ask("k1", request(), lane=0)
-    first.ask("k2", request("another"), lane=0)
+    second.ask("k1", request())
+    first.ask("k2", request("another"))
     assert caller.take()[0]["n"] == 2
     caller.send({"n": 2, "reply": reply_fields(Reply("41"))})
     caller.send({"n": 1, "reply": reply_fields(Reply("36"))})
@@ -58,14 +58,14 @@ def test_what_two_ask_is_called_once(site: Site) -> None:
 def test_what_was_answered_in_this_run_is_not_called_again(site: Site) -> None:
     client, caller = site.client(), site.caller()
     wanted = request()
-    client.ask(wanted.key(), wanted, lane=0)
+    client.ask(wanted.key(), wanted)
     head, _ = caller.take()
     with Store.open(site.store) as store:  # as a caller does, before it says so
         store.put(wanted, Reply("36"))
     caller.send({"n": head["n"], "reply": reply_fields(Reply("36"))})
     assert come(client) == {wanted.key(): Reply("36")}
     late = site.client()
-    late.ask(wanted.key(), wanted, lane=0)
+    late.ask(wanted.key(), wanted)
     # Paid for in this run, so it is no hit of the store.
     assert come(late) == {wanted.key(): Reply("36")}
 
@@ -77,7 +77,7 @@ def test_what_another_run_has_paid_for_meanwhile_is_not_called(
     client, caller = site.client(), site.caller()
     first, second, third = (request(text) for text in ("1", "2", "3"))
     for wanted in (first, second, third):
-        client.ask(wanted.key(), wanted, lane=0)
+        client.ask(wanted.key(), wanted)
     head, _ = caller.take()
     with Store.open(site.store) as store:  # another run over the same store
         store.put(second, Reply("two", cost_usd=0.5))
@@ -85,7 +85,7 @@ def test_what_another_run_has_paid_for_meanwhile_is_not_called(
     assert caller.answer("three") == third
     outcomes = come(client, 3)
     assert outcomes[second.key()] == Reply("two", cost_usd=0.5, from_store=True)
-    totals = site.client("owner").finish()
+    totals = site.client("keeper").finish()
     assert totals is not None
     paid = totals["models"]["openai/m"]
     assert (paid["calls_paid"], paid["attempts"], paid["cost_usd"]) == (2, 2, 1.0)
@@ -94,28 +94,28 @@ def test_what_another_run_has_paid_for_meanwhile_is_not_called(
 def test_what_failed_in_this_run_is_called_again_only_where_that_is_meant(site: Site) -> None:
     first, caller = site.client(), site.caller()
     error = ModelError("too long", reason="context_window")
-    first.ask("k1", request(), lane=0)
+    first.ask("k1", request())
     caller.send({"n": caller.take()[0]["n"], "error": error_fields(error)})
     assert str(failed(come(first)["k1"])) == "too long"
     # The same case in a window, of another process or moved: nobody is asked for it.
     second = site.client()
     for client in (second, first, second):
-        client.ask("k1", request(), lane=0)
+        client.ask("k1", request())
         assert str(failed(come(client)["k1"])) == "too long"
     # A rerun means it.
-    second.ask("k1", request(), lane=0, again=True)
+    second.ask("k1", request(), again=True)
     head, _ = caller.take()
     assert head["n"] == 2
     caller.send({"n": head["n"], "reply": reply_fields(Reply("36"))})
     assert come(second) == {"k1": Reply("36")}
-    first.ask("k1", request(), lane=0)
+    first.ask("k1", request())
     assert caller.answer("37") == request()  # nothing is known of it any more: it was not stored
     assert come(first) == {"k1": Reply("37", cost_usd=0.5)}
 
 
 def test_errors_come_back_as_they_are(site: Site) -> None:
     client, caller = site.client(), site.caller()
-    client.ask("k1", request(), lane=0)
+    client.ask("k1", request())
     error = ModelError("too long", reason="context_window")
     caller.send({"n": caller.take()[0]["n"], "error": error_fields(error)})
     found = failed(come(client)["k1"])
@@ -137,33 +137,33 @@ def test_questions_wait_for_somebody_who_knows(site: Site) -> None:
 
 
 def test_the_keeper_hears_totals(site: Site) -> None:
-    owner, client, caller = site.client("owner"), site.client(), site.caller()
-    client.ask("k1", request(), lane=0)
+    keeper, client, caller = site.client("keeper"), site.client(), site.caller()
+    client.ask("k1", request())
     caller.answer("36")
     come(client)
-    while owner.totals is None or not owner.totals["models"]["openai/m"]["calls_paid"]:
-        owner.outcomes(wait=True)
-    assert owner.totals["models"]["openai/m"]["cost_usd"] == 0.5
-    assert owner.totals["most_in_flight"] == 1
-    assert client.totals is None
+    while not (totals := keeper.totals()) or not totals["models"]["openai/m"]["calls_paid"]:
+        keeper.outcomes(wait=True)
+    assert totals["models"]["openai/m"]["cost_usd"] == 0.5
+    assert totals["most_in_flight"] == 1
+    assert client.totals() is None
 
 
 def test_the_keeper_hears_what_is_wrong_with_the_store(site: Site) -> None:
-    owner, caller = site.client("owner"), site.caller()
+    keeper, caller = site.client("keeper"), site.caller()
     caller.send({"problems": ["the file is gone"]})
-    while not owner.notes:
-        owner.outcomes(wait=True)
-    [(name, told)] = owner.notes.items()
+    while not keeper.notes:
+        keeper.outcomes(wait=True)
+    [(name, told)] = keeper.notes.items()
     assert name.startswith(PROBLEMS)
     assert told == ["the file is gone"]
 
 
 def test_after_a_stop_nothing_is_called(site: Site) -> None:
     client, caller = site.client(), site.caller()
-    client.ask("under way", request("1"), lane=0)
+    client.ask("under way", request("1"))
     head, _ = caller.take()
     client.stop("enough")
-    client.ask("later", request("2"), lane=0)
+    client.ask("later", request("2"))
     found = failed(come(client)["later"])
     assert (str(found), found.reason) == ("enough", "stopped")
     # What was under way still counts.
@@ -173,52 +173,52 @@ def test_after_a_stop_nothing_is_called(site: Site) -> None:
 
 def test_an_answer_that_cannot_be_kept_is_given_and_ends_the_calls(site: Site) -> None:
     client, caller = site.client(), site.caller()
-    client.ask("k1", request("1"), lane=0)
+    client.ask("k1", request("1"))
     reply = reply_fields(Reply("36"))
     full = {"unstored": "no space", "whole_run": True}
     caller.send({"n": caller.take()[0]["n"], "reply": reply, **full})
     assert come(client) == {"k1": Reply("36")}
-    client.ask("k2", request("2"), lane=0)
+    client.ask("k2", request("2"))
     assert "answers cannot be kept: no space" in str(failed(come(client)["k2"]))
     # Who asks for the same again is given what is known.
-    client.ask("k1", request("1"), lane=0)
+    client.ask("k1", request("1"))
     assert come(client) == {"k1": Reply("36")}
 
 
 def test_who_does_not_know_the_word_hears_nothing(site: Site) -> None:
     stranger, caller = site.client(token="guessed"), site.caller()
-    stranger.ask("k1", request(), lane=0)
+    stranger.ask("k1", request())
     while stranger.lost is None:
         assert stranger.outcomes(wait=True) == []
     client = site.client()
-    client.ask("k2", request("mine"), lane=0)
+    client.ask("k2", request("mine"))
     assert caller.answer("36") == request("mine")
 
 
 def test_an_answer_too_long_to_be_kept_ends_nothing(site: Site) -> None:
-    owner, client, caller = site.client("owner"), site.client(), site.caller()
-    client.ask("k1", request("1"), lane=0)
+    keeper, client, caller = site.client("keeper"), site.client(), site.caller()
+    client.ask("k1", request("1"))
     reply = reply_fields(Reply("36"))
     long = {"unstored": "a/b: too long", "whole_run": False}
     caller.send({"n": caller.take()[0]["n"], "reply": reply, **long})
     assert come(client) == {"k1": Reply("36")}
     # Who asks for the same again is given what is known; others are asked.
-    client.ask("k1", request("1"), lane=0)
+    client.ask("k1", request("1"))
     assert come(client) == {"k1": Reply("36")}
-    client.ask("k2", request("2"), lane=0)
+    client.ask("k2", request("2"))
     caller.answer("37")
     assert come(client) == {"k2": Reply("37", cost_usd=0.5)}
-    while not owner.notes:
-        owner.outcomes(wait=True)
-    assert owner.notes == {f"{PROBLEMS} answers": ["a/b: too long"]}
+    while not keeper.notes:
+        keeper.outcomes(wait=True)
+    assert keeper.notes == {f"{PROBLEMS} answers": ["a/b: too long"]}
 
 
 def test_the_end_gives_the_totals_and_ends_all(site: Site) -> None:
-    owner, client, caller = site.client("owner"), site.client(), site.caller()
-    client.ask("k1", request(), lane=0)
+    keeper, client, caller = site.client("keeper"), site.client(), site.caller()
+    client.ask("k1", request())
     caller.answer("36")
     come(client)
-    totals = owner.finish()
+    totals = keeper.finish()
     assert totals is not None
     assert totals["models"]["openai/m"]["calls_paid"] == 1
     assert caller.take()[0] == {"do": "close"}
@@ -228,7 +228,7 @@ def test_the_end_gives_the_totals_and_ends_all(site: Site) -> None:
 def test_without_pytest_the_broker_ends(site: Site) -> None:
     caller = site.caller()
     client = site.client()
-    client.ask("k1", request(), lane=0)
+    client.ask("k1", request())
     assert caller.take()[0]["do"] == "call"
     assert site.process.stdin is not None
     site.process.stdin.close()  # as the death of its parent does
@@ -245,7 +245,7 @@ def test_without_a_broker_clients_say_so(site: Site) -> None:
     assert client.lost.whole_run
     assert client.lost.reason == "engine"
     assert "process that makes the model calls is gone" in str(client.lost)
-    client.ask("k1", request(), lane=0)  # is no error: the loss says it
+    client.submit(Work("k1", request()), "openai/m")  # is no error: the loss says it
     with pytest.raises(ModelError, match="is gone"):
         client.question("facts", {})
     assert client.finish() is None
@@ -254,10 +254,10 @@ def test_without_a_broker_clients_say_so(site: Site) -> None:
 def test_a_broker_that_is_gone_before_is_no_error_of_its_own(site: Site) -> None:
     site.process.kill()
     site.process.wait()
-    client = Client(Address(site.port, TOKEN), "runner")
+    client = Asker(Address(site.port, TOKEN), "runner", site.lanes)
     assert client.lost is not None
     assert client.lost.whole_run
-    client.ask("k1", request(), lane=0)
+    client.ask("k1", request())
     assert client.outcomes(wait=True) == []
     with pytest.raises(ModelError, match="is gone"):
         client.question("facts", {})
@@ -268,11 +268,11 @@ def test_a_broker_that_is_gone_before_is_no_error_of_its_own(site: Site) -> None
 # A caller that ends in the middle of its calls.
 
 
-class Overheard(Peer):
+class Overheard(Connection):
     """A connection that keeps what it is sent."""
 
-    def __init__(self, owner: broker.Broker, role: str) -> None:
-        super().__init__(owner)
+    def __init__(self, keeper: broker.Broker, role: str) -> None:
+        super().__init__(keeper)
         self.role = role
         self.sent: list[dict[str, Any]] = []
 
@@ -283,7 +283,7 @@ class Overheard(Peer):
 def test_an_answer_stored_by_a_caller_that_died_is_not_paid_for_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Callers, "_start_caller", lambda self: None)
+    monkeypatch.setattr(LocalCallers, "_start_caller", lambda self: None)
     config: dict[str, Any] = {
         "token": TOKEN,
         "lanes": [{"model": "m", "api_base": None, "provider": "p"}],
@@ -298,31 +298,31 @@ def test_an_answer_stored_by_a_caller_that_died_is_not_paid_for_again(
         "store": str(tmp_path / "answers"),
     }
     loop = asyncio.new_event_loop()
-    owner = broker.Broker(config, loop)
-    client, caller = Overheard(owner, "runner"), Overheard(owner, "caller")
-    owner.joined(client)
-    owner.joined(caller)
-    owner.from_caller(caller, {"ready": True})
+    keeper = broker.Broker(config, loop)
+    client, caller = Overheard(keeper, "runner"), Overheard(keeper, "caller")
+    keeper.joined(client)
+    keeper.joined(caller)
+    keeper.from_caller(caller, {"ready": True})
     kept, lost = request("kept"), request("lost")
-    owner.from_client(client, {"do": "question", "what": "facts", "id": 5}, b"{}")
+    keeper.from_client(client, {"do": "question", "what": "facts", "id": 5}, b"{}")
     caller.sent.clear()
     for wanted in (kept, lost):
-        owner.from_client(client, {"do": "ask", "key": wanted.key(), "lane": 0}, b"{}")
+        keeper.from_client(client, {"do": "ask", "key": wanted.key(), "lane": 0}, b"{}")
     assert [head["do"] for head in caller.sent] == ["call", "call"]
     with Store.open(tmp_path / "answers") as store:
         store.put(kept, Reply("36"))
-    owner.left(caller)
+    keeper.left(caller)
     (told,) = client.sent
     assert told["key"] == kept.key()
     assert told["reply"] == reply_fields(Reply("36"))
-    assert owner.dispatcher.answered == 1
-    assert owner.dispatcher.retries == 0  # it was no failure of the model's
+    assert keeper.dispatcher.answered == 1
+    assert keeper.dispatcher.retries == 0  # it was no failure of the model's
     # The question and the call that was lost go to the next caller.
-    following = Overheard(owner, "caller")
-    owner.joined(following)
-    owner.from_caller(following, {"ready": True})
+    following = Overheard(keeper, "caller")
+    keeper.joined(following)
+    keeper.from_caller(following, {"ready": True})
     question, again = following.sent
     assert (question["do"], again["do"]) == ("facts", "call")
-    owner.from_caller(following, {"n": question["n"], "result": "known"})
+    keeper.from_caller(following, {"n": question["n"], "result": "known"})
     assert client.sent[-1] == {"re": 5, "result": "known"}
     loop.close()

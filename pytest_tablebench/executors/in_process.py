@@ -1,0 +1,201 @@
+"""The executor of providers that stay in the process of the tests.
+
+They are called one at a time, when a case waits. Retries, patience and giving up are those of the
+engine's dispatcher. All other work goes to another executor.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.errors import ModelError, StoreError
+from pytest_tablebench.executors.local._dispatch import Dispatcher, Lane, RunLimits
+from pytest_tablebench.executors.local._queue import Job
+from pytest_tablebench.executors.local._wire import (
+    read_error,
+    read_reply,
+    reply_fields,
+)
+from pytest_tablebench.executors.protocol import Executor, Outcome, Work
+from pytest_tablebench.models import Provider, Reply, Request, limited
+from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.notices import notice
+
+if TYPE_CHECKING:
+    from pytest_tablebench.store import Store
+
+__all__ = ["InProcessExecutor"]
+
+
+SLICE_S = 0.5
+"""Longest single wait: Windows delivers Ctrl-C only between two waits."""
+
+
+class InProcessExecutor:
+    """Calls the providers of this process, and passes all other work on.
+
+    Arguments:
+        provider: returns the provider of a model, None if its calls are made elsewhere.
+        others: makes the executor of all other work, when the first of it is submitted.
+        store: returns the store of a model's answers, None if they are not looked up.
+        keeps: whether answers are put into that store.
+        retries: how many further attempts may follow the first.
+        patience: seconds for which a provider may answer nothing until it is given up.
+        max_reply: bytes of UTF-8 that an answer keeps.
+        clock: seconds, from any starting point.
+        sleep: waits for so many seconds.
+    """
+
+    def __init__(
+        self,
+        provider: Callable[[str], Provider | None],
+        others: Callable[[], Executor],
+        *,
+        store: Callable[[str], Store | None],
+        keeps: bool,
+        retries: int,
+        patience: float,
+        max_reply: int,
+        clock: Callable[[], float] = time.perf_counter,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._provider = provider
+        self._make_others = others
+        self._others: Executor | None = None
+        self._store = store
+        self._keeps = keeps
+        self._limits = RunLimits(connections=1, retries=retries, patience=patience)
+        self._max_reply = max_reply
+        self._clock, self._sleep = clock, sleep
+        self._dispatchers: dict[str, Dispatcher] = {}
+        """By model: each has limits of its own."""
+        self._requests: dict[str, Request] = {}
+        """Requests without an outcome, by key."""
+        self._started: list[Job] = []
+        """Calls that the dispatchers have started, and that are still to be made."""
+        self._timers: list[tuple[float, int, Callable[[], None]]] = []
+        self._timer_numbers = itertools.count()
+        self._exceptions: dict[str, Exception] = {}
+        """Exceptions of providers that are no `ModelError`, by key of the request."""
+        self._outcomes: list[tuple[str, Outcome]] = []
+
+    @property
+    def lost(self) -> ModelError | None:
+        """The error of all that is still to come from the other executor."""
+        if self._others is None or self._outcomes or self._requests:
+            return None
+        return self._others.lost
+
+    @property
+    def waits(self) -> Sequence[Mapping[str, Any]]:
+        """Providers of the other executor that answer nothing at the moment."""
+        return () if self._others is None else self._others.waits
+
+    def submit(self, work: Work, lane: str) -> None:
+        """Have a request answered; pass on what is not asked in this process."""
+        request = work.task
+        if not isinstance(request, Request) or self._provider(lane) is None:
+            if self._others is None:
+                self._others = self._make_others()
+            self._others.submit(work, lane)
+            return
+        self._requests[work.key] = request
+        self._dispatcher(lane).submit(Job(work.key, 0, b"", urgent=request.step > 0))
+
+    def outcomes(self, *, wait: bool) -> Sequence[tuple[str, Outcome]]:
+        """Return the outcomes since the last call; with `wait`, make a call of this process."""
+        self._run_timers()
+        if wait and self._started and not self._outcomes:
+            self._call(self._started.pop(0))
+        outcomes, self._outcomes = self._outcomes, []
+        may_wait = wait and not outcomes and not self._started
+        if self._others is not None:
+            outcomes += self._others.outcomes(wait=may_wait)
+        elif may_wait and self._timers:
+            self._sleep(max(0.0, min(self._timers[0][0] - self._clock(), SLICE_S)))
+        return outcomes
+
+    def totals(self) -> Mapping[str, Any] | None:
+        """Return the totals of the other executor; calls in this process are not paid for."""
+        return None if self._others is None else self._others.totals()
+
+    def stop(self, why: str) -> None:
+        """Start no further call, in this process or elsewhere."""
+        for dispatcher in self._dispatchers.values():
+            dispatcher.stop(why)
+        if self._others is not None:
+            self._others.stop(why)
+
+    def close(self) -> None:
+        """Close the other executor."""
+        if self._others is not None:
+            self._others.close()
+
+    def _dispatcher(self, model: str) -> Dispatcher:
+        if model not in self._dispatchers:
+            self._dispatchers[model] = Dispatcher(
+                [Lane(model, model)],
+                self._limits,
+                self._clock,
+                self._set_timer,
+                self._started.append,
+                self._deliver,
+                self._look,
+            )
+        return self._dispatchers[model]
+
+    def _set_timer(self, seconds: float, function: Callable[[], None]) -> None:
+        entry = self._clock() + seconds, next(self._timer_numbers), function
+        heapq.heappush(self._timers, entry)
+
+    def _run_timers(self) -> None:
+        while self._timers and self._timers[0][0] <= self._clock():
+            heapq.heappop(self._timers)[2]()
+
+    def _call(self, job: Job) -> None:
+        request = self._requests[job.key]
+        dispatcher, provider = self._dispatchers[request.model], self._provider(request.model)
+        assert provider is not None  # noqa: S101 - or it would not have been submitted
+        try:
+            reply = limited(provider.complete(request), self._max_reply)
+        except ModelError as error:
+            dispatcher.fail(job, error)
+        except Exception as error:  # the user's own code: the test shows its traceback
+            self._exceptions[job.key] = error
+            dispatcher.fail(job, ModelError(type(error).__name__, reason="error"))
+        else:
+            self._keep(dispatcher, request, reply)
+            dispatcher.succeed(job, reply_fields(reply))
+
+    def _keep(self, dispatcher: Dispatcher, request: Request, reply: Reply) -> None:
+        store = self._store(request.model) if self._keeps else None
+        if store is None:
+            return
+        try:
+            store.put(request, reply)
+        except StoreError as error:
+            # This answer is paid for and counts; the next one would be paid for again.
+            if error.whole_run:
+                dispatcher.stop(f"stopped, because answers cannot be kept: {error}")
+            else:
+                notice(f"{printable(request.case_id)}: {error}")
+
+    def _look(self, job: Job) -> Mapping[str, Any] | None:
+        """Return the answer that another process has stored since the request was submitted."""
+        store = self._store(self._requests[job.key].model)
+        reply = None if store is None else store.look_again(job.key)
+        return None if reply is None else reply_fields(limited(reply, self._max_reply))
+
+    def _deliver(self, job: Job, outcome: dict[str, Any]) -> None:
+        del self._requests[job.key]
+        exception = self._exceptions.pop(job.key, None)
+        if exception is not None:
+            self._outcomes.append((job.key, exception))
+        elif "error" in outcome:
+            self._outcomes.append((job.key, read_error(outcome["error"])))
+        else:
+            self._outcomes.append((job.key, read_reply(outcome["reply"])))

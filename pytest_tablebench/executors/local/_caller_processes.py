@@ -1,0 +1,71 @@
+"""The processes that make a run's calls, as their parent sees them.
+
+It imports nothing that is slow: a broker starts its spare caller before all else.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+__all__ = ["CallerProcesses", "end_spare", "start_spare"]
+
+LITELLM = "litellm"
+"""The argument with which a caller imports litellm before it reads its configuration."""
+
+CALLER = "pytest_tablebench.executors.local.caller"
+
+_spare: list[subprocess.Popen[bytes]] = []
+
+
+class CallerProcesses:
+    """Starts callers and kills those that no longer answer; otherwise they end by themselves."""
+
+    def __init__(self) -> None:
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    def start(self, config: bytes, *, needs_litellm: bool) -> None:
+        """Start a caller, or take the spare one, and write its configuration to its input."""
+        process = (_take_spare() or _start(LITELLM)) if needs_litellm else _start()
+        self._processes.append(process)
+        assert process.stdin is not None  # noqa: S101 - it is a pipe
+        process.stdin.write(config)
+        process.stdin.close()
+
+    def kill(self, pid: int | None) -> None:
+        """Kill one of them."""
+        for process in self._processes:
+            if process.pid == pid:
+                process.kill()
+
+    def alive(self) -> int:
+        """Return how many have not ended."""
+        self._processes = [process for process in self._processes if process.poll() is None]
+        return len(self._processes)
+
+
+def start_spare() -> None:
+    """Start a caller before its run is known, so that it has imported litellm by then."""
+    _spare.append(_start(LITELLM))
+
+
+def end_spare() -> None:
+    """Kill the spare caller if no run has taken it."""
+    while _spare:
+        process = _spare.pop()
+        process.kill()
+        process.wait()
+
+
+def _take_spare() -> subprocess.Popen[bytes] | None:
+    is_alive = _spare and _spare[0].poll() is None
+    return _spare.pop() if is_alive else None
+
+
+def _start(*arguments: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603 - this interpreter
+        # -P: a module in the user's working folder must not be imported here.
+        [sys.executable, "-P", "-m", CALLER, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    )

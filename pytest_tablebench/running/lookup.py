@@ -1,0 +1,106 @@
+"""The work that a step of a conversation means, and its outcome if the store has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.errors import ModelError
+from pytest_tablebench.executors import Work
+from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Grade, Step
+from pytest_tablebench.models import MAX_REPLY, Reply, Request, limited
+from pytest_tablebench.running.conversation import ConversationDriver
+from pytest_tablebench.running.limits import limit_of, settled
+from pytest_tablebench.running.pictures import PictureKeeper
+from pytest_tablebench.serializers.content import images_of
+
+if TYPE_CHECKING:
+    from pytest_tablebench.running.limits import Use
+    from pytest_tablebench.running.pending import PendingCase, Route
+    from pytest_tablebench.store import Store
+
+__all__ = ["PROGRAMS", "StepLookup"]
+
+PROGRAMS = "programs"
+"""The lane of work that asks no model: programs, and answers that are scored elsewhere."""
+
+
+@dataclass(kw_only=True)
+class StepLookup:
+    """Turns steps into work, and looks their outcomes up.
+
+    Arguments:
+        driver: makes the request of a step.
+        store: returns the answers kept; None without any.
+        max_reply: bytes of UTF-8 that an answer keeps.
+        replay: whether a request that is not in the store has no answer.
+        pictures: keeps the pictures of requests.
+    """
+
+    driver: ConversationDriver
+    store: Callable[[], Store | None]
+    max_reply: int = MAX_REPLY
+    replay: bool = False
+    pictures: PictureKeeper = field(default_factory=PictureKeeper)
+
+    def look(
+        self, pending: PendingCase, step: Step | Grade, failed_keys: Collection[str]
+    ) -> tuple[Work, str, Reply | Execution | None]:
+        """Return the work of a step, its lane, and its outcome if the store has it.
+
+        Sets the key, the token limit and the replaced replies of the pending case. Work whose key
+        is in `failed_keys` is tried once more. Raises `ModelError`.
+        """
+        if isinstance(step, Grade):
+            pending.key = step.key()
+            return Work(pending.key, step), PROGRAMS, None
+        if isinstance(step, Execute):
+            pending.key = step.key()
+            work = Work(pending.key, step, again=pending.key in failed_keys)
+            return work, PROGRAMS, self._execution(pending.key)
+        return self._request(pending, step, failed_keys)
+
+    def _request(
+        self, pending: PendingCase, step: Ask, failed_keys: Collection[str]
+    ) -> tuple[Work, str, Reply | None]:
+        request, route = self.driver.request(pending, step)
+        model = pending.case.model
+        for message in request.messages:
+            self.pictures.keep(model, images_of(message.content))
+
+        def find(variant: Request, use: Use) -> Reply | None:
+            return pending.arrived.get(variant.key()) or self._reply(variant, route, use)
+
+        stands = settled(request, route.limits, find, asks=not self.replay)
+        pending.key = stands.request.key()
+        pending.limit = limit_of(stands.request.params)
+        pending.replaced = stands.replaced
+        again, media = pending.key in failed_keys, self.pictures.path(model)
+        work = Work(pending.key, stands.request, again=again, media=media)
+        return work, self.driver.model(pending, step), stands.reply
+
+    def _reply(self, request: Request, route: Route, use: Use) -> Reply | None:
+        """Return a reply of the store. Raises `ModelError` in a replay without the first one."""
+        store = self.store() if route.stored else None
+        if store is None:
+            return None
+        reply = store.get(request.key())
+        if reply is not None:
+            return limited(reply, self.max_reply)
+        if self.replay and use == "first":
+            raise ModelError(
+                f"not in the answer store: {store.explain(request)}", reason="not_stored"
+            )
+        return None
+
+    def _execution(self, key: str) -> Execution | None:
+        """Return the stored outcome of a program. Raises `ModelError` in a replay without one."""
+        store = self.store()
+        execution = None if store is None else store.get_execution(key)
+        if execution is None and self.replay:
+            raise ModelError(
+                "not in the answer store: what came of a program that the answer needs",
+                reason="not_stored",
+            )
+        return execution

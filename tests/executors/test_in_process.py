@@ -1,0 +1,270 @@
+"""Providers that stay in the process of the tests: retries, giving up, the store, other work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tablebench.errors import ModelError, StoreError
+from pytest_tablebench.executors import Outcome, Work
+from pytest_tablebench.executors.in_process import InProcessExecutor
+from pytest_tablebench.models import Message, Reply, Request
+from pytest_tablebench.models._scripted import Entry, ScriptedModel
+from pytest_tablebench.store import Store
+
+REQUEST = Request("m", (Message("user", "hi"),), case_id="starter/1")
+
+
+def busy(retry_after: float | None = None) -> ModelError:
+    return ModelError("busy", reason="rate_limit", retryable=True, retry_after=retry_after)
+
+
+class Others:
+    """The engine: answers at once."""
+
+    lost: ModelError | None = None
+    waits: Sequence[Any] = ()
+
+    def __init__(self) -> None:
+        self.submitted: list[tuple[str, str]] = []
+        self.stopped: list[str] = []
+        self.is_closed = False
+
+    def submit(self, work: Work, lane: str) -> None:
+        self.submitted.append((work.key, lane))
+
+    def outcomes(self, *, wait: bool) -> list[tuple[str, Outcome]]:
+        return [(key, Reply("engine")) for key, _ in self.submitted]
+
+    def totals(self) -> dict[str, Any]:
+        return {"models": {}}
+
+    def stop(self, why: str) -> None:
+        self.stopped.append(why)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+class Site:
+    """An executor over a scripted model `m`, under a clock that only waiting moves."""
+
+    def __init__(
+        self,
+        script: Sequence[Entry] | Any,
+        *,
+        retries: int = 5,
+        patience: float = 1e6,
+        store: Store | None = None,
+    ) -> None:
+        self.now = 1000.0
+        self.calls: list[float] = []
+        self.model: Any = ScriptedModel(list(script)) if isinstance(script, Sequence) else script
+        self.others = Others()
+        self.executor = InProcessExecutor(
+            lambda model: self if model == "m" else None,
+            lambda: self.others,
+            store=lambda _: store,
+            keeps=store is not None,
+            retries=retries,
+            patience=patience,
+            max_reply=1000,
+            clock=lambda: self.now,
+            sleep=self._sleep,
+        )
+
+    def _sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    def complete(self, request: Request) -> Reply:
+        self.calls.append(self.now)
+        reply: Reply = self.model.complete(request)
+        return reply
+
+    def ask(self, request: Request = REQUEST) -> Outcome:
+        self.executor.submit(Work(request.key(), request), request.model)
+        while not (outcomes := self.executor.outcomes(wait=True)):
+            pass
+        [(key, outcome)] = outcomes
+        assert key == request.key()
+        return outcome
+
+    @property
+    def waits(self) -> list[float]:
+        return [later - call for call, later in zip(self.calls, self.calls[1:], strict=False)]
+
+
+def question(number: int) -> Request:
+    return replace(REQUEST, messages=(Message("user", f"question {number}"),))
+
+
+def test_an_answer_comes_at_once() -> None:
+    site = Site(["26", "27"])
+    assert site.ask() == Reply("26", "stop")
+    assert len(site.calls) == 1
+
+
+def test_nothing_is_called_before_a_case_waits() -> None:
+    site = Site(["26"])
+    site.executor.submit(Work("k", REQUEST), "m")
+    assert site.executor.outcomes(wait=False) == []
+    assert site.calls == []
+    assert site.executor.outcomes(wait=True) == [("k", Reply("26", "stop"))]
+
+
+def test_a_call_is_repeated_after_the_wait_that_the_server_asks_for() -> None:
+    site = Site([busy(7), busy(0.5), busy(60), "26"])
+    assert site.ask() == Reply("26", "stop")
+    assert site.waits == [7, 0.5, 60]
+    assert site.model.requests == [REQUEST] * 4
+
+
+@pytest.mark.parametrize("retries", [0, 1, 5])
+def test_there_is_no_answer_after_the_last_retry(retries: int) -> None:
+    site = Site([busy(2)] * 10, retries=retries)
+    error = site.ask()
+    assert isinstance(error, ModelError)
+    assert len(site.calls) == retries + 1
+    assert str(error) == ("busy" if not retries else f"busy (after {retries + 1} attempts)")
+    assert (error.reason, error.retryable, error.retry_after) == ("rate_limit", True, 2)
+
+
+def test_an_error_that_no_retry_cures_ends_the_retries() -> None:
+    site = Site([busy(), ModelError("wrong key", reason="auth", whole_run=True), "26"])
+    error = site.ask()
+    assert isinstance(error, ModelError)
+    assert (str(error), error.reason) == ("wrong key (after 2 attempts)", "auth")
+
+
+def test_a_longer_wait_than_a_minute_is_not_waited_for() -> None:
+    site = Site([busy(61), "26"])
+    error = site.ask()
+    assert isinstance(error, ModelError)
+    assert "61 s, more than the 60 s allowed" in str(error)
+    assert len(site.calls) == 1
+
+
+class Broken:
+    """A provider whose own code fails."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def complete(self, request: Request) -> Reply:
+        raise self.error
+
+
+def test_an_exception_of_the_provider_is_the_outcome_itself() -> None:
+    error = ZeroDivisionError("by zero")
+    site = Site(Broken(error))
+    assert site.ask() is error
+    assert len(site.calls) == 1
+
+
+def test_ctrl_c_passes_through() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        Site(Broken(KeyboardInterrupt())).ask()
+
+
+def test_three_failures_that_concern_every_case_give_the_model_up() -> None:
+    wrong = ModelError("wrong key", reason="auth", whole_run=True)
+    site = Site([wrong, wrong, "26", wrong, wrong, wrong, "27"])
+    outcomes = [site.ask(question(number)) for number in range(7)]
+    assert [str(outcome) for outcome in outcomes[3:6]] == ["wrong key"] * 3
+    last = outcomes[-1]
+    assert isinstance(last, ModelError)
+    assert last.reason == "model_stopped"
+    assert "stopped after 3 cases in a row without an answer: wrong key" in str(last)
+    assert len(site.calls) == 6
+
+
+class Slow:
+    """A provider that turns calls away, each after some seconds; None: it answers."""
+
+    def __init__(self, *seconds: float | None) -> None:
+        self.seconds = list(seconds)
+        self.site: Site
+
+    def complete(self, request: Request) -> Reply:
+        seconds = self.seconds.pop(0)
+        if seconds is None:
+            return Reply("ok")
+        self.site.now += seconds
+        raise ModelError("too many requests", reason="rate_limit", retryable=True)
+
+
+def test_a_provider_that_answers_nothing_for_its_patience_is_given_up() -> None:
+    # The silence begins with the first failure: 20 + 39 s, then the answer, then 59 + 1 s.
+    slow = Slow(40.0, 20.0, 39.0, None, 40.0, 59.0, 1.0, None)
+    site = slow.site = Site(slow, retries=0, patience=60.0)
+    outcomes = []
+    for number in range(8):
+        outcomes.append(site.ask(question(number)))
+        site.now += 1000  # what the tests themselves take is no silence
+    assert [isinstance(outcome, Reply) for outcome in outcomes] == [
+        *[False] * 3,
+        True,
+        *[False] * 4,
+    ]
+    assert str(outcomes[-1]) == (
+        "stopped, because no call was answered for 60 s (--bench-patience): too many requests"
+    )
+    assert len(site.calls) == 7
+
+
+def test_answers_are_stored_and_those_of_another_process_are_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Else a look is left out for as long as the one before it took nineteen times.
+    monkeypatch.setattr("pytest_tablebench.store._store.LOOKS_APART", 0)
+    with Store.open(tmp_path) as store, Store.open(tmp_path) as other:
+        site = Site(["26"], store=store)
+        assert site.ask() == Reply("26", "stop")
+        stored = store.get(REQUEST.key())
+        assert stored is not None
+        assert stored.text == "26"
+        other.put(question(1), Reply("paid there"))
+        outcome = site.ask(question(1))
+        assert isinstance(outcome, Reply)
+        assert (outcome.text, outcome.from_store) == ("paid there", True)
+    assert len(site.calls) == 1
+
+
+def test_an_answer_counts_though_it_cannot_be_kept_and_nothing_more_is_asked() -> None:
+    class Full:
+        def look_again(self, key: str) -> None:
+            return None
+
+        def put(self, request: Request, reply: Reply) -> None:
+            raise StoreError("the disk is full", whole_run=True)
+
+    store: Any = Full()
+    site = Site(["26", "27"], store=store)
+    assert site.ask() == Reply("26", "stop")
+    error = site.ask(question(1))
+    assert isinstance(error, ModelError)
+    assert (error.reason, str(error)) == (
+        "stopped",
+        "stopped, because answers cannot be kept: the disk is full",
+    )
+
+
+def test_other_work_goes_to_the_engine_which_is_made_with_the_first_of_it() -> None:
+    site = Site(["26"])
+    assert site.executor.totals() is None
+    assert site.ask() == Reply("26", "stop")
+    other = replace(REQUEST, model="gpt-4o")
+    assert site.ask(other) == Reply("engine")
+    assert site.others.submitted == [(other.key(), "gpt-4o")]
+    assert site.executor.totals() == {"models": {}}
+    site.others.lost = ModelError("gone", reason="engine", whole_run=True)
+    assert site.executor.lost is site.others.lost
+    site.executor.stop("enough")
+    site.executor.close()
+    assert (site.others.stopped, site.others.is_closed) == (["enough"], True)
+    error = site.ask(question(1)) if not site.others.submitted.clear() else None
+    assert str(error) == "enough"
