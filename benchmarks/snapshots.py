@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 from benchmarks.items import CHANGES, SUITE, Cost, measure, write_data
-from pytest_tablebench.hooks.snapshot_files import SnapshotFile
+from pytest_tablebench.results.snapshot_files import SnapshotFile
 from pytest_tablebench.results.snapshots import Entry
 
 WRITTEN = 2

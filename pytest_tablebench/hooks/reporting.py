@@ -265,13 +265,14 @@ class ReportingHooks:
         self.summaries = {model: loaded.summary for model, loaded in runs.items()}
         self._tell_junit()
         if runs:
-            has_failures = snapshots is not None and snapshots.has_failures
+            comparison = snapshots.comparison if snapshots is not None else None
+            has_failures = comparison is not None and comparison.has_failures
             ending.finish(
                 runs,
                 exit_status,
                 reason,
                 others_failed=self._others_failed > 0 or has_failures,
-                compared_nothing=snapshots is not None and snapshots.compared_nothing,
+                compared_nothing=comparison is not None and comparison.compared_nothing,
             )
         elif not run.writer.unfinished and self._has_gates_in_vain():
             text = "no case was asked, so every gate is undecided"

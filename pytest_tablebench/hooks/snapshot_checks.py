@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_tablebench.hooks.keys import CASE_SESSION
-from pytest_tablebench.hooks.snapshot_files import (
+from pytest_tablebench.results.snapshot_files import (
     SnapshotFile,
     SnapshotPlaces,
     amber_extension,

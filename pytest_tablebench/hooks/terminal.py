@@ -30,9 +30,6 @@ NOT_OF_ONE_CASE = frozenset(
 The axes are none of them: a case outside the default grid exists only where an option names it.
 """
 
-SHOWN = 10
-"""Wrong answers, and cases without an answer, up to which all are shown; more are grouped."""
-
 
 class TerminalHooks:
     """Registered beside the hooks that keep the run.
@@ -61,14 +58,15 @@ class TerminalHooks:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any, exitstatus: int) -> Generator[None]:
         """Show wrong answers in full where they are few, and the table behind everything else."""
+        from pytest_tablebench.reports.grouped_text import shown_count
+
         show = self._run.settings.show
         stats = terminalreporter.stats
         kept_back: dict[str, list[Any]] = {}
         for category in ("failed", "error"):
             reports = stats.get(category, [])
             ours = [report for report in reports if hasattr(report, "tablebench_outcome")]
-            few = len(ours) <= SHOWN
-            shown = show if show is not None else len(ours) if few else 0
+            shown = shown_count(len(ours), show)
             for report in ours[:shown]:
                 # Which worker it was adds a line to three and says nothing about the model.
                 report.__dict__.pop("node", None)

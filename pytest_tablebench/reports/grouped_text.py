@@ -12,7 +12,10 @@ from pytest_tablebench.util.names import counted, printable
 if TYPE_CHECKING:
     from pytest_tablebench.results import ScoreRow
 
-__all__ = ["grouped_lines"]
+__all__ = ["grouped_lines", "shown_count"]
+
+FEW = 10
+"""Failed cases up to which all are shown in full; more are grouped."""
 
 GROUPS = 10
 """Examples that are shown, those that are wrong most often first."""
@@ -22,6 +25,18 @@ TEXTS = 5
 
 CUT = 24
 """Characters of an expected or given answer."""
+
+
+def shown_count(failed: int, show: int | None) -> int:
+    """Return how many failed cases are shown in full; none of many are, which are grouped.
+
+    Arguments:
+        failed: cases with a wrong answer, or without one.
+        show: as `--bench-show` says; None without that option.
+    """
+    if show is not None:
+        return show
+    return failed if failed <= FEW else 0
 
 
 def grouped_lines(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_tablebench.hooks.snapshot_files import read_entries
+from pytest_tablebench.results.snapshot_files import read_entries
 from pytest_tablebench.results.snapshots import Entry
 from tests.support.matrix import reduced
 from tests.support.snapshots import RECORD, answers, changes, content, counts, stored, summary

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.hooks.snapshot_files import (
+from pytest_tablebench.results.snapshot_files import (
     SnapshotFile,
     file_name,
     read_entries,
@@ -201,7 +201,7 @@ def test_updates_by_several_workers_lose_and_corrupt_nothing(bench: Bench) -> No
 WRITER = """
 import sys
 from pathlib import Path
-from pytest_tablebench.hooks.snapshot_files import write_entries
+from pytest_tablebench.results.snapshot_files import write_entries
 
 for number in range(10):
     write_entries(Path(sys.argv[1]), {f"{sys.argv[2]}-{number}": f"right 1.0\\n|{number}"})

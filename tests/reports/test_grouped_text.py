@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from pytest_tablebench.reports.grouped_text import grouped_lines
+from pytest_tablebench.reports.grouped_text import grouped_lines, shown_count
 
 
 def report(case: str, text: str) -> Any:
@@ -33,3 +33,8 @@ def test_many_texts_are_counted() -> None:
     lines = grouped_lines({"m": {f"c{n}": cell for n in range(7)}}, reports)
     assert len(lines) == 6
     assert lines[-1] == "2 more cases without an answer (timeout), 2 other texts"
+
+
+def test_few_failures_are_shown_in_full_and_more_are_grouped() -> None:
+    assert [shown_count(failed, None) for failed in (0, 10, 11)] == [0, 10, 0]
+    assert [shown_count(failed, 3) for failed in (2, 11)] == [3, 3]
