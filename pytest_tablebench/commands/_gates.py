@@ -35,7 +35,8 @@ def gates_of(texts: Sequence[str] | None, run: Mapping[str, Any], table: ScoreTa
     Those of the run itself mean something, though it may have been cut off before any case of
     theirs; so does what it planned to ask. Raises `SettingsError` for one that means nothing.
     """
-    from pytest_tablebench.results.gates import check_gates, parse_gates, recorded_gates
+    from pytest_tablebench.results.gates import parse_gates, recorded_gates
+    from pytest_tablebench.running.name_checks import check_gates
 
     run_gates = parse_gates(recorded_gates(run))
     if not texts:

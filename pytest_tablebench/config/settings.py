@@ -19,8 +19,8 @@ from pytest_tablebench.config.paper_settings import (
 )
 from pytest_tablebench.config.printed_prompts import PrintedPrompts
 from pytest_tablebench.config.reading import RawOption
-from pytest_tablebench.errors import SettingsError, UnknownNameError
-from pytest_tablebench.util.names import slug, unknown_name
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.util.names import slug
 
 __all__ = [
     "DEFAULT_MODEL",
@@ -28,7 +28,6 @@ __all__ = [
     "USUAL_PARAMS",
     "Option",
     "Settings",
-    "check_names",
     "read_settings",
     "shared_folder",
     "without_credentials",
@@ -266,14 +265,3 @@ def _check_executor(values: Mapping[str, Any]) -> None:
         if values.get(name):
             flag = f"--bench-{name.replace('_', '-')}"
             raise SettingsError(f"{flag} goes with --bench-executor=dask")
-
-
-def check_names(
-    kind: str, names: tuple[str, ...] | None, choices: Mapping[str, Any], flag: str | None = None
-) -> None:
-    """Raise `UnknownNameError` for the first name that is not registered."""
-    for name in names or ():
-        if name not in choices:
-            raise UnknownNameError(
-                f"{flag or f'--bench-{kind}'}: {unknown_name(kind, name, choices)}"
-            )

@@ -11,10 +11,11 @@ from pytest_tablebench.config.demonstrations import Shots
 from pytest_tablebench.config.options import MODALITIES, OPTIONS, Option
 from pytest_tablebench.config.paper_settings import FLAG
 from pytest_tablebench.config.secrets import without_secrets
-from pytest_tablebench.config.settings import USUAL_PARAMS, check_names
+from pytest_tablebench.config.settings import USUAL_PARAMS
 from pytest_tablebench.datasets import Defaults, defaults_of
 from pytest_tablebench.datasets.case import DIRECT, IMAGE, IMAGE_TEXT, NO_TABLE, TEXT
 from pytest_tablebench.errors import SettingsError, UnknownNameError
+from pytest_tablebench.running.name_checks import check_names
 from pytest_tablebench.serializers import PICTURES
 from pytest_tablebench.serializers.content import has_content, images_of
 from pytest_tablebench.strategies import named_strategy

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.datasets import cluster_of
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.running.name_checks import check_part, check_slice
 from pytest_tablebench.running.perturbing import changes_answers
 from pytest_tablebench.running.scoring import MEMORY, asked_by, judge_example
 from pytest_tablebench.strategies import PARSED, named_strategy
@@ -39,12 +40,15 @@ def check_subjects(runner: Runner, gates: Iterable[Gate], cases: Sequence[Case])
     for gate in gates:
         names = chosen if gate.scope == "all" else [gate.scope, *members.get(gate.scope, ())]
         examples = {name: tuple(chosen[name]) for name in names if name in chosen}
-        if examples and gate.tags:
-            _check_tags(runner, gate, examples)
+        # Another shard may have the examples of a slice.
+        if examples and gate.tags and runner.settings.shard is None:
+            check_slice(gate, _tags_of(runner, examples))
         if examples and gate.part is not None:
             if gate.part == MEMORY:
                 _check_memory(runner, gate, set().union(*(changes[name] for name in examples)))
-            _check_part(runner, gate, examples)
+            check_part(
+                gate, (_parts_of(runner, name, ids[:TRIED]) for name, ids in examples.items())
+            )
 
 
 def _check_memory(runner: Runner, gate: Gate, perturbations: Iterable[str]) -> None:
@@ -57,36 +61,13 @@ def _check_memory(runner: Runner, gate: Gate, perturbations: Iterable[str]) -> N
         )
 
 
-def _check_tags(runner: Runner, gate: Gate, examples: Mapping[str, Sequence[str]]) -> None:
-    """Look through the examples until one has the tags."""
-    from pytest_tablebench.results.gates import without_tags
-
-    if runner.settings.shard is not None:  # others may have them
-        return
-    seen: dict[str, set[str]] = {tag: set() for tag, _ in gate.tags}
+def _tags_of(runner: Runner, examples: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]:
+    """Yield the tags of each example; none where its data is bad."""
     for dataset, example_ids in examples.items():
         for example_id in example_ids:
             example = _loaded(runner, dataset, example_id)
-            tags = {str(tag): str(value) for tag, value in example.tags.items()} if example else {}
-            if all(tags.get(tag) == value for tag, value in gate.tags):
-                return
-            for tag in seen.keys() & tags.keys():
-                seen[tag].add(tags[tag])
-    raise SettingsError(f"--bench-gate {printable(gate.text, 100)!r}: {without_tags(gate, seen)}")
-
-
-def _check_part(runner: Runner, gate: Gate, examples: Mapping[str, Sequence[str]]) -> None:
-    from pytest_tablebench.results.gates import without_part
-
-    scope_parts = dict[str, None]()
-    for dataset, example_ids in examples.items():
-        parts = _parts_of(runner, dataset, example_ids[:TRIED])
-        if parts is None or gate.part in parts:
-            return
-        scope_parts |= parts
-    raise SettingsError(
-        f"--bench-gate {printable(gate.text, 100)!r}: {without_part(gate, scope_parts)}"
-    )
+            if example is not None:
+                yield {str(tag): str(value) for tag, value in example.tags.items()}
 
 
 def _parts_of(runner: Runner, dataset: str, example_ids: Sequence[str]) -> dict[str, None] | None:

@@ -7,13 +7,14 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.config.settings import Settings, check_names
+from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets import metric_of
 from pytest_tablebench.datasets.case import TEXT
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics.typed_answer import KINDS
 from pytest_tablebench.models import GGUFModel
 from pytest_tablebench.models.gguf import PREFIX
+from pytest_tablebench.running.name_checks import check_names
 from pytest_tablebench.running.scoring import asked_by
 from pytest_tablebench.serializers.content import has_content
 from pytest_tablebench.tables.table import Table

@@ -22,7 +22,7 @@ def check_selection(
         verdicts: what judges the run.
         thresholds: those that markers give, by test.
     """
-    from pytest_tablebench.results.gates import check_tests
+    from pytest_tablebench.running.name_checks import check_tests
     from pytest_tablebench.running.preflight import check_replay, check_threshold
 
     for place, value in thresholds.items():

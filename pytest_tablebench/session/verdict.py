@@ -14,8 +14,6 @@ from pytest_tablebench.results.gates import (
     Gate,
     PlannedGate,
     StoppingRule,
-    check_gates,
-    check_selected,
     gate_without_baseline,
     make_rule,
     order,
@@ -24,6 +22,7 @@ from pytest_tablebench.results.gates import (
 )
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
 from pytest_tablebench.results.verdict import RunVerdict, judge_run
+from pytest_tablebench.running.name_checks import check_gates, check_selected
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings

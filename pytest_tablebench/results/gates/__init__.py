@@ -7,16 +7,13 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results._intervals import clopper_pearson
 from pytest_tablebench.results.gates._anytime import AnytimeRule
 from pytest_tablebench.results.gates._evaluation import cut_short, judge_gates
-from pytest_tablebench.results.gates._grammar import MEASURES, Gate, parse_gate
-from pytest_tablebench.results.gates._name_checks import (
-    check_gates,
-    check_selected,
-    check_tests,
+from pytest_tablebench.results.gates._grammar import (
+    MEASURES,
+    Gate,
     gate_without_baseline,
+    parse_gate,
     parse_gates,
     recorded_gates,
-    without_part,
-    without_tags,
 )
 from pytest_tablebench.results.gates._paired import mcnemar, sign_flip
 from pytest_tablebench.results.gates._passes import PassesRule
@@ -35,6 +32,7 @@ from pytest_tablebench.results.gates._result import (
     stored_results,
     verdict_line,
 )
+from pytest_tablebench.results.gates._scopes import without_tags
 from pytest_tablebench.results.gates._stopping import RULES, StoppingRule, order
 from pytest_tablebench.results.gates._wealth import Wealth
 from pytest_tablebench.util.names import unknown_name
@@ -48,9 +46,6 @@ __all__ = [
     "StoppingRule",
     "Wealth",
     "assumed_sd",
-    "check_gates",
-    "check_selected",
-    "check_tests",
     "clopper_pearson",
     "cut_short",
     "exit_code",
@@ -69,7 +64,6 @@ __all__ = [
     "smallest_drop",
     "stored_results",
     "verdict_line",
-    "without_part",
     "without_tags",
 ]
 

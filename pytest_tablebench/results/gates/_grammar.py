@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from typing import Any
 
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.util.entries import listing
 from pytest_tablebench.util.names import printable, unknown_name
 
 MEASURES = (
@@ -81,7 +84,7 @@ def parse_gate(text: str) -> Gate:
     """Read a gate such as `wikitq[html].performance >= baseline - 0.05`.
 
     Raises `SettingsError` that names the gate, the place and what is valid there. Whether the
-    scope exists is for `check_gates` to tell.
+    scope exists is for `check_gates` to say.
     """
     if not isinstance(text, str) or not text.strip():
         raise SettingsError(f"a gate is empty; write one such as {EXAMPLE!r}")
@@ -98,6 +101,26 @@ def parse_gate(text: str) -> Gate:
     gate = Gate(scope, filters, measure, operator == ">=", bound, baseline, shown, check, tags)
     _check_range(gate, text, place + 2)
     return gate
+
+
+def parse_gates(texts: Iterable[str]) -> list[Gate]:
+    """Read gates; of those that ask the same, however they are written, the first one.
+
+    Raises `SettingsError` as `parse_gate` does.
+    """
+    return list(dict.fromkeys(map(parse_gate, texts)))
+
+
+def recorded_gates(run: Mapping[str, Any]) -> list[str]:
+    """Return the gates that a `run.json` names, judged or not."""
+    entries = listing(run.get("gates"))
+    texts = [entry.get("gate") if isinstance(entry, dict) else entry for entry in entries]
+    return [text for text in texts if isinstance(text, str)]
+
+
+def gate_without_baseline(gates: Iterable[Gate]) -> Gate | None:
+    """Return the first gate that compares with a baseline: where there is none, an error."""
+    return next((gate for gate in gates if gate.baseline), None)
 
 
 def _operator(text: str) -> int:
@@ -122,7 +145,7 @@ def _left(text: str, end: int) -> tuple[str, tuple[str, ...], tuple[tuple[str, s
     if measure not in MEASURES and (
         _PART.fullmatch(measure) is None or get_close_matches(measure, MEASURES, cutoff=0.75)
     ):
-        raise SettingsError(prefix(text) + unknown_name("measure", measure, MEASURES))
+        raise SettingsError(_prefix(text) + unknown_name("measure", measure, MEASURES))
     whole, tags = _tags(text, left[:dot].rstrip())
     scope, filters = _scope(text, whole)
     if (scope == "run") != (measure == "cost"):
@@ -225,9 +248,9 @@ def _check_range(gate: Gate, text: str, place: int) -> None:
 
 
 def _error(text: str, place: int, message: str) -> SettingsError:
-    return SettingsError(f"{prefix(text)}at character {place + 1}: {message}")
+    return SettingsError(f"{_prefix(text)}at character {place + 1}: {message}")
 
 
-def prefix(text: str) -> str:
+def _prefix(text: str) -> str:
     """Return how a message about a gate begins."""
     return f"gate {printable(' '.join(text.split()), 100)!r}: "

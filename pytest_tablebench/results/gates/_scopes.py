@@ -6,10 +6,12 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_tablebench.results.gates._grammar import Gate
-from pytest_tablebench.results.gates._name_checks import without_tags
 from pytest_tablebench.results.gates._sides import Sides
 from pytest_tablebench.results.sheets import ScoreSheet, aligned
 from pytest_tablebench.util.names import known_names, printable
+
+SHOWN = 20
+"""Values of a tag that are named where a gate's is nowhere."""
 
 Clusters = Mapping[str, Mapping[str, Hashable]]
 """The table of each example, by dataset. It replaces what the records say."""
@@ -132,3 +134,15 @@ class Scopes:
         new = self.new.datasets[dataset]
         old = self.old.datasets.get(dataset) if self.old else None
         return SheetPair(new, None) if old is None else SheetPair(*aligned(new, old))
+
+
+def without_tags(gate: Gate, values: Mapping[str, Collection[str]]) -> str:
+    """Return why no example has the tags of a gate; `values` are those of each tag."""
+    for tag, value in gate.tags:
+        tag_values = values.get(tag, ())
+        if value not in tag_values:
+            shown = [printable(tag_value, 60) for tag_value in sorted(tag_values)[:SHOWN]]
+            names = known_names(value, shown) if shown else "none has that tag"
+            text = printable(f"{tag}={value}", 80)
+            return f"no example of this scope has {text}; {names}"
+    return "no example of this scope has all these tags"

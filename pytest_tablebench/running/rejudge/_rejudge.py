@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat, check_compat
-from pytest_tablebench.config.settings import Settings, check_names
+from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import ModelError, SettingsError, writing
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.results.folder import RunFolder, read_records, read_run, recorded_text
@@ -26,6 +26,7 @@ from pytest_tablebench.results.spending import add_spending
 from pytest_tablebench.results.texts import TEXTS
 from pytest_tablebench.running.asking import AskPlan
 from pytest_tablebench.running.builtins import registry_with
+from pytest_tablebench.running.name_checks import check_names
 from pytest_tablebench.running.rejudge._judge import StoredJudge, mapping
 from pytest_tablebench.running.rejudge._judge_steps import totals_with
 from pytest_tablebench.running.rejudge._new_judge import NewJudge

@@ -1,37 +1,27 @@
-"""Checks of the names in gates: scopes, axes, tests, tags and parts of scores."""
+"""Checks of the names in options, gates and slices against what there is."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pytest_tablebench.errors import SettingsError, UnknownNameError
-from pytest_tablebench.results.gates._grammar import Gate, parse_gate, prefix
-from pytest_tablebench.util.entries import listing
 from pytest_tablebench.util.names import known_names, printable, unknown_name
 
-SHOWN = 20
-"""Values of a tag that are named where a gate's is nowhere."""
+if TYPE_CHECKING:
+    from pytest_tablebench.results.gates import Gate
 
 
-def parse_gates(texts: Iterable[str]) -> list[Gate]:
-    """Read gates; of those that ask the same, however they are written, the first one.
-
-    Raises `SettingsError` as `parse_gate` does.
-    """
-    return list(dict.fromkeys(map(parse_gate, texts)))
-
-
-def recorded_gates(run: Mapping[str, Any]) -> list[str]:
-    """Return the gates that a `run.json` names, judged or not."""
-    entries = listing(run.get("gates"))
-    texts = [entry.get("gate") if isinstance(entry, dict) else entry for entry in entries]
-    return [text for text in texts if isinstance(text, str)]
-
-
-def gate_without_baseline(gates: Iterable[Gate]) -> Gate | None:
-    """Return the first gate that compares with a baseline: where there is none, an error."""
-    return next((gate for gate in gates if gate.baseline), None)
+def check_names(
+    kind: str, names: Iterable[str] | None, choices: Iterable[str], flag: str | None = None
+) -> None:
+    """Raise `UnknownNameError` for the first name of an option that is not registered."""
+    choices = dict.fromkeys(choices)
+    for name in names or ():
+        if name not in choices:
+            raise UnknownNameError(
+                f"{flag or f'--bench-{kind}'}: {unknown_name(kind, name, choices)}"
+            )
 
 
 def check_gates(
@@ -53,19 +43,25 @@ def check_gates(
     for gate in gates:
         if gate.check and gate.scope in names and gate.scope not in dataset_names:
             raise SettingsError(
-                prefix(gate.text) + f"a test stands behind a dataset, which {gate.scope!r} is not"
+                f"gate {_quoted(gate)}: a test stands behind a dataset, which {gate.scope!r} is not"
             )
         if gate.scope not in names and gate.scope != "run":
-            raise UnknownNameError(prefix(gate.text) + unknown_name("scope", gate.scope, names))
+            raise UnknownNameError(
+                f"gate {_quoted(gate)}: {unknown_name('scope', gate.scope, names)}"
+            )
         for name in gate.filters:
             if name not in axis_names:
                 message = unknown_name("serializer or perturbation", name, axis_names)
-                raise UnknownNameError(prefix(gate.text) + message)
+                raise UnknownNameError(f"gate {_quoted(gate)}: {message}")
         if len(gate.filters) == 2 and not _of_two_axes(*gate.filters, axes):
             raise SettingsError(
-                prefix(gate.text) + "two names in brackets are one serializer and one "
-                "perturbation, or others of two kinds"
+                f"gate {_quoted(gate)}: two names in brackets are one serializer and one "
+                f"perturbation, or others of two kinds"
             )
+
+
+def _quoted(gate: Gate) -> str:
+    return repr(printable(gate.text, 100))
 
 
 def _of_two_axes(first: str, second: str, axes: list[set[str]]) -> bool:
@@ -102,7 +98,7 @@ def check_selected(
         names = {gate.scope, *members.get(gate.scope, ())} & set(datasets)
         if gate.scope in {"all", "run"} or names & set(selected):
             continue
-        about = f"--bench-gate {gate.text!r}: "
+        about = f"--bench-gate {_quoted(gate)}: "
         for name in sorted(names & set(missing)):
             raise SettingsError(f"{about}{name} has {missing[name]}")
         if chosen is not None and not names & set(chosen):
@@ -125,25 +121,38 @@ def check_tests(gates: Iterable[Gate], tests: Mapping[str, Sequence[str]]) -> No
     for gate in gates:
         names = tests.get(gate.scope)
         if gate.check and names is not None and gate.check not in names:
-            raise SettingsError(
-                f"gate {printable(gate.text, 100)!r}: {unknown_name('test', gate.check, names)}"
-            )
+            raise SettingsError(f"gate {_quoted(gate)}: {unknown_name('test', gate.check, names)}")
 
 
-def without_tags(gate: Gate, values: Mapping[str, Collection[str]]) -> str:
-    """Return why no example has the tags of a gate; `values` are those of each tag."""
-    for tag, value in gate.tags:
-        tag_values = values.get(tag, ())
-        if value not in tag_values:
-            shown = [printable(tag_value, 60) for tag_value in sorted(tag_values)[:SHOWN]]
-            names = known_names(value, shown) if shown else "none has that tag"
-            text = printable(f"{tag}={value}", 80)
-            return f"no example of this scope has {text}; {names}"
-    return "no example of this scope has all these tags"
+def check_slice(gate: Gate, tags_of_examples: Iterable[Mapping[str, str]]) -> None:
+    """Raise `SettingsError` for a gate on a slice that has no example.
+
+    `tags_of_examples` is read up to the first example with all tags of the gate.
+    """
+    from pytest_tablebench.results.gates import without_tags
+
+    values: dict[str, set[str]] = {tag: set() for tag, _ in gate.tags}
+    for tags in tags_of_examples:
+        if all(tags.get(tag) == value for tag, value in gate.tags):
+            return
+        for tag in values.keys() & tags.keys():
+            values[tag].add(tags[tag])
+    raise SettingsError(f"--bench-gate {_quoted(gate)}: {without_tags(gate, values)}")
 
 
-def without_part(gate: Gate, parts: Iterable[str]) -> str:
-    """Return that no score has the part that a gate is on; `parts` are those there are."""
+def check_part(gate: Gate, parts_by_dataset: Iterable[Collection[str] | None]) -> None:
+    """Raise `SettingsError` for a gate on a part that no score of its datasets has.
+
+    A dataset whose parts are unknown (None) leaves the gate to the end of the run.
+    """
+    scope_parts = dict[str, None]()
+    for parts in parts_by_dataset:
+        if parts is None or gate.part in parts:
+            return
+        scope_parts |= dict.fromkeys(parts)
     part = str(gate.part)
-    names = known_names(part, [printable(name, 60) for name in parts])
-    return f"no score of this scope has a part {printable(part, 80)!r}; {names}"
+    names = known_names(part, [printable(name, 60) for name in scope_parts])
+    raise SettingsError(
+        f"--bench-gate {_quoted(gate)}: no score of this scope has a part {printable(part, 80)!r}; "
+        f"{names}"
+    )
