@@ -13,7 +13,7 @@ from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.datasets.folder.questions import Question
+    from pytest_tablebench.datasets.folder.questions import FolderQuestion
 
 
 def add_way(ways: Any) -> None:
@@ -53,7 +53,9 @@ def _treb(options: argparse.Namespace) -> tuple[list[str], int]:
     return [printable(line, 400) for line in lines], 0
 
 
-def _read_questions(folders: list[Path], problems: list[str]) -> Iterator[tuple[str, Question]]:
+def _read_questions(
+    folders: list[Path], problems: list[str]
+) -> Iterator[tuple[str, FolderQuestion]]:
     """Yield the questions of all folders, each with its dataset's name; note what is unreadable."""
     from pytest_tablebench.datasets.folder import open_folder
 

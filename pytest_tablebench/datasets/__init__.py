@@ -14,7 +14,7 @@ from pytest_tablebench.datasets._benchmark import (
 from pytest_tablebench.util.lazy import lazily
 
 if TYPE_CHECKING:
-    from pytest_tablebench.datasets._answer_forms import AnswerForm, Asked, Way, asked
+    from pytest_tablebench.datasets._answer_forms import AnswerForm, AskedDataset, Way, asked
     from pytest_tablebench.datasets._base import (
         Dataset,
         Example,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AnswerForm",
-    "Asked",
+    "AskedDataset",
     "Benchmark",
     "Dataset",
     "Defaults",
@@ -73,7 +73,7 @@ __all__ = [
 ]
 
 _DEFAULTS = ("Defaults", "defaults_of")
-_FORMS = ("AnswerForm", "Asked", "Way", "asked")
+_FORMS = ("AnswerForm", "AskedDataset", "Way", "asked")
 _QUESTIONS = ("TableQuestions", "table_question")
 _STRATA = ("Stratum", "cluster_of", "sampled_ids", "shard_numbers", "stratum_of")
 

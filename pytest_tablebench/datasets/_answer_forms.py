@@ -75,11 +75,11 @@ _USUAL = AnswerForm()
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedDataset:
     """A dataset as it is asked in one way: how its prompt is made and its answers are scored."""
 
     dataset: Dataset
-    way: Way = "reply"
+    place: Way = "reply"
     form: AnswerForm = field(default_factory=AnswerForm)
 
     @property
@@ -94,7 +94,7 @@ class Asked:
             return None
         return defaults_of(self.dataset).part
 
-    def about(self, example: Example | None) -> Asked:
+    def about(self, example: Example | None) -> AskedDataset:
         """Return it as it asks an example, which may name a metric of its own."""
         if example is None or example.metric is None:
             return self
@@ -118,7 +118,7 @@ class Asked:
     @property
     def is_plain(self) -> bool:
         """Whether the whole reply is judged, not what is in one place of it."""
-        return self.way == "reply" or self.form.judged == "reply"
+        return self.place == "reply" or self.form.judged == "reply"
 
     def chain(self, compat: Compat) -> tuple[str, ...]:
         """Return the post-processors applied, in order, to answers and references."""
@@ -129,16 +129,16 @@ class Asked:
         return (self.form.prompt or self.dataset.prompt)(example, render)
 
 
-def asked(dataset: Dataset, way: Way, texts: Mapping[str, str] | None = None) -> Asked:
+def asked(dataset: Dataset, place: Way, texts: Mapping[str, str] | None = None) -> AskedDataset:
     """Return a dataset as it is asked in a way, with the words of printed prompts if any.
 
-    A dataset uses printed prompts by its method `worded(way, form, texts)`, which returns the form
-    with the words that fit.
+    A dataset uses printed prompts by its method `worded(place, form, texts)`, which returns
+    the form with the words that fit.
     """
     forms: Mapping[Way, AnswerForm] = getattr(dataset, "answer_forms", None) or {}
-    form = forms.get(way) or _USUAL
+    form = forms.get(place) or _USUAL
     worded: Callable[[Way, AnswerForm, Mapping[str, str]], AnswerForm] | None
     worded = getattr(dataset, "worded", None)
     if texts and worded is not None:
-        form = worded(way, form, texts)
-    return Asked(dataset, way, form)
+        form = worded(place, form, texts)
+    return AskedDataset(dataset, place, form)

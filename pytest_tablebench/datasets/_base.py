@@ -126,8 +126,8 @@ def _answered(value: Any, answers: Mapping[str, str]) -> Any:
     """Return a value of the context with other answers where it holds answers."""
     if isinstance(value, str):
         return answers.get(value, value)
-    if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
-        return type(value)([answers.get(one, one) for one in value])
+    if isinstance(value, list | tuple) and all(isinstance(text, str) for text in value):
+        return type(value)([answers.get(text, text) for text in value])
     return value
 
 
@@ -317,8 +317,8 @@ def open_dataset(
 
     Raises what `open` raises.
     """
-    asked = getattr(dataset, "options", ())
-    options = {name: settings[name] for name in asked if name in settings}
+    names = getattr(dataset, "options", ())
+    options = {name: settings[name] for name in names if name in settings}
     return dataset.open(folder, compat=compat, **options)
 
 

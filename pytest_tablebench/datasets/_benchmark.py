@@ -31,9 +31,9 @@ def _folders() -> Iterator[tuple[str, Benchmark]]:
     path = import_module(_ROOM).__path__
     for module in pkgutil.iter_modules(path, f"{_ROOM}."):
         if module.ispkg:
-            found = getattr(import_module(module.name), "BENCHMARK", None)
-            if found is not None:
-                yield module.name, found
+            benchmark = getattr(import_module(module.name), "BENCHMARK", None)
+            if benchmark is not None:
+                yield module.name, benchmark
 
 
 def built_in_benchmarks() -> list[Benchmark]:
@@ -47,13 +47,13 @@ def built_in_datasets(data: Path | None = None) -> list[Dataset]:
     With a data folder also what a module's function `found_in(data)` yields: datasets that the
     files there name. A module whose name begins with an underscore holds what others share.
     """
-    found: list[Dataset] = []
+    datasets: list[Dataset] = []
     for name, _ in _folders():
         package = import_module(name)
         for module in pkgutil.iter_modules(package.__path__, f"{name}."):
             if not module.name.rpartition(".")[2].startswith("_"):
-                known = import_module(module.name)
-                found += known.DATASETS
-                if data is not None and hasattr(known, "found_in"):
-                    found += known.found_in(data)
-    return found
+                exports = import_module(module.name)
+                datasets += exports.DATASETS
+                if data is not None and hasattr(exports, "found_in"):
+                    datasets += exports.found_in(data)
+    return datasets

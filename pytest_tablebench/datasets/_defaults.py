@@ -56,19 +56,19 @@ _NAMES = ("serializers", "perturbations", "strategy", "modality", "parts")
 
 def defaults_of(dataset: Dataset) -> Defaults:
     """Return what a dataset declares. Raises `SettingsError` for what it cannot mean."""
-    found = {}
-    for one in fields(Defaults):
-        value = getattr(dataset, one.name, None)
-        if value is None or (one.name in _NAMES and one.name != "parts" and not value):
+    defaults = {}
+    for option in fields(Defaults):
+        value = getattr(dataset, option.name, None)
+        if value is None or (option.name in _NAMES and option.name != "parts" and not value):
             continue
-        found[one.name] = _read(dataset.name, one.name, value)
-    return Defaults(**found)
+        defaults[option.name] = _read(dataset.name, option.name, value)
+    return Defaults(**defaults)
 
 
 def _read(dataset: str, name: str, value: Any) -> Any:
     if name in _NAMES:
         names = (value,) if isinstance(value, str) else value
-        if isinstance(names, list | tuple) and all(isinstance(one, str) for one in names):
+        if isinstance(names, list | tuple) and all(isinstance(text, str) for text in names):
             return tuple(dict.fromkeys(names))
         raise _wrong(dataset, name, value, "a name, or several in a tuple")
     if name == "params":

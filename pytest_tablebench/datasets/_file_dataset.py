@@ -22,7 +22,7 @@ from pytest_tablebench.datasets._sources import Identified, RowSource
 from pytest_tablebench.datasets._strata import Stratum
 from pytest_tablebench.datasets.files import fetch_command, file_digest, read_json, require_files
 from pytest_tablebench.datasets.pull._upstream import Upstream
-from pytest_tablebench.datasets.rows import BadRowError, Row
+from pytest_tablebench.datasets.rows import BadRowError, QuestionRow
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import printable
 
@@ -32,7 +32,7 @@ Made = TypeVar("Made", bound=Identified)
 
 
 @dataclass(frozen=True)
-class Part:
+class PoolFiles:
     """Files that demonstrations may come from; `note` is recorded where they do."""
 
     files: tuple[str, ...]
@@ -54,12 +54,12 @@ class Opened:
         """Count a row as unusable, because of one of its fields."""
         self.problems.append(Problem(file, row, name, message))
 
-    def json(self, file: str, kind: type, what: str) -> Any:
+    def json(self, file: str, kind: type, content_name: str) -> Any:
         """Read a JSON file that must hold a `kind`. Raises `DataError`, naming the file."""
         content = read_json(self.folder / file)
         if not isinstance(content, kind):
             raise DataError(
-                f"{self.folder / file}: must hold {what}, not a {type(content).__name__}; "
+                f"{self.folder / file}: must hold {content_name}, not a {type(content).__name__}; "
                 f"is this {self.title}?"
             )
         return content
@@ -129,7 +129,7 @@ class FileDataset(Generic[R]):
     limit: int | None = None
     threshold = 1.0
     test: tuple[str, ...]
-    pools: tuple[Part, ...] = (Part(()),)
+    pools: tuple[PoolFiles, ...] = (PoolFiles(()),)
     others: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -239,10 +239,10 @@ class FileDataset(Generic[R]):
         tags, context = {**tags, **example.tags}, {**context, **example.context}
         return replace(example, tags=tags, context=context)
 
-    def _pool(self, folder: Path) -> Part:
+    def _pool(self, folder: Path) -> PoolFiles:
         """See that the files are there, and return where demonstrations come from."""
-        one = self.pools[0].files if len(self.pools) == 1 else ()
-        require_files(folder, [*self.test, *self.others, *one], get=self.get)
+        pool_files = self.pools[0].files if len(self.pools) == 1 else ()
+        require_files(folder, [*self.test, *self.others, *pool_files], get=self.get)
         for pool in self.pools:
             if all((folder / file).is_file() for file in pool.files):
                 break
@@ -271,12 +271,12 @@ class FileDataset(Generic[R]):
         )
 
 
-class RowDataset(FileDataset[Row]):
+class RowDataset(FileDataset[QuestionRow]):
     """A dataset whose rows ask about one table each; `text_name` is the input's name."""
 
     text_name = "question"
 
-    def example(self, row: Row) -> Example:
+    def example(self, row: QuestionRow) -> Example:
         """Make the example of a row."""
         return Example(
             id=row.id,
@@ -286,10 +286,10 @@ class RowDataset(FileDataset[Row]):
             target=row.answer,
         )
 
-    def key(self, row: Row) -> Hashable:
+    def key(self, row: QuestionRow) -> Hashable:
         """Return the text."""
         return (row.text,)
 
-    def stratum(self, row: Row) -> Stratum | None:
+    def stratum(self, row: QuestionRow) -> Stratum | None:
         """Return the table's place, where it has one."""
         return None if row.place is None else Stratum((), row.place)

@@ -113,10 +113,10 @@ def strata_of(source: Source, example_ids: Sequence[str]) -> list[Stratum]:
     strata = []
     for example_id in example_ids:
         try:
-            found = stratum(example_id) if stratum else stratum_of(source.example(example_id))
+            placed = stratum(example_id) if stratum else stratum_of(source.example(example_id))
         except DataError:
-            found = Stratum((), example_id)
-        strata.append(found)
+            placed = Stratum((), example_id)
+        strata.append(placed)
     return strata
 
 

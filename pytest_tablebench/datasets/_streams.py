@@ -42,7 +42,7 @@ def json_items(path: Path) -> Iterator[Any]:
             place, number, step = opening.end(), 0, _CHUNK
             while True:
                 try:
-                    found = _next(text, place, first=number == 0)
+                    end_and_item = _next(text, place, first=number == 0)
                 except _IncompleteError as error:
                     more = stream.read(step) if len(text) - place < _LONGEST else ""
                     if not more:
@@ -52,9 +52,9 @@ def json_items(path: Path) -> Iterator[Any]:
                         ) from None
                     text, place, step = text[place:] + more, 0, step * 2
                     continue
-                if found is None:
+                if end_and_item is None:
                     return
-                place, item = found
+                place, item = end_and_item
                 number, step = number + 1, _CHUNK
                 yield item
     except OSError as error:

@@ -76,7 +76,11 @@ def cross(
         name: written.endings(
             modalities if shown is None else shown[name],
             repeats,
-            [one for one in strategies if by_strategy is None or name in by_strategy[one]],
+            [
+                strategy
+                for strategy in strategies
+                if by_strategy is None or name in by_strategy[strategy]
+            ],
         )
         for name in serializers
     }
@@ -141,7 +145,7 @@ class _Names:
         self, modalities: Sequence[str], repeats: int, strategies: Sequence[str]
     ) -> list[_Ending]:
         """Return the endings of a serializer in these modalities and strategies, in order."""
-        found = []
+        combinations = []
         for strategy, modality, model in product(strategies, modalities, self._models):
             parts = [self._strategies[strategy], self._modalities.get(modality, "")]
             for number in range(1, repeats + 1):
@@ -149,8 +153,8 @@ class _Names:
                 cases = filter(None, [*parts, self._models[model], last])
                 nodes = filter(None, [*parts, self._in_nodes[model], last])
                 tails = ("".join(f"/{part}" for part in cases), "".join(f"-{p}" for p in nodes))
-                found.append(_Ending(strategy, modality, model, number, *tails))
-        return found
+                combinations.append(_Ending(strategy, modality, model, number, *tails))
+        return combinations
 
 
 def _several(names: Sequence[str], limit: int, *, digest: bool = False) -> dict[str, str]:

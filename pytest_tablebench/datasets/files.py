@@ -51,9 +51,9 @@ def require_files(folder: Path, files: Sequence[str], *, get: str) -> None:
         raise DataMissing(f"the pull into {folder} has not finished; go on with: {command}")
     if missing:
         names = sorted(entry.name for entry in folder.iterdir())
-        found = [name for name in names if not name.startswith(".")][:6]
+        present = [name for name in names if not name.startswith(".")][:6]
         raise DataError(
-            f"{folder} lacks {', '.join(missing)} (it holds {', '.join(found) or 'nothing'}): "
+            f"{folder} lacks {', '.join(missing)} (it holds {', '.join(present) or 'nothing'}): "
             f"half copied, or another dataset's folder; get it with: {command}"
         )
 

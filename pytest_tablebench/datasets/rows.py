@@ -18,7 +18,7 @@ class BadRowError(Exception):
 
 
 @dataclass(frozen=True)
-class Row:
+class QuestionRow:
     """A usable row: something is asked about one table.
 
     Arguments:

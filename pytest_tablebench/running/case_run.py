@@ -34,7 +34,7 @@ from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.datasets import Asked, Dataset, Example
+    from pytest_tablebench.datasets import AskedDataset, Dataset, Example
     from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.running.axes import Axes
@@ -134,7 +134,7 @@ class CaseRun:
         return pending.answer
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> AskedDataset:
         """The dataset as the case's strategy asks it: how answers are scored."""
         form = asked_by(self.runner.registry, self.case.dataset, self.case.strategy)
         return form.about(self.example)

@@ -19,7 +19,7 @@ from pytest_tablebench.serializers.content import text_of
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.compat import Compat
-    from pytest_tablebench.datasets import Asked, Example
+    from pytest_tablebench.datasets import AskedDataset, Example
     from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.metrics import Judgement
     from pytest_tablebench.results import Record
@@ -117,7 +117,7 @@ class Judging:
     compat: Compat = "fixed"
     score_there: bool = field(default=False, kw_only=True)
 
-    def _asked(self, case: Case, example: Example | None) -> Asked | None:
+    def _asked(self, case: Case, example: Example | None) -> AskedDataset | None:
         if case.dataset not in self.registry.datasets:
             return None
         return asked_by(self.registry, case.dataset, case.strategy).about(example)

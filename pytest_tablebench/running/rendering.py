@@ -34,7 +34,7 @@ from pytest_tablebench.tables.table import Table
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.datasets import Asked, Example, PromptParts, Source, Way
+    from pytest_tablebench.datasets import AskedDataset, Example, PromptParts, Source, Way
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.strategies.base import Show
 
@@ -141,7 +141,7 @@ class Renderer:
         return replace(tasks[0], example=whole, prompt=prompts, versions=tasks)
 
     def _written(
-        self, case: Case, dataset: Asked, example: Example, chosen: Sequence[int], show: Show
+        self, case: Case, dataset: AskedDataset, example: Example, chosen: Sequence[int], show: Show
     ) -> tuple[Content, tuple[Message, ...]]:
         """Return a prompt, and the turns in which it is asked where they are several."""
         compat = self._settings.compat
@@ -153,7 +153,7 @@ class Renderer:
                 index,
                 case.perturbation,
                 (case.serializer, case.modality),
-                dataset.way,
+                dataset.place,
             )
             demonstrations.append(shown)
             marks.include(theirs)
@@ -162,7 +162,7 @@ class Renderer:
             return marks.resolve(assemble(parts, demonstrations, compat=compat))
 
         prompt = whole(parts)
-        if compat == "fixed" or dataset.way != "reply" or not parts.reference_reply:
+        if compat == "fixed" or dataset.place != "reply" or not parts.reference_reply:
             return prompt, ()
         return prompt, published_turns(parts, prompt, whole(replace(parts, instruction="")))
 

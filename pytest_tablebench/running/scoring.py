@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.compat import Compat, check_compat
-from pytest_tablebench.datasets import Asked, Dataset, asked, metric_of
+from pytest_tablebench.datasets import AskedDataset, Dataset, asked, metric_of
 from pytest_tablebench.errors import ModelError, NotJudgedError, SettingsError
 from pytest_tablebench.metrics import Judgement, Score, begin, run_chain, score
 from pytest_tablebench.metrics.steps import Grade
@@ -41,7 +41,7 @@ class ScoredReply:
 
 def asked_by(
     registry: Registry, dataset: str, strategy: str, texts: Mapping[str, str] | None = None
-) -> Asked:
+) -> AskedDataset:
     """Return a dataset as a strategy asks it: how its prompt is made and answers are scored.
 
     `texts` are printed prompts by name.
@@ -51,7 +51,7 @@ def asked_by(
 
 def judge_reply(
     registry: Registry,
-    dataset: Dataset | Asked,
+    dataset: Dataset | AskedDataset,
     reply: str,
     references: Sequence[str],
     *,
@@ -78,7 +78,12 @@ def judge_reply(
 
 
 def judge_example(
-    registry: Registry, dataset: Dataset | Asked, reply: str, example: Example, *, compat: Compat
+    registry: Registry,
+    dataset: Dataset | AskedDataset,
+    reply: str,
+    example: Example,
+    *,
+    compat: Compat,
 ) -> ScoredReply:
     """Score a raw reply to an example.
 
@@ -104,7 +109,7 @@ def _beside(scored: Score, remembered: Score | None) -> Score:
 
 
 def graded(
-    registry: Registry, form: Asked, reply: str, example: Example, *, compat: Compat
+    registry: Registry, form: AskedDataset, reply: str, example: Example, *, compat: Compat
 ) -> Grading:
     """Begin the conversation in which an answer is scored elsewhere, as `judge_example` does here.
 
@@ -117,7 +122,7 @@ def graded(
 
 
 def _grade(
-    registry: Registry, form: Asked, reply: str, example: Example, compat: Compat
+    registry: Registry, form: AskedDataset, reply: str, example: Example, compat: Compat
 ) -> Grading:
     name = str(form.metric)
     prediction, processed = processed_texts(registry, form, reply, example.references, compat)
@@ -134,7 +139,7 @@ def _grade(
 
 def processed_texts(
     registry: Registry,
-    dataset: Dataset | Asked,
+    dataset: Dataset | AskedDataset,
     reply: str,
     references: Sequence[str],
     compat: Compat,
@@ -154,7 +159,7 @@ def processed_texts(
 
 def judgement(
     registry: Registry,
-    dataset: Dataset | Asked,
+    dataset: Dataset | AskedDataset,
     reply: str | None,
     references: Sequence[str],
     *,
@@ -213,7 +218,7 @@ def _judges_reply(reply: Reply, compat: Compat) -> Reply:
     return replace(reply, text=reply.text.rstrip().rstrip("0123456789.,/"))
 
 
-def _with_main_part(dataset: Dataset | Asked, conversation: Judgement) -> Judgement:
+def _with_main_part(dataset: Dataset | AskedDataset, conversation: Judgement) -> Judgement:
     scored = yield from conversation
     form = _as_asked(dataset)
     if form.part is not None and form.part not in scored.parts:
@@ -221,11 +226,11 @@ def _with_main_part(dataset: Dataset | Asked, conversation: Judgement) -> Judgem
     return _main_part(form, scored)
 
 
-def _as_asked(dataset: Dataset | Asked) -> Asked:
-    return dataset if isinstance(dataset, Asked) else Asked(dataset)
+def _as_asked(dataset: Dataset | AskedDataset) -> AskedDataset:
+    return dataset if isinstance(dataset, AskedDataset) else AskedDataset(dataset)
 
 
-def _main_part(form: Asked, scored: Score) -> Score:
+def _main_part(form: AskedDataset, scored: Score) -> Score:
     """Return a score as its dataset takes it: one of its numbers, where the dataset says which.
 
     Raises `SettingsError` where that is none of them, or none from 0 to 1.

@@ -11,9 +11,9 @@ import pytest
 import pytest_tablebench.datasets
 import pytest_tablebench.datasets.torr
 from pytest_tablebench.datasets import built_in_benchmarks, built_in_datasets
-from pytest_tablebench.datasets._file_dataset import Opened, Part, RowDataset
+from pytest_tablebench.datasets._file_dataset import Opened, PoolFiles, RowDataset
 from pytest_tablebench.datasets.pull.known import known_sources
-from pytest_tablebench.datasets.rows import BadRowError, Row, text_field
+from pytest_tablebench.datasets.rows import BadRowError, QuestionRow, text_field
 from pytest_tablebench.errors import DataError, DataMissing
 from pytest_tablebench.tables.table import Table
 
@@ -25,7 +25,10 @@ class Boats(RowDataset):
     benchmark = "harbours"
     metric = "exact_match"
     test = ("test.json",)
-    pools = (Part(("train.json",)), Part(("dev.json",), "from the small file"))
+    pools = (
+        PoolFiles(("train.json",)),
+        PoolFiles(("dev.json",), "from the small file"),
+    )
     others = ("names.txt",)
     folders = ("tables",)
     notes = ("always said",)
@@ -34,18 +37,18 @@ class Boats(RowDataset):
     target_prefix = "> "
     fixed_chain = ("lower_case",)
 
-    def rows(self, opened: Opened, files: tuple[str, ...]) -> list[Row]:
+    def rows(self, opened: Opened, files: tuple[str, ...]) -> list[QuestionRow]:
         content = opened.json(files[0], list, "a list of objects")
         return list(opened.usable(files[0], content, build))
 
 
-def build(item: object) -> Row | None:
+def build(item: object) -> QuestionRow | None:
     question = text_field(item, "question")
     if question == "later":
         return None
     if question == "never":
         raise BadRowError("question", "is never asked")
-    return Row(text_field(item, "id"), question, "yes", lambda: Table(["A"], [["1"]]), "t1")
+    return QuestionRow(text_field(item, "id"), question, "yes", lambda: Table(["A"], [["1"]]), "t1")
 
 
 ROWS = (
@@ -128,7 +131,7 @@ def test_another_file_says_what_it_should_hold(folder: Path) -> None:
 
 def test_without_files_for_them_there_are_no_demonstrations(folder: Path) -> None:
     class Alone(Boats):
-        pools = (Part(()),)
+        pools = (PoolFiles(()),)
 
     (folder / "train.json").unlink()
     source = Alone().open(folder)

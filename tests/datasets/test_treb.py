@@ -79,8 +79,12 @@ def test_modes_titles_and_scores_are_those_of_the_published_configuration() -> N
 
 def test_a_subtask_without_an_entry_has_the_defaults_and_the_skill_of_its_family() -> None:
     unnamed, other = _subtasks.subtask_of(UNNAMED), _subtasks.subtask_of("Table_Guessing")
-    assert (unnamed.known, unnamed.skill, unnamed.modes) == (False, "ADA", ("tcot", "pot", "icot"))
-    assert (other.known, other.skill, other.main) == (False, "other", "rougeL")
+    assert (unnamed.is_listed, unnamed.skill, unnamed.modes) == (
+        False,
+        "ADA",
+        ("tcot", "pot", "icot"),
+    )
+    assert (other.is_listed, other.skill, other.main) == (False, "other", "rougeL")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_tablebench.cli import main
 from pytest_tablebench.datasets.folder import check_dataset, folder_datasets
-from pytest_tablebench.datasets.folder.questions import Question
+from pytest_tablebench.datasets.folder.questions import FolderQuestion
 from pytest_tablebench.generate.llm import Questions, Translator
 from pytest_tablebench.generate.llm._translated import language_of, read_texts
 from pytest_tablebench.generate.llm.replies import RefusedError
@@ -178,7 +178,7 @@ def test_a_chinese_folder_becomes_english_and_words_beside_the_table_are_transla
         "青岛的日期是什么?": "What is the date of Qingdao?", "中华": "Cathay", "吨": "tonnes",
     }  # fmt: skip
     own = [
-        Question(
+        FolderQuestion(
             "1",
             1,
             ("p",),
@@ -188,7 +188,9 @@ def test_a_chinese_folder_becomes_english_and_words_beside_the_table_are_transla
             {"kind": "text", "unit": "吨"},
             {"中国": ("中华",)},
         ),
-        Question("2", 2, ("p",), (table,), "青岛的日期是什么?", ("2024-03-05",), {"kind": "date"}),
+        FolderQuestion(
+            "2", 2, ("p",), (table,), "青岛的日期是什么?", ("2024-03-05",), {"kind": "date"}
+        ),
     ]
     answers = {"country": "China", "哪国": "中国", "date": "March 5, 2024", "日期是": "2024-03-05"}
 

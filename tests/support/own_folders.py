@@ -9,7 +9,7 @@ import openpyxl
 
 from pytest_tablebench.datasets._sources import RowSource
 from pytest_tablebench.datasets.folder import FolderDataset, folder_datasets
-from pytest_tablebench.datasets.folder.questions import Question
+from pytest_tablebench.datasets.folder.questions import FolderQuestion
 
 __all__ = ["PRICES", "QUESTIONS", "asked", "only", "opened", "problems", "workbook", "write_folder"]
 
@@ -37,7 +37,7 @@ def only(data: Path) -> FolderDataset:
     return found
 
 
-def opened(data: Path, files: dict[str, str | bytes]) -> RowSource[Question]:
+def opened(data: Path, files: dict[str, str | bytes]) -> RowSource[FolderQuestion]:
     """Write a folder and open it."""
     folder = write_folder(data / "mine", files)
     return only(data).open(folder)

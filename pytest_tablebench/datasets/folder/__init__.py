@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_tablebench.util.lazy import lazily
 
 if TYPE_CHECKING:
-    from pytest_tablebench.datasets.folder._check import Checked, check_dataset
+    from pytest_tablebench.datasets.folder._check import FolderCheck, check_dataset
     from pytest_tablebench.datasets.folder._dataset import FolderDataset
     from pytest_tablebench.datasets.folder._example import write_example
     from pytest_tablebench.datasets.folder._find import (
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "QUESTION_FILES",
     "SETTINGS_FILE",
-    "Checked",
+    "FolderCheck",
     "FolderDataset",
     "check_dataset",
     "fix_dataset",
@@ -37,7 +37,7 @@ __all__ = [
 __getattr__ = lazily(
     __name__,
     {
-        "_check": ("Checked", "check_dataset"),
+        "_check": ("FolderCheck", "check_dataset"),
         "_dataset": ("FolderDataset",),
         "_example": ("write_example",),
         "_find": (

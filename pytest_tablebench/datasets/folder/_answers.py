@@ -47,30 +47,30 @@ def answer_context(
         raise BadRowError("tolerance", "must be a number, 0.5, or a share of the answer, 2%")
     same = list(columns_with(tables, answers)) or list(_columns_with_numbers(tables, answers))
     columns = [cells for _, cells in same or _columns(tables)]
-    found: dict[str, Any] = {"decimal": _decimal(columns), "day_first": _day_first(columns)}
+    context: dict[str, Any] = {"decimal": _decimal(columns), "day_first": _day_first(columns)}
     header = next((_UNIT.fullmatch(str(name)) for name, _ in same), None)
-    found["unit"] = unit or (header[1] if header else "")
-    if percent := _percent(answers, columns, found["decimal"], is_cell=bool(same)):
-        found["percent"] = percent
+    context["unit"] = unit or (header[1] if header else "")
+    if percent := _percent(answers, columns, context["decimal"], is_cell=bool(same)):
+        context["percent"] = percent
     kind = (metric or "").casefold().replace("/", "_").replace(" ", "_") or answer_kind(
-        answers, decimal=found["decimal"], day_first=found["day_first"], unit=unit or ""
+        answers, decimal=context["decimal"], day_first=context["day_first"], unit=unit or ""
     )
     if metric is not None and kind not in KINDS:  # one that is registered, on terms of its own
         table = {"table": tables[0]} if len(tables) == 1 else {}
-        return {**found, **table, "kind": metric, "tolerance": tolerance or ""}
+        return {**context, **table, "kind": metric, "tolerance": tolerance or ""}
     if len(answers) > 1 and kind not in {"list", "ordered_list"}:
         raise BadRowError("metric", f"{kind} takes one answer, the row has {len(answers)}")
-    return {**found, "kind": kind, "tolerance": (tolerance or "").replace(" ", "")}
+    return {**context, "kind": kind, "tolerance": (tolerance or "").replace(" ", "")}
 
 
 def columns_with(
     tables: Sequence[Table], answers: Sequence[str]
 ) -> Iterator[tuple[Any, list[Any]]]:
     """Yield (name, cells) of the columns in which an answer stands."""
-    wanted = {answer.strip().casefold() for answer in answers}
+    folded = {answer.strip().casefold() for answer in answers}
     for table in tables:
         for name, cells, texts in _texts_of(_SameTable(table)):
-            if not wanted.isdisjoint(texts):
+            if not folded.isdisjoint(texts):
                 yield name, cells
 
 
@@ -112,14 +112,14 @@ def _percent(
 
     `0.375` is a share where a cell is `37.5%`, and points where a cell is `0.375%`.
     """
-    wanted = [read_quantity(answer, decimal) for answer in answers]
-    if any(number is None or number.unit or number.scale != 1 for number in wanted):
+    expected = [read_quantity(answer, decimal) for answer in answers]
+    if any(number is None or number.unit or number.scale != 1 for number in expected):
         return ""
     numbers = list(_numbers(columns, decimal))
     if not numbers or any(number.unit != "%" for number in numbers):
         return ""
     values = {number.value for number in numbers}
-    sizes = [number.value for number in wanted if number is not None]
+    sizes = [number.value for number in expected if number is not None]
     if is_cell and all(size * 100 in values and size not in values for size in sizes):
         return "share"
     return "points"
@@ -138,14 +138,14 @@ def _columns_with_numbers(
 
     `-1200` is the cell `(1,200)`; `37.5` and `0.375` are the cell `37.5%`.
     """
-    wanted = [number for answer in answers for d in ",." if (number := read_quantity(answer, d))]
-    if not wanted:
+    expected = [number for answer in answers for d in ",." if (number := read_quantity(answer, d))]
+    if not expected:
         return
     for name, cells in _columns(tables):
         decimal = _decimal([cells])
         for number in _numbers([cells], decimal):
             values = {number.value, number.value / 100} if number.unit == "%" else {number.value}
-            if any(other.value in values for other in wanted):
+            if any(other.value in values for other in expected):
                 yield name, cells
                 break
 
@@ -170,7 +170,7 @@ def _decimal(columns: Sequence[Sequence[Any]]) -> str:
 
 def _day_first(columns: Sequence[Sequence[Any]]) -> bool | None:
     """Return whether `5/3/2024` begins with its day; None where no date of the columns says."""
-    found = [match for text in _texts(columns) if (match := _SLASHES.fullmatch(text))]
-    first = any(int(match[1]) > 12 for match in found)
-    second = any(int(match[2]) > 12 for match in found)
+    dates = [match for text in _texts(columns) if (match := _SLASHES.fullmatch(text))]
+    first = any(int(match[1]) > 12 for match in dates)
+    second = any(int(match[2]) > 12 for match in dates)
     return first if first != second else None

@@ -18,7 +18,7 @@ from pytest_tablebench.datasets.folder._check_more import (
     of_wording,
 )
 from pytest_tablebench.datasets.folder._dataset import FolderDataset
-from pytest_tablebench.datasets.folder.questions import Question
+from pytest_tablebench.datasets.folder.questions import FolderQuestion
 from pytest_tablebench.metrics import METRICS
 from pytest_tablebench.metrics.typed_answer import KINDS, answer_kind
 from pytest_tablebench.metrics.typed_dates import read_moment
@@ -42,7 +42,7 @@ _WHOLE = re.compile(
 
 
 @dataclass(frozen=True)
-class Checked:
+class FolderCheck:
     """What was found: problems, questions by kind of answer, and how files were read."""
 
     problems: tuple[Problem, ...]
@@ -52,7 +52,7 @@ class Checked:
 
 def check_dataset(
     dataset: FolderDataset, folder: Path, names: Mapping[str, Collection[str]] | None = None
-) -> Checked:
+) -> FolderCheck:
     """Look for mistakes in a folder; none is found by asking a model.
 
     `names` are the known ones of each axis that the settings may name.
@@ -61,14 +61,16 @@ def check_dataset(
     questions = source.rows()
     place = "" if dataset.folder == "." else f"{dataset.folder}/"
     file = printable(f"{place}{dataset.question_file}", 120)
-    found = list(source.problems)
+    all_problems = list(source.problems)
     settings = printable(f"{place}tablebench.toml", 120)
-    found += [Problem(settings, None, *problem) for problem in of_settings(dataset, names or {})]
+    all_problems += [
+        Problem(settings, None, *problem) for problem in of_settings(dataset, names or {})
+    ]
     tables = {name: table for q in questions for name, table in zip(q.files, q.tables, strict=True)}
     for name, table in tables.items():
         shown = printable(f"{place}{name}", 120)
         problems_of_table = [*_of_table(table), *of_cells(table)]
-        found += [Problem(shown, row, field, text) for row, field, text in problems_of_table]
+        all_problems += [Problem(shown, row, field, text) for row, field, text in problems_of_table]
     plain_cells: dict[int, set[str]] = {}
 
     def cells_of(table: Table) -> set[str]:
@@ -77,14 +79,14 @@ def check_dataset(
             plain_cells[id(table)] = {plain(cell) for row in rows for cell in row}
         return plain_cells[id(table)]
 
-    asked: dict[tuple[object, ...], int] = {}
+    first_rows: dict[tuple[object, ...], int] = {}
     for question in questions:
         key = (plain(question.text), question.files)
-        first = asked.setdefault(key, question.number)
+        first = first_rows.setdefault(key, question.number)
         problems = [*_of_question(question, cells_of), *of_wording(question, dataset.perturbations)]
         if first != question.number:
             problems.append(("question", f"is that of row {first}; leave one of them out"))
-        found += [Problem(file, question.number, field, text) for field, text in problems]
+        all_problems += [Problem(file, question.number, field, text) for field, text in problems]
     kinds = Counter(question.context["kind"] for question in questions)
     notes = [
         f"row {question.number}: {note}"
@@ -92,7 +94,7 @@ def check_dataset(
         for answer in question.answers
         if (note := percent_note(answer, question.context)) is not None
     ]
-    return Checked(tuple(found), kinds, (*source.facts.notes, *notes[:_MOST_NOTES]))
+    return FolderCheck(tuple(all_problems), kinds, (*source.facts.notes, *notes[:_MOST_NOTES]))
 
 
 def _is_number(value: Any) -> bool:
@@ -154,7 +156,7 @@ def _has_two_headers(table: Table) -> bool:
 
 
 def _of_question(
-    question: Question, cells_of: Callable[[Table], set[str]]
+    question: FolderQuestion, cells_of: Callable[[Table], set[str]]
 ) -> Iterator[tuple[str, str]]:
     """Yield (field, message)."""
     kind, context = question.context["kind"], question.context
@@ -189,7 +191,9 @@ def _says(text: str, words: str) -> bool:
     return sought in text and re.search(rf"(?<!\w){re.escape(sought)}(?!\w)", text) is not None
 
 
-def _absent(question: Question, cells_of: Callable[[Table], set[str]]) -> Iterator[tuple[str, str]]:
+def _absent(
+    question: FolderQuestion, cells_of: Callable[[Table], set[str]]
+) -> Iterator[tuple[str, str]]:
     """Yield answers that no cell holds, though the metric compares texts."""
     cells: set[str] = set().union(*map(cells_of, question.tables))
     text = plain(question.text)
@@ -220,7 +224,7 @@ def _absent(question: Question, cells_of: Callable[[Table], set[str]]) -> Iterat
             )
 
 
-def _ambiguous(question: Question) -> Iterator[tuple[str, str]]:
+def _ambiguous(question: FolderQuestion) -> Iterator[tuple[str, str]]:
     """Yield a look-up that fits several rows whose cells differ where the answer stands."""
     table, text = question.tables[0], plain(question.text)
     if _WHOLE.search(text):
@@ -228,23 +232,23 @@ def _ambiguous(question: Question) -> Iterator[tuple[str, str]]:
     named: dict[int, set[str]] = {}
     for place in range(len(table.header)):
         values = {plain(cell) for cell in _column(table, place)}
-        said = {value for value in values if len(value) > 1 and _says(text, value)}
-        if said:
-            named[place] = said
+        mentioned = {value for value in values if len(value) > 1 and _says(text, value)}
+        if mentioned:
+            named[place] = mentioned
     rows = [
         number
         for number, row in enumerate(table.rows)
         if named and all(plain(row[place]) in values for place, values in named.items())
     ]
-    wanted = plain(question.answers[0])
+    answer = plain(question.answers[0])
     for place in range(len(table.header)):
-        found = {plain(table.rows[number][place]) for number in rows}
-        if place not in named and wanted in found and len(found) > 1:
-            what = printable(" and ".join(sorted(set().union(*named.values()))), 60)
+        candidates = {plain(table.rows[number][place]) for number in rows}
+        if place not in named and answer in candidates and len(candidates) > 1:
+            hits = printable(" and ".join(sorted(set().union(*named.values()))), 60)
             places = " and ".join(str(number + 2) for number in rows[:3])
             yield (
                 "question",
-                f"fits several rows: {what!r} stands in rows {places} of {question.files[0]}, with "
+                f"fits several rows: {hits!r} stands in rows {places} of {question.files[0]}, with "
                 f"different {printable(str(table.header[place]), 40)!r}; say which is meant",
             )
             return

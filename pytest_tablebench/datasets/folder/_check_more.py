@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_tablebench.datasets.folder._dataset import FolderDataset
-from pytest_tablebench.datasets.folder.questions import Question
+from pytest_tablebench.datasets.folder.questions import FolderQuestion
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import printable, unknown_name
 
@@ -95,7 +95,9 @@ def _ambiguous_date(column: Sequence[Any]) -> str | None:
     return example
 
 
-def of_wording(question: Question, perturbations: Collection[str]) -> Iterator[tuple[str, str]]:
+def of_wording(
+    question: FolderQuestion, perturbations: Collection[str]
+) -> Iterator[tuple[str, str]]:
     """Yield (field, message) for what a question asks for, and how its answer is judged.
 
     `perturbations` are the dataset's, empty for the usual ones.

@@ -15,7 +15,7 @@ from pytest_tablebench.datasets._questions import INSTRUCTION
 from pytest_tablebench.datasets._sources import RowSource
 from pytest_tablebench.datasets._strata import cluster_name
 from pytest_tablebench.datasets.folder.questions import (
-    Question,
+    FolderQuestion,
     clusters_of,
     does_not_apply,
     question_of,
@@ -97,16 +97,16 @@ class FolderDataset:
         folder: Path,
         *,
         compat: Compat = "fixed",  # noqa: ARG002 - there is no reference
-    ) -> RowSource[Question]:
+    ) -> RowSource[FolderQuestion]:
         """Open the folder. What is wrong in it becomes problems; the other questions run."""
         tables = self.tables(folder)
-        found, problems = self.questions(tables)
-        clusters = clusters_of(self.name, found)
+        questions, problems = self.questions(tables)
+        clusters = clusters_of(self.name, questions)
         licence = self._settings.licence
         notes = [*tables.notes, *([f"licence: {licence}"] if licence else [])]
         return RowSource(
-            found,
-            lambda: found,
+            questions,
+            lambda: questions,
             make=lambda question: replace(
                 self.example(question), cluster=cluster_name(clusters[question.id])
             ),
@@ -117,7 +117,7 @@ class FolderDataset:
             place=self._file(self.question_file),
             metrics={
                 question.metric: f"{self._file(self.question_file)}, row {question.number}"
-                for question in reversed(found)
+                for question in reversed(questions)
                 if question.metric is not None
             },
         )
@@ -126,34 +126,34 @@ class FolderDataset:
         """Return the reader of the folder's tables, with the folder's settings."""
         return FolderTables(folder, include_hidden=self._settings.include_hidden)
 
-    def questions(self, tables: FolderTables) -> tuple[list[Question], list[Problem]]:
+    def questions(self, tables: FolderTables) -> tuple[list[FolderQuestion], list[Problem]]:
         """Return the questions that can be asked, and what is wrong with the others."""
-        file, seen, found = self._file(self.question_file), set[str](), list[Question]()
+        file, seen, usable = self._file(self.question_file), set[str](), list[FolderQuestion]()
         opened = Opened(tables.folder, "fixed", self.name)
         if self._problem is not None:
             name = self._problem.file
             place = self._file(name) if name else printable(self.folder, 120)
             opened.bad(place, None, "", self._problem.message)
-            return found, opened.problems
+            return usable, opened.problems
         try:
             for number, row in raw_questions(tables, self.question_file):
                 make = partial(question_of, tables, number, row)
                 question = opened.checked(file, number, make, seen)
                 if question is not None:
-                    found.append(question)
+                    usable.append(question)
         except DataError as error:
             message = str(error).removeprefix(f"{printable(self.question_file, 80)}: ")
             opened.bad(file, None, "", message)
         tables.note_unused_sheets()
-        if not found and not opened.problems:
+        if not usable and not opened.problems:
             opened.bad(file, None, "question", "there is none")
-        return found, opened.problems
+        return usable, opened.problems
 
     def _file(self, name: str) -> str:
         """Return a file's name as messages show it."""
         return printable(name if self.folder == "." else f"{self.folder}/{name}", 120)
 
-    def example(self, question: Question) -> Example:
+    def example(self, question: FolderQuestion) -> Example:
         """Return the example of a question."""
         tables = question.tables
         if question.title and len(tables) == 1:
@@ -176,7 +176,7 @@ class FolderDataset:
             has_verdict=self.has_verdict(question),
         )
 
-    def has_verdict(self, question: Question) -> bool:
+    def has_verdict(self, question: FolderQuestion) -> bool:
         """Return whether an answer is right or wrong: free text without facts only has a score.
 
         A threshold that the question or the folder names makes a verdict of the score.
@@ -204,7 +204,7 @@ class FolderDataset:
         return PromptParts(instruction, source, "Answer: ")
 
 
-def _metric_context(question: Question, tables: Sequence[Table]) -> dict[str, Any]:
+def _metric_context(question: FolderQuestion, tables: Sequence[Table]) -> dict[str, Any]:
     """Return what a metric knows of a question beside the terms of its answer."""
     if question.metric is None:
         shown = {f"table {place}": table for place, table in enumerate(tables, start=1)}

@@ -56,28 +56,29 @@ def folder_datasets(data: Path, taken: Collection[str] = ()) -> Iterator[FolderD
     """
     used = set(taken)
     for place in _places(data):
-        found = open_folder(data, place)
-        if found.name in used:
+        dataset = open_folder(data, place)
+        if dataset.name in used:
             number = 2
-            while f"{found.name}_{number}" in used:
+            while f"{dataset.name}_{number}" in used:
                 number += 1
-            found = FolderDataset(
-                f"{found.name}_{number}",
+            dataset = FolderDataset(
+                f"{dataset.name}_{number}",
                 place,
-                found.question_file,
+                dataset.question_file,
                 problem=FolderProblem(
                     SETTINGS_FILE,
-                    f'the name {found.name!r} is taken; give the folder another one: name = "..."',
+                    f"the name {dataset.name!r} is taken; "
+                    'give the folder another one: name = "..."',
                 ),
             )
-        used.add(found.name)
-        yield found
+        used.add(dataset.name)
+        yield dataset
 
 
 def open_folder(data: Path, place: str) -> FolderDataset:
     """Return the dataset in the folder `place` of `data`; "." is `data` itself."""
     folder = data / place
-    own = folder.resolve().name if place == "." else place
+    folder_name = folder.resolve().name if place == "." else place
     files = [name for name in QUESTION_FILES if (folder / name).is_file()]
     first = files[0] if files else QUESTION_FILES[0]
     try:
@@ -88,8 +89,8 @@ def open_folder(data: Path, place: str) -> FolderDataset:
             raise DataError(f"{' and '.join(files)}: which are the questions? Keep one of them")
     except DataError as error:
         file, message = _split(str(error))
-        return FolderDataset(_name(own), place, first, problem=FolderProblem(file, message))
-    return FolderDataset(_name(settings.name or own), place, first, settings)
+        return FolderDataset(_name(folder_name), place, first, problem=FolderProblem(file, message))
+    return FolderDataset(_name(settings.name or folder_name), place, first, settings)
 
 
 def _split(message: str) -> tuple[str, str]:
@@ -148,14 +149,14 @@ def _settings(folder: Path) -> FolderSettings:
         ) from None
     except (OSError, ValueError) as error:
         raise DataError(f"{SETTINGS_FILE}: {printable(str(error), 200)}") from None
-    given = dict(content)
-    defaults = given.pop("defaults", {})
+    keys = dict(content)
+    defaults = keys.pop("defaults", {})
     if not isinstance(defaults, dict):
         raise DataError(f"{SETTINGS_FILE}: defaults must be a section: [defaults]")
-    include_hidden = given.pop("include_hidden", False)
+    include_hidden = keys.pop("include_hidden", False)
     if not isinstance(include_hidden, bool):
         raise DataError(f"{SETTINGS_FILE}: include_hidden must be true or false")
-    for key, value in given.items():
+    for key, value in keys.items():
         _known(key, (*_TEXTS, "include_hidden", "defaults"))
         if not isinstance(value, str) or not value.strip():
             raise DataError(f"{SETTINGS_FILE}: {key} must be a text")
@@ -165,7 +166,7 @@ def _settings(folder: Path) -> FolderSettings:
     lists: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in defaults.items()
     }
-    return FolderSettings(**given, **lists, include_hidden=include_hidden)
+    return FolderSettings(**keys, **lists, include_hidden=include_hidden)
 
 
 def _check_depth(text: str) -> None:
@@ -177,10 +178,10 @@ def _check_depth(text: str) -> None:
         )
 
 
-def _known(key: str, known: Collection[str]) -> None:
-    if key not in known:
+def _known(key: str, valid: Collection[str]) -> None:
+    if key not in valid:
         shown = printable(key, 60)
-        raise DataError(f"{SETTINGS_FILE}: unknown key {shown!r}; {known_names(key, known)}")
+        raise DataError(f"{SETTINGS_FILE}: unknown key {shown!r}; {known_names(key, valid)}")
 
 
 def _check_default(key: str, value: Any) -> None:
@@ -196,5 +197,5 @@ def _check_default(key: str, value: Any) -> None:
     elif fits and isinstance(value, int):
         fits = value >= (1 if key == "limit" else 0)
     if not fits:
-        what = "a number from 0 to 1" if key == "threshold" else _KINDS[kinds[0]]
-        raise DataError(f"{SETTINGS_FILE}: {key} must be {what}")
+        kind = "a number from 0 to 1" if key == "threshold" else _KINDS[kinds[0]]
+        raise DataError(f"{SETTINGS_FILE}: {key} must be {kind}")

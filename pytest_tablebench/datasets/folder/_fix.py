@@ -123,9 +123,9 @@ def _fix_table(tables: FolderTables, name: str) -> list[str]:
 
 
 def _as_csv(text: str, delimiter: str, rows: Iterable[Sequence[str]]) -> str:
-    found = io.StringIO()
-    csv.writer(found, delimiter=delimiter, lineterminator=_line_end(text)).writerows(rows)
-    return found.getvalue()
+    stream = io.StringIO()
+    csv.writer(stream, delimiter=delimiter, lineterminator=_line_end(text)).writerows(rows)
+    return stream.getvalue()
 
 
 def _line_end(text: str) -> str:

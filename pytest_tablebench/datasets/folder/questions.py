@@ -27,7 +27,7 @@ Raw = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Question:
+class FolderQuestion:
     """A question that can be asked.
 
     Arguments:
@@ -122,7 +122,7 @@ def _json_lines(text: str) -> Iterator[tuple[int, Raw | BadRowError]]:
             yield number, row
 
 
-def question_of(tables: FolderTables, number: int, row: Raw | BadRowError) -> Question:
+def question_of(tables: FolderTables, number: int, row: Raw | BadRowError) -> FolderQuestion:
     """Return a row as a question, its tables read. Raises `BadRowError`, the given one too."""
     if isinstance(row, BadRowError):
         raise row
@@ -134,23 +134,23 @@ def question_of(tables: FolderTables, number: int, row: Raw | BadRowError) -> Qu
         raise BadRowError("answer", "is empty")
     files = table_files(row)
     try:
-        found = tuple(tables.table(file) for file in files)
+        contents = tuple(tables.table(file) for file in files)
     except DataError as error:
         raise BadRowError("table", str(error)) from None
     stated = _facts(row)
     context = answer_context(
-        found,
+        contents,
         answers,
         metric="facts" if stated else _text(row.get("metric")) or None,
         tolerance=_text(row.get("tolerance")) or None,
         unit=_text(row.get("unit")) or None,
     )
     aliases = _aliases(_parsed(row.get("aliases")), answers)
-    return Question(
+    return FolderQuestion(
         id=_text(row.get("id")) or str(number),
         number=number,
         files=files,
-        tables=found,
+        tables=contents,
         text=text,
         answers=answers,
         context={**context, **stated},
@@ -164,7 +164,7 @@ def question_of(tables: FolderTables, number: int, row: Raw | BadRowError) -> Qu
     )
 
 
-def clusters_of(dataset: str, questions: Iterable[Question]) -> dict[str, str]:
+def clusters_of(dataset: str, questions: Iterable[FolderQuestion]) -> dict[str, str]:
     """Return the cluster of each question by its id, for intervals.
 
     It is the question's group, or else its table. Tables that one question is about together are
@@ -180,8 +180,8 @@ def clusters_of(dataset: str, questions: Iterable[Question]) -> dict[str, str]:
 
     for question in alone:
         for file in question.files[1:]:
-            one, other = sorted((root(question.files[0]), root(file)))
-            first[other] = one
+            earlier, other = sorted((root(question.files[0]), root(file)))
+            first[other] = earlier
     return {
         question.id: f"{dataset}/group {question.group}"
         if question.group is not None
@@ -260,7 +260,7 @@ def table_files(row: Raw) -> tuple[str, ...]:
     return tuple(_items(_parsed(row.get("table")), "table"))
 
 
-def does_not_apply(question: Question, serializer: str, perturbation: str) -> str | None:  # noqa: ARG001 - a format suits any question
+def does_not_apply(question: FolderQuestion, serializer: str, perturbation: str) -> str | None:  # noqa: ARG001 - a format suits any question
     """Return why a question is not asked under a perturbation; None: it is."""
     if not question.tables:
         return None if perturbation == "none" else "there is no table to rearrange"
@@ -293,9 +293,9 @@ def _parsed(value: Any) -> Any:
 
 def _texts(value: Any) -> Any:
     """Return the JSON list of texts that a cell holds; `[1]` may be an answer as it stands."""
-    found = _parsed(value)
-    listed = isinstance(found, list) and all(isinstance(item, str) for item in found)
-    return found if listed else value
+    parsed = _parsed(value)
+    listed = isinstance(parsed, list) and all(isinstance(item, str) for item in parsed)
+    return parsed if listed else value
 
 
 def _items(value: Any, name: str) -> list[str]:
@@ -345,10 +345,10 @@ def _with_stored(
 def _tags(value: Any) -> dict[str, str]:
     if isinstance(value, dict):
         return {_text(name): _text(tag) for name, tag in value.items()}
-    found = {}
+    tags = {}
     for item in _items(value, "tags"):
         name, equals, tag = (part.strip() for part in item.partition("="))
         if not (name and equals and tag):
             raise BadRowError("tags", "are written name=value, with | between them")
-        found[name] = tag
-    return found
+        tags[name] = tag
+    return tags

@@ -71,9 +71,9 @@ class FolderTables:
             for path in files
             if path.suffix.lower() in TABLE_KINDS
         }
-        by_case = {known.casefold(): known for known in sorted(names)}
-        wanted = name.replace("\\", "/").casefold()
-        near = difflib.get_close_matches(wanted, by_case, n=1, cutoff=0.6)
+        by_case = {existing.casefold(): existing for existing in sorted(names)}
+        folded_name = name.replace("\\", "/").casefold()
+        near = difflib.get_close_matches(folded_name, by_case, n=1, cutoff=0.6)
         return f"; did you mean {printable(by_case[near[0]], 80)}?" if near else ""
 
     def text(self, name: str) -> str:
@@ -98,10 +98,10 @@ class FolderTables:
                 self._known[written] = self._table(written)
             except DataError as error:
                 self._known[written] = str(error)
-        found = self._known[written]
-        if isinstance(found, str):
-            raise DataError(found)
-        return found
+        content = self._known[written]
+        if isinstance(content, str):
+            raise DataError(content)
+        return content
 
     def question_sheet(self, name: str) -> Table:
         """Return the first sheet of a workbook of questions, hidden rows and columns included."""

@@ -152,10 +152,10 @@ def _look_over(path: Path) -> bool:
                     f"the most is {MAX_UNPACKED >> 20} MB"
                 )
             counted = ("xl/worksheets/", "xl/sharedStrings")
-            found = [
+            with_formulas = [
                 _has_formulas(archive, part) for part in parts if part.filename.startswith(counted)
             ]  # all of them: each is read whole
-            return any(found)
+            return any(with_formulas)
     except zipfile.BadZipFile:
         raise DataError("is no workbook, whatever its name says") from None
     except (OSError, RuntimeError, NotImplementedError, zipfile.LargeZipFile) as error:

@@ -38,7 +38,7 @@ MAX_NAME = 500
 
 
 def unpack(
-    archive: Path, wanted: Sequence[File], into: Path, *, max_bytes: int = MAX_UNPACKED
+    archive: Path, chosen: Sequence[File], into: Path, *, max_bytes: int = MAX_UNPACKED
 ) -> tuple[list[str], str | None]:
     """Write the wanted files of a gzipped tarball below `into`.
 
@@ -57,7 +57,7 @@ def unpack(
         ):
             for member in _members(archive, stream, tar, max_bytes):
                 name = member.name.partition("/")[2]
-                if member.isdir() or not any(matches(name, file.path) for file in wanted):
+                if member.isdir() or not any(matches(name, file.path) for file in chosen):
                     continue
                 _check(archive, member, name, into)
                 if name in names:
@@ -72,7 +72,7 @@ def unpack(
         raise DataError(f"{archive}: no sound archive: {why}; pull again") from None
     except OSError as error:
         raise os_error(into, error) from None
-    for file in wanted:
+    for file in chosen:
         if not any(matches(name, file.path) for name in names):
             kind = "nothing like" if is_pattern(file.path) else "no"
             raise DataError(f"{archive}: holds {kind} {file.path}")

@@ -15,7 +15,7 @@ from pytest_tablebench.datasets.pull._replies import (
     PassingFailure,
     Remote,
 )
-from pytest_tablebench.datasets.pull._transfer import Answer, Transfer, same_server
+from pytest_tablebench.datasets.pull._transfer import ServerResponse, Transfer, same_server
 from pytest_tablebench.datasets.pull._upstream import File, Upstream, chosen, is_pattern
 from pytest_tablebench.errors import DataError
 
@@ -39,7 +39,7 @@ class Facts:
 
 
 @dataclass
-class Server:
+class FileServer:
     """What gives a source's files one by one; GitHub says nothing of them."""
 
     upstream: Upstream
@@ -55,7 +55,7 @@ class Server:
         return Facts(Remote(f"{self.endpoint}/{self.upstream.repository}/raw/{revision}/{path}"))
 
 
-class Hub(Server):
+class Hub(FileServer):
     """Hugging Face.
 
     huggingface_hub itself throws an unfinished file away when its process ends, and follows links
@@ -69,12 +69,12 @@ class Hub(Server):
             f"{quote(revision, safe='')}/{quote(path)}"
         )
         remote = Remote(url, _headers())
-        found = _ask("HEAD", remote, self.transfer)
+        response = _ask("HEAD", remote, self.transfer)
         # The tag of a large file is its SHA-256; that of a small one is git's own digest.
-        etag = found.headers.get("x-linked-etag") or found.headers.get("etag", "")
+        etag = response.headers.get("x-linked-etag") or response.headers.get("etag", "")
         etag = etag.removeprefix("W/").strip('"')
         sha256 = etag if re.fullmatch(r"[0-9a-f]{64}", etag) else None
-        commit = found.headers.get("x-repo-commit", "")
+        commit = response.headers.get("x-repo-commit", "")
         return Facts(remote, commit if re.fullmatch(r"[0-9a-f]{40}", commit) else None, sha256)
 
     def files(self, revision: str) -> tuple[File, ...]:
@@ -95,19 +95,19 @@ class Hub(Server):
         paths: list[str] = []
         page = url
         for _ in range(MAX_PAGES):
-            found = _ask("GET", Remote(page, _headers()), self.transfer)
+            response = _ask("GET", Remote(page, _headers()), self.transfer)
             try:
-                entries = json.loads(found.body)
+                entries = json.loads(response.body)
                 paths += [entry["path"] for entry in entries if entry["type"] == "file"]
                 sound = all(isinstance(path, str) and len(path) <= MAX_NAME for path in paths)
-                following = httpx.URL(found.url).join(found.next) if found.next else None
+                following = httpx.URL(response.url).join(response.next) if response.next else None
             except (ValueError, LookupError, TypeError, RecursionError, httpx.InvalidURL) as error:
                 raise DataError(f"{url}: {_STRANGE} ({type(error).__name__})") from None
-            if not sound or found.status != 200:
+            if not sound or response.status != 200:
                 raise DataError(f"{url}: {_STRANGE}")
             if following is None:
                 return paths
-            if not same_server(httpx.URL(found.url), following):
+            if not same_server(httpx.URL(response.url), following):
                 raise DataError(f"{url}: the listing goes on at another server; it is not followed")
             page = str(following)
         raise DataError(f"{url}: the listing has more than {MAX_PAGES} pages")
@@ -125,31 +125,31 @@ def _headers() -> dict[str, str]:
     return headers
 
 
-def _ask(method: str, remote: Remote, transfer: Transfer) -> Answer:
+def _ask(method: str, remote: Remote, transfer: Transfer) -> ServerResponse:
     import httpx
     from huggingface_hub import constants
 
     if constants.HF_HUB_OFFLINE:
         raise DataError(f"{remote.url}: HF_HUB_OFFLINE is set, so nothing is asked for")
 
-    def attempt() -> Answer:
+    def attempt() -> ServerResponse:
         try:
-            found = transfer.ask(method, remote, MAX_LISTING)
+            response = transfer.ask(method, remote, MAX_LISTING)
         except httpx.TransportError:
             raise
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             raise DataError(f"{remote.url}: {_STRANGE} ({type(error).__name__})") from None
-        _check(found, remote.url)
-        return found
+        _check(response, remote.url)
+        return response
 
     return transfer.retry(attempt, remote.url, lambda: 0)
 
 
-def _check(found: Answer, url: str) -> None:
+def _check(response: ServerResponse, url: str) -> None:
     """Raise unless the answer is one; the hub says by a code what it means."""
-    if found.status < 400:
+    if response.status < 400:
         return
-    code = found.headers.get("x-error-code")
+    code = response.headers.get("x-error-code")
     if code == "GatedRepo":
         raise NoAccess(f"{url}: the server gives this only to people who asked for it")
     if code == "RevisionNotFound":
@@ -157,9 +157,9 @@ def _check(found: Answer, url: str) -> None:
     if code == "EntryNotFound":
         raise NotThere(f"{url}: there is no such file (any more)")
     # It also says 401 of what is not there at all.
-    if code == "RepoNotFound" or (found.status == 401 and code is None):
+    if code == "RepoNotFound" or (response.status == 401 and code is None):
         raise NoAccess(f"{url}: the server has no such dataset, or not for everybody")
-    if found.status in PASSING:
-        raise PassingFailure(f"the server answered {found.status}")
-    kind = NoAccess if found.status in (401, 403) else DataError
-    raise kind(f"{url}: the server answered {found.status}")
+    if response.status in PASSING:
+        raise PassingFailure(f"the server answered {response.status}")
+    kind = NoAccess if response.status in (401, 403) else DataError
+    raise kind(f"{url}: the server answered {response.status}")

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from urllib.parse import quote, urlencode
 
-from pytest_tablebench.datasets.pull._hub import MAX_LISTING, MAX_NAME, MAX_PAGES, Facts, Server
+from pytest_tablebench.datasets.pull._hub import MAX_LISTING, MAX_NAME, MAX_PAGES, Facts, FileServer
 from pytest_tablebench.datasets.pull._replies import PASSING, NoAccess, PassingFailure, Remote
 from pytest_tablebench.datasets.pull._upstream import File, chosen
 from pytest_tablebench.errors import DataError
@@ -17,7 +17,7 @@ _STRANGE = "the server does not answer as ModelScope does"
 
 
 @dataclass
-class ModelScope(Server):
+class ModelScope(FileServer):
     """ModelScope, whose listing states the SHA-256 of each file."""
 
     _stated: dict[str, str] = field(default_factory=dict)
@@ -35,8 +35,8 @@ class ModelScope(Server):
         query = urlencode({"Revision": revision, "FilePath": path}, quote_via=quote)
         url = f"{self.endpoint}/api/v1/datasets/{self.upstream.repository}/repo?{query}"
         sha256 = self._stated.get(path, "")
-        known = re.fullmatch(r"[0-9a-f]{64}", sha256) is not None
-        return Facts(Remote(url), sha256=sha256 if known else None)
+        is_digest = re.fullmatch(r"[0-9a-f]{64}", sha256) is not None
+        return Facts(Remote(url), sha256=sha256 if is_digest else None)
 
     def _page(self, revision: str, page: int) -> int:
         """Take in what a page of the listing states; return how many entries it has."""
@@ -50,14 +50,14 @@ class ModelScope(Server):
         url = f"{listing}?{urlencode(query)}"
 
         def attempt() -> bytes:
-            found = self.transfer.ask("GET", Remote(url), MAX_LISTING)
-            if found.status in PASSING:
-                raise PassingFailure(f"the server answered {found.status}")
-            if found.status in (401, 403, 404):
+            response = self.transfer.ask("GET", Remote(url), MAX_LISTING)
+            if response.status in PASSING:
+                raise PassingFailure(f"the server answered {response.status}")
+            if response.status in (401, 403, 404):
                 raise NoAccess(f"{url}: the server has no such dataset, or not for everybody")
-            if found.status != 200:
-                raise DataError(f"{url}: the server answered {found.status}")
-            return found.body
+            if response.status != 200:
+                raise DataError(f"{url}: the server answered {response.status}")
+            return response.body
 
         body = self.transfer.retry(attempt, url, lambda: 0)
         try:

@@ -23,13 +23,15 @@ def sources(names: Iterable[str]) -> tuple[Upstream, ...]:
 
     Raises `SettingsError` with the nearest names for one that is not known.
     """
-    known = {name: source for source in UPSTREAM.values() for name in (source.name, *source.serves)}
-    found: dict[str, Upstream] = {}
+    by_name = {
+        name: source for source in UPSTREAM.values() for name in (source.name, *source.serves)
+    }
+    chosen: dict[str, Upstream] = {}
     for name in names:
-        if name not in known:
-            raise SettingsError(unknown_name("dataset to pull", name, known))
-        found[known[name].name] = known[name]
-    return tuple(found.values())
+        if name not in by_name:
+            raise SettingsError(unknown_name("dataset to pull", name, by_name))
+        chosen[by_name[name].name] = by_name[name]
+    return tuple(chosen.values())
 
 
 def pull(
@@ -58,11 +60,11 @@ def pull(
     Raises `SettingsError` for an unknown name before anything is fetched, and `DataError` for
     what could not be fetched after everything else was.
     """
-    wanted = sources(names)
-    endpoints = {name: _endpoint(servers.get(name), *known) for name, known in SERVERS.items()}
+    upstreams = sources(names)
+    endpoints = {name: _endpoint(servers.get(name), *default) for name, default in SERVERS.items()}
     failures: list[str] = []
     with Transfer(sleep=sleep, bar=bar, max_bytes=max_bytes, clock=clock) as transfer:
-        for upstream in wanted:
+        for upstream in upstreams:
             folder = data / upstream.name
             pulls = [
                 SourcePull(source, folder, endpoints[source.server], transfer, say)
@@ -89,21 +91,21 @@ def _first_that_gives(pulls: Sequence[SourcePull], folder: Path, say: Say) -> No
     """
     begun = recorded_source(folder)
     if begun is not None:
-        pulls = [one for one in pulls if one.upstream.home == begun] or pulls[:1]
-    for one in pulls:
+        pulls = [source for source in pulls if source.upstream.home == begun] or pulls[:1]
+    for source in pulls:
         try:
-            one.run()
+            source.run()
         except DataError as error:
-            is_last = one is pulls[-1]
+            is_last = source is pulls[-1]
             if is_last or isinstance(error, Unwritable) or recorded_source(folder) is not None:
                 raise
-            say(f"{one.upstream.name}: {error}; another source is asked")
+            say(f"{source.upstream.name}: {error}; another source is asked")
         else:
             return
 
 
-def _endpoint(given: str | None, default: str, variable: str) -> str:
-    address = (given or os.environ.get(variable) or default).rstrip("/")
+def _endpoint(setting: str | None, default: str, variable: str) -> str:
+    address = (setting or os.environ.get(variable) or default).rstrip("/")
     if not address.startswith(("http://", "https://")):
         raise SettingsError(
             f"{variable} takes an address such as {default}, not {printable(address, 80)!r}"

@@ -57,23 +57,23 @@ def is_page(start: bytes) -> bool:
     return head.startswith((b"<!doctype html", b"<html"))
 
 
-def check_reply(response: httpx.Response, remote: Remote, what: str, *, page: bool) -> None:
+def check_reply(response: httpx.Response, remote: Remote, subject: str, *, page: bool) -> None:
     """Raise unless the response brings the file."""
     status = response.status_code
     if remote.url.startswith("https:") and response.url.scheme != "https":
-        raise DataError(f"{what}: was led to an address that is not encrypted")
+        raise DataError(f"{subject}: was led to an address that is not encrypted")
     if status in PASSING:
         after = response.headers.get("Retry-After", "")
         raise PassingFailure(
             f"the server answered {status}", float(after) if after.isdecimal() else None
         )
     if status in (401, 403):
-        raise NoAccess(f"{what}: the server answered {status}, access is denied")
+        raise NoAccess(f"{subject}: the server answered {status}, access is denied")
     if status in (404, 410):
-        raise NotThere(f"{what}: the server answered {status}, there is no such file (any more)")
+        raise NotThere(f"{subject}: the server answered {status}, there is no such file (any more)")
     if status not in (200, 206):
-        raise DataError(f"{what}: the server answered {status}")
+        raise DataError(f"{subject}: the server answered {status}")
     if not page and response.headers.get("Content-Type", "").startswith("text/html"):
-        raise DataError(f"{what}: {PAGE}")
+        raise DataError(f"{subject}: {PAGE}")
     if response.headers.get("Content-Encoding", "identity") != "identity":
-        raise DataError(f"{what}: the server compressed the file although asked not to")
+        raise DataError(f"{subject}: the server compressed the file although asked not to")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pytest_tablebench.datasets.files import PULL_RECORD, file_digest, inside
 from pytest_tablebench.datasets.pull._archive import unpack
-from pytest_tablebench.datasets.pull._hub import Hub, Server
+from pytest_tablebench.datasets.pull._hub import FileServer, Hub
 from pytest_tablebench.datasets.pull._lock import Lock, Unwritable, read_lock, write_text
 from pytest_tablebench.datasets.pull._modelscope import ModelScope
 from pytest_tablebench.datasets.pull._replies import NotThere, Remote
@@ -74,8 +74,8 @@ class SourcePull:
         """Tell whether every recorded file is as recorded; name the ones that are not."""
         bad = [name for name in sorted(lock.files) if not self._is_recorded(lock, name)]
         for name in bad[:5]:
-            there = (self.folder / name).is_file()
-            self._tell(f"{name} {'is not as recorded' if there else 'is gone'}; fetched again")
+            exists = (self.folder / name).is_file()
+            self._tell(f"{name} {'is not as recorded' if exists else 'is gone'}; fetched again")
         if len(bad) > 5:
             self._tell(f"and {counted(len(bad) - 5, 'more file')}")
         return not bad
@@ -124,7 +124,7 @@ class SourcePull:
     # Single files
 
     def _pull_files(self, lock: Lock) -> None:
-        kind = {"hub": Hub, "modelscope": ModelScope}.get(self.upstream.host, Server)
+        kind = {"hub": Hub, "modelscope": ModelScope}.get(self.upstream.host, FileServer)
         server = kind(self.upstream, self.endpoint, self.transfer)
         for file in server.files(lock.commit or self.upstream.revision):
             name = file.target
@@ -161,11 +161,11 @@ class SourcePull:
         return True
 
     def _judge(
-        self, lock: Lock, name: str, digest: str, known: Sequence[str | None], url: str
+        self, lock: Lock, name: str, digest: str, digests: Sequence[str | None], url: str
     ) -> None:
         """Raise `DataError` for bytes that are not what they must be."""
         path = self.folder / name
-        for expected in known:
+        for expected in digests:
             if expected is not None and digest != expected:
                 raise DataError(
                     f"{path}: what came from {url} has SHA-256 {digest}, not {expected}; "
@@ -226,7 +226,7 @@ class SourcePull:
 
     def _judge_archive(self, lock: Lock, digests: dict[str, str], archive: Path, url: str) -> None:
         """Compare an archive's files, not its bytes: servers pack the same files differently."""
-        known = {file.path: file.sha256 for file in self.upstream.files}
+        expected = {file.path: file.sha256 for file in self.upstream.files}
         try:
             for name in sorted(lock.files.keys() - digests.keys()):
                 raise DataError(
@@ -235,7 +235,7 @@ class SourcePull:
                     "again"
                 )
             for name, digest in digests.items():
-                self._judge(lock, name, digest, [known.get(name)], url)
+                self._judge(lock, name, digest, [expected.get(name)], url)
         except DataError:
             archive.unlink(missing_ok=True)
             raise

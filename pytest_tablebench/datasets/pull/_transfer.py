@@ -61,7 +61,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Answer:
+class ServerResponse:
     """A short reply: its status, headers (names in lower case), and body."""
 
     url: str
@@ -77,9 +77,9 @@ def part_of(target: Path) -> Path:
     return target.with_name(target.name + ".part")
 
 
-def same_server(one: httpx.URL, other: httpx.URL) -> bool:
+def same_server(url: httpx.URL, other: httpx.URL) -> bool:
     """Tell whether two addresses are of one server: the same scheme, host and port."""
-    return (one.scheme, one.host, one.port) == (other.scheme, other.host, other.port)
+    return (url.scheme, url.host, url.port) == (other.scheme, other.host, other.port)
 
 
 def _tag_of(part: Path) -> Path:
@@ -131,13 +131,13 @@ class Transfer:
             )
         return self._client
 
-    def retry(self, attempt: Callable[[], T], what: str, length: Callable[[], int]) -> T:
+    def retry(self, attempt: Callable[[], T], subject: str, length: Callable[[], int]) -> T:
         """Call `attempt` until it succeeds or fails for good.
 
         Arguments:
             attempt: raises `PassingFailure` or an httpx transport error where another one may
                 succeed.
-            what: named in the `DataError` raised when no attempt is left.
+            subject: named in the `DataError` raised when no attempt is left.
             length: how much there is so far; an attempt that adds to it does not count as one
                 of the `STALLS`.
         """
@@ -172,11 +172,11 @@ class Transfer:
         except httpx.TransportError as error:
             kind = "no answer in time" if isinstance(error, httpx.TimeoutException) else str(error)
             kind = kind or type(error).__name__
-            raise DataError(f"{what}: {kind}; {GOES_ON}") from None
+            raise DataError(f"{subject}: {kind}; {GOES_ON}") from None
         except PassingFailure as error:
-            raise DataError(f"{what}: {error}; {GOES_ON}") from None
+            raise DataError(f"{subject}: {error}; {GOES_ON}") from None
 
-    def ask(self, method: str, remote: Remote, most: int) -> Answer:
+    def ask(self, method: str, remote: Remote, most: int) -> ServerResponse:
         """Ask once for something short, at that server alone: a redirect elsewhere is the answer.
 
         Raises `DataError` for more bytes than `most` and for a server that does not come to an
@@ -184,7 +184,7 @@ class Transfer:
         """
         return self._runner.run(self._ask(method, remote, most))
 
-    async def _ask(self, method: str, remote: Remote, most: int) -> Answer:
+    async def _ask(self, method: str, remote: Remote, most: int) -> ServerResponse:
         import httpx
 
         headers = {**remote.headers, "Accept-Encoding": "identity"}
@@ -202,7 +202,7 @@ class Transfer:
             url = led
         follows = response.links.get("next", {}).get("url")
         named = {name.lower(): value for name, value in response.headers.items()}
-        return Answer(str(url), response.status_code, named, body, follows)
+        return ServerResponse(str(url), response.status_code, named, body, follows)
 
     @asynccontextmanager
     async def _reply(
@@ -210,7 +210,7 @@ class Transfer:
         method: str,
         url: str,
         headers: Mapping[str, str],
-        what: str,
+        subject: str,
         *,
         whole: bool = True,
         follow: bool = False,
@@ -228,7 +228,9 @@ class Transfer:
                 finally:
                     await response.aclose()
         except TimeoutError:
-            raise TooSlow(f"{what}: no whole answer within {HEAD_S:g} s; try again later") from None
+            raise TooSlow(
+                f"{subject}: no whole answer within {HEAD_S:g} s; try again later"
+            ) from None
 
     def fetch(self, remote: Remote, target: Path) -> str:
         """Download into `part_of(target)`, going on where an earlier call was cut off.
@@ -238,7 +240,7 @@ class Transfer:
         import httpx
 
         part = part_of(target)
-        what = f"{target}: {remote.url}"
+        subject = f"{target}: {remote.url}"
 
         def length() -> int:
             return part.stat().st_size if part.is_file() else 0
@@ -247,7 +249,7 @@ class Transfer:
         try:
             part.parent.mkdir(parents=True, exist_ok=True)
             self.retry(
-                lambda: self._runner.run(self._attempt(remote, part, what, end)), what, length
+                lambda: self._runner.run(self._attempt(remote, part, subject, end)), subject, length
             )
             return file_digest(part)
         except TooLarge:
@@ -256,7 +258,7 @@ class Transfer:
         except OSError as error:
             raise os_error(target, error) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise DataError(f"{what}: {error}") from None
+            raise DataError(f"{subject}: {error}") from None
 
     def discard(self, target: Path) -> None:
         """Remove what was collected for a file."""
@@ -273,7 +275,7 @@ class Transfer:
         except OSError as error:
             raise os_error(target, error) from None
 
-    async def _attempt(self, remote: Remote, part: Path, what: str, end: float) -> None:
+    async def _attempt(self, remote: Remote, part: Path, subject: str, end: float) -> None:
         tag = _tag_of(part)
         etag = tag.read_text(encoding="ascii", errors="replace") if tag.is_file() else ""
         have = part.stat().st_size if etag and part.is_file() else 0
@@ -282,20 +284,20 @@ class Transfer:
         if have:
             headers |= {"Range": f"bytes={have}-", "If-Range": etag}
         async with self._reply(
-            "GET", remote.url, headers, what, whole=False, follow=True
+            "GET", remote.url, headers, subject, whole=False, follow=True
         ) as response:
-            there = response.headers.get("Content-Range", "")
-            if have and response.status_code == 416 and there == f"bytes */{have}":
+            content_range = response.headers.get("Content-Range", "")
+            if have and response.status_code == 416 and content_range == f"bytes */{have}":
                 return  # all of it was there already
             if response.status_code == 416 or (
-                response.status_code == 206 and not there.startswith(f"bytes {have}-")
+                response.status_code == 206 and not content_range.startswith(f"bytes {have}-")
             ):
                 # Not what was asked for: the next attempt starts from nothing.
                 part.unlink(missing_ok=True)
                 tag.unlink(missing_ok=True)
                 raise PassingFailure("the server could not go on from what was there")
             page = part.stem.lower().endswith((".html", ".htm"))
-            check_reply(response, remote, what, page=page)
+            check_reply(response, remote, subject, page=page)
             if response.status_code == 200:
                 have = 0
                 part.unlink(missing_ok=True)
@@ -306,14 +308,14 @@ class Transfer:
                 else:
                     tag.unlink(missing_ok=True)
             with part.open("ab") as stream:
-                await self._copy(response, stream, have, what, page=page, end=end)
+                await self._copy(response, stream, have, subject, page=page, end=end)
 
     async def _copy(
         self,
         response: httpx.Response,
         stream: IO[bytes],
         have: int,
-        what: str,
+        subject: str,
         *,
         page: bool,
         end: float,
@@ -323,7 +325,7 @@ class Transfer:
         size = response.headers.get("Content-Length", "")
         total = have + int(size) if size.isdecimal() else None
         if total is not None and total > self._max_bytes:
-            raise TooLarge(f"{what}: {total} bytes are more than the {self._max_bytes} allowed")
+            raise TooLarge(f"{subject}: {total} bytes are more than the {self._max_bytes} allowed")
         since, then = self._clock(), have
         label, hidden = Path(stream.name).stem, not self._bar
         with tqdm(
@@ -332,21 +334,21 @@ class Transfer:
             # As they arrive: fixed chunks would lose what came of the last one before a cut.
             async for chunk in response.aiter_raw():
                 if have == 0 and not page and is_page(chunk):
-                    raise DataError(f"{what}: {PAGE}")
+                    raise DataError(f"{subject}: {PAGE}")
                 have += len(chunk)
                 if have > self._max_bytes:
-                    raise TooLarge(f"{what}: more than the {self._max_bytes} bytes allowed")
+                    raise TooLarge(f"{subject}: more than the {self._max_bytes} bytes allowed")
                 stream.write(chunk)
                 # What has arrived survives the sudden end of this process.
                 stream.flush()
                 bar.update(len(chunk))
                 now = self._clock()
                 if now >= end:
-                    raise TooSlow(f"{what}: not there after {FILE_S:g} s; {GOES_ON}")
+                    raise TooSlow(f"{subject}: not there after {FILE_S:g} s; {GOES_ON}")
                 if now - since >= SPEED_S:
                     if have - then < LEAST_SPEED * (now - since):
                         raise TooSlow(
-                            f"{what}: {have - then} bytes in {now - since:.0f} s are too slow; "
+                            f"{subject}: {have - then} bytes in {now - since:.0f} s are too slow; "
                             f"{GOES_ON}"
                         )
                     since, then = now, have

@@ -125,10 +125,10 @@ def chosen(upstream: Upstream, paths: Sequence[str], place: str) -> tuple[File, 
     """
     files: list[File] = []
     for file in upstream.files:
-        found = [path for path in sorted(paths) if matches(path, file.path)]
-        if not found and not file.optional:
+        matching = [path for path in sorted(paths) if matches(path, file.path)]
+        if not matching and not file.optional:
             raise DataError(f"{place} has no {file.path}")
-        files += [replace(file, path=path, optional=False) for path in found]
+        files += [replace(file, path=path, optional=False) for path in matching]
     if not files:
         raise DataError(f"{place} has none of the files of {upstream.name}")
     return tuple(files)

@@ -11,13 +11,13 @@ from pytest_tablebench.datasets.pull._upstream import Upstream
 
 def known_sources() -> dict[str, Upstream]:
     """Return the source of every dataset that names one, by the source's name."""
-    found: dict[str, Upstream] = {}
+    upstreams: dict[str, Upstream] = {}
     for dataset in built_in_datasets():
         source: Upstream | None = getattr(dataset, "upstream", None)
         if source is not None:
-            others = found.get(source.name, source).serves
-            found[source.name] = replace(source, serves=(*others, dataset.name))
-    return found
+            others = upstreams.get(source.name, source).serves
+            upstreams[source.name] = replace(source, serves=(*others, dataset.name))
+    return upstreams
 
 
 UPSTREAM: Mapping[str, Upstream] = known_sources()

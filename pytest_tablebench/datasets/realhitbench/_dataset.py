@@ -27,7 +27,12 @@ from pytest_tablebench.datasets.realhitbench._prompts import (
     reminder,
     tree_form,
 )
-from pytest_tablebench.datasets.realhitbench._rows import LONG, QUESTIONS, Question, read_questions
+from pytest_tablebench.datasets.realhitbench._rows import (
+    LONG,
+    QUESTIONS,
+    RealHitQuestion,
+    read_questions,
+)
 from pytest_tablebench.datasets.realhitbench._tables import FORMATS, Tables
 from pytest_tablebench.errors import DataMissing
 from pytest_tablebench.metrics.realhit_numbers import has_decimal_commas
@@ -72,7 +77,7 @@ class FinalAnswer:
         )
 
 
-class RealHit(FileDataset[Question]):
+class RealHit(FileDataset[RealHitQuestion]):
     """One kind of questions, about one hierarchical table each.
 
     In `reference` an unperturbed table is sent as upstream's own file of a format, in `fixed` as
@@ -107,16 +112,16 @@ class RealHit(FileDataset[Question]):
 
     def open(
         self, folder: Path, *, compat: Compat = "fixed", **options: Any
-    ) -> RowSource[Question]:
+    ) -> RowSource[RealHitQuestion]:
         """Open the upstream files at `folder`. Raises `DataMissing` or `DataError`."""
         file = self.test[0]
         if file == LONG and (folder / QUESTIONS).is_file() and not (folder / file).is_file():
             # A part of its own that one may do without.
             command = fetch_command(self.get, folder)
             raise DataMissing(f"{folder} lacks {file}; get it with: {command}")
-        found = super().open(folder, compat=compat, **options)
-        found.as_given = partial(Tables(folder).as_given, texts=compat == "reference")
-        return found
+        source = super().open(folder, compat=compat, **options)
+        source.as_given = partial(Tables(folder).as_given, texts=compat == "reference")
+        return source
 
     def notes_of(self, compat: Compat) -> tuple[str, ...]:
         """Return what unperturbed tables are sent as, and what their tags are taken from."""
@@ -127,11 +132,11 @@ class RealHit(FileDataset[Question]):
             f"{tokenizer_name()}",
         )
 
-    def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterable[Question]:
+    def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterable[RealHitQuestion]:
         """Read the usable rows of the dataset's kind."""
         return read_questions(opened, files[0], self.kind, Tables(opened.folder))
 
-    def example(self, row: Question) -> Example:
+    def example(self, row: RealHitQuestion) -> Example:
         """Make the example of a row."""
         form = form_of(row.kind, row.subtype)
         table = row.tables.read(row.file, typed=self.typed)
@@ -152,11 +157,11 @@ class RealHit(FileDataset[Question]):
             tags=row.tags,
         )
 
-    def key(self, row: Question) -> Hashable:
+    def key(self, row: RealHitQuestion) -> Hashable:
         """Return the question."""
         return (row.text,)
 
-    def stratum(self, row: Question) -> Stratum | None:
+    def stratum(self, row: RealHitQuestion) -> Stratum | None:
         """Return the sub-type and the table's structure, and the table."""
         return Stratum((row.subtype, row.tags.get("structure")), row.file)
 
@@ -171,11 +176,11 @@ class RealHit(FileDataset[Question]):
         parts = self._unmarked(example, render)
         return replace(parts, instruction=str(example.inputs["tree_instruction"]))
 
-    def worded(self, way: Way, form: AnswerForm, texts: Mapping[str, str]) -> AnswerForm:
+    def worded(self, place: Way, form: AnswerForm, texts: Mapping[str, str]) -> AnswerForm:
         """Return the form with printed prompts: those of single questions, or of TreeThinker."""
-        if way == "reply":
+        if place == "reply":
             return replace(form, prompt=partial(self._printed, texts))
-        return replace(form, words=partial(self._tree_words, texts)) if way == "line" else form
+        return replace(form, words=partial(self._tree_words, texts)) if place == "line" else form
 
     def _printed(self, texts: Mapping[str, str], example: Example, render: Render) -> PromptParts:
         """Return the prompt with the printed one in place of the instruction, or of all of it."""
@@ -194,8 +199,8 @@ class RealHit(FileDataset[Question]):
             words["tree"] = texts["treethinker_tree"]
         if (task := texts.get(f"treethinker_{self._printed_name(example)}")) is not None:
             question = str(example.inputs["question"])
-            asked = filled(task, {"question": question})
-            words["task"] = asked if placeholders_in(task) else f"{asked}\n\nQuestion: {question}"
+            prompt = filled(task, {"question": question})
+            words["task"] = prompt if placeholders_in(task) else f"{prompt}\n\nQuestion: {question}"
         return words
 
     def _printed_name(self, example: Example) -> str:

@@ -168,5 +168,5 @@ def reminder(form: Form, compat: Compat) -> str:
     `reference` asks for a list where the form has no line of its own in the published code: for
     summaries and anomalies that is not what was asked for before.
     """
-    own = compat == "fixed" or form.line.startswith((f"{MARKER} Corr", f"{MARKER} import"))
-    return f"End your reply with: {form.line if own else _LIST}"
+    has_line = compat == "fixed" or form.line.startswith((f"{MARKER} Corr", f"{MARKER} import"))
+    return f"End your reply with: {form.line if has_line else _LIST}"

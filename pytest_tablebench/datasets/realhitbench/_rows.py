@@ -35,7 +35,7 @@ _CLASSES = {
 
 
 @dataclass(frozen=True)
-class Question:
+class RealHitQuestion:
     """One usable row.
 
     Arguments:
@@ -65,8 +65,8 @@ class Question:
 def queries(opened: Opened, file: str) -> list[Any]:
     """Return the rows of a question file, unchecked. Raises `DataError`."""
     content = opened.json(file, dict, "an object with the key queries")
-    found = content.get("queries")
-    return found if isinstance(found, list) else []
+    rows = content.get("queries")
+    return rows if isinstance(rows, list) else []
 
 
 def read_questions(
@@ -75,9 +75,9 @@ def read_questions(
     kind: str,
     tables: Tables,
     *,
-    check: Callable[[Question], None] = lambda _: None,
+    check: Callable[[RealHitQuestion], None] = lambda _: None,
     subtypes: Mapping[tuple[str, str], str] | None = None,
-) -> Iterable[Question]:
+) -> Iterable[RealHitQuestion]:
     """Yield the usable rows of one kind.
 
     Arguments:
@@ -91,7 +91,7 @@ def read_questions(
     rows = queries(opened, file)
     tables.measure({str(row.get("FileName")) for row in rows if isinstance(row, dict)})
 
-    def build(row: Any) -> Question | None:
+    def build(row: Any) -> RealHitQuestion | None:
         if text_field(row, "QuestionType") != kind:
             return None
         number = row.get("id")
@@ -110,11 +110,11 @@ def read_questions(
             "subtype": subtype,
             **tables.tags(stem),
         }
-        told = {name: value for name, value in tags.items() if value}
-        found = Question(
-            str(number), stem, text, kind, subtype, answer, told, tables, opened.compat
+        filled_tags = {name: value for name, value in tags.items() if value}
+        question = RealHitQuestion(
+            str(number), stem, text, kind, subtype, answer, filled_tags, tables, opened.compat
         )
-        check(found)
-        return found
+        check(question)
+        return question
 
     return opened.usable(file, rows, build)

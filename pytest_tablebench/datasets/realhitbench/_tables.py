@@ -53,8 +53,8 @@ class Tables:
     def path(self, stem: str, kind: str) -> Path | None:
         """Return a table's file in a format, None where there is none. Raises `DataError`."""
         folder, ending = _PLACES[kind]
-        found = inside(self._data, f"{folder}/{stem}.{ending}")
-        return found if found.is_file() else None
+        file = inside(self._data, f"{folder}/{stem}.{ending}")
+        return file if file.is_file() else None
 
     def require(self, stem: str) -> None:
         """Raise `BadRowError` where no file has a table that can be read."""
@@ -80,8 +80,8 @@ class Tables:
 
     def file(self, stem: str, kind: str) -> bytes | None:
         """Return upstream's own file of a table in a format, None where there is none."""
-        found = self.path(stem, kind)
-        return found.read_bytes() if found is not None else None
+        path = self.path(stem, kind)
+        return path.read_bytes() if path is not None else None
 
     def as_given(self, table: Table, serializer: str, *, texts: bool) -> Content | None:
         """Return upstream's own file of a table in a format, None where it has none.
@@ -111,16 +111,16 @@ class Tables:
             return None
 
     def _size(self, stem: str) -> int | None:
-        found = self._measured(stem)
-        return None if found is None else found.stat().st_size
+        path = self._measured(stem)
+        return None if path is None else path.stat().st_size
 
     def _tags(self, stem: str) -> dict[str, str]:
         """Return a table's quarter by size, and its bucket by tokens: of its LaTeX file."""
-        found, size = self._measured(stem), self._size(stem)
-        if found is None or size is None or not self._sizes:
+        path, size = self._measured(stem), self._size(stem)
+        if path is None or size is None or not self._sizes:
             return {}
         quarter = min(3, 4 * bisect_left(self._sizes, size) // len(self._sizes))
         # No token is shorter than a byte.
-        tokens = size if size < _TOKENS[0] else count_tokens(found.read_bytes())
+        tokens = size if size < _TOKENS[0] else count_tokens(path.read_bytes())
         bucket = "<10K" if tokens < _TOKENS[0] else "10-20K" if tokens <= _TOKENS[1] else ">20K"
         return {"size": f"{25 * quarter}-{25 * quarter + 25}%", "tokens": bucket}

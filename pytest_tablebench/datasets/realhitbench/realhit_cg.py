@@ -10,7 +10,7 @@ from pytest_tablebench.datasets._answer_forms import AnswerForm, Way
 from pytest_tablebench.datasets._base import Example
 from pytest_tablebench.datasets._file_dataset import Opened
 from pytest_tablebench.datasets.realhitbench._dataset import PLACES, RealHit
-from pytest_tablebench.datasets.realhitbench._rows import CHARTS, Question, read_questions
+from pytest_tablebench.datasets.realhitbench._rows import CHARTS, RealHitQuestion, read_questions
 from pytest_tablebench.datasets.realhitbench._tables import Tables
 from pytest_tablebench.datasets.rows import BadRowError
 from pytest_tablebench.tables.table_file import TableFile
@@ -35,21 +35,21 @@ class Charts(RealHit):
         """Return what finds the answer; in `fixed` the program may stand anywhere in a reply."""
         return super().reading(compat) if compat == "reference" else ()
 
-    def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterable[Question]:
+    def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterable[RealHitQuestion]:
         """Read the rows whose workbook is there."""
         tables = Tables(opened.folder)
 
-        def check(row: Question) -> None:
+        def check(row: RealHitQuestion) -> None:
             if tables.file(row.file, "workbook") is None:
                 raise BadRowError("FileName", f"tables has no workbook {row.file!r:.80}")
 
         return read_questions(opened, files[0], self.kind, tables, check=check)
 
-    def example(self, row: Question) -> Example:
+    def example(self, row: RealHitQuestion) -> Example:
         """Make the example of a row; the references are the expected values as text."""
-        found = super().example(row)
-        table = TableFile(found.inputs["table"], row.tables.file(row.file, "workbook"))
-        return replace(found, context={"chart_type": row.subtype, "table": table})
+        base = super().example(row)
+        table = TableFile(base.inputs["table"], row.tables.file(row.file, "workbook"))
+        return replace(base, context={"chart_type": row.subtype, "table": table})
 
 
 DATASETS = (Charts("realhit_cg", CHARTS), Charts("realhit_cg", CHARTS, long=True))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pytest_tablebench.datasets._base import Example
 from pytest_tablebench.datasets.realhitbench._dataset import RealHit
-from pytest_tablebench.datasets.realhitbench._rows import Question
+from pytest_tablebench.datasets.realhitbench._rows import RealHitQuestion
 from pytest_tablebench.tables.table_file import TableFile
 
 
@@ -16,12 +16,12 @@ class Analysis(RealHit):
     metric = "realhit_judged"
     threshold = 0.3
 
-    def example(self, row: Question) -> Example:
+    def example(self, row: RealHitQuestion) -> Example:
         """Make the example of a row, with what a judge is shown."""
-        found = super().example(row)
+        base = super().example(row)
         latex = row.tables.file(row.file, "latex") if row.compat == "reference" else None
-        table = TableFile(found.inputs["table"], latex)
-        return replace(found, context={**found.context, "subtype": row.subtype, "table": table})
+        table = TableFile(base.inputs["table"], latex)
+        return replace(base, context={**base.context, "subtype": row.subtype, "table": table})
 
 
 DATASETS = (

@@ -11,7 +11,7 @@ from pytest_tablebench.datasets.realhitbench._dataset import RealHit
 from pytest_tablebench.datasets.realhitbench._rows import (
     ORIGINALS,
     STRUCTURE,
-    Question,
+    RealHitQuestion,
     queries,
     read_questions,
 )
@@ -29,7 +29,7 @@ class Structure(RealHit):
     metric = "realhit_structure"
     options = ("structure",)
 
-    def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterable[Question]:
+    def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterable[RealHitQuestion]:
         """Read the rows whose rearranged table is there, with their gold answers.
 
         Only where the model's own answer is the reference a row can do without a gold one.
@@ -39,26 +39,28 @@ class Structure(RealHit):
         if (opened.folder / ORIGINALS).is_file():
             subtypes = _by_text(queries(opened, ORIGINALS), "SubQType", of_structure=True)
 
-        def check(row: Question) -> None:
+        def check(row: RealHitQuestion) -> None:
             tables.require(row.file + SWAP)
             if not gold.get(_key(row)) and opened.options.get("structure") != "self":
                 raise BadRowError("Question", "no question of another kind has its gold answer")
 
-        found = read_questions(opened, files[0], STRUCTURE, tables, check=check, subtypes=subtypes)
+        questions = read_questions(
+            opened, files[0], STRUCTURE, tables, check=check, subtypes=subtypes
+        )
         structure = opened.options.get("structure", "both")
-        for row in found:
+        for row in questions:
             yield replace(row, answer=gold.get(_key(row), ""), mode=structure)
 
-    def example(self, row: Question) -> Example:
+    def example(self, row: RealHitQuestion) -> Example:
         """Make the example of a row: with both tables."""
-        found = super().example(row)
-        table, *others = found.inputs.items()
+        base = super().example(row)
+        table, *others = base.inputs.items()
         swapped = row.tables.read(row.file + SWAP)
         return replace(
-            found,
+            base,
             inputs=dict([table, ("swapped", swapped), *others]),
             references=(row.answer,) if row.answer else (),
-            context={**found.context, "structure": row.mode},
+            context={**base.context, "structure": row.mode},
         )
 
     def versions(self, example: Example) -> tuple[Example, Example]:
@@ -68,7 +70,7 @@ class Structure(RealHit):
         return replace(example, inputs=plain), replace(example, inputs=plain | {"table": swapped})
 
 
-def _key(row: Question) -> tuple[str, str]:
+def _key(row: RealHitQuestion) -> tuple[str, str]:
     return row.file, row.text.strip()
 
 
@@ -76,11 +78,11 @@ def _by_text(
     rows: Iterable[object], field: str, *, of_structure: bool = False
 ) -> dict[tuple[str, str], str]:
     """Return a field of the rows of one side, by table and question."""
-    found = {}
+    values = {}
     for row in rows:
         if isinstance(row, dict) and (row.get("QuestionType") == STRUCTURE) is of_structure:
-            found[str(row.get("FileName")), str(row.get("Question")).strip()] = str(row.get(field))
-    return found
+            values[str(row.get("FileName")), str(row.get("Question")).strip()] = str(row.get(field))
+    return values
 
 
 DATASETS = (Structure("realhit_sc", STRUCTURE), Structure("realhit_sc", STRUCTURE, long=True))

@@ -68,8 +68,8 @@ def _table(design: Mapping[str, Any], names: Mapping[str, list[str]], language: 
 
 
 def _label(design: Mapping[str, Any], name: str, language: str) -> str:
-    own = design["label"][language]
-    return f"{name} {own.lower()}" if language == "en" else f"{name}{own}"
+    label = design["label"][language]
+    return f"{name} {label.lower()}" if language == "en" else f"{name}{label}"
 
 
 def _value(column: Mapping[str, Any], other: float, group: int, rng: Random) -> float:

@@ -12,7 +12,7 @@ from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets._sources import RowSource
 from pytest_tablebench.datasets.folder import FolderDataset
 from pytest_tablebench.datasets.folder._dataset import FolderSettings
-from pytest_tablebench.datasets.folder.questions import Question
+from pytest_tablebench.datasets.folder.questions import FolderQuestion
 
 _CHINESE = (
     "请只根据表格回答问题，不要使用其他知识。只给出答案，不要解释，也不要写成句子。"
@@ -41,7 +41,7 @@ class EmbeddedFolder(FolderDataset):
         folder: Path,  # noqa: ARG002 - the files come with the package
         *,
         compat: Compat = "fixed",
-    ) -> RowSource[Question]:
+    ) -> RowSource[FolderQuestion]:
         """Open the package's own files."""
         return super().open(Path(__file__).parent / self.folder, compat=compat)
 

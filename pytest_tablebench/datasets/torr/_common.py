@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_tablebench.datasets._file_dataset import FileDataset, R, RowDataset
 from pytest_tablebench.datasets.files import inside, read_rows
-from pytest_tablebench.datasets.rows import Row
+from pytest_tablebench.datasets.rows import QuestionRow
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.metrics.meteor import HOW, has_wordnet
 from pytest_tablebench.tables.table import Table
@@ -61,11 +61,11 @@ class ToRR(FileDataset[R]):
     def tags(self) -> Mapping[str, str]:
         """Return the dataset's task, domain and skill."""
         # A variant outside the benchmark (finqa_text) asks the same questions.
-        found = ABOUT.get(self.name.removesuffix("_text"), ())
-        return dict(zip(("task", "domain", "skill"), found, strict=False))
+        about = ABOUT.get(self.name.removesuffix("_text"), ())
+        return dict(zip(("task", "domain", "skill"), about, strict=False))
 
 
-class ToRRRows(ToRR[Row], RowDataset):
+class ToRRRows(ToRR[QuestionRow], RowDataset):
     """One whose rows ask about one table each."""
 
 

@@ -36,7 +36,7 @@ _OTHER_INSTRUCTIONS = ("TCoT", "SCoT", "PoT")
 
 
 @dataclass(frozen=True)
-class Row:
+class TableBenchRow:
     """One question; `chart_type` is a chart's kind, and empty for others."""
 
     number: int
@@ -59,7 +59,7 @@ class Version:
 
     file: str
     schema: Schema
-    rows: list[Row | None]
+    rows: list[TableBenchRow | None]
     problems: list[Problem]
     notes: list[str] = field(default_factory=list)
 
@@ -80,16 +80,16 @@ def find_version(folder: Path, qtype: str, *, get: str) -> Version:
     if not names:
         require_files(folder, ["TableBench_DP.jsonl"], get=get)
     versions = [_read(folder, name, qtype) for name in names]
-    best = max(versions, key=lambda found: (found.usable, -_BEST.index(found.schema)))
+    best = max(versions, key=lambda version: (version.usable, -_BEST.index(version.schema)))
     if not best.usable:
-        problems = [problem for found in versions for problem in found.problems]
+        problems = [problem for version in versions for problem in version.problems]
         first = f"; first problem: {problems[0]}" if problems else ""
         raise DataError(
             f"{folder}: no usable row of qtype {qtype} in {', '.join(names)}{first}; "
             f"get the files with: {fetch_command(get, folder)}"
         )
-    others = [found for found in versions if found is not best]
-    left = ", ".join(f"{found.file} ({found.usable} rows)" for found in others)
+    others = [version for version in versions if version is not best]
+    left = ", ".join(f"{version.file} ({version.usable} rows)" for version in others)
     best.notes.insert(
         0,
         f"read from {best.file} ({best.usable} rows), {_DESCRIPTIONS[best.schema]}"
@@ -100,7 +100,7 @@ def find_version(folder: Path, qtype: str, *, get: str) -> Version:
 
 def _candidates(folder: Path) -> list[str]:
     """Return the files' names; the same questions under other instructions stand back."""
-    found = []
+    candidates = []
     for part in ("", "v2/"):
         names = sorted(path.name for path in (folder / part).glob("*.jsonl") if path.is_file())
         if any(name.endswith("_DP.jsonl") for name in names):
@@ -109,8 +109,8 @@ def _candidates(folder: Path) -> list[str]:
                 for name in names
                 if not name.endswith(tuple(f"_{kind}.jsonl" for kind in _OTHER_INSTRUCTIONS))
             ]
-        found += [part + name for name in names]
-    return found
+        candidates += [part + name for name in names]
+    return candidates
 
 
 def _read(folder: Path, file: str, qtype: str) -> Version:
@@ -134,12 +134,14 @@ def _read(folder: Path, file: str, qtype: str) -> Version:
     kept = _one_instruction(records, version)
     seen: Counter[str] = Counter()
     for number, record in kept:
-        found = record.get("qtype")
-        if found == qtype:
+        record_type = record.get("qtype")
+        if record_type == qtype:
             version.rows.append(_row(number, record, version, seen))
-        elif found not in QTYPES:
+        elif record_type not in QTYPES:
             version.problems.append(
-                Problem(file, number, "qtype", f"{found!r:.60} is none of {', '.join(QTYPES)}")
+                Problem(
+                    file, number, "qtype", f"{record_type!r:.60} is none of {', '.join(QTYPES)}"
+                )
             )
     doubled = [name for name, count in seen.items() if count > 1]
     if doubled:
@@ -170,7 +172,7 @@ def _one_instruction(
     without DP the first type there stands in, which is noted.
     """
     types = [record.get("instruction_type") for _, record in records]
-    present = [found for found in types if isinstance(found, str)]
+    present = [instruction for instruction in types if isinstance(instruction, str)]
     if not present:
         return list(records)
     chosen = "DP" if "DP" in present else present[0]
@@ -180,23 +182,25 @@ def _one_instruction(
             f"(same questions, and its instruction is not used)"
         )
     kept = []
-    for (number, record), found in zip(records, types, strict=True):
-        if found == chosen:
+    for (number, record), instruction in zip(records, types, strict=True):
+        if instruction == chosen:
             kept.append((number, record))
-        elif not isinstance(found, str):
+        elif not isinstance(instruction, str):
             version.problems.append(
                 Problem(version.file, number, "instruction_type", "is missing or no text")
             )
     return kept
 
 
-def _row(number: int, record: dict[str, Any], version: Version, seen: Counter[str]) -> Row | None:
+def _row(
+    number: int, record: dict[str, Any], version: Version, seen: Counter[str]
+) -> TableBenchRow | None:
     try:
         row_id = text_field(record, "id")
         seen[row_id] += 1
         # One id is used for two kinds of question about the same table: both are kept.
         count = seen[row_id]
-        return Row(
+        return TableBenchRow(
             number,
             row_id if count == 1 else f"{row_id}-{count}",
             text_field(record, "qsubtype"),
@@ -229,10 +233,10 @@ def _formatter(record: dict[str, Any], schema: Schema) -> str | None:
 def _table(value: Any, name: str) -> Table:
     """Return the table from an object or its JSON text; cells keep their types."""
     if isinstance(value, str):
-        found = _record(value)
-        if isinstance(found, str):
-            raise BadRowError("table", found)
-        value = found
+        content = _record(value)
+        if isinstance(content, str):
+            raise BadRowError("table", content)
+        value = content
     if not isinstance(value, dict) or not {"columns", "data"} <= value.keys():
         raise BadRowError("table", "is not {columns, data}")
     columns, data = cells(value["columns"], value["data"], "table.columns", "table.data")

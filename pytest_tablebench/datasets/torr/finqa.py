@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_tablebench.datasets._answer_forms import AnswerForm, Way
 from pytest_tablebench.datasets._base import Example, PromptParts, Render
-from pytest_tablebench.datasets._file_dataset import Opened, Part
+from pytest_tablebench.datasets._file_dataset import Opened, PoolFiles
 from pytest_tablebench.datasets._streams import json_items
 from pytest_tablebench.datasets.pull._upstream import MIT, Upstream, files_at
 from pytest_tablebench.datasets.rows import BadRowError, text_field
@@ -76,7 +76,7 @@ def _instruction(*, hyphens: bool) -> str:
 
 
 @dataclass(frozen=True)
-class _Row:
+class _FinQARow:
     id: str
     before: str
     table: Table
@@ -88,7 +88,7 @@ class _Row:
     document: str
 
 
-def _row(entry: Any, *, whole: bool) -> _Row | None:
+def _row(entry: Any, *, whole: bool) -> _FinQARow | None:
     """Return a row, or None for one whose table is only a header. Raises `BadRowError`.
 
     `whole` says whether all of the report's text is kept, or the first piece of each part.
@@ -101,7 +101,7 @@ def _row(entry: Any, *, whole: bool) -> _Row | None:
     qa = entry.get("qa")
     if not isinstance(qa, dict):
         raise BadRowError("qa", "is missing" if qa is None else "must be an object")
-    return _Row(
+    return _FinQARow(
         id=example_id,
         before=text(entry, "pre_text"),
         table=Table(tuple(lines[0]), tuple(map(tuple, lines[1:])), name=example_id),
@@ -153,7 +153,7 @@ def _result(value: Any) -> float | str:
     return value
 
 
-class FinQA(ToRR[_Row]):
+class FinQA(ToRR[_FinQARow]):
     """FinQA: a program that computes the answer from a report; five demonstrations.
 
     The published recipe shows the first piece of text before and behind the table. With `whole`
@@ -173,7 +173,7 @@ class FinQA(ToRR[_Row]):
         files=files_at("dataset/train.json", "dataset/dev.json", "dataset/test.json"),
     )
     test = ("dataset/test.json",)
-    pools = (Part(("dataset/train.json",)),)
+    pools = (PoolFiles(("dataset/train.json",)),)
     instruction = _instruction(hyphens=False)
     # Only the reference asks for names like `table-max`.
     reference_instruction = _instruction(hyphens=True)
@@ -204,12 +204,12 @@ class FinQA(ToRR[_Row]):
         )
         self.answer_forms: Mapping[Way, AnswerForm] = {"printed": value, "box": value}
 
-    def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterator[_Row]:
+    def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterator[_FinQARow]:
         """Yield the rows with more than a header; reads no further than asked, files are large."""
         items, build = json_items(opened.folder / files[0]), partial(_row, whole=self._whole)
         return opened.usable(files[0], items, build, most=SOURCE_LIMIT)
 
-    def example(self, row: _Row) -> Example:
+    def example(self, row: _FinQARow) -> Example:
         """Make the example of a row."""
         return Example(
             id=row.id,
@@ -231,7 +231,7 @@ class FinQA(ToRR[_Row]):
         parts = self.prompt(example, render)
         return replace(parts, instruction=_VALUE, reference_instruction=None)
 
-    def key(self, row: _Row) -> Hashable:
+    def key(self, row: _FinQARow) -> Hashable:
         """Return the texts before and behind the table, and the question."""
         return (row.before, row.after, row.question)
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
-from pytest_tablebench.datasets._file_dataset import Opened, Part
+from pytest_tablebench.datasets._file_dataset import Opened, PoolFiles
 from pytest_tablebench.datasets.pull._upstream import CC_BY_SA, File, Upstream
-from pytest_tablebench.datasets.rows import BadRowError, Row, text_field
+from pytest_tablebench.datasets.rows import BadRowError, QuestionRow, text_field
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRRTexts
 from pytest_tablebench.tables.table import Table
 
@@ -43,8 +43,10 @@ class NumericNLG(ToRRTexts):
     threshold = 0.15
     test = _files("test")
     pools = (
-        Part(_files("train")),
-        Part(_files("val"), "demonstrations come from the validation files: no training files"),
+        PoolFiles(_files("train")),
+        PoolFiles(
+            _files("val"), "demonstrations come from the validation files: no training files"
+        ),
     )
     text_name = "caption"
     instruction = (
@@ -55,13 +57,13 @@ class NumericNLG(ToRRTexts):
     source = "table: \n{table} \ncaption: \n{caption} \ndescription:"
     fixed_chain = ("lower_case",)
 
-    def rows(self, opened: Opened, files: tuple[str, ...]) -> list[Row]:
+    def rows(self, opened: Opened, files: tuple[str, ...]) -> list[QuestionRow]:
         """Join tables and descriptions on their id, in the order of the tables."""
         tables_file, descriptions_file = files
         tables = opened.json(tables_file, list, "a list of objects")
         descriptions = _descriptions(opened, descriptions_file)
 
-        def build(item: Any) -> Row | None:
+        def build(item: Any) -> QuestionRow | None:
             key, html = text_field(item, KEY), text_field(item, HTML)
             caption = text_field(item, "caption", may_be_empty=True)
             for part in ("thead", "tbody"):
@@ -72,15 +74,15 @@ class NumericNLG(ToRRTexts):
             description = descriptions[key].text
             if description is None:  # named as a problem of its own file
                 return None
-            return Row(key, caption, description, partial(_parse, html, key))
+            return QuestionRow(key, caption, description, partial(_parse, html, key))
 
-        found = list(opened.usable(tables_file, tables, build, most=SOURCE_LIMIT))
+        usable = list(opened.usable(tables_file, tables, build, most=SOURCE_LIMIT))
         present = {str(item.get(KEY)) for item in tables if isinstance(item, dict)}
         for key, row in descriptions.items():
             if key not in present:
                 message = f"{key!r:.80} has no table in {tables_file}"
                 opened.bad(descriptions_file, row.number, KEY, message)
-        return found
+        return usable
 
 
 @dataclass(frozen=True)
@@ -93,19 +95,19 @@ class _Description:
 
 def _descriptions(opened: Opened, file: str) -> dict[str, _Description]:
     """Return the description of each table id."""
-    found: dict[str, _Description] = {}
+    descriptions: dict[str, _Description] = {}
     for number, item in enumerate(opened.json(file, list, "a list of objects"), start=1):
         key = None
         try:
             key = text_field(item, KEY)
-            if key in found:
+            if key in descriptions:
                 raise BadRowError(KEY, f"{key!r:.80} occurs a second time")
-            found[key] = _Description(number, text_field(item, "description"))
+            descriptions[key] = _Description(number, text_field(item, "description"))
         except BadRowError as error:
             opened.bad(file, number, error.field, str(error))
             if key is not None:
-                found.setdefault(key, _Description(number, None))
-    return found
+                descriptions.setdefault(key, _Description(number, None))
+    return descriptions
 
 
 @lru_cache(maxsize=256)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from pytest_tablebench.datasets._file_dataset import Opened, Part
+from pytest_tablebench.datasets._file_dataset import Opened, PoolFiles
 from pytest_tablebench.datasets.pull._upstream import MIT, Upstream, files_at
-from pytest_tablebench.datasets.rows import BadRowError, Row, cells, text_field
+from pytest_tablebench.datasets.rows import BadRowError, QuestionRow, cells, text_field
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRRTexts
 from pytest_tablebench.tables.table import Table
 
@@ -38,8 +38,8 @@ class QTSumm(ToRRTexts):
     threshold = 0.40
     test = ("qtsumm_test.json",)
     pools = (
-        Part(("qtsumm_train.json",)),
-        Part(
+        PoolFiles(("qtsumm_train.json",)),
+        PoolFiles(
             ("qtsumm_dev.json",), "demonstrations come from the validation file: no training file"
         ),
     )
@@ -51,13 +51,13 @@ class QTSumm(ToRRTexts):
     target_prefix = "Answer:\n"
     fixed_chain = ("to_string_stripped",)
 
-    def rows(self, opened: Opened, files: tuple[str, ...]) -> list[Row]:
+    def rows(self, opened: Opened, files: tuple[str, ...]) -> list[QuestionRow]:
         """Return the rows in the order of the file."""
         content = opened.json(files[0], list, "a list of objects")
         return list(opened.usable(files[0], content, _row, most=SOURCE_LIMIT))
 
 
-def _row(item: Any) -> Row:
+def _row(item: Any) -> QuestionRow:
     query, summary = text_field(item, "query"), text_field(item, "summary")
     table = item.get("table")
     if not isinstance(table, dict):
@@ -75,7 +75,7 @@ def _row(item: Any) -> Row:
     # Upstream's id of the table; without one its content tells tables apart.
     table_id = table.get("table_id")
     place = table_id if isinstance(table_id, str) and table_id else None
-    return Row(text_field(item, "example_id"), query, summary, make, place)
+    return QuestionRow(text_field(item, "example_id"), query, summary, make, place)
 
 
 DATASETS = (QTSumm(),)

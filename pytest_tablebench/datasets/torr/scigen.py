@@ -15,9 +15,9 @@ import warnings
 from functools import partial
 from typing import Any
 
-from pytest_tablebench.datasets._file_dataset import Opened, Part
+from pytest_tablebench.datasets._file_dataset import Opened, PoolFiles
 from pytest_tablebench.datasets.pull._upstream import CC_BY_NC_SA, File, Upstream, files_at
-from pytest_tablebench.datasets.rows import BadRowError, Row, cells, text_field
+from pytest_tablebench.datasets.rows import BadRowError, QuestionRow, cells, text_field
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRRTexts
 from pytest_tablebench.tables.table import Table
 
@@ -52,12 +52,12 @@ class SciGen(ToRRTexts):
     threshold = 0.15
     test = ("dataset/test/test-CL.json",)
     pools = (
-        Part((MEDIUM,)),
-        Part(
+        PoolFiles((MEDIUM,)),
+        PoolFiles(
             ("dataset/train/few-shot/train.json",),
             f"demonstrations come from the few-shot training file: no {MEDIUM}",
         ),
-        Part(
+        PoolFiles(
             ("dataset/development/few-shot/dev.json",),
             f"demonstrations come from the few-shot validation file: no {MEDIUM}",
         ),
@@ -75,13 +75,13 @@ class SciGen(ToRRTexts):
     source = "table: \n{table} \ncaption: \n{caption} \ntext description:"
     fixed_chain = ("lower_case",)
 
-    def rows(self, opened: Opened, files: tuple[str, ...]) -> list[Row]:
+    def rows(self, opened: Opened, files: tuple[str, ...]) -> list[QuestionRow]:
         """Return the rows in the order of the file."""
         content = opened.json(files[0], dict, "an object of key to row")
         return list(opened.usable(files[0], content.items(), _row, most=SOURCE_LIMIT))
 
 
-def _row(item: tuple[str, Any]) -> Row | None:
+def _row(item: tuple[str, Any]) -> QuestionRow | None:
     key, row = item
     caption = text_field(row, "table_caption", may_be_empty=True)
     # An empty table is left out, not wrong: text in the hub's copy, a list upstream.
@@ -89,7 +89,7 @@ def _row(item: tuple[str, Any]) -> Row | None:
         return None
     header, values = cells(_plain(row, NAMES), _plain(row, VALUES), NAMES, VALUES)
     table = partial(Table, tuple(header), tuple(map(tuple, values)), name=key)
-    return Row(key, caption, text_field(row, "text"), table)
+    return QuestionRow(key, caption, text_field(row, "text"), table)
 
 
 def _plain(row: dict[str, Any], name: str) -> Any:

@@ -7,9 +7,9 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from pytest_tablebench.datasets._file_dataset import Opened, Part
+from pytest_tablebench.datasets._file_dataset import Opened, PoolFiles
 from pytest_tablebench.datasets.pull._upstream import MIT, Upstream, files_at
-from pytest_tablebench.datasets.rows import BadRowError, Row
+from pytest_tablebench.datasets.rows import BadRowError, QuestionRow
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRRRows, read_table
 from pytest_tablebench.errors import DataError
 
@@ -39,8 +39,8 @@ class TabFact(ToRRRows):
     test = ("tokenized_data/test_examples.json",)
     # The upstream repository has the training file; slices may lack it.
     pools = (
-        Part(("tokenized_data/train_examples.json",)),
-        Part(
+        PoolFiles(("tokenized_data/train_examples.json",)),
+        PoolFiles(
             ("tokenized_data/val_examples.json",),
             "demonstrations come from the validation file: no training file",
         ),
@@ -56,11 +56,11 @@ class TabFact(ToRRRows):
     fixed_chain = ("read_verdict",)
     reference_chain = ("take_first_non_empty_line", "lower_case_till_punc")
 
-    def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterator[Row]:
+    def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterator[QuestionRow]:
         """Yield the statements whose table can be read; each table is tried once."""
         [file] = files
-        what = "an object of table id to [statements, labels, caption]"
-        content = opened.json(file, dict, what)
+        content_name = "an object of table id to [statements, labels, caption]"
+        content = opened.json(file, dict, content_name)
         readable: dict[str | None, bool] = {}
         for row in list(islice(_statements(opened, file, content), SOURCE_LIMIT)):
             if row.place not in readable:
@@ -74,7 +74,7 @@ class TabFact(ToRRRows):
                 yield row
 
 
-def _statements(opened: Opened, file: str, content: dict[str, Any]) -> Iterator[Row]:
+def _statements(opened: Opened, file: str, content: dict[str, Any]) -> Iterator[QuestionRow]:
     """Yield the statements of a file in its order; unusable ones become problems."""
     for number, (table_id, entry) in enumerate(content.items(), start=1):
         stem = table_id.removesuffix(".csv").removesuffix(".html")
@@ -90,7 +90,9 @@ def _statements(opened: Opened, file: str, content: dict[str, Any]) -> Iterator[
             elif type(label) is not int or label not in (0, 1):
                 opened.bad(file, number, f"label {position}", "is neither 0 nor 1")
             else:
-                yield Row(f"{stem}-{position}", text, LABELS[label], table, table_id, number)
+                yield QuestionRow(
+                    f"{stem}-{position}", text, LABELS[label], table, table_id, number
+                )
 
 
 def _pairs(entry: Any) -> list[tuple[Any, Any]]:

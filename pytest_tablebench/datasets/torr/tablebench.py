@@ -13,7 +13,7 @@ from pytest_tablebench.datasets._file_dataset import Opened
 from pytest_tablebench.datasets._sources import RowSource
 from pytest_tablebench.datasets.pull._upstream import APACHE, Upstream, files_at
 from pytest_tablebench.datasets.torr._common import CLOSING, ToRR
-from pytest_tablebench.datasets.torr._tablebench_files import Row, find_version
+from pytest_tablebench.datasets.torr._tablebench_files import TableBenchRow, find_version
 from pytest_tablebench.util.seeds import seeded_random
 
 _SPLITS = ("train", "validation", "test")
@@ -66,7 +66,7 @@ def split_lottery(count: int) -> list[str]:
     return [draw.choices(_SPLITS, weights=_SHARES)[0] for _ in range(count)]
 
 
-class TableBench(ToRR[Row]):
+class TableBench(ToRR[TableBenchRow]):
     """One kind of TableBench's questions; short answers, five demonstrations.
 
     The three kinds read the same files. Upstream there is one split only: a seeded lottery
@@ -109,11 +109,11 @@ class TableBench(ToRR[Row]):
         self.name = name
         self.qtype = qtype
 
-    def open(self, folder: Path, *, compat: Compat = "fixed", **_: Any) -> RowSource[Row]:
+    def open(self, folder: Path, *, compat: Compat = "fixed", **_: Any) -> RowSource[TableBenchRow]:
         """Open the files in `folder`, whichever of upstream's versions they are."""
         version = find_version(folder, self.qtype, get=self.get)
         splits = split_lottery(len(version.rows))
-        rows: dict[str, list[Row]] = {name: [] for name in _SPLITS}
+        rows: dict[str, list[TableBenchRow]] = {name: [] for name in _SPLITS}
         for row, split in zip(version.rows, splits, strict=True):
             if row is not None:
                 rows[split].append(row)
@@ -126,7 +126,7 @@ class TableBench(ToRR[Row]):
             place=f"the test part of {folder / version.file}",
         )
 
-    def example(self, row: Row) -> Example:
+    def example(self, row: TableBenchRow) -> Example:
         """Make the example of a row."""
         return Example(
             id=row.id,
@@ -137,14 +137,14 @@ class TableBench(ToRR[Row]):
             tags={"type": row.qsubtype},
         )
 
-    def key(self, row: Row) -> Hashable:
+    def key(self, row: TableBenchRow) -> Hashable:
         """Return the question and the form of its answer."""
         return (row.question, _form(row))
 
 
-def _form(row: Row) -> str:
-    found = row.formatter
-    return FORMATS.get(row.qsubtype, DEFAULT_FORMAT) if found is None else found
+def _form(row: TableBenchRow) -> str:
+    formatter = row.formatter
+    return FORMATS.get(row.qsubtype, DEFAULT_FORMAT) if formatter is None else formatter
 
 
 DATASETS = (

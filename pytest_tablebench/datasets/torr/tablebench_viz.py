@@ -12,12 +12,12 @@ from pytest_tablebench.datasets._answer_forms import AnswerForm, Way
 from pytest_tablebench.datasets._base import Example
 from pytest_tablebench.datasets._file_dataset import FileDataset, Opened
 from pytest_tablebench.datasets._sources import RowSource
-from pytest_tablebench.datasets.torr._tablebench_files import CHARTS, Row, find_version
+from pytest_tablebench.datasets.torr._tablebench_files import CHARTS, TableBenchRow, find_version
 from pytest_tablebench.datasets.torr.tablebench import TableBench
 from pytest_tablebench.tables.table_file import TableFile
 
 
-class TableBenchCharts(FileDataset[Row]):
+class TableBenchCharts(FileDataset[TableBenchRow]):
     """Programs that draw a chart, run with the table beside them as `table.csv`.
 
     Upstream has one split only, and charts no demonstrations: every question is asked.
@@ -42,7 +42,7 @@ class TableBenchCharts(FileDataset[Row]):
     )
     source = "Table: {table}\nQuestion: {question}"
 
-    def open(self, folder: Path, *, compat: Compat = "fixed", **_: Any) -> RowSource[Row]:
+    def open(self, folder: Path, *, compat: Compat = "fixed", **_: Any) -> RowSource[TableBenchRow]:
         """Open the files in `folder`, whichever of upstream's versions they are."""
         version = find_version(folder, CHARTS, get=self.get)
         return self.opened_source(
@@ -54,7 +54,7 @@ class TableBenchCharts(FileDataset[Row]):
             place=str(folder / version.file),
         )
 
-    def example(self, row: Row) -> Example:
+    def example(self, row: TableBenchRow) -> Example:
         """Make the example of a row."""
         return Example(
             id=row.id,
@@ -66,7 +66,7 @@ class TableBenchCharts(FileDataset[Row]):
             tags={"type": row.qsubtype, "chart": row.chart_type},
         )
 
-    def key(self, row: Row) -> Hashable:
+    def key(self, row: TableBenchRow) -> Hashable:
         """Return the question."""
         return (row.question,)
 

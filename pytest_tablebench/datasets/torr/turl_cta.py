@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets._base import Example
-from pytest_tablebench.datasets._file_dataset import Opened, Part
+from pytest_tablebench.datasets._file_dataset import Opened, PoolFiles
 from pytest_tablebench.datasets._streams import json_items
 from pytest_tablebench.datasets.files import read_text
 from pytest_tablebench.datasets.pull._upstream import APACHE, File, Upstream
@@ -24,7 +24,7 @@ _TEXTS = {0: "table id", 1: "page title", 3: "section title", 4: "caption"}
 
 
 @dataclass(frozen=True)
-class _Column:
+class _AnnotatedColumn:
     """One column of one row of a file: an example."""
 
     id: str
@@ -116,7 +116,7 @@ def _read_vocabulary(folder: Path) -> _Vocabulary:
     return _Vocabulary(types, str(types))
 
 
-class TurlCTA(ToRR[_Column]):
+class TurlCTA(ToRR[_AnnotatedColumn]):
     """Column type annotation: which of 255 types a column has; five demonstrations."""
 
     name = folder = "turl_cta"
@@ -146,12 +146,12 @@ class TurlCTA(ToRR[_Column]):
     test = ("test.table_col_type.json",)
     others = (VOCABULARY_FILE,)
     pools = (
-        Part(("train.table_col_type.json",)),
-        Part(
+        PoolFiles(("train.table_col_type.json",)),
+        PoolFiles(
             ("dev.table_col_type.json",),
             "demonstrations come from the development file: no training file",
         ),
-        Part(
+        PoolFiles(
             test,
             "demonstrations come from the test file itself, never the column that is asked about: "
             "no training file, no development file",
@@ -179,7 +179,7 @@ class TurlCTA(ToRR[_Column]):
     )
     reference_chain = ("take_first_non_empty_line", "lower_case", "to_list_by_comma")
 
-    def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterator[_Column]:
+    def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterator[_AnnotatedColumn]:
         """Yield the usable ones of the file's first 10,000 columns, as far as they are asked for.
 
         `reference` loses every table's last row.
@@ -200,7 +200,7 @@ class TurlCTA(ToRR[_Column]):
                 if not types or not _are_texts(types):
                     opened.bad(file, number, f"types of column {position}", "is no list of types")
                     continue
-                yield _Column(
+                yield _AnnotatedColumn(
                     id=f"{row[0]}-{position}",
                     page_title=row[1],
                     section_title=row[3],
@@ -214,7 +214,7 @@ class TurlCTA(ToRR[_Column]):
             if columns >= SOURCE_LIMIT:
                 return
 
-    def example(self, column: _Column) -> Example:
+    def example(self, column: _AnnotatedColumn) -> Example:
         """Return the example; the columns of one table share the table, which never changes."""
         target = ", ".join(column.types)
         place = ", ".join(text for text in (column.page_title, column.section_title) if text)
@@ -235,7 +235,7 @@ class TurlCTA(ToRR[_Column]):
             cluster=column.table.name,
         )
 
-    def key(self, column: _Column) -> Hashable:
+    def key(self, column: _AnnotatedColumn) -> Hashable:
         """Return the texts; one text for the vocabulary of all."""
         context = (column.page_title, column.section_title, column.caption)
         return (*context, column.vocabulary.text, column.name)

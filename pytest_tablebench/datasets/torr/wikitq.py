@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from pytest_tablebench.datasets._base import Example
-from pytest_tablebench.datasets._file_dataset import Opened, Part
+from pytest_tablebench.datasets._file_dataset import Opened, PoolFiles
 from pytest_tablebench.datasets.files import read_rows
 from pytest_tablebench.datasets.pull._upstream import CC_BY_SA, Upstream, files_at
-from pytest_tablebench.datasets.rows import BadRowError, Row
+from pytest_tablebench.datasets.rows import BadRowError, QuestionRow
 from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRRRows, read_table
 from pytest_tablebench.errors import DataError
 
@@ -41,7 +41,7 @@ class WikiTQ(ToRRRows):
     )
     shots = 1
     test = ("data/pristine-unseen-tables.tsv",)
-    pools = (Part(("data/random-split-1-train.tsv",)),)
+    pools = (PoolFiles(("data/random-split-1-train.tsv",)),)
     instruction = (
         "Use the table to answer the question. Give nothing but the exact phrase or value taken "
         "from the table, neither changed nor explained.\n" + CLOSING
@@ -56,7 +56,7 @@ class WikiTQ(ToRRRows):
         "str_to_float_format",
     )
 
-    def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterator[Row]:
+    def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterator[QuestionRow]:
         """Yield the rows whose table can be read and has at most 200 cells."""
         [file] = files
         folder, quoted = opened.folder, opened.compat == "reference"
@@ -67,7 +67,7 @@ class WikiTQ(ToRRRows):
                 f"not {' '.join(lines[0] if lines else [])[:80]!r}; is this WikiTableQuestions?"
             )
 
-        def build(numbered: tuple[int, list[str]]) -> Row:
+        def build(numbered: tuple[int, list[str]]) -> QuestionRow:
             number, cells = numbered
             if len(cells) != len(COLUMNS):
                 raise BadRowError("row", f"has {len(cells)} fields, not {len(COLUMNS)}")
@@ -78,7 +78,7 @@ class WikiTQ(ToRRRows):
             example_id, question, context, target = cells
             path = context.removesuffix(".csv") + ".tsv"
             table = partial(read_table, folder, path, "\t", strip=True, quoted=quoted)
-            return Row(example_id, question, target, table, context, number)
+            return QuestionRow(example_id, question, target, table, context, number)
 
         items = enumerate(lines[1 : SOURCE_LIMIT + 1], start=2)
         for row in list(opened.usable(file, items, build, first=2)):
@@ -90,7 +90,7 @@ class WikiTQ(ToRRRows):
             if height * width <= MAX_CELLS:
                 yield row
 
-    def example(self, row: Row) -> Example:
+    def example(self, row: QuestionRow) -> Example:
         """Return the example; a bar separates its answers."""
         table, references = row.table(), tuple(row.answer.split("|"))
         return Example(

@@ -56,10 +56,10 @@ class Sample:
 
 def sample_files(folder: Path) -> list[Path]:
     """Return the files that may hold samples, in the order of their names."""
-    found = (path for path in folder.rglob("*") if path.suffix in _SUFFIXES)
+    paths = (path for path in folder.rglob("*") if path.suffix in _SUFFIXES)
     return sorted(
         path
-        for path in found
+        for path in paths
         if not any(part.startswith(".") for part in path.relative_to(folder).parts)
     )
 
@@ -86,12 +86,12 @@ def samples_in(path: Path) -> Iterator[tuple[int, str, Any]]:
 
 @lru_cache(maxsize=2)
 def _mixed(path: Path, *_: int) -> Sequence[tuple[int, str, Any]]:
-    found = []
+    rows = []
     for number, row in enumerate(_rows(path), start=1):
-        given = row.get("id") if isinstance(row, dict) else None
-        first, bar, _rest = given.partition("|") if isinstance(given, str) else ("", "", "")
-        found.append((number, (first.strip() if bar else "") or path.stem, row))
-    return found
+        row_id = row.get("id") if isinstance(row, dict) else None
+        first, bar, _rest = row_id.partition("|") if isinstance(row_id, str) else ("", "", "")
+        rows.append((number, (first.strip() if bar else "") or path.stem, row))
+    return rows
 
 
 def _rows(path: Path) -> Sequence[Any] | Iterator[Any]:
@@ -119,18 +119,18 @@ def sample_of(row: Any, file: Path, folder: Path, number: int) -> Sample:
     """
     where = file.relative_to(folder)
     question = text_field(row, "question")
-    given = row.get("id")
+    row_id = row.get("id")
     fault = None
-    if isinstance(given, str | int) and str(given).strip():
-        own = str(given).partition("|")[2] or str(given)
+    if isinstance(row_id, str | int) and str(row_id).strip():
+        name = str(row_id).partition("|")[2] or str(row_id)
     else:
-        own, fault = f"row {number}", "field 'id': is missing"
+        name, fault = f"row {number}", "field 'id': is missing"
     parts = [part for part in where.parent.as_posix().split("/") if part != "."]
     answer = row.get("answer")
     if answer is None or not str(answer).strip():
         raise BadRowError("answer", "is missing: there is nothing to compare with")
     return Sample(
-        id="|".join([*parts, own]),
+        id="|".join([*parts, name]),
         place=f"{printable(where.as_posix(), 120)}, row {number}",
         question=question,
         answer=str(answer),
@@ -159,10 +159,10 @@ def _list(row: Any, name: str) -> list[Any]:
 
 
 def _texts(row: Any, name: str) -> tuple[str, ...]:
-    found = _list(row, name)
-    if not all(isinstance(text, str | None) for text in found):
+    texts = _list(row, name)
+    if not all(isinstance(text, str | None) for text in texts):
         raise BadRowError(name, "must be a list of texts")
-    return tuple(text or "" for text in found)
+    return tuple(text or "" for text in texts)
 
 
 def instructions() -> list[Sample]:
@@ -171,10 +171,10 @@ def instructions() -> list[Sample]:
     Each comes with the rule that tells whether it is kept.
     """
     text = (files(__package__) / _OWN).read_text(encoding="utf-8")
-    found = []
+    samples = []
     for number, line in enumerate(text.splitlines(), start=1):
         row = json.loads(line)
         rule = {"rule": row["rule"], "arguments": row["arguments"]}
         place = f"{_OWN}, row {number}"
-        found.append(Sample(row["id"], place, row["question"], row["answer"], context=rule))
-    return found
+        samples.append(Sample(row["id"], place, row["question"], row["answer"], context=rule))
+    return samples

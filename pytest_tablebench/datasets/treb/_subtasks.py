@@ -20,7 +20,7 @@ class Subtask:
         name: as upstream writes it.
         skill: its short name.
         form: what an answer looks like.
-        asked: how the answer is asked for, in English and in Chinese.
+        wordings: how the answer is asked for, in English and in Chinese.
         modes: the strategies by which upstream asks it.
         scores: what an answer is scored by.
         main, judged: the score that counts without a judge, and with one.
@@ -28,13 +28,13 @@ class Subtask:
         system, remark: what a model is told in place of a mode's own words, and behind them.
         titles: whether the tables' titles stand behind the question.
         order: whether answers speak of rows or columns by their places.
-        known: whether it has an entry of its own, and not the defaults.
+        is_listed: whether it has an entry of its own, and not the defaults.
     """
 
     name: str
     skill: str
     form: str
-    asked: tuple[str, str]
+    wordings: tuple[str, str]
     modes: tuple[str, ...]
     scores: tuple[str, ...]
     main: str
@@ -44,7 +44,7 @@ class Subtask:
     remark: str
     titles: bool
     order: bool
-    known: bool
+    is_listed: bool
 
     @property
     def has_tables(self) -> bool:
@@ -65,8 +65,8 @@ def _data() -> Mapping[str, Any]:
 
 def skills() -> Mapping[str, str]:
     """Return the skills by their short names, in the order of the paper."""
-    found: Mapping[str, str] = _data()["skills"]
-    return found
+    names: Mapping[str, str] = _data()["skills"]
+    return names
 
 
 def known_subtasks() -> tuple[Subtask, ...]:
@@ -79,13 +79,13 @@ def subtask_of(name: str) -> Subtask:
     data = _data()
     entry = data["subtasks"].get(name)
     family = [skill for start, skill in data["families"].items() if name.startswith(start)]
-    given = {**data["defaults"], **({"skill": family[0]} if family else {}), **(entry or {})}
-    asked = data["forms"][given["form"]]
-    given |= {key: tuple(given[key]) for key in ("modes", "scores")}
+    fields = {**data["defaults"], **({"skill": family[0]} if family else {}), **(entry or {})}
+    wordings = data["forms"][fields["form"]]
+    fields |= {key: tuple(fields[key]) for key in ("modes", "scores")}
     return Subtask(
         name=name,
-        **given,
-        asked=(asked[0], asked[1]),
+        **fields,
+        wordings=(wordings[0], wordings[1]),
         thresholds=data["thresholds"],
-        known=entry is not None,
+        is_listed=entry is not None,
     )

@@ -84,19 +84,19 @@ def as_given(sample: Sample | None, serializer: str) -> str | None:
     """Return the first table as its sample writes it in a format; None where it does not."""
     if sample is None:
         return None
-    given = {"markdown": sample.markdown, "html": sample.html}.get(serializer, ())
-    return _at(given, 0) or None
+    texts = {"markdown": sample.markdown, "html": sample.html}.get(serializer, ())
+    return _at(texts, 0) or None
 
 
 def _at(texts: Sequence[str], place: int) -> str:
     return texts[place] if place < len(texts) else ""
 
 
-def _header_rows(given: Sequence[object], place: int, lines: int) -> tuple[int, bool]:
+def _header_rows(counts: Sequence[object], place: int, lines: int) -> tuple[int, bool]:
     """Return how many lines are the header, and whether that fits; one where nothing does."""
-    if place >= len(given):
+    if place >= len(counts):
         return 1, True
-    count = given[place]
+    count = counts[place]
     if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < max(lines, 2):
         return count, True
     return 1, False
@@ -138,9 +138,9 @@ def _csv_lines(folder: Path, name: str) -> list[list[str]] | None:
 
 def _elsewhere(folder: Path, name: str) -> bytes | None:
     """Return the one file that ends as the path does: beside the samples, or in an archive."""
-    wanted = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".")]
-    ending = "/" + "/".join(wanted)
-    places = _csv_files(folder).get(wanted[-1] if wanted else "", ())
+    segments = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".")]
+    ending = "/" + "/".join(segments)
+    places = _csv_files(folder).get(segments[-1] if segments else "", ())
     matching = [place for place in places if f"/{place[1]}".endswith(ending)] or places
     if len(matching) != 1:
         return None
@@ -159,10 +159,12 @@ def _elsewhere(folder: Path, name: str) -> bytes | None:
 @lru_cache(maxsize=4)
 def _csv_files(folder: Path) -> Mapping[str, tuple[tuple[Path | None, str], ...]]:
     """Return every CSV file below a folder and in the archives there, by its bare name."""
-    found: dict[str, list[tuple[Path | None, str]]] = {}
+    places_by_name: dict[str, list[tuple[Path | None, str]]] = {}
     for path in sorted(folder.rglob("*")):
         if path.suffix.lower() == ".csv":
-            found.setdefault(path.name, []).append((None, path.relative_to(folder).as_posix()))
+            places_by_name.setdefault(path.name, []).append(
+                (None, path.relative_to(folder).as_posix())
+            )
         elif path.suffix.lower() == ".zip":
             try:
                 with zipfile.ZipFile(path) as archive:
@@ -171,8 +173,8 @@ def _csv_files(folder: Path) -> Mapping[str, tuple[tuple[Path | None, str], ...]
                 raise DataError(f"{path}: {error}; fetch the file again") from None
             for member in members:
                 if member.lower().endswith(".csv"):
-                    found.setdefault(member.rpartition("/")[2], []).append((path, member))
-    return {name: tuple(places) for name, places in found.items()}
+                    places_by_name.setdefault(member.rpartition("/")[2], []).append((path, member))
+    return {name: tuple(places) for name, places in places_by_name.items()}
 
 
 # Markdown and HTML

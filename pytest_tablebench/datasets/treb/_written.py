@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.datasets.files import delimited_rows
-from pytest_tablebench.datasets.folder.questions import Question
+from pytest_tablebench.datasets.folder.questions import FolderQuestion
 from pytest_tablebench.datasets.treb._tables import html_table, markdown_lines
 from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.generate.folder import text_table
@@ -51,15 +51,15 @@ class _LeftOutError(TableBenchError):
     """A table has no such form; the message is one of the counted words."""
 
 
-def write_samples(asked: Sequence[tuple[str, Question]], folder: Path) -> Written:
+def write_samples(questions: Sequence[tuple[str, FolderQuestion]], folder: Path) -> Written:
     """Write questions, each with the name of its dataset, as samples: a file for each subtask.
 
     The subtask is that of the tag, else the dataset's name. A question that was asked of the same
     tables before is left out, and one of a table that does not read alike in all three forms.
     """
     done, forms = Written(), dict[int, _Forms | str]()
-    seen, chosen = set[tuple[Any, ...]](), dict[str, list[tuple[str, Question]]]()
-    for dataset, question in asked:
+    seen, chosen = set[tuple[Any, ...]](), dict[str, list[tuple[str, FolderQuestion]]]()
+    for dataset, question in questions:
         try:
             names = tuple(_forms_of(table, forms).name for table in question.tables)
         except _LeftOutError as error:
@@ -72,56 +72,56 @@ def write_samples(asked: Sequence[tuple[str, Question]], folder: Path) -> Writte
         seen.add(key)
         subtask = slug(question.tags.get("subtask", dataset), 60, digest=False) or "Own"
         chosen.setdefault(subtask, []).append((f"{subtask}|{dataset}|{question.id}", question))
-    texts = {one.name: one.csv for one in forms.values() if isinstance(one, _Forms)}
+    texts = {form.name: form.csv for form in forms.values() if isinstance(form, _Forms)}
     for name, text in texts.items():
         write_whole(folder / "csv" / name, text)
     done.tables = len(texts)
-    for subtask, found in chosen.items():
-        write_whole(folder / f"{subtask}.jsonl", _sample_lines(found, forms))
-        done.samples[subtask] = len(found)
+    for subtask, entries in chosen.items():
+        write_whole(folder / f"{subtask}.jsonl", _sample_lines(entries, forms))
+        done.samples[subtask] = len(entries)
     return done
 
 
 def _sample_lines(
-    found: Sequence[tuple[str, Question]], forms: Mapping[int, _Forms | str]
+    entries: Sequence[tuple[str, FolderQuestion]], forms: Mapping[int, _Forms | str]
 ) -> Iterator[bytes]:
-    for name, question in found:
-        tables = [one for table in question.tables if isinstance(one := forms[id(table)], _Forms)]
+    for name, question in entries:
+        tables = [form for table in question.tables if isinstance(form := forms[id(table)], _Forms)]
         number = parse_number(question.answers[0]) if len(question.answers) == 1 else None
         titles = [question.title or table.title or "" for table in question.tables]
         sample = {
             "id": name,
-            "file_path": [f"csv/{one.name}" for one in tables],
+            "file_path": [f"csv/{form.name}" for form in tables],
             "instruction": "",
             "question": question.text,
             "answer": ", ".join(question.answers),
             "title": titles,
-            "columnslable": [one.header_rows for one in tables],
-            "Table_markdown": [one.markdown for one in tables],
-            "Table_html": [one.html for one in tables],
+            "columnslable": [form.header_rows for form in tables],
+            "Table_markdown": [form.markdown for form in tables],
+            "Table_html": [form.html for form in tables],
             "number_answer": "" if number is None else float(number.value),
         }
         yield json.dumps(sample, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
 
 
-def _forms_of(table: Table, known: dict[int, _Forms | str]) -> _Forms:
+def _forms_of(table: Table, cache: dict[int, _Forms | str]) -> _Forms:
     """Return a table's three forms, by its identity. Raises `_LeftOutError`."""
-    if id(table) not in known:
+    if id(table) not in cache:
         try:
-            known[id(table)] = _forms(table)
+            cache[id(table)] = _forms(table)
         except _LeftOutError as error:
-            known[id(table)] = str(error)
-    found = known[id(table)]
-    if isinstance(found, str):
-        raise _LeftOutError(found)
-    return found
+            cache[id(table)] = str(error)
+    entry = cache[id(table)]
+    if isinstance(entry, str):
+        raise _LeftOutError(entry)
+    return entry
 
 
 def _forms(table: Table) -> _Forms:
     if table.captions or table.notes:
         raise _LeftOutError("table with lines above or below it")
-    given = [*table.header_rows, table.header, *table.rows]
-    lines = text_table(Table(given[0], tuple(given[1:]))).lines
+    rows = [*table.header_rows, table.header, *table.rows]
+    lines = text_table(Table(rows[0], tuple(rows[1:]))).lines
     texts = [[str(cell) for cell in line] for line in lines]
     header_rows = len(table.header_rows) + 1
     forms = _Forms(
@@ -167,5 +167,5 @@ def _html(texts: Lines, header_rows: int) -> str:
 
 
 def _html_lines(text: str) -> list[list[str]] | None:
-    found = html_table(text)
-    return None if found is None else [[str(cell) for cell in line] for line in found.lines]
+    parsed = html_table(text)
+    return None if parsed is None else [[str(cell) for cell in line] for line in parsed.lines]

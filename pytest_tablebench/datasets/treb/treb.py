@@ -64,7 +64,7 @@ AS_GIVEN = "Markdown and HTML are upstream's own, where nothing has changed a ta
 
 
 @dataclass(frozen=True)
-class Asked:
+class SampleInFolder:
     """A sample, and the folder and mode in which it is read."""
 
     sample: Sample
@@ -77,7 +77,7 @@ class Asked:
         return self.sample.id
 
 
-class TReB(FileDataset[Asked]):
+class TReB(FileDataset[SampleInFolder]):
     """One subtask. All of them lie in one folder, whatever folders upstream has in it."""
 
     folder = FOLDER
@@ -118,7 +118,7 @@ class TReB(FileDataset[Asked]):
         self.tables = subtask.has_tables
         self.strategy = "tcot" if self.tables else "direct"
         form = AnswerForm(
-            subtask.asked[0] or AnswerForm().ask,
+            subtask.wordings[0] or AnswerForm().ask,
             judged="reply" if subtask.system else "place",
             prompt=self.bare_prompt,
             system=subtask.system or None,
@@ -132,15 +132,17 @@ class TReB(FileDataset[Asked]):
             "box": programs,
         }
 
-    def worded(self, way: Way, form: AnswerForm, texts: Mapping[str, str]) -> AnswerForm:
+    def worded(self, place: Way, form: AnswerForm, texts: Mapping[str, str]) -> AnswerForm:
         """Return the form with the printed system message of its mode, or of summaries."""
         modes = {"object": "tcot", "printed": "pot", "box": "icot"}
-        name = "table_summary" if self.subtask.name == "Table_Summary" else modes.get(way, "")
+        name = "table_summary" if self.subtask.name == "Table_Summary" else modes.get(place, "")
         if self.subtask.skill == "NLU":
             return form
-        return replace(form, system=texts[name]) if way in modes and name in texts else form
+        return replace(form, system=texts[name]) if place in modes and name in texts else form
 
-    def open(self, folder: Path, *, compat: Compat = "fixed", **_: Any) -> RowSource[Asked]:
+    def open(
+        self, folder: Path, *, compat: Compat = "fixed", **_: Any
+    ) -> RowSource[SampleInFolder]:
         """Open the files that hold samples of the subtask. Raises `DataMissing` or `DataError`."""
         files = self._files(folder)
         opened = Opened(folder, compat, "TReB")
@@ -163,12 +165,12 @@ class TReB(FileDataset[Asked]):
         """Return the files that hold it: those of its name, and those of no subtask's."""
         if not folder.is_dir():
             raise self._missing(folder)
-        found = [
+        paths = [
             path for path in sample_files(folder) if subtask_in(path) in (None, self.subtask.name)
         ]
-        if not found:
+        if not paths:
             raise self._missing(folder)
-        return found
+        return paths
 
     def _missing(self, folder: Path) -> DataMissing:
         command = fetch_command(self.get, folder)
@@ -177,17 +179,19 @@ class TReB(FileDataset[Asked]):
     def _notes(self) -> tuple[str, ...]:
         if self.metric == "treb_instruction":
             return (OWN_INSTRUCTIONS,)
-        if self.subtask.known:
+        if self.subtask.is_listed:
             return ()
         return (
             f"{printable(self.subtask.name, 80)} is no subtask that is known here: it is asked and "
             f"scored by the defaults",
         )
 
-    def _rows(self, opened: Opened, files: Iterable[Path]) -> Iterator[Asked]:
+    def _rows(self, opened: Opened, files: Iterable[Path]) -> Iterator[SampleInFolder]:
         """Yield the samples of the subtask; `opened` takes note of rows that are none."""
         if self.metric == "treb_instruction":
-            yield from (Asked(sample, opened.folder, opened.compat) for sample in instructions())
+            yield from (
+                SampleInFolder(sample, opened.folder, opened.compat) for sample in instructions()
+            )
             return
         seen: set[str] = set()
         for path in files:
@@ -197,21 +201,21 @@ class TReB(FileDataset[Asked]):
                     make = partial(sample_of, row, path, opened.folder, number)
                     sample = opened.checked(printable(name, 120), number, make, seen)
                     if sample is not None:
-                        yield Asked(sample, opened.folder, opened.compat)
+                        yield SampleInFolder(sample, opened.folder, opened.compat)
 
-    def example(self, row: Asked) -> Example:
+    def example(self, row: SampleInFolder) -> Example:
         """Make the example of a sample. Raises `DataError` for one that cannot be asked."""
         sample, subtask = row.sample, self.subtask
         if sample.fault is not None:
             raise DataError(f"{sample.place}, {sample.fault}")
-        found = tables_of(sample, row.folder, row.compat)
+        tables = tables_of(sample, row.folder, row.compat)
         titles = [title for title in sample.titles if title] if subtask.titles else []
         inputs: dict[str, Any] = {"question": "\n".join([sample.question, *titles])}
-        for number, one in enumerate(found, start=1):
-            shown = one.table if one.table is not None else one.text
+        for number, sample_table in enumerate(tables, start=1):
+            shown = sample_table.table if sample_table.table is not None else sample_table.text
             if shown:
-                inputs["table" if len(found) == 1 else f"table {number}"] = shown
-        faults = [fault for one in found for fault in one.faults]
+                inputs["table" if len(tables) == 1 else f"table {number}"] = shown
+        faults = [fault for sample_table in tables for fault in sample_table.faults]
         return Example(
             id=sample.id,
             inputs=inputs,
@@ -227,8 +231,9 @@ class TReB(FileDataset[Asked]):
             },
             tags={
                 **self._tags(sample),
-                "tables": str(sum(one.table is not None for one in found)),
-                "read_from": "+".join(dict.fromkeys(one.source for one in found)) or "none",
+                "tables": str(sum(sample_table.table is not None for sample_table in tables)),
+                "read_from": "+".join(dict.fromkeys(sample_table.source for sample_table in tables))
+                or "none",
                 **({"fault": "+".join(dict.fromkeys(faults))} if faults else {}),
             },
         )
@@ -241,17 +246,17 @@ class TReB(FileDataset[Asked]):
             "language": "zh" if is_chinese(sample.question) else "en",
         }
 
-    def key(self, row: Asked) -> Hashable:
+    def key(self, row: SampleInFolder) -> Hashable:
         """Return the question."""
         return text_key(Example("", {"question": row.sample.question}, "", (), ""))
 
-    def stratum(self, row: Asked) -> Stratum:
+    def stratum(self, row: SampleInFolder) -> Stratum:
         """Return language and table."""
         sample = row.sample
         table = (sample.csv or sample.markdown or sample.html or (sample.id,))[0]
         return Stratum(tuple(sorted(self._tags(sample).items())), table)
 
-    def does_not_apply(self, row: Asked, serializer: str, perturbation: str) -> str | None:  # noqa: ARG002
+    def does_not_apply(self, row: SampleInFolder, serializer: str, perturbation: str) -> str | None:  # noqa: ARG002
         """Return why a sample is not asked: its answer speaks of places in the table as it is."""
         changed = self.subtask.order and perturbation != "none"
         return "the answer names rows or columns by their places" if changed else None
@@ -269,7 +274,7 @@ class TReB(FileDataset[Asked]):
 
     def prompt(self, example: Example, render: Render) -> PromptParts:
         """Return the prompt: how to answer, the question, each of the tables."""
-        english, chinese = self.subtask.asked
+        english, chinese = self.subtask.wordings
         instruction = f"Reply with {english}, and with nothing else." if english else ""
         if is_chinese(example.question):
             instruction = f"请只回答{chinese}。" if chinese else ""
@@ -306,7 +311,7 @@ def found_in(data: Path) -> Iterator[TReB]:
 
     A file's own name says which; one that is called otherwise is looked into.
     """
-    known = {dataset.name for dataset in DATASETS}
+    yielded = {dataset.name for dataset in DATASETS}
     for path in sample_files(data / FOLDER):
         if subtask_in(path) is not None:
             continue
@@ -315,6 +320,6 @@ def found_in(data: Path) -> Iterator[TReB]:
         except DataError:
             continue  # whoever opens the file says what is wrong with it
         for name in names:
-            if dataset_name(name) not in known:
-                known.add(dataset_name(name))
+            if dataset_name(name) not in yielded:
+                yielded.add(dataset_name(name))
                 yield TReB(subtask_of(name))

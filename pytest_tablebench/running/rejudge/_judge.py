@@ -22,7 +22,7 @@ from pytest_tablebench.running.scoring import ScoredReply, judgement, processed_
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.compat import Compat
-    from pytest_tablebench.datasets import Asked, Example
+    from pytest_tablebench.datasets import AskedDataset, Example
     from pytest_tablebench.models import Reply, Request
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.results.record import Record
@@ -73,12 +73,12 @@ class StoredJudge:
         self._shared = [(place, folder, False) for place, folder, _ in settings.shared_stores()]
         return ProviderPool(settings, self._registry, judged_as(run, settings))
 
-    def scores(self, dataset: Asked) -> bool:
+    def scores(self, dataset: AskedDataset) -> bool:
         """Return whether a dataset's metric is a conversation."""
         return converses(self._registry.metrics.get(str(dataset.metric)))
 
     def score(
-        self, record: Record, dataset: Asked, example: Example, compat: Compat
+        self, record: Record, dataset: AskedDataset, example: Example, compat: Compat
     ) -> ScoredReply:
         """Score an answer. Raises `NotJudgedError` where the store lacks what the metric asks."""
         arguments = (self._registry, dataset, str(record.raw), example.references)
@@ -90,7 +90,9 @@ class StoredJudge:
         )
         return ScoredReply(score, prediction, tuple(references))
 
-    def _stored(self, record: Record, dataset: Asked, step: Step, number: int) -> Reply | Execution:
+    def _stored(
+        self, record: Record, dataset: AskedDataset, step: Step, number: int
+    ) -> Reply | Execution:
         if isinstance(step, Execute):
             store = self._store()
             ran = None if store is None else store.get_execution(step.key())

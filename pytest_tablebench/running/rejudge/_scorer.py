@@ -26,7 +26,7 @@ from pytest_tablebench.tables.table_file import TableFile
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.datasets import Asked, Dataset, Example, Source
+    from pytest_tablebench.datasets import AskedDataset, Dataset, Example, Source
 
 SAME = 1e-9
 
@@ -161,7 +161,7 @@ class Scorer:
         form = self._asked(record, self._load(record.dataset, record.example_id))
         return record.metric in {None, form.metric} and self.judges.scores(form)
 
-    def _asked(self, record: Record, example: Example) -> Asked:
+    def _asked(self, record: Record, example: Example) -> AskedDataset:
         strategy = way_of(record.strategy, self.opener.registry.strategies)
         return asked(self._opened[record.dataset][0], strategy).about(example)
 
@@ -205,7 +205,7 @@ class Scorer:
         Earlier versions scored such replies. What a program printed does not tell.
         """
         form = self._asked(record, example)
-        if form.way == "printed" or not (record.reason == CUT_OFF or TRUNCATED in record.flags):
+        if form.place == "printed" or not (record.reason == CUT_OFF or TRUNCATED in record.flags):
             return record.reason == CUT_OFF
         raw = str(record.raw)
         replies = texts_of(raw) if form.several else [raw]
