@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.errors import ENGINE, ModelError, SettingsError, StoreError
+from pytest_tablebench.errors import ENGINE, ModelError, SettingsError
 from pytest_tablebench.executors.in_process import InProcessExecutor
 from pytest_tablebench.executors.local import (
     LaneConfig,
@@ -29,6 +26,7 @@ from pytest_tablebench.models import (
 )
 from pytest_tablebench.running.endpoints import endpoint, key_fault
 from pytest_tablebench.running.limits import limit_of, limits_of, room_for
+from pytest_tablebench.running.model_facts import Refusals, Resolutions
 from pytest_tablebench.running.pending import Route
 from pytest_tablebench.running.prompt_cut import RESERVED_TOKENS
 
@@ -63,8 +61,12 @@ class ProviderPool:
         self.address: Callable[[], Address] | None = None
         self._providers: dict[str, Provider | LiteLLMModel] = {}
         self._routes: dict[tuple[str, str | None], Route] = {}
-        self._facts: dict[str, Resolution | None] = {}
-        self._refused: dict[str, dict[str, str]] = {}
+        self._resolutions = Resolutions(self.store, self.ask_engine, replay=settings.replay)
+        self._refusals = Refusals(
+            self._store_of,
+            lambda model: endpoint(model, settings.api_base),
+            keeps=settings.stored,
+        )
         self._engine: LocalExecutor | None = None
         self._executor: Executor | None = None
         self._store: Store | None = None
@@ -135,6 +137,9 @@ class ProviderPool:
             self._store = Store.open(folder, others, write=not settings.replay)
         return self._store
 
+    def _store_of(self, model: str) -> Store | None:
+        return self.store() if self.is_stored(model) else None
+
     @property
     def store_problems(self) -> list[str]:
         """What is wrong with the stores' files, as far as this process has come upon it."""
@@ -161,7 +166,7 @@ class ProviderPool:
             self._executor = InProcessExecutor(
                 self._in_process_provider,
                 self._engine_executor,
-                store=lambda model: self.store() if self.is_stored(model) else None,
+                store=self._store_of,
                 keeps=settings.stored,
                 retries=settings.retries,
                 patience=settings.patience,
@@ -266,10 +271,10 @@ class ProviderPool:
         """
         if model not in self.engine_models():
             return None
-        params = self._taken(model, about)
-        facts = self._resolved(model, params)
-        room = self._room(params, facts)
-        facts = self._resolved(model, {**params, **room}) if room else facts
+        params, asked_model = self._taken(model, about), self.engine_models()[model]
+        facts = self._resolutions.about(asked_model, params)
+        if room := self._room(params, facts):
+            facts = self._resolutions.about(asked_model, {**params, **room})
         refused = self.refused(model)
         return facts and replace(facts, dropped={**facts.dropped, **refused})
 
@@ -278,27 +283,13 @@ class ProviderPool:
 
         `system` stands for turns of the system. The store keeps it for later runs.
         """
-        if model not in self._refused:
-            store = self.store() if self.is_stored(model) else None
-            refusals = None if store is None else store.get_resolution(self._refusals_key(model))
-            self._refused[model] = dict(refusals["refused"]) if refusals is not None else {}
-        return self._refused[model]
+        return self._refusals.of(model)
 
     def leave_out(self, model: str, part: str, why: str) -> None:
         """Send a parameter to a model no more, in this run and in later ones."""
-        if part in self.refused(model):
-            return
-        refused = {**self.refused(model), part: why}
-        self._refused[model] = refused
-        self._routes = {key: route for key, route in self._routes.items() if key[0] != model}
-        store = self.store() if self.settings.stored and self.is_stored(model) else None
-        if store is not None:
-            with contextlib.suppress(StoreError):  # it only saves a later run a call
-                store.put_resolution({"key": self._refusals_key(model), "refused": refused})
-
-    def _refusals_key(self, model: str) -> str:
-        identity = ["refused", model, endpoint(model, self.settings.api_base)]
-        return hashlib.sha256(json.dumps(identity).encode()).hexdigest()
+        if part not in self.refused(model):
+            self._refusals.add(model, part, why)
+            self._routes = {key: route for key, route in self._routes.items() if key[0] != model}
 
     def _taken(self, model: str, about: str | None) -> dict[str, Any]:
         """Return the parameters of a request without those that a server refused."""
@@ -309,15 +300,6 @@ class ProviderPool:
             for name, value in params.items()
             if name not in refused or name in RENAMED
         }
-
-    def _resolved(self, model: str, params: Mapping[str, Any]) -> Resolution | None:
-        question, key = self._facts_request(model, params, litellm_version())
-        if key not in self._facts:
-            facts = self._stored_facts(model, params)
-            if facts is None and not self.settings.replay:
-                facts = self.ask_engine("facts", {**question, "key": key})
-            self._facts[key] = Resolution.from_json(facts) if facts is not None else None
-        return self._facts[key]
 
     def room(self, model: str, about: str | None) -> int:
         """Return the tokens for thinking that requests have above the limit of the answer."""
@@ -368,40 +350,7 @@ class ProviderPool:
         """Whether `facts_about` a model needs no engine."""
         if model not in self.engine_models():
             return True
-        return self._stored_facts(model, self._taken(model, about)) is not None
-
-    def _stored_facts(self, model: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return what the same litellm told before, else, in a replay, what another told last.
-
-        A replay asks for what was paid for, wherever that was: what was sent then decides which
-        answers are found, and litellm need not be installed at all.
-        """
-        store = self.store()
-        if store is None:
-            return None
-        key = self._facts_request(model, params, litellm_version())[1]
-        entry = store.get_resolution(key)
-        if entry is not None and "reasons" not in entry["facts"] and not self.settings.replay:
-            return None  # an earlier version of this package did not look whether it thinks
-        if entry is None and self.settings.replay:
-            for other in store.resolutions():
-                told_by = other.get("facts", {}).get("litellm_version")
-                if other["key"] == self._facts_request(model, params, told_by)[1]:
-                    entry = other
-                    break
-        return None if entry is None else entry["facts"]
-
-    def _facts_request(
-        self, model: str, params: Mapping[str, Any], litellm: str | None
-    ) -> tuple[dict[str, Any], str]:
-        question = {
-            "model": self.engine_models()[model].model,
-            "api_base": self.engine_models()[model].api_base,
-            "params": dict(params),
-            "litellm": litellm,
-        }
-        text = json.dumps(question, sort_keys=True, default=str)
-        return question, hashlib.sha256(text.encode()).hexdigest()
+        return self._resolutions.are_stored(self.engine_models()[model], self._taken(model, about))
 
     def ask_engine(self, name: str, body: Mapping[str, Any]) -> Any:
         """Ask about a model, and wait. Raises `ModelError`."""
