@@ -230,7 +230,7 @@ def answer_of(
         + (PROMPT_CUT,) * prompt_cut
         + answer.flags,
         parts=answer.parts,
-        turns=_told(answer, turns),
+        turns=_all_turns(answer, turns),
         calls=sum(not step.from_store for step in calls),
         latency_s=_total([step.seconds for step in steps]) or round(elapsed, 6),
         prompt_tokens=_total([step.prompt_tokens for step in calls]),
@@ -264,7 +264,7 @@ def cut_off_answer(steps: list[StepFacts], written: str, elapsed: float) -> Answ
     return replace(kept, flags=tuple(flag for flag in kept.flags if flag != TRUNCATED))
 
 
-def _told(answer: Said, turns: Sequence[Turn]) -> tuple[Turn, ...]:
+def _all_turns(answer: Said, turns: Sequence[Turn]) -> tuple[Turn, ...]:
     """Return the turns that are kept: none where the one reply is the answer."""
     drawn = [("drawn", answer.drawn)] if answer.drawn else []
     text = answer.text if answer.raw is None else answer.raw

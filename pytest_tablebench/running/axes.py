@@ -86,17 +86,17 @@ class Axes:
     def _narrowed(self, defaults: Defaults, options: Settings) -> Defaults:
         """Leave out formats and modalities that do not fit each other and that no option names."""
         defaults = replace(
-            defaults, serializers=self._formats(defaults.serializers, defaults.modality)
+            defaults, serializers=self._shown_serializers(defaults.serializers, defaults.modality)
         )
         shown = self._shown_as(defaults.serializers, defaults.modality)
-        formats = tuple(name for name, usable in shown.items() if usable)
+        serializers = tuple(name for name, usable in shown.items() if usable)
         seen = {modality for usable in shown.values() for modality in usable}
         modalities = tuple(name for name in defaults.modality if name in seen)
-        if not formats:  # whoever checks it says so
+        if not serializers:  # whoever checks it says so
             return defaults
         return replace(
             defaults,
-            serializers=defaults.serializers if options.serializers else formats,
+            serializers=defaults.serializers if options.serializers else serializers,
             modality=defaults.modality if options.modalities else modalities,
         )
 
@@ -168,11 +168,13 @@ class Axes:
         """Return how many demonstrations a prompt shows."""
         return self.defaults(dataset).shots
 
-    def _formats(self, named: Sequence[str], modalities: Sequence[str]) -> tuple[str, ...]:
-        """Return the formats in which a dataset is shown, where the modality decides.
+    def _shown_serializers(
+        self, named: Sequence[str], modalities: Sequence[str]
+    ) -> tuple[str, ...]:
+        """Return the serializers with which a dataset is shown, where the modality decides.
 
-        As a picture a table has no format of text: then `image` stands on that axis alone, or the
-        named formats that are pictures themselves.
+        A table that is only a picture has no serializer of text: the axis is then `image`, or the
+        named serializers that give pictures.
         """
         if not modalities:
             return tuple(named)
@@ -196,20 +198,20 @@ class Axes:
             modalities |= dict.fromkeys(declared or shown)
         return tuple(modalities)
 
-    def formats(self, dataset: str) -> dict[str, tuple[str, ...]]:
+    def serializers(self, dataset: str) -> dict[str, tuple[str, ...]]:
         """Return the serializers of each strategy by which a dataset is asked."""
-        defaults, formats = self.defaults(dataset), dict[str, tuple[str, ...]]()
+        defaults, by_strategy = self.defaults(dataset), dict[str, tuple[str, ...]]()
         for name in defaults.strategy:
             strategy, _ = named_strategy(name, self._registry.strategies)
             fixed: str | None = getattr(strategy, "serializer", None)
             free = fixed is None or defaults.serializers == (NO_TABLE,)
-            formats[name] = defaults.serializers if free else (str(fixed),)
-        return formats
+            by_strategy[name] = defaults.serializers if free else (str(fixed),)
+        return by_strategy
 
     def shown(self, dataset: str) -> dict[str, tuple[str, ...]]:
         """Return the modalities in which each serializer of a dataset is shown."""
-        formats = dict.fromkeys(chain.from_iterable(self.formats(dataset).values()))
-        return self._shown_as(formats, self.defaults(dataset).modality)
+        serializers = dict.fromkeys(chain.from_iterable(self.serializers(dataset).values()))
+        return self._shown_as(serializers, self.defaults(dataset).modality)
 
     def _shown_as(
         self, serializers: Iterable[str], modalities: Sequence[str]
@@ -251,7 +253,11 @@ class Axes:
             if datasets
             else [options.strategies or (DIRECT,)]
         )
-        shown = [defaults for dataset in datasets for defaults in self.formats(dataset).values()]
+        shown = [
+            serializers
+            for dataset in datasets
+            for serializers in self.serializers(dataset).values()
+        ]
         shown = shown or [defaults.serializers for defaults in all_defaults]
         return {
             "serializers": list(dict.fromkeys(chain.from_iterable(shown))),

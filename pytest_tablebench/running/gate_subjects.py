@@ -32,10 +32,10 @@ def check_subjects(runner: Runner, gates: Iterable[Gate], cases: Sequence[Case])
     given by a metric or a strategy that fails here: such gates are left to the end of the run.
     """
     chosen: dict[str, dict[str, None]] = {}
-    changes: dict[str, set[str]] = {}
+    perturbations: dict[str, set[str]] = {}
     for case in cases:
         chosen.setdefault(case.dataset, {})[case.example_id] = None
-        changes.setdefault(case.dataset, set()).add(case.perturbation)
+        perturbations.setdefault(case.dataset, set()).add(case.perturbation)
     members = runner.registry.members()
     for gate in gates:
         names = chosen if gate.scope == "all" else [gate.scope, *members.get(gate.scope, ())]
@@ -45,7 +45,8 @@ def check_subjects(runner: Runner, gates: Iterable[Gate], cases: Sequence[Case])
             check_slice(gate, _tags_of(runner, examples))
         if examples and gate.part is not None:
             if gate.part == MEMORY:
-                _check_memory(runner, gate, set().union(*(changes[name] for name in examples)))
+                used = set().union(*(perturbations[name] for name in examples))
+                _check_memory(runner, gate, used)
             check_part(
                 gate, (_parts_of(runner, name, ids[:TRIED]) for name, ids in examples.items())
             )
@@ -79,7 +80,7 @@ def _parts_of(runner: Runner, dataset: str, example_ids: Sequence[str]) -> dict[
         if measures is None and not registry.is_built_in("strategy", strategy.name):
             return None
         named = runner.named_metrics(dataset)
-        if named or runner.judging.wanted(dataset, name, named):
+        if named or runner.judging.metrics_with_judge(dataset, name, named):
             return None
         task = asked_by(registry, dataset, name)
         parts |= dict.fromkeys([*(measures or ()), *([PARSED] if task.reply_form else [])])

@@ -155,7 +155,9 @@ class Judging:
             and reference_of(function) is not None
         )
 
-    def wanted(self, dataset: str, strategy: str, named: Iterable[str] = ()) -> list[str]:
+    def metrics_with_judge(
+        self, dataset: str, strategy: str, named: Iterable[str] = ()
+    ) -> list[str]:
         """Return the metrics of a dataset that are conversations, as a strategy asks it.
 
         `named` are those that examples name.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.datasets import Example, Pool
 
 
-def question_change(
+def example_perturber(
     perturbations: Mapping[str, Perturbation], perturbation: str, seed: int
 ) -> Callable[[Example], Example] | None:
     """Return what changes an example; None for a perturbation that is given tables alone.
@@ -31,17 +31,17 @@ def question_change(
     function = perturbations.get(name)
     if function is None or not takes_questions(function):
         return None
-    changes = changes_answers(perturbations, perturbation)
+    may_change_answer = changes_answers(perturbations, perturbation)
 
-    def change(example: Example) -> Example:
-        changed = example.changed(
+    def perturb(example: Example) -> Example:
+        perturbed = example.changed(
             lambda question: apply_to_question(
                 function, question, name, seed=seed, arguments=arguments
             )
         )
-        return replace(changed, former=example) if changes else changed
+        return replace(perturbed, former=example) if may_change_answer else perturbed
 
-    return change
+    return perturb
 
 
 def changes_answers(perturbations: Mapping[str, Perturbation], perturbation: str) -> bool:
@@ -53,11 +53,11 @@ def changes_answers(perturbations: Mapping[str, Perturbation], perturbation: str
 
 
 @dataclass(frozen=True)
-class ChangedPool:
+class PerturbedPool:
     """A pool whose items are changed; one that cannot be stays as it is."""
 
     pool: Pool
-    change: Callable[[Example], Example]
+    perturb: Callable[[Example], Example]
 
     def __len__(self) -> int:
         return len(self.pool)
@@ -69,6 +69,6 @@ class ChangedPool:
     def __getitem__(self, index: int) -> Example:
         example = self.pool[index]
         try:
-            return self.change(example)
+            return self.perturb(example)
         except TableError:
             return example

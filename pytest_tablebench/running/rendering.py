@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from pytest_tablebench.datasets import asked, cluster_of
 from pytest_tablebench.datasets.case import IMAGE, IMAGE_TEXT, Case
 from pytest_tablebench.running.answer import shown_by
-from pytest_tablebench.running.perturbing import ChangedPool, question_change
+from pytest_tablebench.running.perturbing import PerturbedPool, example_perturber
 from pytest_tablebench.running.scoring import asked_by
 from pytest_tablebench.serializers.content import (
     Content,
@@ -191,31 +191,31 @@ class Renderer:
 
         return show
 
-    def _question_change(self, perturbation: str) -> Callable[[Example], Example] | None:
+    def _example_perturber(self, perturbation: str) -> Callable[[Example], Example] | None:
         """Return what changes an example, where a perturbation is given a whole question."""
-        return question_change(self._registry.perturbations, perturbation, self._settings.seed)
+        return example_perturber(self._registry.perturbations, perturbation, self._settings.seed)
 
-    def _change(self, perturbation: str) -> Callable[[Table], Table]:
+    def _table_perturber(self, perturbation: str) -> Callable[[Table], Table]:
         name, arguments = parse_perturbation(perturbation)
         function, seed = self._registry.perturbations[name], self._settings.seed
 
-        def change(table: Table) -> Table:
+        def perturb(table: Table) -> Table:
             return self._changed.get(
                 table,
                 perturbation,
                 lambda: apply_perturbation(function, table, name, seed=seed, arguments=arguments),
             )
 
-        return change
+        return perturb
 
     def _pool(self, dataset: str, perturbation: str) -> DemonstrationPool:
         key = dataset, perturbation
         if key not in self._pools:
-            pool, of_question = self._source(dataset).pool, self._question_change(perturbation)
+            pool, perturber = self._source(dataset).pool, self._example_perturber(perturbation)
             self._pools[key] = (
-                DemonstrationPool(pool, self._change(perturbation))
-                if of_question is None
-                else DemonstrationPool(ChangedPool(pool, of_question), lambda table: table)
+                DemonstrationPool(pool, self._table_perturber(perturbation))
+                if perturber is None
+                else DemonstrationPool(PerturbedPool(pool, perturber), lambda table: table)
             )
         return self._pools[key]
 
@@ -226,11 +226,11 @@ class Renderer:
         plain = self._source(dataset).example(example_id)
         # Before the tables change: all cases of an example have one cluster.
         plain = replace(plain, cluster=cluster_of(plain))
-        of_question = self._question_change(perturbation)
+        perturber = self._example_perturber(perturbation)
         example = (
-            plain.with_tables(self._change(perturbation))
-            if of_question is None
-            else of_question(plain)
+            plain.with_tables(self._table_perturber(perturbation))
+            if perturber is None
+            else perturber(plain)
         )
         shots = self._shots(dataset)
         if not shots:

@@ -109,17 +109,17 @@ class Runner:
             first = f"; first problem: {source.problems[0]}" if source.problems else ""
             raise DataError(f"dataset {dataset!r}: no usable example{first}")
         self._require_pool(dataset, source)
-        defaults, formats = self.axes.defaults(dataset), self.axes.formats(dataset)
+        defaults, serializers = self.axes.defaults(dataset), self.axes.serializers(dataset)
         cases, node_ids = cross(
             dataset,
             ids,
-            tuple(dict.fromkeys(chain.from_iterable(formats.values()))),
+            tuple(dict.fromkeys(chain.from_iterable(serializers.values()))),
             defaults.perturbations,
             self.settings.models,
             strategies=defaults.strategy,
             modalities=defaults.modality or (TEXT,),
             shown=self.axes.shown(dataset),
-            by_strategy=formats,
+            by_strategy=serializers,
             per_example=self.settings.configs_per_example,
             seed=self.settings.seed,
             repeats=self.settings.repeats,
@@ -200,7 +200,7 @@ class Runner:
             metric
             for name in datasets
             for strategy in self.axes.defaults(name).strategy
-            for metric in self.judging.wanted(name, strategy, self.named_metrics(name))
+            for metric in self.judging.metrics_with_judge(name, strategy, self.named_metrics(name))
         ]
 
     def judge_params(self, datasets: Iterable[str]) -> dict[str, Any]:

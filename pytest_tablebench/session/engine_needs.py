@@ -40,7 +40,7 @@ def _may_need_it(runner: Runner, selection: Selection) -> bool:
     judging = runner.judging
     has_rounds = any(getattr(strategy, "rounds", None) != 1 for strategy in strategies.values())
     return has_rounds or any(
-        judging.wanted(dataset, strategy, metrics := runner.named_metrics(dataset))
+        judging.metrics_with_judge(dataset, strategy, metrics := runner.named_metrics(dataset))
         or judging.sent(dataset, strategy, metrics)
         for dataset, strategy in {(case.dataset, case.strategy) for case in cases}
     )

@@ -94,7 +94,7 @@ class Site:
 
     def hand_in(self) -> list[ModelError]:
         problems = self._run_process().hand_in()
-        self.ledger.forget_wanted()
+        self.ledger.forget_requests()
         return problems
 
     def session(self, *requests: Request) -> list[Outcome]:
@@ -313,7 +313,7 @@ def test_programs_and_other_models_go_elsewhere(site: Site) -> None:
     executor.submit(Work(A.key(), A), "echo/any")
     assert [work.key for work in site.others.submitted] == [program.key(), A.key()]
     executor.close()
-    assert list(site.ledger.wanted()) == []
+    assert list(site.ledger.collected_requests()) == []
 
 
 def test_half_a_line_of_a_process_that_was_killed_is_no_request(site: Site) -> None:

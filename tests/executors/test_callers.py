@@ -11,7 +11,7 @@ import pytest
 
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.executors.local import Engine, EngineConfig, LaneConfig
-from pytest_tablebench.executors.local._callers import callers_wanted
+from pytest_tablebench.executors.local._callers import caller_count
 from pytest_tablebench.executors.local.providers import as_fields, reference_of
 from pytest_tablebench.models import Reply
 from tests.support.broker_site import Asker, come, request
@@ -34,7 +34,7 @@ def test_one_for_64_connections_up_to_the_processors_or_as_many_as_are_asked_for
     monkeypatch: pytest.MonkeyPatch, connections: int, cores: int, given: int | None, wanted: int
 ) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(cores)), raising=False)
-    assert callers_wanted(connections, given) == wanted
+    assert caller_count(connections, given) == wanted
 
 
 CALLERS, TOGETHER = 4, 32

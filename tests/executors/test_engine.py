@@ -104,7 +104,7 @@ def test_how_many_processes_make_the_calls(
     callers: object,
 ) -> None:
     monkeypatch.setattr(
-        "pytest_tablebench.executors.local._engine.callers_wanted",
+        "pytest_tablebench.executors.local._engine.caller_count",
         lambda _, given: "by need" if given is None else given,
     )
     given = dict(more)

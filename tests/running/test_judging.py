@@ -131,8 +131,8 @@ def test_an_example_may_name_a_metric_that_asks_a_judge():
 def test_a_dataset_whose_examples_name_such_a_metric_wants_a_judge():
     registry = Registry(datasets={"d": TableQuestions("d", ())}, metrics={"tone": tone})
     judging = Judging(registry, "judge")
-    assert judging.wanted("d", "direct") == []
-    assert judging.wanted("d", "direct", ["tone"]) == ["tone"]
+    assert judging.metrics_with_judge("d", "direct") == []
+    assert judging.metrics_with_judge("d", "direct", ["tone"]) == ["tone"]
 
 
 def test_a_judge_is_asked_in_its_own_lane_as_soon_as_the_answer_is_there():

@@ -18,7 +18,7 @@ from pytest_tablebench.metrics import Metric, Score, score
 from pytest_tablebench.reports.further_text import memory_lines
 from pytest_tablebench.results import summarize
 from pytest_tablebench.running.builtins import builtin_registry, registry_with
-from pytest_tablebench.running.perturbing import question_change
+from pytest_tablebench.running.perturbing import example_perturber
 from pytest_tablebench.running.rendering import Renderer
 from pytest_tablebench.running.scoring import asked_by, graded, judge_example
 from pytest_tablebench.serializers.content import text_of
@@ -37,7 +37,7 @@ def prompt(perturbation: str, example_id: str = LOOKUP, shots: int = 1) -> tuple
 
 
 def changed(example: Example, perturbation: str) -> Example:
-    change = question_change(PERTURBATIONS, perturbation, 0)
+    change = example_perturber(PERTURBATIONS, perturbation, 0)
     assert change is not None
     return change(example)
 

@@ -50,7 +50,7 @@ class Batches:
         """Take in all answers that are ready. Raises `SettingsError` where that cannot be."""
         self.ledger.hold()
         try:
-            self.ledger.forget_wanted()  # of a session that was killed
+            self.ledger.forget_requests()  # of a session that was killed
             if any(batch.state != "read" for batch in self.own()):
                 problems = self._run_process("collect")
                 if problems:
@@ -62,14 +62,14 @@ class Batches:
     def hand_in(self) -> None:
         """Hand in what the run's cases want; `problems` says what went wrong."""
         try:
-            if next(self.ledger.wanted(), None) is not None:
+            if next(self.ledger.collected_requests(), None) is not None:
                 self.problems = self._run_process("hand_in")
         finally:
-            self.ledger.forget_wanted()
+            self.ledger.forget_requests()
 
     def close(self) -> None:
         """Let other runs hand in."""
-        self.ledger.forget_wanted()
+        self.ledger.forget_requests()
         self.ledger.release()
 
     def own(self) -> list[Batch]:

@@ -221,7 +221,7 @@ class Ledger:
         self.folder.mkdir(parents=True, exist_ok=True)
         return self.folder / f"{os.getpid()}-{secrets.token_hex(4)}.wanted"
 
-    def wanted(self) -> Iterator[dict[str, Any]]:
+    def collected_requests(self) -> Iterator[dict[str, Any]]:
         """Yield what processes want handed in, each request once."""
         seen = set()
         for path in sorted(self.folder.glob("*.wanted")):
@@ -234,7 +234,7 @@ class Ledger:
                             seen.add(fields["key"])
                             yield fields
 
-    def forget_wanted(self) -> None:
+    def forget_requests(self) -> None:
         """Remove what was wanted: it holds prompts."""
         for path in self.folder.glob("*.wanted"):
             path.unlink(missing_ok=True)

@@ -134,7 +134,7 @@ class BatchProcess:
         waiting: list[Waiting] = []
         refused: list[Waiting] = []
         size, cost = 0, 0.0
-        for fields in self.ledger.wanted():
+        for fields in self.ledger.collected_requests():
             if fields["model"] != service.model:
                 continue
             request = Waiting(fields["key"], fields["facts"], fields["attempt"])

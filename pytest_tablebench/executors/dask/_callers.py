@@ -100,7 +100,7 @@ class DaskCallers:
                 async with self._cluster.connected() as client:
                     while not self._closing and client.status == "running":
                         self._see_to(client, await self._cluster.workers(client))
-                        self._heed_absence()
+                        self._check_presence()
                         await asyncio.sleep(LOOK_S)
             except OSError as error:  # timeouts among them
                 self._why = f"the scheduler cannot be reached: {error}"
@@ -110,7 +110,7 @@ class DaskCallers:
                 self._break(ModelError(f"Dask: {type(error).__name__}: {error}", reason=ENGINE))
             for address in list(self._workers):
                 self._drop(address)
-            self._heed_absence()
+            self._check_presence()
             await asyncio.sleep(LOOK_S)
 
     def _see_to(self, client: Client, present: Sequence[str]) -> None:
@@ -122,7 +122,7 @@ class DaskCallers:
                 worker = self._workers[address] = WorkerHandle(address, self._receive)
                 self._serving[address] = self._loop.create_task(self._serve(client, worker))
 
-    def _heed_absence(self) -> None:
+    def _check_presence(self) -> None:
         """Give up where no worker has been ready for too long."""
         if any(worker.ready for worker in self._workers.values()):
             self._nobody_since = self._loop.time()

@@ -25,7 +25,7 @@ OnAnswer = Callable[[dict[str, Any]], None]
 """Takes the answer to a question: its `result`, or an `error` as JSON values."""
 
 
-def callers_wanted(connections: int, number: int | None = None) -> int:
+def caller_count(connections: int, number: int | None = None) -> int:
     """Return how many processes make so many calls at a time: by need, up to the processors."""
     if number is not None:
         return number

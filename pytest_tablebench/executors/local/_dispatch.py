@@ -245,7 +245,7 @@ class Dispatcher:
                 self._again(job)
         else:
             self._give_up(job, error)
-        self._heed_silence(provider, now, error)
+        self._check_silence(provider, now, error)
         self.pump()
 
     def give_back(self, job: Job, error: ModelError) -> None:
@@ -286,14 +286,14 @@ class Dispatcher:
                 waits.append(Wait(models, reason, since, since + pace.patience))
         return waits
 
-    def _heed_silence(self, provider: str, now: float, error: ModelError) -> None:
+    def _check_silence(self, provider: str, now: float, error: ModelError) -> None:
         """After a failure, see whether the provider is silent, and since when."""
         pace, self._last_errors[provider] = self.paces[provider], error
         if pace.silent_since is None:
             return
         if pace.out(now):
             self._look_at(provider)
-        elif not pace.in_flight and not self._is_wanted(provider):
+        elif not pace.in_flight and not self._has_waiting(provider):
             pace.rest(now)
         elif provider not in self._watched:
             self._watched.add(provider)
@@ -325,7 +325,7 @@ class Dispatcher:
             if lane.provider == provider:
                 self.give_up(number, why)
 
-    def _is_wanted(self, provider: str) -> bool:
+    def _has_waiting(self, provider: str) -> bool:
         """Whether a call to one of a provider's models waits."""
         lanes = {n for n, lane in enumerate(self.lanes) if lane.provider == provider}
         queued = any(self._lane_states[lane].queue for lane in lanes)

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.executors.local._callers import callers_wanted
+from pytest_tablebench.executors.local._callers import caller_count
 from pytest_tablebench.executors.local._executor import Address, LocalExecutor
 from pytest_tablebench.executors.local._wire import PROBLEMS, REFUSALS, pack
 from pytest_tablebench.executors.local.providers import settings_fields
@@ -190,7 +190,7 @@ class Engine:
             for lane in config.lanes
         )
         callers = 1 if direct and config.callers is None else config.callers
-        return callers_wanted(config.connections, callers)
+        return caller_count(config.connections, callers)
 
     def _given(self, store: Path) -> dict[str, Any]:
         config = self.config
@@ -224,7 +224,7 @@ class Engine:
             if line.endswith(b"\n"):  # or it ended within
                 self._port = int(line)
             else:
-                self._failure = f"the process for model calls did not start: {self._said()}"
+                self._failure = f"the process for model calls did not start: {self._last_error()}"
         if self._port is None:
             raise SettingsError(self._failure)
         return Address(self._port, self._token)
@@ -276,7 +276,7 @@ class Engine:
         if self._temporary is not None:
             self._temporary.remove()
 
-    def _said(self) -> str:
+    def _last_error(self) -> str:
         """Return the end of what the process wrote before it ended."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(END_S)

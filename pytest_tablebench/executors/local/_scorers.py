@@ -42,14 +42,14 @@ class Scorers:
 
     def _score(self, key: str, body: bytes) -> None:
         # A process that was killed says nothing about the answer: once more, in another one.
-        head = self._told(body) or self._told(body)
+        head = self._outcome(body) or self._outcome(body)
         if head is None:
             why = "the process that scored the answer ended, twice"
             head = {"error": error_fields(ModelError(why, reason=METRIC))}
         with contextlib.suppress(RuntimeError):  # the run is over, and nobody listens
             self._loop.call_soon_threadsafe(self._done, key, head, None)
 
-    def _told(self, body: bytes) -> dict[str, Any] | None:
+    def _outcome(self, body: bytes) -> dict[str, Any] | None:
         """Return what the process says of an answer; None where it has ended."""
         if self._closed:
             return None

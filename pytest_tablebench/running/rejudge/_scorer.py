@@ -16,7 +16,7 @@ from pytest_tablebench.models.thinking import split_thoughts
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.results.record import ASSERTION, Outcome, Record, outcome_of_score
 from pytest_tablebench.running.answer import TRUNCATED
-from pytest_tablebench.running.perturbing import question_change
+from pytest_tablebench.running.perturbing import example_perturber
 from pytest_tablebench.running.rejudge._judge import StoredJudge, mapping
 from pytest_tablebench.running.rejudge._judge_steps import with_judge_steps
 from pytest_tablebench.running.scoring import judge_example
@@ -171,9 +171,9 @@ class Scorer:
             kept = tuple(flag for flag in record.flags if flag != TRUNCATED)
             return replace(record, **{**_UNSCORED, "reason": CUT_OFF, "flags": kept})
         perturbations = self.opener.registry.perturbations
-        change = question_change(perturbations, record.perturbation, self.opener.seed)
-        if change is not None:  # it changes answers
-            example, changed = change(example), record.perturbation
+        perturb = example_perturber(perturbations, record.perturbation, self.opener.seed)
+        if perturb is not None:  # it changes answers
+            example, changed = perturb(example), record.perturbation
         elif any(isinstance(value, TableFile) for value in example.context.values()):
             # Its metric looks at the table, as the model was shown it.
             example, changed = self._arranged(example, record.perturbation), record.perturbation
