@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.commands._generating import shares
-from pytest_tablebench.errors import DataError
+from pytest_tablebench.errors import DataError, writing
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
@@ -39,11 +39,9 @@ def _treb(options: argparse.Namespace) -> tuple[list[str], int]:
     questions = list(_read_questions(options.folders, problems))
     if not questions:
         raise DataError("; ".join(["there is no question", *problems[:3]]))
-    try:
+    with writing(f"--out: cannot write into {out}"):
         (out / "csv").mkdir(parents=True, exist_ok=True)
         done = write_samples(questions, out)
-    except OSError as error:
-        raise DataError(f"{out} cannot be written: {error.strerror or error}") from None
     left_out = done.left_out | Counter({"unreadable": len(problems)})
     samples, tables = sum(done.samples.values()), counted(done.tables, "table")
     lines = [f"{out}: {counted(samples, 'sample')} of {tables}"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.commands._asking import add_asking, cost_lines, open_client
 from pytest_tablebench.commands._generating import tables_of
-from pytest_tablebench.errors import DataError, ModelError, SettingsError, TableError
+from pytest_tablebench.errors import DataError, ModelError, SettingsError, TableError, writing
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
@@ -199,11 +199,9 @@ def _written(
             zip(measured, marks or [None] * len(measured), strict=True)
         )
     ]
-    try:
+    with writing(f"--out: cannot write into {out}"):
         out.mkdir(parents=True, exist_ok=True)
         (out / f"{table.name}.csv").write_text(csv_text(table), encoding="utf-8", newline="")
         files = write_plots({"tables": {"": points}}, out, ["complexity_tokens"])
-    except OSError as error:
-        raise DataError(f"{out} cannot be written: {error.strerror or error}") from None
     drawn = files["complexity_tokens"][0]
     return [f"figures: {printable(str(out / table.name))}.csv", f"map: {printable(str(drawn))}"]

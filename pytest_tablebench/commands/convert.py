@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.commands.tree import read_structured
-from pytest_tablebench.errors import DataError, SettingsError
+from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.util.names import printable
 
 __all__ = ["add_parser"]
@@ -50,14 +50,7 @@ def _convert(options: argparse.Namespace) -> tuple[list[str], int]:
         path = options.out
         if len(pieces) > 1:
             path = path.with_name(f"{path.stem}-{number}{path.suffix}")
-        _write(path, piece if isinstance(piece, bytes) else piece.encode())
+        with writing(f"--out: cannot write {path}"), path.open("xb") as file:
+            file.write(piece if isinstance(piece, bytes) else piece.encode())
         lines.append(printable(str(path)))
     return lines, 0
-
-
-def _write(path: Path, data: bytes) -> None:
-    try:
-        with path.open("xb") as file:
-            file.write(data)
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror or error}") from None

@@ -69,6 +69,9 @@ def _merge(options: argparse.Namespace) -> tuple[list[str], int]:
     elif not options.allow_unlike:
         check_alike(baseline.run, merge.run, hint="Give --allow-unlike to compare all the same")
     run = merge.write(options.out)
+    comparison = None
+    if baseline is not None:
+        comparison = compare_runs(baseline, run, allow_unlike=options.allow_unlike)
     verdict = judge_run(
         run,
         gates,
@@ -76,17 +79,15 @@ def _merge(options: argparse.Namespace) -> tuple[list[str], int]:
         ended=merge.ended,
         point=options.bench_gate_point,
         must_be_whole=True,
+        comparison=comparison,
     )
     code = verdict.exit_code or 0
     _conclude(run, verdict, baseline, code)
-    compared = None
-    if baseline is not None:
-        compared = compare_runs(baseline, run, allow_unlike=options.allow_unlike)
     problems = publish(
         run,
         page=not options.no_page,
         gates=verdict.gates,
-        comparison=compared,
+        comparison=verdict.comparison,
         baseline=baseline,
         allure=None if options.allure is None else (options.allure, options.out / "allure"),
         summary=options.summary,

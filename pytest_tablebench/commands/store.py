@@ -51,9 +51,8 @@ def _sync(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.store.upkeep import copy_segments
 
     problems: list[str] = []
-    source, target = (_place(text, problems.append) for text in (options.source, options.target))
-    if isinstance(source, Path) and not source.is_dir():
-        raise SettingsError(f"{printable(str(source))} is no folder of a store")
+    source = _existing_place(options.source, problems.append)
+    target = _place(options.target, problems.append)
     try:
         if isinstance(source, Shared):
             synced = source.copy_to(target) if isinstance(target, Shared) else source.fetch(target)
@@ -99,9 +98,7 @@ def _compact(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.store.upkeep import IDLE, compact
 
     problems: list[str] = []
-    place = _place(options.place, problems.append)
-    if isinstance(place, Path) and not place.is_dir():
-        raise SettingsError(f"{printable(str(place))} is no folder of a store")
+    place = _existing_place(options.place, problems.append)
     if not isinstance(place, Path) and options.idle is not None:
         raise SettingsError("--idle is for folders: in a shared store nothing is written to twice")
     try:
@@ -131,6 +128,14 @@ def _place(text: str, warn: Callable[[str], None]) -> Any:
     return Shared(place, warn) if isinstance(place, str) else place
 
 
+def _existing_place(text: str, warn: Callable[[str], None]) -> Any:
+    """Return a folder that exists, or a shared store. Raises `SettingsError`."""
+    place = _place(text, warn)
+    if isinstance(place, Path) and not place.is_dir():
+        raise SettingsError(f"{printable(str(place))} is no folder of a store")
+    return place
+
+
 def _surveyed(text: str, warn: Callable[[str], None]) -> Survey:
     """Read a store; a shared one as it is there now.
 
@@ -138,11 +143,9 @@ def _surveyed(text: str, warn: Callable[[str], None]) -> Survey:
     """
     from pytest_tablebench.store.upkeep import survey
 
-    place = _place(text, warn)
+    place = _existing_place(text, warn)
     try:
         if isinstance(place, Path):
-            if not place.is_dir():
-                raise SettingsError(f"{printable(str(place))} is no folder of a store")
             return survey(place)
         with TemporaryDirectory(prefix="tablebench-") as folder:
             place.fetch(Path(folder))

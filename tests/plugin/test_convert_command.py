@@ -59,7 +59,7 @@ def test_a_workbook_becomes_csv_and_a_picture(
     capsys.readouterr()
     # A file that exists stays as it is.
     assert main(["convert", str(book), "--to", "png", "-o", str(drawn)]) == 2
-    assert "ages.png cannot be written: File exists" in capsys.readouterr().err
+    assert "ages.png (File exists)" in capsys.readouterr().err
 
 
 def test_a_picture_needs_a_file(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
