@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from pytest_tablebench.results.media import merge_media
 from pytest_tablebench.results.record import Record
 from pytest_tablebench.results.spending import add_spending
 from pytest_tablebench.results.texts import TEXTS, example_key
+from pytest_tablebench.serializers.content import digest_of
 from pytest_tablebench.util.names import counted, printable
 
 __all__ = ["Taken", "take_in"]
@@ -141,7 +141,7 @@ def _record(row: EvaluationRow, fields: dict[str, Any], texts: RunTexts, *, ours
         if not (ours or question.get("formatted")):
             prompt = "\n\n".join(str(message.get("content") or "") for message in messages[:behind])
         turns = turns_of(messages[behind:])
-        digest = fields.get("transcript") or _digest(json.dumps(turns))
+        digest = fields.get("transcript") or digest_of(json.dumps(turns))
         fields["transcript"] = digest
         texts.transcripts[digest] = turns
         replies = [text for role, text in turns if role == "reply"]
@@ -155,7 +155,7 @@ def _record(row: EvaluationRow, fields: dict[str, Any], texts: RunTexts, *, ours
         fields.setdefault("prediction", str(final[-1].get("extracted_value")))
     _take_costs(data, fields)
     if prompt and (fields.get("prompt_digest") or not ours):
-        fields["prompt_digest"] = fields.get("prompt_digest") or _digest(prompt)
+        fields["prompt_digest"] = fields.get("prompt_digest") or digest_of(prompt)
         texts.prompts[fields["prompt_digest"]] = prompt
     record = checked_record(fields, row.place)
     if question["raw"] and not (ours and question["raw"] == prompt):
@@ -180,10 +180,6 @@ def _take_costs(data: Mapping[str, Any], fields: dict[str, Any]) -> None:
     fields.setdefault("completion_tokens", used.get("output_tokens"))
     latency = (data.get("performance") or {}).get("latency_ms")
     fields.setdefault("latency_s", None if latency is None else latency / 1000)
-
-
-def _digest(text: str) -> str:
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _only_model(evaluations: Sequence[Evaluation]) -> str:
