@@ -23,6 +23,8 @@ ROOMS = [
     "commands",
     "interchange",
     "executors",
+    "sandbox",
+    "util",
 ]
 """Rooms that these tests hold in order; add a room when it is."""
 

@@ -72,12 +72,12 @@ def backends(container: str | None = None, *, unsafe: bool = False) -> list[Back
         container: the image to run programs in; None: no container.
         unsafe: whether a process with limits alone is the last resort.
     """
-    found = [_landlock(), _bubblewrap(), _seatbelt()]
+    candidates = [_landlock(), _bubblewrap(), _seatbelt()]
     if container is not None:
-        found.insert(0, _container(container))
+        candidates.insert(0, _container(container))
     if unsafe:
-        found.append(_bare())
-    return found
+        candidates.append(_bare())
+    return candidates
 
 
 def _python(root: Path | str, executable: str) -> list[str]:
@@ -169,14 +169,14 @@ def _seatbelt() -> Backend:
         hidden = _subpaths([str(_PACKAGE), *places.hidden, *sites])
         after = [*places.libraries, *(str(_PACKAGE / name) for name in _MODULES), folder]
         # It compares real paths, and macOS has folders for temporary files behind links.
-        program, base, own = map(_quoted, (sys.executable, sys.base_prefix, folder))
+        program, base, job_folder = map(_quoted, (sys.executable, sys.base_prefix, folder))
         profile = (
             "(version 1)(deny default)(allow process-fork)(allow sysctl-read)"
             f"(allow file-read-metadata)(allow file-read* {_subpaths(shown)} "
             '(literal "/dev/null") (literal "/dev/urandom") (literal "/"))'
             # The last rule that fits a path decides.
             f"(deny file-read-data {hidden})(allow file-read* {_subpaths(after)})"
-            f'(allow file-write* (subpath {own}) (literal "/dev/null"))'
+            f'(allow file-write* (subpath {job_folder}) (literal "/dev/null"))'
             f"(allow process-exec (literal {program}) (subpath {base}))"
             "(allow signal (target self) (target children))"
         )

@@ -73,12 +73,12 @@ def _fault(backend: Backend) -> str | None:
         worker.start()
         if "bare" in backend.parts:
             return None  # nobody says that it holds
-        found = escapes(worker)
+        faults = escapes(worker)
     except NotConfinedError as error:
         return f"it does not start: {error}"
     finally:
         worker.close()
-    return "; ".join(found) or None
+    return "; ".join(faults) or None
 
 
 def escapes(worker: SandboxProcess) -> list[str]:
@@ -89,27 +89,27 @@ def escapes(worker: SandboxProcess) -> list[str]:
         secret.write_text(word, encoding="ascii")
         for path in (secret.parent, secret):
             path.chmod(0o777)  # so that it is the sandbox which says no, not the file's owner
-        given = {
+        targets = {
             "secret": str(secret),
             "outside": str(outside),
             "port": server.getsockname()[1],
             "pid": os.getpid(),
             "names": [key for key in os.environ if key not in _EVERYWHERE],
         }
-        files = {"probe.json": json.dumps(given).encode()}
+        files = {"probe.json": json.dumps(targets).encode()}
         ran = worker.run(Execute("", files, LIMITS, runner=ESCAPE))
-        found = _said(ran)
+        faults = _said(ran)
         server.settimeout(0)
         try:
             server.accept()[0].close()
-            found.append("it reached the network")
+            faults.append("it reached the network")
         except OSError:
             pass
         if outside.exists() or secret.read_text(encoding="ascii") != word:
-            found.append("it wrote outside its folder")
+            faults.append("it wrote outside its folder")
         if word in ran.output:
-            found.append("it read a file of yours")
-    return list(dict.fromkeys(found))
+            faults.append("it read a file of yours")
+    return list(dict.fromkeys(faults))
 
 
 _EVERYWHERE = frozenset({"PATH", "HOME", "LANG", "PWD", "TMPDIR", "HOSTNAME", "LC_CTYPE"})
@@ -120,4 +120,4 @@ def _said(ran: Execution) -> list[str]:
         return ["it killed its parent"]
     if ran.outcome != "ok" or not isinstance(ran.value, list):
         return [f"the escape test itself failed: {ran.outcome} {ran.error}".strip()]
-    return [str(one).split(":")[0] for one in ran.value]
+    return [str(line).split(":")[0] for line in ran.value]

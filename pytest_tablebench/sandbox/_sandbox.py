@@ -47,9 +47,9 @@ class Sandbox:
         with self._lock:
             if self._backend is None and self._why is None:
                 tried = choose(backends(self._container, unsafe=self._unsafe))
-                held = [one.backend for one in tried if one.why is None]
+                held = [attempt.backend for attempt in tried if attempt.why is None]
                 self._backend = held[0] if held else None
-                self._why = "; ".join(f"{one.backend.name}: {one.why}" for one in tried)
+                self._why = "; ".join(f"{attempt.backend.name}: {attempt.why}" for attempt in tried)
             if self._backend is None:
                 raise ModelError(
                     f"no sandbox holds here ({self._why}); `tablebench sandbox` says more",

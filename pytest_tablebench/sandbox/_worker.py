@@ -48,7 +48,7 @@ class SandboxProcess:
 
     def __init__(self, backend: Backend, *, warm: bool = True) -> None:
         self._backend = backend
-        self._load = [one.load for one in LIBRARIES if warm and one.load]
+        self._load = [library.load for library in LIBRARIES if warm and library.load]
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: TemporaryFolder | None = None
         self._rest = b""
@@ -63,11 +63,11 @@ class SandboxProcess:
         try:
             if self._process is None:
                 self._start()
-            found = self._converse(_job(task), task.limits.wall_s + GRACE_S)
+            reply = self._converse(_job(task), task.limits.wall_s + GRACE_S)
         except (OSError, _EndedError) as error:
             self.close()
             return Execution("lost", error=f"the process that ran it is gone ({error})")
-        return _execution(found)
+        return _execution(reply)
 
     def start(self) -> None:
         """Start the process. Raises `NotConfinedError` where it does not."""
@@ -75,9 +75,9 @@ class SandboxProcess:
             if self._process is None:
                 self._start()
         except (OSError, _EndedError) as error:
-            said = self._last_words()
+            last_words = self._last_words()
             self.close()
-            raise NotConfinedError(said or str(error)) from None
+            raise NotConfinedError(last_words or str(error)) from None
 
     def _start(self) -> None:
         folder = self._backend.own_folder
@@ -119,12 +119,12 @@ class SandboxProcess:
             if not piece or len(data) > MOST_REPLY:
                 raise _EndedError("it ended" if ready else "it did not answer in time")
         try:
-            found = json.loads(data)
+            reply = json.loads(data)
         except (ValueError, RecursionError):
             raise _EndedError("it said what is no message") from None
-        if not isinstance(found, dict):
+        if not isinstance(reply, dict):
             raise _EndedError("it said what is no message")
-        return found
+        return reply
 
     def _last_words(self) -> str:
         process = self._process
@@ -161,9 +161,9 @@ class SandboxProcess:
 
 def _environment(folder: str) -> dict[str, str]:
     """Return all that programs find in their environment; nothing of ours but the processor's."""
-    told = {name: value for name, value in os.environ.items() if name.startswith("OPENBLAS_")}
+    passed_on = {name: value for name, value in os.environ.items() if name.startswith("OPENBLAS_")}
     return {
-        **told,
+        **passed_on,
         "PATH": "/usr/local/bin:/usr/bin:/bin",
         "HOME": folder,
         "LANG": "C.UTF-8",
@@ -185,28 +185,32 @@ def _job(task: Execute) -> dict[str, Any]:
     }
 
 
-def _execution(found: Mapping[str, Any]) -> Execution:
+def _execution(reply: Mapping[str, Any]) -> Execution:
     """Return what the process told. Raises `NotConfinedError`."""
-    outcome, error, value = str(found.get("outcome")), str(found.get("error")), None
+    outcome, error, value = str(reply.get("outcome")), str(reply.get("error")), None
     if outcome == "absent":
         raise NotConfinedError(error)
     try:
-        value = json.loads(found.get("value") or "null")
+        value = json.loads(reply.get("value") or "null")
         if _is_deep(value):
             raise ValueError
     except (ValueError, RecursionError):
         outcome, error, value = "error", "ValueError: its value is no JSON, or lies too deep", None
-    files = {str(name): base64.b64decode(data) for name, data in found.get("files", {}).items()}
+    files = {str(name): base64.b64decode(data) for name, data in reply.get("files", {}).items()}
     return Execution(
-        outcome, str(found.get("output")), value, error, files, float(found.get("seconds", 0.0))
+        outcome, str(reply.get("output")), value, error, files, float(reply.get("seconds", 0.0))
     )
 
 
 def _is_deep(value: Any) -> bool:
     level = [value]
     for _ in range(DEEPEST):
-        inner = [one for one in level if isinstance(one, list | dict)]
-        level = [item for one in inner for item in (one.values() if isinstance(one, dict) else one)]
+        inner = [container for container in level if isinstance(container, list | dict)]
+        level = [
+            item
+            for container in inner
+            for item in (container.values() if isinstance(container, dict) else container)
+        ]
         if not level:
             return False
     return True

@@ -14,8 +14,8 @@ else:
         def __getattr__(self, name: str) -> Any:
             import numpy
 
-            found = getattr(numpy, name)
-            setattr(self, name, found)  # found without this method from now on
-            return found
+            attribute = getattr(numpy, name)
+            setattr(self, name, attribute)  # found without this method from now on
+            return attribute
 
     np = _Numpy()

@@ -37,11 +37,11 @@ def parse_call(kind: str, text: str, *, words: bool = False) -> tuple[str, dict[
         keys = [keyword.arg for keyword in call.keywords if keyword.arg]
         if len(set(keys)) != len(call.keywords):
             raise ValueError
-        return name, {str(one.arg): _value(one.value, words) for one in call.keywords}
+        return name, {str(option.arg): _value(option.value, words) for option in call.keywords}
     except (SyntaxError, TypeError, ValueError, RecursionError, MemoryError):
-        what = "plain numbers and words" if words else "plain numbers and lists"
+        forms = "plain numbers and words" if words else "plain numbers and lists"
         raise ValueError(
-            f"cannot read the arguments of {kind} {shown!r}; write name[key=value,…] with {what}"
+            f"cannot read the arguments of {kind} {shown!r}; write name[key=value,…] with {forms}"
         ) from None
 
 

@@ -14,12 +14,12 @@ MANY = 20
 """Datasets and scopes up to which a message names all of them."""
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
+def unknown_name(kind: str, name: str, valid: Iterable[str]) -> str:
     """Return the message for a name that is not known, with the nearest known ones first.
 
     Of many datasets or scopes it has the nearest, and the command that lists all.
     """
-    choices = list(known)
+    choices = list(valid)
     if kind in ("dataset", "scope") and len(choices) > MANY:
         names = f"{_nearest(name, choices)}{program('tablebench')} list shows all {len(choices)}"
     else:
@@ -27,9 +27,9 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     return f"unknown {kind} {printable(name)!r}; {names}"
 
 
-def known_names(name: str, known: Iterable[str]) -> str:
+def known_names(name: str, valid: Iterable[str]) -> str:
     """Return which names there are, with those nearest to `name` first."""
-    choices = list(known)
+    choices = list(valid)
     return f"{_nearest(name, choices)}known: {', '.join(choices)}"
 
 

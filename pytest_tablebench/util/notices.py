@@ -57,6 +57,6 @@ class Unsaid:
 
     def take(self) -> list[str]:
         """Return what has not been said yet; from here on it has."""
-        new = [text for text, said in self._said.items() if not said]
+        new = [text for text, was_taken in self._said.items() if not was_taken]
         self._said.update(dict.fromkeys(new, True))
         return new

@@ -17,10 +17,10 @@ def program(name: str) -> str:
 
     Otherwise by its path, as in `.venv/bin/tablebench`, where no one has activated the environment.
     """
-    own = Path(sys.executable).parent / name
-    found = shutil.which(name)
-    is_found = found is not None and os.path.realpath(found) == os.path.realpath(own)
-    if is_found or not own.exists():
+    beside = Path(sys.executable).parent / name
+    on_path = shutil.which(name)
+    is_found = on_path is not None and os.path.realpath(on_path) == os.path.realpath(beside)
+    if is_found or not beside.exists():
         return name
-    relative = os.path.relpath(own)
-    return str(own) if relative.startswith(os.pardir) else relative
+    relative = os.path.relpath(beside)
+    return str(beside) if relative.startswith(os.pardir) else relative

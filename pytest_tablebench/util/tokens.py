@@ -73,8 +73,8 @@ def first_tokens(text: str, most: int) -> tuple[str, int]:
 @cache
 def _folder() -> Path | None:
     """Return where the vocabulary lies; None where it, or tiktoken, is not there."""
-    found = find_spec("litellm") if find_spec("tiktoken") else None
-    folder = Path(found.origin).parent / _FOLDER if found and found.origin else None
+    package = find_spec("litellm") if find_spec("tiktoken") else None
+    folder = Path(package.origin).parent / _FOLDER if package and package.origin else None
     return folder if folder is not None and (folder / _FILE).is_file() else None
 
 

@@ -42,7 +42,7 @@ def become(
     itself alone.
     """
     # Above the numbers that the descriptors get.
-    reading, printing, reporting = (fcntl.fcntl(one, fcntl.F_DUPFD, 10) for one in pipes)
+    reading, printing, reporting = (fcntl.fcntl(pipe, fcntl.F_DUPFD, 10) for pipe in pipes)
     rules = None if rules is None else fcntl.fcntl(rules, fcntl.F_DUPFD, 10)
     os.dup2(reporting, 3)
     try:
@@ -96,10 +96,10 @@ def _run(program: str, runner: CodeType) -> tuple[str, str, str]:
 
 def _named(error: BaseException) -> str:
     try:
-        said = str(error)
+        text = str(error)
     except BaseException:
-        said = ""
-    return f"{type(error).__name__}: {said}"[:LONGEST_ERROR]
+        text = ""
+    return f"{type(error).__name__}: {text}"[:LONGEST_ERROR]
 
 
 def _plain(value: Any) -> Any:
@@ -112,7 +112,7 @@ def _plain(value: Any) -> Any:
 def _tell(outcome: str, error: str, value: str) -> NoReturn:
     with contextlib.suppress(BaseException):  # what it printed is lost, its outcome is not
         sys.stdout.flush()
-    said = f"{outcome}\n{json.dumps(error)}\n{value}".encode("ascii", "replace")
-    while said:
-        said = said[os.write(3, said) :]
+    message = f"{outcome}\n{json.dumps(error)}\n{value}".encode("ascii", "replace")
+    while message:
+        message = message[os.write(3, message) :]
     os._exit(0)

@@ -98,13 +98,13 @@ def _limit(limits: Mapping[str, Any]) -> None:
         _set(resource.RLIMIT_AS, taken + int(limits["memory_mib"] * _MIB))
 
 
-def _set(what: int, soft: int, hard: int | None = None) -> None:
+def _set(limit: int, soft: int, hard: int | None = None) -> None:
     """Set a limit, not above the one that is there."""
-    there = resource.getrlimit(what)[1]
+    ceiling = resource.getrlimit(limit)[1]
     hard = soft if hard is None else hard
-    if there != resource.RLIM_INFINITY:
-        soft, hard = min(soft, there), min(hard, there)
-    resource.setrlimit(what, (soft, hard))
+    if ceiling != resource.RLIM_INFINITY:
+        soft, hard = min(soft, ceiling), min(hard, ceiling)
+    resource.setrlimit(limit, (soft, hard))
 
 
 def _address_space() -> int | None:
@@ -127,8 +127,8 @@ def _drop_capabilities() -> None:
         raise OSError(ctypes.get_errno(), "the capabilities of root cannot be given up")
 
 
-def _prctl(what: int, value: int) -> None:
+def _prctl(option: int, value: int) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(what, value, 0, 0, 0) != 0:
+    if libc.prctl(option, value, 0, 0, 0) != 0:
         number = ctypes.get_errno()
-        raise OSError(number, f"prctl {what}: {os.strerror(number)}")
+        raise OSError(number, f"prctl {option}: {os.strerror(number)}")

@@ -32,8 +32,8 @@ _SCOPES = (1 << 2) - 1  # version 6: abstract sockets, signals
 
 def version() -> int:
     """Return which version of the interface the kernel has; 0 where it has none."""
-    found = _call(_CREATE, None, 0, 1)
-    return max(found, 0)
+    number = _call(_CREATE, None, 0, 1)
+    return max(number, 0)
 
 
 def read_rules(readable: Iterable[str], base: str, devices: Iterable[str]) -> int:
@@ -90,15 +90,17 @@ def _allow(rules: int, path: str, rights: int) -> None:
         os.close(place)
 
 
-def _call(number: int, *given: int | bytes | None) -> int:
+def _call(number: int, *arguments: int | bytes | None) -> int:
     libc = ctypes.CDLL(None, use_errno=True)
-    words = [ctypes.c_long(one) if isinstance(one, int) else one for one in given]
-    found: int = libc.syscall(ctypes.c_long(number), *words)
-    return found
+    words = [
+        ctypes.c_long(argument) if isinstance(argument, int) else argument for argument in arguments
+    ]
+    status: int = libc.syscall(ctypes.c_long(number), *words)
+    return status
 
 
-def _checked(found: int, what: str) -> int:
-    if found < 0:
+def _checked(status: int, action: str) -> int:
+    if status < 0:
         number = ctypes.get_errno()
-        raise OSError(number, f"Landlock: {what}: {os.strerror(number)}")
-    return found
+        raise OSError(number, f"Landlock: {action}: {os.strerror(number)}")
+    return status

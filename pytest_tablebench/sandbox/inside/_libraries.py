@@ -77,9 +77,9 @@ def installed(libraries: Iterable[Library] = LIBRARIES) -> Installed:
     """Return the libraries that are installed, with what they require."""
     paths: dict[str, None] = {}
     modules: dict[str, tuple[str | None, Sequence[str] | None]] = {}
-    for one in _required(library.name for library in libraries):
-        site = os.path.abspath(str(one.locate_file("")))
-        for entry in _top_level(one):
+    for package in _required(library.name for library in libraries):
+        site = os.path.abspath(str(package.locate_file("")))
+        for entry in _top_level(package):
             path = os.path.join(site, entry)
             if not os.path.exists(path):
                 continue
@@ -169,9 +169,9 @@ class _Finder(DistributionFinder):
         """Return the libraries of a name, or all of them, for `importlib.metadata`."""
         name = context.name
         return [
-            one
-            for one in self._about
-            if name is None or _normal(one.metadata["Name"]) == _normal(name)
+            package
+            for package in self._about
+            if name is None or _normal(package.metadata["Name"]) == _normal(name)
         ]
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:

@@ -40,7 +40,7 @@ class ReadablePaths:
 def _without(path: str, hidden: Sequence[str]) -> Iterator[str]:
     if path in hidden:
         return
-    if not any(one.startswith(path + os.sep) for one in hidden):
+    if not any(hidden_path.startswith(path + os.sep) for hidden_path in hidden):
         yield path
         return
     try:
@@ -66,7 +66,7 @@ def places(libraries: Sequence[str], never: Sequence[str] = ()) -> ReadablePaths
         *(sysconfig.get_path(name, vars=base) for name in ("stdlib", "platstdlib")),
     ]
     roots = [path for path in _OF_SYSTEM if os.path.isdir(path)]
-    folders = ("/usr/local/lib", *(os.path.join(one, "lib") for one in _prefixes()))
+    folders = ("/usr/local/lib", *(os.path.join(prefix, "lib") for prefix in _prefixes()))
     shared = [
         str(file)
         for folder in dict.fromkeys(folders)
@@ -75,7 +75,11 @@ def places(libraries: Sequence[str], never: Sequence[str] = ()) -> ReadablePaths
     ]
     whole = [path for path in (*roots, *standard, *shared, *_OTHERS) if os.path.exists(path)]
     hidden = [*_hidden(roots, standard), *map(os.path.abspath, never)]
-    below = [one for one in hidden if any(one.startswith(path + os.sep) for path in whole)]
+    below = [
+        hidden_path
+        for hidden_path in hidden
+        if any(hidden_path.startswith(path + os.sep) for path in whole)
+    ]
     return ReadablePaths(tuple(dict.fromkeys(whole)), tuple(dict.fromkeys(below)), tuple(libraries))
 
 

@@ -153,8 +153,8 @@ def restrict_calls() -> None:
     if not supported():
         raise OSError(f"no list of system calls for {platform.system()} on {platform.machine()}")
     code = filter_code(os.getpid())
-    given = _Filter(len(code) // 8, code)
+    program = _Filter(len(code) // 8, code)
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(22, 2, ctypes.byref(given), 0, 0) != 0:  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
+    if libc.prctl(22, 2, ctypes.byref(program), 0, 0) != 0:  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
         number = ctypes.get_errno()
         raise OSError(number, f"seccomp: {os.strerror(number)}")

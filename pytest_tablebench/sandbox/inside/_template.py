@@ -141,8 +141,8 @@ def _set_up(config: Mapping[str, Any], parts: frozenset[str], base: str) -> int 
     """Load what programs use; return Landlock's rules. Raises `OSError`."""
     modules, where = config["modules"], config["places"]
     if where is None:
-        here = installed()
-        modules, where = here.modules, asdict(places(here.paths))
+        libraries = installed()
+        modules, where = libraries.modules, asdict(places(libraries.paths))
     only_import(modules, where["libraries"])
     for add in (site.setquit, site.setcopyright, site.sethelper):
         add()  # `exit` and others, which python -S leaves out
