@@ -45,24 +45,24 @@ def add_parser(commands: Any) -> None:
 
 def _import(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.interchange.helm import Published, compared_lines, read_helm
+    from pytest_tablebench.interchange.import_run import import_run
     from pytest_tablebench.interchange.read_eee import read_every_eval_ever
     from pytest_tablebench.interchange.read_lm_eval import read_lm_eval
-    from pytest_tablebench.interchange.take_in import take_in
 
     published = Published()
     if options.form == "lm-eval":
         evaluations = read_lm_eval(options.paths, model=options.model)
     elif options.form == "helm":
-        judge = partial(_helm_score, compat=options.compat)
+        score_reply = partial(_helm_score, compat=options.compat)
         evaluations = [
             replace(evaluation, run={**evaluation.run, "compat": options.compat})
-            for evaluation in read_helm(options.paths, judge, _tags, published)
+            for evaluation in read_helm(options.paths, score_reply, _tags, published)
         ]
     else:
         evaluations = read_every_eval_ever(options.paths)
     with writing(f"--out: cannot write into {options.out}", "; choose another folder"):
-        taken = take_in(evaluations, options.out, model=options.model)
-    lines = [*taken.lines(), *compared_lines(published)]
+        imported = import_run(evaluations, options.out, model=options.model)
+    lines = [*imported.lines(), *compared_lines(published)]
     return [*lines, f"run folder: {printable(str(options.out))}"], 0
 
 

@@ -19,7 +19,7 @@ __all__ = [
     "SCHEMA_VERSION",
     "TAG",
     "messages_of",
-    "own_fields",
+    "recorded_fields",
     "result_id",
     "row_of",
     "turns_of",
@@ -157,7 +157,7 @@ def turns_of(messages: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
     return turns
 
 
-def own_fields(metadata: Mapping[str, str]) -> dict[str, Any]:
+def recorded_fields(metadata: Mapping[str, str]) -> dict[str, Any]:
     """Return the fields of a record that a row of ours has in its metadata.
 
     Raises `ValueError` for an entry that is no JSON where it has to be.

@@ -90,12 +90,12 @@ class Published:
     """By dataset, the answered cases that HELM gave no score."""
 
 
-Judge = Callable[[HelmCase], HelmScore]
+HelmScorer = Callable[[HelmCase], HelmScore]
 
 
 def read_helm(
     paths: Sequence[Path],
-    judge: Judge,
+    score_reply: HelmScorer,
     tags: Callable[[str], Mapping[str, str]],
     published: Published,
 ) -> list[Evaluation]:
@@ -103,14 +103,14 @@ def read_helm(
 
     Arguments:
         paths: folders.
-        judge: scores a reply by our metric.
+        score_reply: scores a reply by our metric.
         tags: returns the tags of a dataset's questions.
         published: is given the scores of each case, ours and HELM's.
 
     Raises `DataError` naming the file that cannot be read, and for a run of anything but a recipe
     of ToRR.
     """
-    return [_evaluation(folder, judge, tags, published) for folder in _folders(paths)]
+    return [_evaluation(folder, score_reply, tags, published) for folder in _folders(paths)]
 
 
 def compared_lines(published: Published) -> list[str]:
@@ -143,7 +143,10 @@ def _folders(paths: Sequence[Path]) -> Iterator[Path]:
 
 
 def _evaluation(
-    folder: Path, judge: Judge, tags: Callable[[str], Mapping[str, str]], published: Published
+    folder: Path,
+    score_reply: HelmScorer,
+    tags: Callable[[str], Mapping[str, str]],
+    published: Published,
 ) -> Evaluation:
     spec = read_json(folder / SPEC)
     recipe = _recipe(spec, folder / SPEC)
@@ -157,7 +160,7 @@ def _evaluation(
     rows, fields = [], []
     for number, request in enumerate(listing(read_json(state).get("request_states")), start=1):
         place = f"{printable(str(state))}, request_states[{number - 1}]"
-        row, case = _case(request, place, recipe | {"dataset": dataset}, judge)
+        row, case = _case(request, place, recipe | {"dataset": dataset}, score_reply)
         _compare(case, scores, dataset, published, request)
         rows.append(row)
         fields.append(case | {"tags": dict(tags(dataset))})
@@ -209,7 +212,7 @@ def _trial(entry: Mapping[str, Any]) -> int:
 
 
 def _case(
-    state: Any, place: str, recipe: Mapping[str, str], judge: Judge
+    state: Any, place: str, recipe: Mapping[str, str], score_reply: HelmScorer
 ) -> tuple[EvaluationRow, dict[str, Any]]:
     """Return the row of a request, and what a record says of it."""
     if not isinstance(state, dict):
@@ -254,7 +257,7 @@ def _case(
     }
     if not is_answered:
         return EvaluationRow(data, place), fields | {"outcome": "no_answer"}
-    scored = judge(HelmCase(recipe["dataset"], str(reply), references))
+    scored = score_reply(HelmCase(recipe["dataset"], str(reply), references))
     is_right = scored.value >= scored.threshold
     data["evaluation"] = {"score": scored.value, "is_correct": is_right}
     reason = mapping(completions[0], "finish_reason").get("reason")

@@ -66,7 +66,7 @@ class Shared:
         self._warn = warn
         self._fs, self._root = self._opened(address)
         self._prefix, self._compacted = f"{self._root}/{SEGMENTS}", f"{self._root}/{COMPACTED}"
-        self._known: dict[str, Note] = {}
+        self._notes_read: dict[str, Note] = {}
 
     def _opened(self, address: str) -> tuple[Any, str]:
         try:
@@ -218,17 +218,17 @@ class Shared:
     def _notes(self) -> dict[str, Note]:
         """Return the notes by their path. Raises `StoreError`."""
         listed = self._listed(self._compacted)
-        self._known = {path: note for path, note in self._known.items() if path in listed}
+        self._notes_read = {path: note for path, note in self._notes_read.items() if path in listed}
         for path in listed:
-            if path in self._known:
+            if path in self._notes_read:
                 continue
             with suppress(FileNotFoundError):
                 note = Note.read(self._cat(path))
                 if note is None:
                     self._warn(f"answer store {self.shown}: {printable(path, 200)} is damaged")
                 else:
-                    self._known[path] = note
-        return dict(self._known)
+                    self._notes_read[path] = note
+        return dict(self._notes_read)
 
     def compact(self) -> Compacted:
         """Put all pieces into one segment, each entry once; what is served stays the same.

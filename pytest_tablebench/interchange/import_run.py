@@ -11,7 +11,7 @@ from typing import Any
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.interchange._evaluation import Evaluation, EvaluationRow
 from pytest_tablebench.interchange._foreign import foreign_fields
-from pytest_tablebench.interchange._instance import own_fields, turns_of
+from pytest_tablebench.interchange._instance import recorded_fields, turns_of
 from pytest_tablebench.interchange._row_check import check_row, checked_record
 from pytest_tablebench.interchange.exporter import LIBRARY, PARAMETERS, RunTexts
 from pytest_tablebench.results import RunFolder
@@ -23,7 +23,7 @@ from pytest_tablebench.results.texts import TEXTS, example_key
 from pytest_tablebench.serializers.content import digest_of
 from pytest_tablebench.util.names import counted, printable
 
-__all__ = ["Taken", "take_in"]
+__all__ = ["ImportedRun", "import_run"]
 
 _UNKNOWN: Mapping[str, str] = {
     "raw": "replies",
@@ -37,8 +37,8 @@ _UNKNOWN: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Taken:
-    """What an import came to."""
+class ImportedRun:
+    """The run that an import wrote."""
 
     records: Sequence[Record]
     libraries: Sequence[str]
@@ -56,7 +56,9 @@ class Taken:
         return lines
 
 
-def take_in(evaluations: Sequence[Evaluation], out: Path, *, model: str | None = None) -> Taken:
+def import_run(
+    evaluations: Sequence[Evaluation], out: Path, *, model: str | None = None
+) -> ImportedRun:
     """Write the evaluations of one model as one run folder.
 
     Arguments:
@@ -104,7 +106,7 @@ def take_in(evaluations: Sequence[Evaluation], out: Path, *, model: str | None =
         folder.write_run(run)
     finally:
         folder.close()
-    return Taken(case_records, run["imported"]["libraries"], run["imported"]["unknown"])
+    return ImportedRun(case_records, run["imported"]["libraries"], run["imported"]["unknown"])
 
 
 def _cases(evaluation: Evaluation) -> Iterable[tuple[EvaluationRow, dict[str, Any]]]:
@@ -117,7 +119,7 @@ def _cases(evaluation: Evaluation) -> Iterable[tuple[EvaluationRow, dict[str, An
         return
     for row in evaluation.rows:
         try:
-            fields = own_fields(row.data.get("metadata") or {})
+            fields = recorded_fields(row.data.get("metadata") or {})
         except (ValueError, RecursionError) as error:
             raise DataError(f"{row.place}: metadata: {printable(str(error), 200)}") from None
         about = {"dataset": row.data["evaluation_name"], "example_id": row.data["sample_id"]}
