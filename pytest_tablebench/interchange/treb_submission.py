@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pytest_tablebench.errors import DataError
@@ -18,7 +18,7 @@ from pytest_tablebench.results.record import Record
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import counted, printable, slug
 
-__all__ = ["SubmittedAnswer", "TrebSubmission", "read_submission"]
+__all__ = ["SubmittedAnswer", "TrebSubmission"]
 
 LANGUAGES = ("English", "Chinese")
 """Upstream's folders of samples; ours stand in the ids of examples, upstream's ids have none."""
@@ -93,18 +93,3 @@ def _check_once(answers: Sequence[SubmittedAnswer], run: Path, strategy: str) ->
             f"the strategy {printable(strategy, 40)}; a submission has one answer a sample: export "
             f"a run with one serializer, without perturbations and repeats"
         )
-
-
-def read_submission(path: Path) -> list[SubmittedAnswer]:
-    """Read a file of a submission back. Raises `DataError` for a line that is none."""
-    names = [item.name for item in fields(SubmittedAnswer)]
-    answers = []
-    for number, line in enumerate(path.read_text("utf-8").split("\n")[:-1], start=1):
-        try:
-            row = json.loads(line)
-            answers.append(SubmittedAnswer(*(row[name] for name in names)))
-        except (ValueError, KeyError, TypeError):
-            raise DataError(
-                f"{path}, line {number}: not an object with {', '.join(names)}"
-            ) from None
-    return answers
