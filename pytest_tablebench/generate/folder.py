@@ -20,7 +20,8 @@ from pytest_tablebench.errors import DataError, TableError
 from pytest_tablebench.generate.rules._plan import Pair
 from pytest_tablebench.generate.rules._sheet import UnfitError
 from pytest_tablebench.generate.rules.generate import Maker
-from pytest_tablebench.tables.table import Cell, Table
+from pytest_tablebench.tables.content import Cell
+from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable, slug
 from pytest_tablebench.util.seeds import seeded_random

@@ -11,7 +11,8 @@ import math
 from itertools import takewhile
 
 from pytest_tablebench.serializers._text import dump_json, require_keys
-from pytest_tablebench.tables.table import Cell, Table
+from pytest_tablebench.tables.content import Cell
+from pytest_tablebench.tables.table import Table
 
 
 def _as_column(cells: list[Cell]) -> list[Cell]:

@@ -11,7 +11,8 @@ from types import UnionType
 from typing import Any
 
 from pytest_tablebench.errors import TableError
-from pytest_tablebench.tables.table import Cell, Table
+from pytest_tablebench.tables.content import Cell
+from pytest_tablebench.tables.table import Table
 
 
 def require_content(table: Table, name: str) -> None:

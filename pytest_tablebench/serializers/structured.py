@@ -15,9 +15,10 @@ import json
 from collections.abc import Callable, Iterable
 
 from pytest_tablebench.errors import TableError
+from pytest_tablebench.tables.content import Cell, Span
 from pytest_tablebench.tables.hierarchy.grid import owners
 from pytest_tablebench.tables.hierarchy.paths import Paths, expanded, indents
-from pytest_tablebench.tables.table import Cell, Span, Table
+from pytest_tablebench.tables.table import Table
 
 _ESCAPES = str.maketrans(
     {

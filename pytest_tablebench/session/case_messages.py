@@ -10,7 +10,8 @@ from pytest_tablebench.results.message import AnswerCost, CaseMessage, MadeRecor
 from pytest_tablebench.results.texts import example_key
 from pytest_tablebench.running.answer import EXTENDED
 from pytest_tablebench.serializers.content import text_of
-from pytest_tablebench.tables.table import STRUCTURE, Table
+from pytest_tablebench.tables.content import STRUCTURE
+from pytest_tablebench.tables.table import Table
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Example

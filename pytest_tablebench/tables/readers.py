@@ -1,4 +1,4 @@
-"""Readers behind `Table.from_*`: CSV, HTML, XLSX and data frames in, `Table` out.
+"""Readers behind `Table.from_*`: CSV, HTML, XLSX and data frames in, tables out.
 
 Nothing but the standard library is loaded before a reader that needs more is called.
 """
@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import MergedCellsError, SettingsError, TableError
+from pytest_tablebench.tables.content import AnyTable, Cell, TableContent
 from pytest_tablebench.tables.hierarchy.grid import check_size
 from pytest_tablebench.tables.html_limits import check_markup
-from pytest_tablebench.tables.table import Cell, Table
 from pytest_tablebench.tables.workbook_package import checked_workbook
 from pytest_tablebench.util.names import counted, printable, unknown_name
 
@@ -38,7 +38,9 @@ _CSV_DIALECTS: dict[str, dict[str, Any]] = {
 _FIELD_LIMIT_LOCK = threading.Lock()
 
 
-def read_csv(source: str | os.PathLike[str], *, dialect: str, title: str | None) -> Table:
+def read_csv(
+    kind: type[AnyTable], source: str | os.PathLike[str], *, dialect: str, title: str | None
+) -> AnyTable:
     """Read CSV text or a CSV file; see `Table.from_csv`."""
     if dialect not in _CSV_DIALECTS:
         raise SettingsError(unknown_name("CSV dialect", dialect, _CSV_DIALECTS))
@@ -57,7 +59,7 @@ def read_csv(source: str | os.PathLike[str], *, dialect: str, title: str | None)
                 f"{where}, row {number} (ends in line {line}): {counted(len(row), 'cell')}, "
                 f"the header has {len(header)}"
             )
-    return Table(tuple(header), tuple(tuple(row) for _, row in numbered[1:]), title, name=name)
+    return kind(tuple(header), tuple(tuple(row) for _, row in numbered[1:]), title, name=name)
 
 
 def _csv_rows(text: str, where: str, options: dict[str, Any]) -> list[tuple[int, list[str]]]:
@@ -109,7 +111,7 @@ def find_html_table(
     return tables[index], soup, name, f"{where}, table {index}"
 
 
-def read_html(source: str | os.PathLike[str], *, index: int) -> Table:
+def read_html(kind: type[AnyTable], source: str | os.PathLike[str], *, index: int) -> AnyTable:
     """Read one flat table of an HTML text or file; see `Table.from_html`."""
     table, _, name, where = find_html_table(source, index=index)
     heads, rows = _html_rows(table, where)
@@ -121,7 +123,7 @@ def read_html(source: str | os.PathLike[str], *, index: int) -> Table:
             raise TableError(
                 f"{where}, row {number}: {counted(len(row), 'cell')}, the header has {len(header)}"
             )
-    return Table(tuple(header), tuple(tuple(row) for row in rows), name=name)
+    return kind(tuple(header), tuple(tuple(row) for row in rows), name=name)
 
 
 def _html_rows(table: bs4.Tag, where: str) -> tuple[list[list[str]], list[list[str]]]:
@@ -210,13 +212,13 @@ def open_sheet(data: bytes, sheet: str | int, where: str) -> tuple[Worksheet, st
     return chosen, f"{where}, sheet {chosen.title!r}"
 
 
-def read_xlsx(path: str | os.PathLike[str], *, sheet: str | int) -> Table:
+def read_xlsx(kind: type[AnyTable], path: str | os.PathLike[str], *, sheet: str | int) -> AnyTable:
     """Read one sheet of a workbook as a flat table; see `Table.from_xlsx`."""
     data, name, where = read_workbook_bytes(path)
-    return flat_sheet(*open_sheet(data, sheet, where), name)
+    return flat_sheet(kind, *open_sheet(data, sheet, where), name)
 
 
-def flat_sheet(sheet: Worksheet, where: str, name: str) -> Table:
+def flat_sheet(kind: type[AnyTable], sheet: Worksheet, where: str, name: str) -> AnyTable:
     """Return an opened sheet as a flat table. Raises `MergedCellsError` for merged cells."""
     merged = sorted(
         sheet.merged_cells.ranges, key=lambda cells: (cells.min_row or 0, cells.min_col or 0)
@@ -229,7 +231,7 @@ def flat_sheet(sheet: Worksheet, where: str, name: str) -> Table:
         )
     header, *rows = _sheet_rows(sheet, where)
     names = tuple("" if cell is None else str(cell) for cell in header)
-    return Table(names, tuple(tuple(row) for row in rows), name=name)
+    return kind(names, tuple(tuple(row) for row in rows), name=name)
 
 
 def _choose_sheet(workbook: Workbook, sheet: str | int, where: str) -> Worksheet:
@@ -300,7 +302,7 @@ def _duration(value: dt.timedelta) -> str:
     return f"{sign}{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}{fraction}"
 
 
-def read_pandas(frame: pd.DataFrame, *, title: str | None) -> Table:
+def read_pandas(kind: type[AnyTable], frame: pd.DataFrame, *, title: str | None) -> AnyTable:
     """Read a data frame; see `Table.from_pandas`."""
     import pandas as pd
 
@@ -320,7 +322,7 @@ def read_pandas(frame: pd.DataFrame, *, title: str | None) -> Table:
     rows: Sequence[tuple[Cell, ...]] = (
         list(zip(*columns, strict=True)) if columns else [()] * len(frame)
     )
-    return Table(tuple(header), tuple(rows), title)
+    return kind(tuple(header), tuple(rows), title)
 
 
 def _frame_value(value: Any) -> Cell:
@@ -342,7 +344,7 @@ def _frame_value(value: Any) -> Cell:
     return _plain(value)
 
 
-def to_pandas(table: Table) -> pd.DataFrame:
+def to_pandas(table: TableContent) -> pd.DataFrame:
     """Return the table as a data frame; see `Table.to_pandas`."""
     import pandas as pd
 

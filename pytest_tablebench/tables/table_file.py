@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from pytest_tablebench.errors import TableError
-from pytest_tablebench.tables.table import Cell, Table
+from pytest_tablebench.tables.content import Cell
+from pytest_tablebench.tables.table import Table
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _PLAIN = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?")

@@ -14,7 +14,8 @@ from pytest_tablebench.datasets import Example
 from pytest_tablebench.reports.html import write_page
 from pytest_tablebench.results.texts import TEXTS, TextWriter, example_key
 from pytest_tablebench.session.case_messages import table_values
-from pytest_tablebench.tables.table import Span, Table
+from pytest_tablebench.tables.content import Span
+from pytest_tablebench.tables.table import Table
 from tests.support.browser import Watched
 from tests.support.page_runs import record, write_run
 

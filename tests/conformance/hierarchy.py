@@ -8,8 +8,8 @@ from typing import Any
 from openpyxl.utils import get_column_letter
 
 from pytest_tablebench import Table
+from pytest_tablebench.tables.content import Span
 from pytest_tablebench.tables.hierarchy.paths import expanded, one_line
-from pytest_tablebench.tables.table import Span
 from tests.support.slices import ROOT
 
 from .replay import Record, differences, replays

@@ -10,7 +10,8 @@ import pytest
 
 from pytest_tablebench.cli import main
 from pytest_tablebench.datasets.treb.treb import DATASETS
-from pytest_tablebench.tables.table import Span, Table
+from pytest_tablebench.tables.content import Span
+from pytest_tablebench.tables.table import Table
 
 ODD = 'port,a|b,"<b>x</b> & ""y"""\nAlba,"1,200",left | right\nBrig,-3,&lt;\n'
 

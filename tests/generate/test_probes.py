@@ -11,8 +11,9 @@ from pytest_tablebench.cli import main
 from pytest_tablebench.datasets.folder import check_dataset, folder_datasets
 from pytest_tablebench.generate.probes import PROBES, ProbeGenerator
 from pytest_tablebench.generate.rules import LANGUAGES, Pair
+from pytest_tablebench.tables.content import Span
 from pytest_tablebench.tables.perturbations import perturb
-from pytest_tablebench.tables.table import Span, Table
+from pytest_tablebench.tables.table import Table
 from tests.support.drawn_tables import write_tables
 
 FLAT = Table(

@@ -72,7 +72,8 @@ TREE = """
 from types import SimpleNamespace
 
 from pytest_tablebench.datasets import Example, PromptParts, SourceFacts
-from pytest_tablebench.tables.table import Span, Table
+from pytest_tablebench.tables.content import Span
+from pytest_tablebench.tables.table import Table
 
 SALES = Table(
     header=["", "2023", "2024"],

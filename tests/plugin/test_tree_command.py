@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_tablebench.cli import main
-from pytest_tablebench.tables.table import Span, Table
+from pytest_tablebench.tables.content import Span
+from pytest_tablebench.tables.table import Table
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ from pytest_tablebench.datasets import Example
 from pytest_tablebench.reports.html._tables import shown_table
 from pytest_tablebench.results.texts import ExampleText, TextWriter, read_texts
 from pytest_tablebench.session.case_messages import table_values
-from pytest_tablebench.tables.table import Span, Table
+from pytest_tablebench.tables.content import Span
+from pytest_tablebench.tables.table import Table
 
 SALES = Table(
     ["Region", "Town", "2020", "2021"],

@@ -20,8 +20,9 @@ from pytest_tablebench.strategies._treethinker import (
     STEPS,
     TASK,
 )
+from pytest_tablebench.tables.content import Span
 from pytest_tablebench.tables.hierarchy.tree import TREE_PROMPT as TREE
-from pytest_tablebench.tables.table import Span, Table
+from pytest_tablebench.tables.table import Table
 
 from .driving import PEOPLE, drive, task, transcript
 

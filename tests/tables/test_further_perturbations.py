@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_tablebench.errors import SettingsError, TableError
+from pytest_tablebench.tables.content import Span
 from pytest_tablebench.tables.perturbations import (
     GRID,
     PERTURBATIONS,
@@ -22,7 +23,7 @@ from pytest_tablebench.tables.perturbations import (
     perturb,
 )
 from pytest_tablebench.tables.perturbations._names import _dictionary
-from pytest_tablebench.tables.table import Span, Table
+from pytest_tablebench.tables.table import Table
 from tests.support.matrix import draws
 
 NAMES = st.sampled_from(

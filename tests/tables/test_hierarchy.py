@@ -10,7 +10,7 @@ import openpyxl
 from openpyxl.styles import Alignment
 
 from pytest_tablebench import Table
-from pytest_tablebench.tables.table import Span
+from pytest_tablebench.tables.content import Span
 
 
 def sheet(path: Path, lines: Sequence[Sequence[Any]], *merged: str) -> Table:

@@ -12,10 +12,10 @@ import pytest
 from openpyxl.styles import Border, Font, Side
 
 from pytest_tablebench import Table, perturb
+from pytest_tablebench.tables.content import Span
 from pytest_tablebench.tables.hierarchy.html import read_html_grid
 from pytest_tablebench.tables.hierarchy.why import explain
 from pytest_tablebench.tables.hierarchy.xlsx import read_xlsx_grid
-from pytest_tablebench.tables.table import Span
 
 LINKED, BOLD, RULED = "@", "*", "_"
 """Marks before a text of these sheets: a link, bold type, a border below."""

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench import Table, perturb
+from pytest_tablebench.tables.content import Span
 from pytest_tablebench.tables.hierarchy.paths import expanded, one_line
 from pytest_tablebench.tables.perturbations import GRID
-from pytest_tablebench.tables.table import Span
 from tests.support.deep_tables import Paths, deep_tables
 from tests.support.slices import ROOT, needs_slices
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_tablebench import Table, TableError
-from pytest_tablebench.tables.table import Span
+from pytest_tablebench.tables.content import Span
 
 HEADER = ("Region", "2022", "2023")
 ROWS = (("North", "", ""), ("Aldermoor", "1", "2"), ("Selby", "3", "4"))

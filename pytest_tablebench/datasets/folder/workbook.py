@@ -74,9 +74,9 @@ def read_sheet(path: Path, sheet: str | None, *, include_hidden: bool = False) -
             _require_values(data, chosen)
         view = show_sheet(chosen, where, include_hidden=include_hidden)
         try:
-            table = flat_sheet(chosen, where, name)
+            table = flat_sheet(Table, chosen, where, name)
         except MergedCellsError:
-            table = layout.to_table(sheet_grid(chosen, where, name))
+            table = layout.to_table(sheet_grid(chosen, where, name), Table)
     except TableError as error:
         raise DataError(_shortened(str(error), path)) from None
     others = tuple(each.title for each in shown if each is not chosen)

@@ -14,7 +14,8 @@ from pytest_tablebench.generate.rules import Maker, Pair
 from pytest_tablebench.generate.rules._draw import NothingError
 from pytest_tablebench.generate.rules.generate import plain_question, says
 from pytest_tablebench.generate.values import answer_text, cell_key, is_empty, parse_number
-from pytest_tablebench.tables.table import Cell, Path, Table
+from pytest_tablebench.tables.content import Cell, Path
+from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 
 _DRAWS = 6

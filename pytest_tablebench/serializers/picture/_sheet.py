@@ -7,9 +7,10 @@ from typing import Literal
 
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.serializers.picture._fonts import without_marks
+from pytest_tablebench.tables.content import Cell, Span
 from pytest_tablebench.tables.hierarchy.grid import owners
 from pytest_tablebench.tables.hierarchy.paths import indents
-from pytest_tablebench.tables.table import Cell, Span, Table
+from pytest_tablebench.tables.table import Table
 
 Kind = Literal["caption", "head", "label", "section", "cell", "note"]
 

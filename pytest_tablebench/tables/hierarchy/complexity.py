@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from pytest_tablebench.tables.content import Span
 from pytest_tablebench.tables.hierarchy.tree import HeaderTree, true_tree
-from pytest_tablebench.tables.table import Span, Table
+from pytest_tablebench.tables.table import Table
 
 
 class Complexity(NamedTuple):

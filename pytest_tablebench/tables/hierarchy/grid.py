@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pytest_tablebench.errors import TableError
-from pytest_tablebench.tables.table import Cell, Span
+from pytest_tablebench.tables.content import Cell, Span
 
 MAX_LINES = 100_000
 MAX_COLUMNS = 16_384

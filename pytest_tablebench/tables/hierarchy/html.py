@@ -8,6 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_tablebench.errors import TableError
+from pytest_tablebench.tables.content import Span
 from pytest_tablebench.tables.hierarchy.grid import (
     MAX_CELLS,
     MAX_COLUMNS,
@@ -17,7 +18,6 @@ from pytest_tablebench.tables.hierarchy.grid import (
     fit,
 )
 from pytest_tablebench.tables.readers import find_html_table
-from pytest_tablebench.tables.table import Span
 
 if TYPE_CHECKING:
     import bs4

@@ -8,6 +8,7 @@ says nothing at all.
 
 from __future__ import annotations
 
+from pytest_tablebench.tables.content import AnyTable
 from pytest_tablebench.tables.hierarchy.cell_kinds import is_numeric, is_year
 from pytest_tablebench.tables.hierarchy.grid import Grid
 from pytest_tablebench.tables.hierarchy.row_layout import (
@@ -16,14 +17,13 @@ from pytest_tablebench.tables.hierarchy.row_layout import (
     row_levels,
 )
 from pytest_tablebench.tables.hierarchy.shape import Shape
-from pytest_tablebench.tables.table import Table
 
 _DEEPEST = 8  # header lines; real tables have up to four
 _NEAR = 5  # lines below a header that tell whether numbers stand in the table
 _UNMERGED = 2  # header lines that are found below the first one without a merge
 
 
-def to_table(grid: Grid) -> Table:
+def to_table(grid: Grid, kind: type[AnyTable]) -> AnyTable:
     """Return the grid as a table with structure; a flat one has at least its row header column."""
     shape = Shape(grid)
     first = _first_line(shape)
@@ -31,7 +31,7 @@ def to_table(grid: Grid) -> Table:
     end = notes_start(shape, body)
     sections = [line for line in range(body, end) if shape.is_label(line) or shape.is_banner(line)]
     row_headers = count_row_headers(shape, range(first, body), [*range(body, end)], set(sections))
-    return Table(
+    return kind(
         grid.cells[body - 1],
         grid.cells[body:end],
         name=grid.name,

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pytest_tablebench.tables.content import AnyTable, Span, TableContent
 from pytest_tablebench.tables.hierarchy.grid import fit
 from pytest_tablebench.tables.hierarchy.layout import to_table
 from pytest_tablebench.tables.hierarchy.paths import indents, one_line
-from pytest_tablebench.tables.table import Span, Table
 
 
-def parts_of(table: Table) -> tuple[Table, ...]:
+def parts_of(table: AnyTable) -> tuple[AnyTable, ...]:
     """Return the tables that stand in one; the table itself, alone, where there is one."""
     starts = _stacked(table)
     if len(starts) > 1:
@@ -35,12 +35,12 @@ def parts_of(table: Table) -> tuple[Table, ...]:
     return (table,)
 
 
-def read_again(table: Table) -> Table:
+def read_again(table: AnyTable) -> AnyTable:
     """Return what is read of the table's lines, merged cells and indents, as of a workbook."""
     return _cut(table, range(len(table.lines)), range(len(table.header)))
 
 
-def _stacked(table: Table) -> list[int]:
+def _stacked(table: TableContent) -> list[int]:
     """Return the line that each table begins with, the first one's captions included."""
     first, lines = len(table.captions), table.lines
     depth = len(table.header_rows) + 1
@@ -61,7 +61,7 @@ def _is_title(line: tuple[object, ...]) -> bool:
     return sum(bool(one_line(cell)) for cell in line) == bool(one_line(line[0]))
 
 
-def _beside(table: Table) -> list[range]:
+def _beside(table: TableContent) -> list[range]:
     """Return the columns of each of several equal tables, empty where there is one."""
     names = [one_line(cell) for cell in table.header]
     count = len(names)
@@ -91,7 +91,7 @@ def _crosses(span: Span, blocks: list[range]) -> bool:
     return any(span.column < block.start < span.column + span.columns for block in blocks)
 
 
-def _cut(table: Table, lines: range, columns: range) -> Table:
+def _cut(table: AnyTable, lines: range, columns: range) -> AnyTable:
     """Return a part of the sheet as a table of its own."""
     values = {
         (line - lines.start, column - columns.start): table.lines[line][column]
@@ -112,4 +112,4 @@ def _cut(table: Table, lines: range, columns: range) -> Table:
         if line in lines and column in columns
     }
     grid = fit(values, spans, table.label)
-    return to_table(replace(grid, indents=levels, name=table.name))
+    return to_table(replace(grid, indents=levels, name=table.name), type(table))

@@ -6,9 +6,9 @@ from functools import cached_property
 from itertools import accumulate
 
 from pytest_tablebench.errors import TableError
+from pytest_tablebench.tables.content import Cell, Path, TableContent
 from pytest_tablebench.tables.hierarchy.cell_kinds import is_numeric
 from pytest_tablebench.tables.hierarchy.grid import owners
-from pytest_tablebench.tables.table import Cell, Path, Table
 
 
 def one_line(cell: Cell) -> str:
@@ -21,7 +21,7 @@ def plain(cell: Cell) -> str:
     return one_line(cell).casefold()
 
 
-def expanded(table: Table) -> list[list[Cell]]:
+def expanded(table: TableContent) -> list[list[Cell]]:
     """Return the table's lines with the text of a merged cell in all positions it covers."""
     lines = [list(line) for line in table.lines]
     for (line, column), span in owners(table.spans).items():
@@ -29,7 +29,7 @@ def expanded(table: Table) -> list[list[Cell]]:
     return lines
 
 
-def indents(table: Table) -> dict[tuple[int, int], int]:
+def indents(table: TableContent) -> dict[tuple[int, int], int]:
     """Return how deep rows stand in, by line and column of the label where that is seen: the last.
 
     Only rows that do.
@@ -56,7 +56,7 @@ class Paths:
         rows: the texts that each row stands under, its own label last.
     """
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: TableContent) -> None:
         self._table = table
         self._owners = owners(table.spans)
         self._lines = table.lines

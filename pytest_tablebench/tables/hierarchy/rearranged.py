@@ -10,9 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from random import Random
 
+from pytest_tablebench.tables.content import Cell, Span
 from pytest_tablebench.tables.hierarchy.grid import owners
 from pytest_tablebench.tables.hierarchy.paths import Paths, expanded, one_line
-from pytest_tablebench.tables.table import Cell, Span, Table
+from pytest_tablebench.tables.table import Table
 
 
 def shuffled_rows(table: Table, draw: Random) -> Table:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from pytest_tablebench.tables.content import Cell, Span
 from pytest_tablebench.tables.hierarchy.cell_kinds import is_numeric, is_year
 from pytest_tablebench.tables.hierarchy.grid import Grid, owners
-from pytest_tablebench.tables.table import Cell, Span
 
 _PARAMETER = re.compile(r"[^:=]{1,80}(?::\s+|\s?=\s?)\S.{0,200}", re.DOTALL)
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from random import Random
 
+from pytest_tablebench.tables.content import Path
 from pytest_tablebench.tables.hierarchy.parts import read_again
 from pytest_tablebench.tables.hierarchy.paths import Paths, expanded, one_line
 from pytest_tablebench.tables.hierarchy.rearranged import (
@@ -18,7 +19,7 @@ from pytest_tablebench.tables.hierarchy.rearranged import (
     with_columns,
     with_rows,
 )
-from pytest_tablebench.tables.table import Path, Table
+from pytest_tablebench.tables.table import Table
 
 
 def _header_groups(table: Table, draw: Random) -> Table | None:

@@ -38,7 +38,7 @@ class Remark(NamedTuple):
 
 def explain(grid: Grid) -> list[Remark]:
     """Return how the lines of a grid are read, in their order, with all that is ambiguous."""
-    table, shape = to_table(grid), Shape(grid)
+    table, shape = to_table(grid, Table), Shape(grid)
     first = len(table.captions)
     body = first + len(table.header_rows) + 1
     end = body + len(table.rows)

@@ -7,6 +7,7 @@ from os import PathLike
 from typing import IO, TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import TableError
+from pytest_tablebench.tables.content import Span, TableContent
 from pytest_tablebench.tables.hierarchy.grid import (
     Grid,
     check_size,
@@ -14,7 +15,6 @@ from pytest_tablebench.tables.hierarchy.grid import (
 )
 from pytest_tablebench.tables.hierarchy.paths import indents
 from pytest_tablebench.tables.readers import open_sheet, read_workbook_bytes, sheet_values
-from pytest_tablebench.tables.table import Span, Table
 
 if TYPE_CHECKING:
     from openpyxl.worksheet.worksheet import Worksheet
@@ -83,7 +83,7 @@ def _spans(sheet: Worksheet) -> list[Span]:
     ]
 
 
-def write_xlsx(table: Table, path: str | PathLike[str] | IO[bytes]) -> None:
+def write_xlsx(table: TableContent, path: str | PathLike[str] | IO[bytes]) -> None:
     """Write the table's lines as the first sheet of a new workbook, text as text.
 
     Merged cells and indents are kept. Raises `TableError` naming line and column for a cell that

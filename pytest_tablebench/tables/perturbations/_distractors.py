@@ -7,6 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.tables.content import Cell
 from pytest_tablebench.tables.perturbations._base import (
     changes_meaning,
     draw_for,
@@ -15,7 +16,7 @@ from pytest_tablebench.tables.perturbations._base import (
     require_full_rows,
 )
 from pytest_tablebench.tables.perturbations._invented import invented
-from pytest_tablebench.tables.table import Cell, Table
+from pytest_tablebench.tables.table import Table
 
 CHARACTERS_PER_TOKEN = 4
 MOST_TOKENS = 1_000_000

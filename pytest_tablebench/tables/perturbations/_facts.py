@@ -7,6 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from pytest_tablebench.errors import SettingsError, TableError
+from pytest_tablebench.tables.content import Cell
 from pytest_tablebench.tables.perturbations._base import (
     Question,
     changes_meaning,
@@ -14,7 +15,7 @@ from pytest_tablebench.tables.perturbations._base import (
     of_questions,
 )
 from pytest_tablebench.tables.perturbations._invented import invented
-from pytest_tablebench.tables.table import Cell, Table
+from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 
 _LOOKED_UP = ("lookup", "row")

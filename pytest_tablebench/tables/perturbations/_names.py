@@ -10,7 +10,8 @@ from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import files
 
-from pytest_tablebench.tables.table import Cell, Table
+from pytest_tablebench.tables.content import Cell
+from pytest_tablebench.tables.table import Table
 
 _WORD = re.compile(r"[A-Za-z]+(?:\.(?=\s|$))?")
 _CHINESE = re.compile(r"([\u4e00-\u9fff]+)(.*)", re.DOTALL)

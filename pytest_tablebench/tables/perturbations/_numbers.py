@@ -8,8 +8,9 @@ from dataclasses import replace
 from decimal import Decimal
 
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.tables.content import Cell
 from pytest_tablebench.tables.perturbations._base import Question, of_questions
-from pytest_tablebench.tables.table import Cell, Table
+from pytest_tablebench.tables.table import Table
 
 _NUMBER = re.compile(r"-?(?:[1-9]\d{0,2}(?:,\d{3})+|0|[1-9]\d{0,29})(?:\.\d{1,30})?")
 """Without leading zeros, which codes have and numbers do not."""
