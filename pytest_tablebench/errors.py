@@ -159,12 +159,12 @@ class ModelError(TableBenchError):
 
 
 @contextlib.contextmanager
-def writing(what: str, then: str = "") -> Iterator[None]:
-    """Raise `SettingsError` for an `OSError` of what is done inside: `what (why)then`."""
+def writing(fault: str, hint: str = "") -> Iterator[None]:
+    """Raise `SettingsError` for an `OSError` inside the block: `fault (reason)hint`."""
     try:
         yield
     except OSError as error:
-        raise SettingsError(f"{what} ({error.strerror or error}){then}") from None
+        raise SettingsError(f"{fault} ({error.strerror or error}){hint}") from None
 
 
 def described(error: BaseException) -> str:

@@ -133,8 +133,8 @@ def _tables(options: argparse.Namespace, tell: Tell, expected: bool) -> Origin:
     if not options.tables and not count:
         raise SettingsError("name TABLES to ask about, or let the model invent some: --invent N")
     origin = tables_of(options) if options.tables else Origin((), lambda _: iter(()), 0)
-    asking = {"model": options.model, "seed": options.seed, "language": options.language}
-    further = invented(tell, count=count, expected=expected, **asking)
+    model_options = {"model": options.model, "seed": options.seed, "language": options.language}
+    further = invented(tell, count=count, expected=expected, **model_options)
 
     def sources(tick: Callable[[], object]) -> Iterator[Source]:
         yield from origin.sources(tick)

@@ -206,19 +206,17 @@ def _run_facts(
 ) -> dict[str, Any]:
     """Return what `run.json` says: our own facts again, or what is known of others' runs."""
     first = evaluations[0].facts
-    entries: dict[str, Any] = {"status": "complete", "exit_code": None, "datasets": {}}
+    run: dict[str, Any] = {"status": "complete", "exit_code": None, "datasets": {}}
     if all(_is_ours(evaluation.facts) for evaluation in evaluations):
         recorded = _facts_of_run(evaluations)
-        entries = recorded | {
-            name: value for name, value in entries.items() if name not in recorded
-        }
+        run = recorded | {name: value for name, value in run.items() if name not in recorded}
     else:
-        entries |= {"cases_planned": len(records), "cases_recorded": len(records)}
-    entries.setdefault("params", _params(first))
+        run |= {"cases_planned": len(records), "cases_recorded": len(records)}
+    run.setdefault("params", _params(first))
     for evaluation in evaluations:
         for name, entry in evaluation.run.items():
             is_by_name = isinstance(entry, Mapping)
-            entries[name] = {**entries.get(name, {}), **entry} if is_by_name else entry
+            run[name] = {**run.get(name, {}), **entry} if is_by_name else entry
     libraries = {
         "{name} {version}".format(**evaluation.facts["eval_library"]): None
         for evaluation in evaluations
@@ -235,23 +233,23 @@ def _run_facts(
         "evaluations": [str(evaluation.facts["evaluation_id"]) for evaluation in evaluations],
         "unknown": ["tables", *unknown],
     }
-    return entries | {"model": model, "imported": imported}
+    return run | {"model": model, "imported": imported}
 
 
 def _facts_of_run(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
     """Return what our own `run.json` said. Raises `DataError` for parts of different runs."""
-    entries = [
+    details = [
         evaluation.facts["eval_library"].get("additional_details") or {}
         for evaluation in evaluations
     ]
-    for evaluation, facts in zip(evaluations, entries, strict=True):
-        if facts != entries[0]:
+    for evaluation, facts in zip(evaluations, details, strict=True):
+        if facts != details[0]:
             raise DataError(
                 f"{printable(str(evaluation.path))} is of another run than "
                 f"{printable(str(evaluations[0].path))}; import each by itself"
             )
     try:
-        return {str(name): json.loads(text) for name, text in entries[0].items()}
+        return {str(name): json.loads(text) for name, text in details[0].items()}
     except (ValueError, TypeError, RecursionError) as error:
         place = printable(str(evaluations[0].path))
         raise DataError(f"{place}: eval_library: {printable(str(error), 200)}") from None
