@@ -23,6 +23,8 @@ ROOMS = [
     "commands",
     "interchange",
     "executors",
+    "datasets",
+    "generate",
     "sandbox",
     "util",
 ]

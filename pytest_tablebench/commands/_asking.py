@@ -18,7 +18,7 @@ from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.generate.folder import Source
+    from pytest_tablebench.generate.folder import TableSource
     from pytest_tablebench.generate.llm import AskingMaker, Tell
     from pytest_tablebench.running.asking import Spent
     from pytest_tablebench.running.generating import ModelClient
@@ -147,7 +147,7 @@ def _written(
     return [*map(printable, [*shown, *cost_lines(client.spent)]), *rest]
 
 
-def _look(sources: Iterable[Source], maker: AskingMaker) -> None:
+def _look(sources: Iterable[TableSource], maker: AskingMaker) -> None:
     """Go through tables for what is to be asked about them."""
     from pytest_tablebench.generate.folder import usable_table
 
@@ -158,11 +158,11 @@ def _look(sources: Iterable[Source], maker: AskingMaker) -> None:
 
 
 def _sources_after_asking(
-    sources: Iterator[Source],
+    sources: Iterator[TableSource],
     client: ModelClient,
     maker: Callable[[], AskingMaker],
     size: int,
-) -> Iterator[Source]:
+) -> Iterator[TableSource]:
     """Yield the sources when all is told that is asked about them: many are asked about at once.
 
     What follows from replies is asked in a further round. When models cannot be asked any more,

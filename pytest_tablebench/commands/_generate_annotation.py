@@ -24,8 +24,8 @@ from pytest_tablebench.util.programs import program
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.folder.questions import OpenQuestion
-    from pytest_tablebench.generate.annotate import Asked
-    from pytest_tablebench.generate.folder import Source
+    from pytest_tablebench.generate.annotate import UnansweredQuestion
+    from pytest_tablebench.generate.folder import TableSource
     from pytest_tablebench.tables.table import Table
 
 __all__ = ["add_ways"]
@@ -90,7 +90,7 @@ def _to_be_answered(folder: Path) -> list[str]:
 
 
 def _answers(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.generate.annotate import REVIEW, AnswerGenerator, Asked
+    from pytest_tablebench.generate.annotate import REVIEW, AnswerGenerator, UnansweredQuestion
 
     if options.out.resolve() == options.folder.resolve():
         raise SettingsError("--out: name another folder than that of the questions")
@@ -98,9 +98,9 @@ def _answers(options: argparse.Namespace) -> tuple[list[str], int]:
     if twice is not None:
         raise SettingsError(f"--model: {printable(twice, 80)} stands twice, and has one answer")
     file, questions = _open_questions(options.folder)
-    questions_of: dict[str, list[Asked]] = {}
+    questions_of: dict[str, list[UnansweredQuestion]] = {}
     for question in questions:
-        entry = Asked(
+        entry = UnansweredQuestion(
             question.id,
             question.text,
             question.tags,
@@ -110,7 +110,7 @@ def _answers(options: argparse.Namespace) -> tuple[list[str], int]:
         )
         questions_of.setdefault(question.file, []).append(entry)
     titles = {question.file: question.title for question in questions if question.title}
-    about = {"asked": questions_of, "models": options.model, "judge": options.judge}
+    about = {"questions": questions_of, "models": options.model, "judge": options.judge}
     about["strategy"] = options.strategy
     return ask_and_write(
         options,
@@ -170,15 +170,15 @@ def _open_questions(folder: Path) -> tuple[str, list[OpenQuestion]]:
 def _origin(folder: Path, file: str, names: Sequence[str], titles: Mapping[str, str]) -> Origin:
     """Return the tables that questions name, each with its title."""
     from pytest_tablebench.datasets.folder.tables import FolderTables
-    from pytest_tablebench.generate.folder import Source
+    from pytest_tablebench.generate.folder import TableSource
 
     def read(name: str) -> Table:
         table = FolderTables(folder).table(name)
         return replace(table, name=name, title=titles.get(name, table.title))
 
-    def sources(tick: Callable[[], object]) -> Iterator[Source]:
+    def sources(tick: Callable[[], object]) -> Iterator[TableSource]:
         for name in names:
-            yield Source(name, partial(read, name))
+            yield TableSource(name, partial(read, name))
             tick()
 
     return Origin([folder / file], sources, len(names))

@@ -19,7 +19,7 @@ from pytest_tablebench.commands._generating import (
 from pytest_tablebench.errors import SettingsError
 
 if TYPE_CHECKING:
-    from pytest_tablebench.generate.folder import Source
+    from pytest_tablebench.generate.folder import TableSource
     from pytest_tablebench.generate.llm import Proposer, Tell
 
 
@@ -136,7 +136,7 @@ def _tables(options: argparse.Namespace, tell: Tell, expected: bool) -> Origin:
     model_options = {"model": options.model, "seed": options.seed, "language": options.language}
     further = invented(tell, count=count, expected=expected, **model_options)
 
-    def sources(tick: Callable[[], object]) -> Iterator[Source]:
+    def sources(tick: Callable[[], object]) -> Iterator[TableSource]:
         yield from origin.sources(tick)
         for source in further:
             yield source

@@ -14,7 +14,7 @@ from pytest_tablebench.commands._generating import Origin, count_from_1, shares
 from pytest_tablebench.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
-    from pytest_tablebench.generate.folder import Source
+    from pytest_tablebench.generate.folder import TableSource
     from pytest_tablebench.generate.llm import Questions
     from pytest_tablebench.tables.table import Table
 
@@ -114,11 +114,11 @@ def _read_folder(options: argparse.Namespace) -> _FolderTranslation:
     )
 
 
-def _sources(tables: dict[str, Table], tick: Callable[[], object]) -> Iterator[Source]:
-    from pytest_tablebench.generate.folder import Source
+def _sources(tables: dict[str, Table], tick: Callable[[], object]) -> Iterator[TableSource]:
+    from pytest_tablebench.generate.folder import TableSource
 
     for name, table in tables.items():
-        yield Source(name.partition("\n")[0], partial(_itself, table))
+        yield TableSource(name.partition("\n")[0], partial(_itself, table))
         tick()
 
 

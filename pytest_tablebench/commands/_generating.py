@@ -15,7 +15,7 @@ from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.util.names import counted, printable, split_names, unknown_name
 
 if TYPE_CHECKING:
-    from pytest_tablebench.generate.folder import Source
+    from pytest_tablebench.generate.folder import TableSource
 
 _KINDS = (".csv", ".tsv", ".xlsx", ".xlsm", ".parquet", ".html", ".htm")
 
@@ -31,7 +31,7 @@ class Origin:
     """
 
     files: Sequence[Path]
-    sources: Callable[[Callable[[], object]], Iterator[Source]]
+    sources: Callable[[Callable[[], object]], Iterator[TableSource]]
     count: int
 
 
@@ -97,7 +97,7 @@ def write_folder(
     made_with: Mapping[str, Any],
     origin: Origin | None = None,
     *,
-    ahead: Callable[[Iterator[Source]], Iterable[Source]] = iter,
+    ahead: Callable[[Iterator[TableSource]], Iterable[TableSource]] = iter,
     then: Callable[[Path], list[str]] | None = None,
 ) -> list[str]:
     """Write the dataset folder; return what to say of it.
@@ -163,11 +163,11 @@ def _table_files(paths: Sequence[Path], out: Path) -> Iterator[Path]:
                 yield file
 
 
-def _table_sources(files: Sequence[Path], tick: Callable[[], object]) -> Iterator[Source]:
+def _table_sources(files: Sequence[Path], tick: Callable[[], object]) -> Iterator[TableSource]:
     """Yield each table of each file: every sheet of a workbook is one."""
     from pytest_tablebench.datasets.folder.tables import FolderTables
     from pytest_tablebench.datasets.folder.workbook import sheet_names
-    from pytest_tablebench.generate.folder import Source
+    from pytest_tablebench.generate.folder import TableSource
 
     for file in files:
         names = [file.name]
@@ -176,5 +176,5 @@ def _table_sources(files: Sequence[Path], tick: Callable[[], object]) -> Iterato
                 names = [f"{file.name}#{sheet}" for sheet in sheet_names(file)]
         for name in names:
             # A reader for each table: it remembers what it read.
-            yield Source(name, partial(FolderTables(file.parent).table, name))
+            yield TableSource(name, partial(FolderTables(file.parent).table, name))
         tick()

@@ -34,7 +34,7 @@ _FEW = 100
 
 
 @dataclass(frozen=True)
-class Source:
+class TableSource:
     """A table to be read: what it is called, and how it is read.
 
     `read` gives None as long as a table is not there yet, and raises `DataError` or `TableError`
@@ -67,7 +67,7 @@ def _text(cell: Cell) -> str:
 
 def write_dataset(
     folder: Path,
-    sources: Iterable[Source],
+    sources: Iterable[TableSource],
     maker: Maker,
     *,
     made_with: Mapping[str, Any],
@@ -87,7 +87,7 @@ def write_dataset(
     Raises `DataError` for a folder that holds something else, or cannot be written.
     """
     try:
-        part = _Part(folder, made_with)
+        part = _PartialFile(folder, made_with)
         with part:
             if part.state is not None:
                 maker.resume(part.state)
@@ -102,8 +102,8 @@ def write_dataset(
 
 
 def _make(
-    part: _Part,
-    sources: Iterable[Source],
+    part: _PartialFile,
+    sources: Iterable[TableSource],
     maker: Maker,
     limit: int | None,
     say: Callable[[str], None],
@@ -139,7 +139,7 @@ def _make(
         part.close_table(digest, maker)
 
 
-def usable_table(source: Source, maker: Maker, say: Callable[[str], None]) -> Table | None:
+def usable_table(source: TableSource, maker: Maker, say: Callable[[str], None]) -> Table | None:
     """Return a source's table as makers take it; None, counted and said, where it is left out."""
     try:
         table = source.read()
@@ -191,7 +191,7 @@ def _row(pair: Pair, file: str, title: str | None) -> dict[str, Any]:
     return row | {"tags": dict(pair.tags), "perturbations": list(pair.perturbations)}
 
 
-class _Part:
+class _PartialFile:
     """The file of a run that is under way.
 
     Attributes:
@@ -212,7 +212,7 @@ class _Part:
         if not self._path.exists() and any(folder.iterdir()):
             raise DataError(f"{folder} holds something; name a folder that is not there yet")
 
-    def __enter__(self) -> _Part:
+    def __enter__(self) -> _PartialFile:
         end = self._read() if self._path.exists() else 0
         self._file = self._path.open("r+b" if end else "wb")
         self._file.truncate(end)
@@ -271,13 +271,13 @@ class _Part:
 
     def places(self) -> array[int]:
         """Return where each question's line begins."""
-        found, place = array("Q"), 0
+        starts, place = array("Q"), 0
         with self._path.open("rb") as file:
             for line in file:
                 if not line.startswith((b'{"done"', b'{"made_with"')):
-                    found.append(place)
+                    starts.append(place)
                 place += len(line)
-        return found
+        return starts
 
     def lines(self, places: Iterable[int]) -> Iterator[bytes]:
         """Yield the lines that begin at these places."""
@@ -287,11 +287,11 @@ class _Part:
                 yield file.readline()
 
 
-def _finish(folder: Path, part: _Part, made_with: Mapping[str, Any], together: int) -> None:
-    found = part.places()
-    starts = array("Q", range(0, len(found), together))
+def _finish(folder: Path, part: _PartialFile, made_with: Mapping[str, Any], together: int) -> None:
+    lines = part.places()
+    starts = array("Q", range(0, len(lines), together))
     seeded_random("order of questions", seed=int(made_with.get("seed", 0))).shuffle(starts)
-    places = array("Q", (place for at in starts for place in found[at : at + together]))
+    places = array("Q", (place for at in starts for place in lines[at : at + together]))
     limit = f"limit = {_FEW}  # of {len(places):,}, in a drawn order" if len(places) > _FEW else ""
     options = " ".join(f"{name}={value}" for name, value in made_with.items() if name != "files")
     text = f"# Written by `tablebench generate`: {printable(options, 300)}\n\n[defaults]\n{limit}\n"

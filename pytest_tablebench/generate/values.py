@@ -31,7 +31,7 @@ _SUMMARY_SIGNS = ("合计", "总计", "小计", "平均", "均值")
 
 
 @dataclass(frozen=True)
-class Number:
+class ParsedNumber:
     """A cell's value and its written form.
 
     Arguments:
@@ -59,7 +59,7 @@ def is_empty(cell: Any) -> bool:
     return isinstance(cell, str) and not cell.strip()
 
 
-def parse_number(cell: Any) -> Number | None:
+def parse_number(cell: Any) -> ParsedNumber | None:
     """Read a cell as a number, or return None for one that is not; booleans are not."""
     if isinstance(cell, bool) or not isinstance(cell, str | int | float):
         return None
@@ -70,7 +70,7 @@ def parse_number(cell: Any) -> Number | None:
     if len(whole + fraction) > 15:  # what a float, the second way's number, keeps apart
         return None
     value = Decimal(f"{match['sign'] or ''}{whole}.{fraction}")
-    return Number(
+    return ParsedNumber(
         value,
         match["before"] or "",
         match["after"] or "",

@@ -14,8 +14,8 @@ from pytest_tablebench.errors import ModelError
 from pytest_tablebench.generate.annotate import (
     TASKS,
     AnswerGenerator,
-    Asked,
     QuestionGenerator,
+    UnansweredQuestion,
     questions_as_table,
 )
 from pytest_tablebench.generate.annotate._ranking import Candidate, counted_alike, ranked
@@ -167,12 +167,12 @@ def made(
     answers: dict[str, str],
     marks: dict[str, str],
     review: Path | None = None,
-    asked: Asked | None = None,
+    asked: UnansweredQuestion | None = None,
 ) -> AnswerGenerator:
-    rows = {"ages.csv": [asked or Asked("q", "Which?", {"task": "fc"})]}
+    rows = {"ages.csv": [asked or UnansweredQuestion("q", "Which?", {"task": "fc"})]}
     models = ["a", "b", "c"]
     return AnswerGenerator(
-        tell(answers, marks), run, asked=rows, models=models, judge="j", review=review
+        tell(answers, marks), run, questions=rows, models=models, judge="j", review=review
     )
 
 
@@ -235,7 +235,7 @@ def test_a_run_that_goes_on_writes_the_candidates_once(tmp_path: Path) -> None:
     state, whole = json.loads(json.dumps(first.state())), path.read_bytes()
     pairs(first)  # was cut off behind the state
     assert path.read_bytes() != whole
-    again = made(answers, marks, path, Asked("p", "@Who?", {"task": "nr"}))
+    again = made(answers, marks, path, UnansweredQuestion("p", "@Who?", {"task": "nr"}))
     again.resume(state)
     assert again.accepted == 1
     pairs(again)
@@ -251,7 +251,9 @@ def program(values: object) -> str:
 
 
 def test_programs_that_draw_the_same_count_together_and_the_values_are_the_answer() -> None:
-    asked = Asked("q", "Draw.", {"task": "cg", "subtype": "BarChart Generation"}, "realhit_chart")
+    asked = UnansweredQuestion(
+        "q", "Draw.", {"task": "cg", "subtype": "BarChart Generation"}, "realhit_chart"
+    )
     drawn = {"a": program([1, 2.004]), "b": program([2, 1]), "c": program([[3, 4]])}
     shown = "a program that draws a chart of these values: "
     marks = {f"{shown}[1.0, 2.0]": "[Score]: 60/100", f"{shown}[[3.0, 4.0]]": "[Score]: 90/100"}
@@ -273,7 +275,9 @@ def test_programs_that_draw_the_same_count_together_and_the_values_are_the_answe
 
 
 def test_prose_is_one_text_without_bars_and_judged_as_the_row_says() -> None:
-    asked = Asked("q", "Sum up.", {"task": "da"}, metric="realhit_judged", threshold="0.3")
+    asked = UnansweredQuestion(
+        "q", "Sum up.", {"task": "da"}, metric="realhit_judged", threshold="0.3"
+    )
     said = "It rises | then falls."
     maker = made(dict.fromkeys("abc", said), {said: "[Score]: 60/100"}, asked=asked)
     found = maker.make(TABLE, None)
@@ -343,10 +347,10 @@ def test_structure_questions_are_asked_of_tables_with_parts_to_exchange(headed: 
 
 
 def test_the_answer_to_a_structure_question_holds_for_the_twin_too(headed: Table) -> None:
-    question = Asked("q", WOMEN, {"task": "sc"})
+    question = UnansweredQuestion("q", WOMEN, {"task": "sc"})
     maker = AnswerGenerator(
         tell(dict.fromkeys("abc", "8"), {"8": "[Score]: 90/100"}), run,
-        asked={"towns.html": [question]}, models=["a", "b", "c"], judge="j",
+        questions={"towns.html": [question]}, models=["a", "b", "c"], judge="j",
     )  # fmt: skip
     made = maker.make(headed, None)
     assert made is not None
@@ -370,11 +374,11 @@ def test_treethinker_asks_for_the_tree_once_and_then_for_each_answer_by_it() -> 
             return trees
         return "[Final Answer]: 41"
 
-    rows = {"ages.csv": [Asked(name, f"{name}?", {"task": "fc"}) for name in "pq"]}
+    rows = {"ages.csv": [UnansweredQuestion(name, f"{name}?", {"task": "fc"}) for name in "pq"]}
     trees: str | None = None
     for trees in (None, "(C0, 1, 1, name)"):
         maker = AnswerGenerator(
-            says, run, asked=rows, models=["a"], judge="j", strategy="treethinker"
+            says, run, questions=rows, models=["a"], judge="j", strategy="treethinker"
         )
         steps.clear()
         maker.look(TABLE)

@@ -11,7 +11,7 @@ import pytest
 from pytest_tablebench.cli import main
 from pytest_tablebench.datasets.folder import check_dataset, folder_datasets
 from pytest_tablebench.errors import DataError
-from pytest_tablebench.generate.folder import PART, Source, write_dataset
+from pytest_tablebench.generate.folder import PART, TableSource, write_dataset
 from pytest_tablebench.generate.rules import RuleGenerator
 from pytest_tablebench.tables.table import Table
 from tests.support.drawn_tables import drawn_table, write_tables
@@ -109,7 +109,7 @@ class Killed(Exception):
     pass
 
 
-def sources(until: int | None = None) -> Iterator[Source]:
+def sources(until: int | None = None) -> Iterator[TableSource]:
     for number in range(5):
 
         def read(number: int = number) -> Table:
@@ -117,8 +117,8 @@ def sources(until: int | None = None) -> Iterator[Source]:
                 raise Killed
             return drawn_table(number, rows=14)
 
-        yield Source(f"t{number}.csv", read)
-    yield Source("again.csv", lambda: drawn_table(0, rows=14))
+        yield TableSource(f"t{number}.csv", read)
+    yield TableSource("again.csv", lambda: drawn_table(0, rows=14))
 
 
 def write(folder: Path, until: int | None = None) -> RuleGenerator:

@@ -13,9 +13,9 @@ from pytest_tablebench.generate.rules import (
     RECIPES,
     SKILLS,
     Amount,
+    ParsedSheet,
+    PlanStep,
     RuleGenerator,
-    Sheet,
-    Step,
     Texts,
 )
 from pytest_tablebench.generate.rules._draw import DRAWS
@@ -66,7 +66,7 @@ def test_tables_that_are_left_out(table: Table, why: str) -> None:
 
 
 def test_columns_are_known_by_their_use() -> None:
-    sheet = Sheet.of(PRICES)
+    sheet = ParsedSheet.of(PRICES)
     assert (sheet.label, sheet.groups) == ("Item", ("Kind",))
     assert tuple(sheet.numbers) == ("Price", "Year")
     assert sheet.measures == ("Price",)  # years measure nothing
@@ -105,8 +105,8 @@ def test_both_languages_have_the_same_templates_and_several_wordings() -> None:
         assert asked - {None, "rows"} == fields[1][name] - {None, "rows"}, name
 
 
-def steps_of(*steps: tuple[str, tuple[object, ...]]) -> tuple[Step, ...]:
-    return tuple(Step(name, arguments) for name, arguments in steps)
+def steps_of(*steps: tuple[str, tuple[object, ...]]) -> tuple[PlanStep, ...]:
+    return tuple(PlanStep(name, arguments) for name, arguments in steps)
 
 
 DRINKS = ("where", ("Kind", "=", ("drink",)))
@@ -133,8 +133,8 @@ BY_HAND = [
 
 
 @pytest.mark.parametrize(("steps", "expected"), BY_HAND)
-def test_answers_that_are_known(steps: tuple[Step, ...], expected: object) -> None:
-    sheet = Sheet.of(PRICES)
+def test_answers_that_are_known(steps: tuple[PlanStep, ...], expected: object) -> None:
+    sheet = ParsedSheet.of(PRICES)
     found = plain_answer(steps, sheet)
     if isinstance(expected, Amount):
         assert isinstance(found, Amount)
@@ -155,7 +155,7 @@ def test_answers_that_are_known(steps: tuple[Step, ...], expected: object) -> No
     ],
 )
 def test_numbers_as_they_are_written(name: str, text: str, tolerance: str) -> None:
-    found = plain_answer(steps_of(DRINKS, ("statistic", ("Price", name))), Sheet.of(PRICES))
+    found = plain_answer(steps_of(DRINKS, ("statistic", ("Price", name))), ParsedSheet.of(PRICES))
     assert written_answer(found, "en") == ((text,), "number", tolerance, "")
 
 
@@ -171,9 +171,9 @@ def test_numbers_as_they_are_written(name: str, text: str, tolerance: str) -> No
         (steps_of(DRINKS, ("statistic", ("Price", "sum")), ("exceeds", ("8.45",))), "borderline"),
     ],
 )
-def test_questions_that_are_rejected(steps: tuple[Step, ...], why: str) -> None:
+def test_questions_that_are_rejected(steps: tuple[PlanStep, ...], why: str) -> None:
     with pytest.raises(RejectedError, match=why):
-        plain_answer(steps, Sheet.of(PRICES))
+        plain_answer(steps, ParsedSheet.of(PRICES))
 
 
 def test_a_second_way_that_says_something_else_is_noticed() -> None:
@@ -186,7 +186,7 @@ def test_a_second_way_that_says_something_else_is_noticed() -> None:
 
 def test_a_chain_is_said_step_by_step() -> None:
     steps = steps_of(DRINKS, ("above", ("Price", "mean", True)), ("statistic", ("Price", "max")))
-    sheet = Sheet.of(PRICES)
+    sheet = ParsedSheet.of(PRICES)
     found = plain_answer(steps, sheet)
     english = word(steps, sheet, found, "en", Random(0))
     assert english.startswith(

@@ -14,7 +14,7 @@ from typing import Any
 
 from scipy import special, stats
 
-from pytest_tablebench.generate.rules import Plan, Step
+from pytest_tablebench.generate.rules import Plan, PlanStep
 from pytest_tablebench.tables.table import Table
 
 NARROWING = {"where", "both", "either", "top", "above"}
@@ -77,7 +77,7 @@ class ThirdWay:
             return f"(c{self.columns[column]} BETWEEN ? AND ?)", cells
         return f"(c{self.columns[column]} {OPERATORS[test]} ?)", cells
 
-    def narrow(self, step: Step, ids: list[int]) -> list[int]:
+    def narrow(self, step: PlanStep, ids: list[int]) -> list[int]:
         if step.name == "where":
             sql, values = self.condition(*step.arguments)
             return self.query(ids, f"AND {sql}", values)
@@ -169,7 +169,7 @@ class ThirdWay:
         return ways[name](values)
 
     def _extreme(self, ids: list[int], column: str, highest: bool) -> list[str]:
-        return self.label(self.narrow(Step("top", (column, 1, highest)), ids))
+        return self.label(self.narrow(PlanStep("top", (column, 1, highest)), ids))
 
     def one(self, name: str, column: str) -> float:
         return self.values([self.entry(name)], column)[0]

@@ -15,7 +15,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from pytest_tablebench.generate.folder import Source, write_dataset
+from pytest_tablebench.generate.folder import TableSource, write_dataset
 from pytest_tablebench.generate.rules import RuleGenerator
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
@@ -34,7 +34,7 @@ def build(folder: Path) -> None:
     for language, name in FOLDERS.items():
         maker = RuleGenerator(seed=_SEED, per_table=_PER_TABLE, language=language)
         sources = [
-            Source(f"{design['id']}.csv", partial(_table, design, designs["names"], language))
+            TableSource(f"{design['id']}.csv", partial(_table, design, designs["names"], language))
             for design in designs["table"]
         ]
         write_dataset(folder / name, sources, maker, made_with={"seed": _SEED})

@@ -5,7 +5,7 @@ realhitbench.md section 8.
 """
 
 from pytest_tablebench.generate.annotate._answers import AnswerGenerator
-from pytest_tablebench.generate.annotate._asked import Asked
+from pytest_tablebench.generate.annotate._asked import UnansweredQuestion
 from pytest_tablebench.generate.annotate._prompts import TASKS, ask_for_complexity, text_of
 from pytest_tablebench.generate.annotate._questions import QuestionGenerator
 from pytest_tablebench.generate.annotate._replies import DIMENSIONS, read_complexity
@@ -24,9 +24,9 @@ __all__ = [
     "STATES",
     "TASKS",
     "AnswerGenerator",
-    "Asked",
     "QuestionGenerator",
     "Review",
+    "UnansweredQuestion",
     "ask_for_complexity",
     "questions_as_table",
     "read_complexity",

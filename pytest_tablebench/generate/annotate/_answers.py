@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pytest_tablebench.errors import STOPPED, ModelError
 from pytest_tablebench.generate._shared import digest_of
-from pytest_tablebench.generate.annotate._asked import USUAL, Asked
+from pytest_tablebench.generate.annotate._asked import USUAL, UnansweredQuestion
 from pytest_tablebench.generate.annotate._prompts import (
     STRUCTURE,
     ask_by_tree,
@@ -51,7 +51,7 @@ class AnswerGenerator(AskingMaker):
 
     Arguments:
         tell: gives the reply to a question. run: what came of a program, None: it has not run yet.
-        asked: the questions, by the name of their table.
+        questions: the questions, by the name of their table.
         models: that answer, in the order in which ties are broken; one may stand there twice.
         judge: rates each different answer.
         strategy: how the models are asked: `direct`, or `treethinker`: for the tree of the table's
@@ -66,7 +66,7 @@ class AnswerGenerator(AskingMaker):
         tell: Tell,
         run: Callable[[Execute], Execution | None],
         *,
-        asked: Mapping[str, Sequence[Asked]],
+        questions: Mapping[str, Sequence[UnansweredQuestion]],
         models: Sequence[str],
         judge: str,
         strategy: str = "direct",
@@ -74,7 +74,7 @@ class AnswerGenerator(AskingMaker):
     ) -> None:
         super().__init__(tell)
         self._strategy = strategy
-        self._run, self._asked = run, asked
+        self._run, self._questions = run, questions
         self._models, self._judge = tuple(models), judge
         self._review = ReviewFile(review)
 
@@ -94,9 +94,9 @@ class AnswerGenerator(AskingMaker):
             shows = text_of(table)
         except RefusedError:
             return
-        for asked in self._asked.get(str(table.name), ()):
+        for question in self._questions.get(str(table.name), ()):
             with contextlib.suppress(RefusedError):
-                self._candidates(table, shows, asked)
+                self._candidates(table, shows, question)
 
     def make(self, table: Table, most: int | None) -> tuple[str, Iterator[Pair]] | None:
         """Return a digest of the table and its questions, None for a table that is left out."""
@@ -110,9 +110,9 @@ class AnswerGenerator(AskingMaker):
 
     def _pairs(self, table: Table, shows: str, most: int | None) -> Iterator[Pair]:
         left, rejected = most, self.tally.rejected
-        for asked in self._asked[str(table.name)]:
+        for question in self._questions[str(table.name)]:
             try:
-                candidates = ranked(self._candidates(table, shows, asked) or [])
+                candidates = ranked(self._candidates(table, shows, question) or [])
             except RefusedError as error:
                 rejected[error.reason] += 1
                 continue
@@ -126,13 +126,13 @@ class AnswerGenerator(AskingMaker):
                 rejected["more than asked for"] += 1
             else:
                 left = None if left is None else left - 1
-                self.tally.recipes[asked.tags.get("task", USUAL)] += 1
+                self.tally.recipes[question.tags.get("task", USUAL)] += 1
                 if len(best.models) > 1:
                     self.tally.course["given by several"] += 1
                 if _is_tie(candidates):
                     self.tally.course["tie broken"] += 1
-                pair = _pair(asked, best.answer)
-            self._review.add(str(table.name), asked, candidates, taken=pair is not None)
+                pair = _pair(question, best.answer)
+            self._review.add(str(table.name), question, candidates, taken=pair is not None)
             if pair is not None:
                 yield from self._with_twin(table, pair)
         self.tally.tables["used"] += 1
@@ -149,75 +149,79 @@ class AnswerGenerator(AskingMaker):
         name = names[self.tally.recipes[STRUCTURE] % len(names)]
         yield from asked_of_twin(pair, name, twins[name], {})
 
-    def _candidates(self, table: Table, shows: str, asked: Asked) -> list[Candidate] | None:
+    def _candidates(
+        self, table: Table, shows: str, question: UnansweredQuestion
+    ) -> list[Candidate] | None:
         """Return the different answers with their marks; None as long as some are not told.
 
         Raises `RefusedError` where not all could be asked: fewer votes would decide.
         """
-        given, pending = [], False
+        answers, pending = [], False
         for model in self._models:
             try:
-                reply = self._reply(shows, asked, model)
-                answer = None if reply is None else self._read(table, asked, reply)
+                reply = self._reply(shows, question, model)
+                answer = None if reply is None else self._read(table, question, reply)
                 pending = pending or answer is None
                 if answer is not None:
-                    given.append((model, answer))
+                    answers.append((model, answer))
             except (ModelError, RefusedError) as error:
                 _require_asked(error)
                 self.tally.course[f"no answer of a model: {error.reason}"] += 1
         if pending:
-            self.further.append((self._to_judge(shows, asked, _STAND_IN), len(self._models)))
+            self.further.append((self._to_judge(shows, question, _STAND_IN), len(self._models)))
             return None
-        found = []
-        for one in counted_alike(given, lambda new, old: _same(new, old, asked)):
+        marked = []
+        for candidate in counted_alike(answers, lambda new, old: _same(new, old, question)):
             try:
-                reply = self._tell(self._to_judge(shows, asked, one.answer))
+                reply = self._tell(self._to_judge(shows, question, candidate.answer))
                 pending = pending or reply is None
                 score = None if reply is None else read_score(reply)
-                found.append(replace(one, score=score))
+                marked.append(replace(candidate, score=score))
                 self.tally.course["marks that cannot be read"] += (
                     reply is not None and score is None
                 )
             except ModelError as error:
                 _require_asked(error)
                 self.tally.course[f"no marks: {error.reason}"] += 1
-                found.append(one)
-        return None if pending else found
+                marked.append(candidate)
+        return None if pending else marked
 
-    def _reply(self, shows: str, asked: Asked, model: str) -> str | None:
+    def _reply(self, shows: str, question: UnansweredQuestion, model: str) -> str | None:
         """Return a model's reply to a question; None as long as it is not told.
 
         Raises `ModelError`.
         """
         if self._strategy == "direct":
-            return self._tell(ask_for_answer(shows, asked.task, asked.text, model))
+            return self._tell(ask_for_answer(shows, question.task, question.text, model))
         tree = ask_for_tree(shows, model)
         drawn = self._tell(tree)
-        step = ask_by_tree(tree, _STAND_IN if drawn is None else drawn, asked.task, asked.text)
+        step = ask_by_tree(
+            tree, _STAND_IN if drawn is None else drawn, question.task, question.text
+        )
         if drawn is None:
             self.further.append((step, 1))
             return None
         return self._tell(step)
 
-    def _read(self, table: Table, asked: Asked, reply: str) -> str | None:
+    def _read(self, table: Table, question: UnansweredQuestion, reply: str) -> str | None:
         """Return the answer in a reply: of a program what it draws, None as long as it has not run.
 
         Raises `RefusedError` where there is none, and `ModelError` where no program can run.
         """
-        if asked.metric != CHART:
-            return read_answer(reply, asked.task)
-        subtype = asked.tags.get("subtype", "")
+        if question.metric != CHART:
+            return read_answer(reply, question.task)
+        subtype = question.tags.get("subtype", "")
         step = chart_step(reply, chart_type=subtype, table=table)
         if step is None:
             raise RefusedError("no program")
         ran = self._run(step)
         return None if ran is None else drawn_answer(ran)
 
-    def _to_judge(self, shows: str, asked: Asked, answer: str) -> Ask:
-        subtype = asked.tags.get("subtype", "")
-        if asked.metric == CHART:
+    def _to_judge(self, shows: str, question: UnansweredQuestion, answer: str) -> Ask:
+        subtype = question.tags.get("subtype", "")
+        if question.metric == CHART:
             answer = f"a program that draws a chart of these values: {answer}"
-        return ask_for_score(shows, subtype, asked.text, answer, self._judge)
+        return ask_for_score(shows, subtype, question.text, answer, self._judge)
 
 
 def _require_asked(error: Exception) -> None:
@@ -230,36 +234,36 @@ def _is_tie(candidates: Sequence[Candidate]) -> bool:
     return len(candidates) > 1 and candidates[0].final == candidates[1].final
 
 
-def _items(answer: str, asked: Asked) -> tuple[str, ...]:
+def _items(answer: str, question: UnansweredQuestion) -> tuple[str, ...]:
     """Return the items of an answer; one that is no short one is whole, without bars."""
-    if asked.metric:
+    if question.metric:
         return (answer.replace("|", "/"),)
     return tuple(item for part in answer.split("|") if (item := part.strip()))
 
 
-def _same(new: str, old: str, asked: Asked) -> bool:
+def _same(new: str, old: str, question: UnansweredQuestion) -> bool:
     """Whether an answer says what another one does: numbers by value, lists in any order."""
-    if asked.metric == CHART:
-        shares = asked.tags.get("subtype", "").startswith("Pie")
+    if question.metric == CHART:
+        shares = question.tags.get("subtype", "").startswith("Pie")
         return chart_verdict([json.loads(new)], [old], compat="fixed", shares=shares) == "true"
     if " ".join(new.casefold().split()) == " ".join(old.casefold().split()):
         return True
-    given, wanted = _items(new, asked), _items(old, asked)
-    if asked.metric or not given or not wanted:
+    new_items, old_items = _items(new, question), _items(old, question)
+    if question.metric or not new_items or not old_items:
         return False
-    return typed_answer("\n".join(given), wanted).value == 1.0
+    return typed_answer("\n".join(new_items), old_items).value == 1.0
 
 
-def _pair(asked: Asked, answer: str) -> Pair:
-    items = _items(answer, asked)
-    is_number = not asked.metric and items and answer_kind(items) == "number"
+def _pair(question: UnansweredQuestion, answer: str) -> Pair:
+    items = _items(answer, question)
+    is_number = not question.metric and items and answer_kind(items) == "number"
     return Pair(
-        id=asked.id,
-        question=asked.text,
+        id=question.id,
+        question=question.text,
         answers=items,
-        metric=asked.metric,
+        metric=question.metric,
         tolerance=tolerance_of(items, "number") if is_number else "",
-        tags=asked.tags,
-        perturbations=asked.perturbations,
-        threshold=asked.threshold,
+        tags=question.tags,
+        perturbations=question.perturbations,
+        threshold=question.threshold,
     )

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pytest_tablebench.generate.annotate._prompts import TASKS, Task
+from pytest_tablebench.generate.annotate._prompts import TASKS, QuestionFamily
 
-__all__ = ["USUAL", "Asked"]
+__all__ = ["USUAL", "UnansweredQuestion"]
 
 USUAL = "fc"
 """The task of a question that names none."""
 
 
 @dataclass(frozen=True)
-class Asked:
+class UnansweredQuestion:
     """A question without an answer, as a row of a folder has it."""
 
     id: str
@@ -25,6 +25,6 @@ class Asked:
     perturbations: tuple[str, ...] = ()
 
     @property
-    def task(self) -> Task:
+    def task(self) -> QuestionFamily:
         """What the question is one of."""
         return TASKS.get(self.tags.get("task", ""), TASKS[USUAL])

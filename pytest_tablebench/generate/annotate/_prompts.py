@@ -22,7 +22,7 @@ _COVERED = "Summary Analysis"
 
 
 @dataclass(frozen=True)
-class Task:
+class QuestionFamily:
     """A family of questions.
 
     Arguments:
@@ -32,7 +32,7 @@ class Task:
         metric, threshold: how a dataset judges answers; "" where the form tells.
         survives: perturbations that leave answers true.
         examples: of questions, a line each.
-        told: what is put behind each question.
+        suffix: what is put behind each question.
     """
 
     name: str
@@ -43,15 +43,15 @@ class Task:
     survives: tuple[str, ...]
     threshold: str = ""
     examples: str = ""
-    told: str = ""
+    suffix: str = ""
 
 
 STRUCTURE = "sc"
 """The task whose questions are asked of a table and of its twin."""
 
 _WORDS = data_file("annotate/prompts.toml")
-TASKS: Mapping[str, Task] = {
-    name: Task(**(about | {"survives": tuple(about["survives"])}))
+TASKS: Mapping[str, QuestionFamily] = {
+    name: QuestionFamily(**(about | {"survives": tuple(about["survives"])}))
     for name, about in data_file("annotate/tasks.toml").items()
 }
 
@@ -67,9 +67,11 @@ def _latex(table: Table) -> str:
     return str(_WORDS["table"]).format(title=title, table=serialize(table, "latex"))
 
 
-def ask_for_questions(shows: str, task: Task, count: int, language: str, model: str) -> Ask:
+def ask_for_questions(
+    shows: str, task: QuestionFamily, count: int, language: str, model: str
+) -> Ask:
     """Return the question for so many questions of a task."""
-    told = _WORDS["questions"].format(
+    instructions = _WORDS["questions"].format(
         name=task.name,
         does=task.does,
         subtypes="\n".join(f"- {name}: {meaning}" for name, meaning in task.subtypes.items()),
@@ -78,13 +80,13 @@ def ask_for_questions(shows: str, task: Task, count: int, language: str, model: 
         form=task.form,
         examples=_WORDS["examples"].format(examples=task.examples) if task.examples else "",
     )
-    return ask_model(told, shows, model)
+    return ask_model(instructions, shows, model)
 
 
-def ask_for_answer(shows: str, task: Task, question: str, model: str) -> Ask:
+def ask_for_answer(shows: str, task: QuestionFamily, question: str, model: str) -> Ask:
     """Return what a model is asked that answers a question."""
-    told = _WORDS["answers"].format(form=task.form)
-    return ask_model(told, _WORDS["asked"].format(shows=shows, question=question), model)
+    instructions = _WORDS["answers"].format(form=task.form)
+    return ask_model(instructions, _WORDS["asked"].format(shows=shows, question=question), model)
 
 
 def ask_for_tree(shows: str, model: str) -> Ask:
@@ -92,10 +94,10 @@ def ask_for_tree(shows: str, model: str) -> Ask:
     return Ask((Message("user", f"{TREE_PROMPT}\n\n{shows}"),), model=model)
 
 
-def ask_by_tree(tree: Ask, drawn: str, task: Task, question: str) -> Ask:
+def ask_by_tree(tree: Ask, drawn: str, task: QuestionFamily, question: str) -> Ask:
     """Return what the model that drew a tree is asked next: a question, by the tree."""
-    told = _WORDS["by_tree"].format(form=task.form, question=question)
-    turns = (*tree.messages, Message("assistant", drawn), Message("user", told))
+    instructions = _WORDS["by_tree"].format(form=task.form, question=question)
+    turns = (*tree.messages, Message("assistant", drawn), Message("user", instructions))
     return replace(tree, messages=turns)
 
 

@@ -8,7 +8,7 @@ from pytest_tablebench.generate._shared import digest_of
 from pytest_tablebench.generate.annotate._prompts import (
     STRUCTURE,
     TASKS,
-    Task,
+    QuestionFamily,
     ask_for_questions,
     text_of,
 )
@@ -61,7 +61,7 @@ class QuestionGenerator(AskingMaker):
 
     def _pairs(self, table: Table, shows: str, digest: str, most: int | None) -> Iterator[Pair]:
         seen, left, rejected = set[str](), most, self.tally.rejected
-        told = {"complexity": complexity(table).band}
+        table_tags = {"complexity": complexity(table).band}
         tasks = self._tasks
         if STRUCTURE in tasks and not (is_kept(table, table) and twins_of(table, digest)):
             tasks = tuple(name for name in tasks if name != STRUCTURE)
@@ -80,10 +80,10 @@ class QuestionGenerator(AskingMaker):
                     continue
                 left = None if left is None else left - 1
                 self.tally.recipes[name] += 1
-                tags = {"task": name, "subtype": subtype, **told, "made": "annotation"}
+                tags = {"task": name, "subtype": subtype, **table_tags, "made": "annotation"}
                 yield Pair(
                     id=f"{digest[:10]}-{name}-{len(seen)}",
-                    question=f"{question} {task.told}".strip(),
+                    question=f"{question} {task.suffix}".strip(),
                     answers=(),
                     metric=task.metric,
                     tags=tags,
@@ -92,20 +92,20 @@ class QuestionGenerator(AskingMaker):
                 )
         self.tally.tables["used"] += 1
 
-    def _written(self, shows: str, task: Task, count: int) -> Iterator[tuple[str, str]]:
+    def _written(self, shows: str, task: QuestionFamily, count: int) -> Iterator[tuple[str, str]]:
         """Yield the questions of a task that can be taken; count why others cannot."""
         rejected = self.tally.rejected
         if not count:
             return
-        found: list[Proposed] = []
+        proposed: list[Proposed] = []
         with self._counted():
             step = ask_for_questions(shows, task, count, self._language, self._model)
             reply = self._tell(step)
-            found = [] if reply is None else list(read_questions(reply, task))
-        if len(found) > count:
-            rejected["more than asked for"] += len(found) - count
-        for one in found[:count]:
-            if isinstance(one, RefusedError):
-                rejected[one.reason] += 1
+            proposed = [] if reply is None else list(read_questions(reply, task))
+        if len(proposed) > count:
+            rejected["more than asked for"] += len(proposed) - count
+        for proposal in proposed[:count]:
+            if isinstance(proposal, RefusedError):
+                rejected[proposal.reason] += 1
             else:
-                yield one
+                yield proposal

@@ -27,21 +27,21 @@ class Candidate:
 
 
 def counted_alike(
-    given: Iterable[tuple[str, str]], same: Callable[[str, str], bool]
+    answers: Iterable[tuple[str, str]], same: Callable[[str, str], bool]
 ) -> list[Candidate]:
     """Return the different answers of (model, answer) in the order in which they were given.
 
     `same` tells whether an answer says what a former one does.
     """
-    found: list[Candidate] = []
-    for model, answer in given:
-        for place, one in enumerate(found):
-            if same(answer, one.answer):
-                found[place] = replace(one, models=(*one.models, model))
+    candidates: list[Candidate] = []
+    for model, answer in answers:
+        for place, candidate in enumerate(candidates):
+            if same(answer, candidate.answer):
+                candidates[place] = replace(candidate, models=(*candidate.models, model))
                 break
         else:
-            found.append(Candidate(answer, (model,)))
-    return found
+            candidates.append(Candidate(answer, (model,)))
+    return candidates
 
 
 def ranked(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -51,7 +51,11 @@ def ranked(candidates: Sequence[Candidate]) -> list[Candidate]:
     has no marks comes last.
     """
 
-    def place(one: Candidate) -> tuple[float, float]:
-        return (-1.0, -1.0) if one.final is None or one.score is None else (one.final, one.score)
+    def place(candidate: Candidate) -> tuple[float, float]:
+        return (
+            (-1.0, -1.0)
+            if candidate.final is None or candidate.score is None
+            else (candidate.final, candidate.score)
+        )
 
     return sorted(candidates, key=place, reverse=True)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_tablebench.generate.annotate._prompts import Task
+from pytest_tablebench.generate.annotate._prompts import QuestionFamily
 from pytest_tablebench.generate.llm.replies import RefusedError, plain_text, read_marks
 from pytest_tablebench.metrics.charts import chart_values
 from pytest_tablebench.metrics.realhit_reply import read_reply
@@ -31,31 +31,31 @@ Proposed = tuple[str, str] | RefusedError
 """A question with its sub-type, or why it cannot be taken."""
 
 
-def read_questions(reply: str, task: Task) -> Iterator[Proposed]:
+def read_questions(reply: str, task: QuestionFamily) -> Iterator[Proposed]:
     """Yield the questions of a reply in their order.
 
     Raises `RefusedError` for a reply that holds none.
     """
     if len(reply) > _LONGEST["reply"]:
         raise RefusedError("reply is too long")
-    found: dict[tuple[str, int], str] = {}
+    parts: dict[tuple[str, int], str] = {}
     marks = list(_MARK.finditer(reply))
     twice = set[int]()
     for place, mark in enumerate(marks, start=1):
         end = marks[place].start() if place < len(marks) else len(reply)
         key = mark[1].casefold().replace("-", ""), int(mark[2])
-        if key in found:
+        if key in parts:
             twice.add(key[1])
-        found[key] = reply[mark.end() : end]
-    numbers = sorted(number for what, number in found if what == "question")
+        parts[key] = reply[mark.end() : end]
+    numbers = sorted(number for kind, number in parts if kind == "question")
     if not numbers:
         raise RefusedError("reply holds no question")
     for number in numbers:
         try:
             if number in twice:
                 raise RefusedError("a number stands twice")
-            subtype = found.get(("subtype", number), "")
-            yield _question(found["question", number]), _subtype(subtype, task)
+            subtype = parts.get(("subtype", number), "")
+            yield _question(parts["question", number]), _subtype(subtype, task)
         except RefusedError as error:
             yield error
 
@@ -75,15 +75,15 @@ def word_count(text: str) -> int:
     return len(_WORD.findall(_SYLLABLE.sub(" ", text))) + -(-syllables // 2)
 
 
-def _subtype(text: str, task: Task) -> str:
-    given = " ".join(text.strip().partition("\n")[0].strip("*.").split()).casefold()
-    known = {name.casefold(): name for name in task.subtypes}
-    if given not in known:
-        raise RefusedError("unknown sub-type" if given else "no sub-type")
-    return known[given]
+def _subtype(text: str, task: QuestionFamily) -> str:
+    subtype = " ".join(text.strip().partition("\n")[0].strip("*.").split()).casefold()
+    names = {name.casefold(): name for name in task.subtypes}
+    if subtype not in names:
+        raise RefusedError("unknown sub-type" if subtype else "no sub-type")
+    return names[subtype]
 
 
-def read_answer(reply: str, task: Task) -> str:
+def read_answer(reply: str, task: QuestionFamily) -> str:
     """Return the answer that a reply marks, on one line. Raises `RefusedError`."""
     answer = read_reply(reply).answer
     if answer is None:
@@ -107,7 +107,9 @@ def drawn_answer(ran: Execution) -> str:
 
 
 def _rounded(values: list[Any]) -> list[Any]:
-    return [_rounded(one) if isinstance(one, list) else round(float(one), 2) for one in values]
+    return [
+        _rounded(value) if isinstance(value, list) else round(float(value), 2) for value in values
+    ]
 
 
 def read_complexity(reply: str) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from pytest_tablebench.generate.values import parse_number
 from pytest_tablebench.util.files import write_whole
 
 if TYPE_CHECKING:
-    from pytest_tablebench.generate.annotate._asked import Asked
+    from pytest_tablebench.generate.annotate._asked import UnansweredQuestion
     from pytest_tablebench.generate.annotate._ranking import Candidate
 
 REVIEW = "review.csv"
@@ -52,17 +52,33 @@ class ReviewFile:
         self.size = 0
 
     def add(
-        self, table: str, asked: Asked, candidates: Sequence[Candidate], *, taken: bool
+        self,
+        table: str,
+        question: UnansweredQuestion,
+        candidates: Sequence[Candidate],
+        *,
+        taken: bool,
     ) -> None:
         """Write the candidates of a question. Raises `OSError`."""
         if self._path is None:
             return
-        about = (asked.id, table, asked.task.name, asked.tags.get("subtype", ""), asked.text)
+        about = (
+            question.id,
+            table,
+            question.task.name,
+            question.tags.get("subtype", ""),
+            question.text,
+        )
         rows: list[Sequence[Any]] = [] if self.size else [_HEADER]
-        for place, one in enumerate(candidates):
-            marks = ("" if number is None else f"{number:g}" for number in (one.score, one.final))
-            given = len(one.models), *marks, ", ".join(one.models)
-            rows.append((*about, "yes" if taken and not place else "no", one.answer, *given))
+        for place, candidate in enumerate(candidates):
+            marks = (
+                "" if number is None else f"{number:g}"
+                for number in (candidate.score, candidate.final)
+            )
+            figures = len(candidate.models), *marks, ", ".join(candidate.models)
+            rows.append(
+                (*about, "yes" if taken and not place else "no", candidate.answer, *figures)
+            )
         if not candidates:
             rows.append((*about, "no", "", 0, "", "", ""))
         text = io.StringIO()
@@ -105,15 +121,15 @@ def questions_as_table(folder: Path, defaults: Mapping[str, str]) -> None:
     write_whole(folder / "questions.csv", text.getvalue())
     lines.unlink()
     settings = folder / "tablebench.toml"
-    said = settings.read_text(encoding="utf-8")
-    section = "" if "[defaults]\n" in said else "\n[defaults]\n"
+    content = settings.read_text(encoding="utf-8")
+    section = "" if "[defaults]\n" in content else "\n[defaults]\n"
     added = "".join(f"{name} = {value}\n" for name, value in defaults.items())
-    write_whole(settings, f"{said.rstrip()}\n{section}{added}")
+    write_whole(settings, f"{content.rstrip()}\n{section}{added}")
 
 
 def _written(value: Any) -> str:
     if isinstance(value, list):
         return " | ".join(map(str, value))
     if isinstance(value, dict):
-        return " | ".join(f"{name}={one}" for name, one in value.items())
+        return " | ".join(f"{name}={tag}" for name, tag in value.items())
     return str(value)

@@ -34,12 +34,12 @@ class Reviewed:
     @property
     def state(self) -> State:
         """What the marks say together; the question is accepted if all marks are yes."""
-        marks = [mark for one in self.marks for mark in one.values()]
+        marks = [mark for reviewer_marks in self.marks for mark in reviewer_marks.values()]
         if all(mark is None for mark in marks):
             return "not reviewed"
         if any(mark is None for mark in marks):
             return "half reviewed"
-        first, second = (all(one.values()) for one in self.marks)
+        first, second = (all(reviewer_marks.values()) for reviewer_marks in self.marks)
         if first is not second:
             return "disputed"
         return "accepted" if first else "rejected"
@@ -61,8 +61,8 @@ class Review:
 
     def pairs(self, criterion: str) -> list[tuple[bool, bool]]:
         """Return the marks of both reviewers for a criterion, where both gave one."""
-        marks = ((one[criterion], other[criterion]) for one, other in self._marks())
-        return [(one, other) for one, other in marks if one is not None and other is not None]
+        marks = ((first[criterion], other[criterion]) for first, other in self._marks())
+        return [(first, other) for first, other in marks if first is not None and other is not None]
 
     def _marks(self) -> Iterator[tuple[Marks, Marks]]:
         return (question.marks for question in self.questions)

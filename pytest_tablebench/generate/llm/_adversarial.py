@@ -54,8 +54,8 @@ class AdversarialGenerator(Proposer):
         solvers: answer without knowing the answer; each of `SOLVERS` has its model here.
     """
 
-    way = "adversarial"
-    known = COMPARED
+    origin = "adversarial"
+    available = COMPARED
 
     def __init__(
         self, tell: Tell, *, critic: str, solvers: Sequence[str], **proposing: Any
@@ -68,8 +68,10 @@ class AdversarialGenerator(Proposer):
 
     def _expect_from(self, about: About, turn: int, count: int = 1) -> None:
         """Note what questions will be asked that are put forward for the `turn`-th time."""
-        said = [(STAND_IN, Attack(("correct",), _FAULT))]
-        revision = ask_for_revision(about.shows, about.subtask, about.language, said, self._model)
+        history = [(STAND_IN, Attack(("correct",), _FAULT))]
+        revision = ask_for_revision(
+            about.shows, about.subtask, about.language, history, self._model
+        )
         attack = ask_for_attack(about.shows, STAND_IN, about.language, self._critic)
         self.further += [(revision, count * (TURNS - turn)), (attack, count * (TURNS - turn + 1))]
         self._expect_solvers(about, count)
@@ -85,14 +87,14 @@ class AdversarialGenerator(Proposer):
         ]
 
     def _examined(self, about: About, draft: Draft, seen: set[str]) -> Kept | None:
-        said: list[tuple[Draft, Attack]] = []
+        history: list[tuple[Draft, Attack]] = []
         course = self.tally.course
         for turn in range(1, TURNS + 1):
-            if said:
-                asked = ask_for_revision(
-                    about.shows, about.subtask, about.language, said, self._model
+            if history:
+                revision = ask_for_revision(
+                    about.shows, about.subtask, about.language, history, self._model
                 )
-                reply = self._tell(asked)
+                reply = self._tell(revision)
                 if reply is None:
                     self._expect_from(about, turn)
                     return None
@@ -108,8 +110,8 @@ class AdversarialGenerator(Proposer):
                 return self._solved(about, draft, turn)
             for point in attack.points:
                 course[f"found not {point}"] += 1
-            said.append((draft, attack))
-        raise RefusedError(f"not {said[-1][1].points[0]} after {TURNS} turns")
+            history.append((draft, attack))
+        raise RefusedError(f"not {history[-1][1].points[0]} after {TURNS} turns")
 
     def _revised(self, about: About, reply: str, seen: set[str]) -> Draft:
         pairs = read_drafts(reply)
@@ -150,12 +152,12 @@ class AdversarialGenerator(Proposer):
         return Kept(draft, {"turns": str(turn), "answer_by": "generator" if is_own else "solvers"})
 
 
-def _same(given: tuple[str, ...], wanted: tuple[str, ...], metric: str) -> bool:
+def _same(items: tuple[str, ...], expected: tuple[str, ...], metric: str) -> bool:
     """Whether two answers say the same; one without items says that there is none."""
-    if not given or not wanted:
-        return given == wanted
+    if not items or not expected:
+        return items == expected
     # What is looked up may be a number, which is written in several ways.
     kind = None if metric == "text" else metric
-    tolerance = tolerance_of(wanted, metric)
+    tolerance = tolerance_of(expected, metric)
     # A list's items stand on lines of their own: no comma in one parts it.
-    return typed_answer("\n".join(given), wanted, kind=kind, tolerance=tolerance).value == 1.0
+    return typed_answer("\n".join(items), expected, kind=kind, tolerance=tolerance).value == 1.0

@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.generate._shared import LANGUAGES, spoken
-from pytest_tablebench.generate.folder import Source
+from pytest_tablebench.generate.folder import TableSource
 from pytest_tablebench.generate.llm._asking import Tell
 from pytest_tablebench.generate.llm._prompts import ask_for_table, topics
 from pytest_tablebench.generate.llm.replies import RefusedError, plain_text, read_object
@@ -26,7 +26,7 @@ _LONGEST = {"title": 120, "heading": 60, "cell": 120}
 
 def invented(
     tell: Tell, *, model: str, count: int, seed: int, language: str, expected: bool
-) -> list[Source]:
+) -> list[TableSource]:
     """Return so many tables that a model is asked for, each about another topic.
 
     Arguments:
@@ -40,18 +40,18 @@ def invented(
     orders = {name: list(range(len(topics(name)))) for name in LANGUAGES}
     for name, order in orders.items():
         seeded_random(f"topics/{name}", seed=seed).shuffle(order)
-    found = []
+    sources = []
     for number in range(count):
-        told = spoken(language, number, ())
+        table_language = spoken(language, number, ())
         rng = seeded_random(f"invented/{number}", seed=seed)
         rows, columns = rng.randint(*_ASKED_ROWS), rng.randint(*_ASKED_COLUMNS)
-        topic = topics(told)[orders[told][number % len(orders[told])]]
-        asked = ask_for_table(topic, number + 1, rows, columns, language=told, model=model)
+        topic = topics(table_language)[orders[table_language][number % len(orders[table_language])]]
+        step = ask_for_table(topic, number + 1, rows, columns, language=table_language, model=model)
         stand_in = _stand_in(number, rows, columns) if expected else None
 
-        def read(asked: Any = asked, stand_in: Table | None = stand_in) -> Table | None:
+        def read(step: Any = step, stand_in: Table | None = stand_in) -> Table | None:
             try:
-                reply = tell(asked)
+                reply = tell(step)
                 return stand_in if reply is None else read_table(reply)
             except RefusedError as error:
                 raise UnfitError(f"invented: {error.reason}") from None
@@ -59,8 +59,8 @@ def invented(
                 raise UnfitError(f"invented: no reply: {error.reason}") from None
 
         # No name comes from a model: this one becomes that of a file.
-        found.append(Source(f"invented-{number + 1}", read))
-    return found
+        sources.append(TableSource(f"invented-{number + 1}", read))
+    return sources
 
 
 def _stand_in(number: int, rows: int, columns: int) -> Table:
@@ -70,15 +70,15 @@ def _stand_in(number: int, rows: int, columns: int) -> Table:
 
 def read_table(reply: str) -> Table:
     """Return the table of a reply. Raises `RefusedError` for what is none, or not of a fit size."""
-    found = read_object(reply, ["title", "header", "rows"], "reply is no table")
-    header, rows = found["header"], found["rows"]
+    content = read_object(reply, ["title", "header", "rows"], "reply is no table")
+    header, rows = content["header"], content["rows"]
     if not isinstance(header, list) or not isinstance(rows, list):
         raise RefusedError("reply is no table")
     if len(header) not in _COLUMNS or len(rows) not in _ROWS:
         raise RefusedError("table is too small or too large")
     if any(not isinstance(row, list) or len(row) != len(header) for row in rows):
         raise RefusedError("rows of unequal length")
-    title = plain_text(found["title"], _LONGEST["title"], "title")
+    title = plain_text(content["title"], _LONGEST["title"], "title")
     names = tuple(plain_text(name, _LONGEST["heading"], "heading") for name in header)
     if len(set(map(plain_question, names))) < len(names):
         raise RefusedError("two columns of one name")
@@ -88,10 +88,10 @@ def read_table(reply: str) -> Table:
     return Table(names, cells, title)
 
 
-def _cell(given: object) -> str | int | float:
-    if isinstance(given, float) and not math.isfinite(given):
+def _cell(cell: object) -> str | int | float:
+    if isinstance(cell, float) and not math.isfinite(cell):
         raise RefusedError("cell is no text or number")
-    if isinstance(given, int | float) and not isinstance(given, bool):
-        plain_text(str(given), _LONGEST["cell"], "cell")
-        return given
-    return plain_text(given, _LONGEST["cell"], "cell")
+    if isinstance(cell, int | float) and not isinstance(cell, bool):
+        plain_text(str(cell), _LONGEST["cell"], "cell")
+        return cell
+    return plain_text(cell, _LONGEST["cell"], "cell")

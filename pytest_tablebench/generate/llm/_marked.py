@@ -19,7 +19,7 @@ class LlmGenerator(Proposer):
         discriminators: those that mark, two of them.
     """
 
-    way = "llm"
+    origin = "llm"
 
     def __init__(self, tell: Tell, *, discriminators: Sequence[str], **proposing: Any) -> None:
         super().__init__(tell, **proposing)
@@ -35,9 +35,9 @@ class LlmGenerator(Proposer):
             self._tell(ask_for_marks(about.shows, draft, about.language, number, model))
             for number, model in enumerate(self._discriminators)
         ]
-        told = [read_marks(reply) for reply in replies if reply is not None]
-        for marks in told:
+        all_marks = [read_marks(reply) for reply in replies if reply is not None]
+        for marks in all_marks:
             for name, mark in marks.items():
                 if mark < FULL:
                     raise RefusedError(f"marked down for {name}")
-        return Kept(draft) if len(told) == DISCRIMINATORS else None
+        return Kept(draft) if len(all_marks) == DISCRIMINATORS else None

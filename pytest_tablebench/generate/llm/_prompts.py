@@ -43,17 +43,19 @@ def ask_for_table(
 ) -> Ask:
     """Return the question for a new table of a size about a topic; its number is told as well."""
     words = _data(language)
-    told = words["inventor"].format(rows=rows, columns=columns)
-    return ask_model(told, words["invented"].format(number=number, topic=topic), model)
+    instructions = words["inventor"].format(rows=rows, columns=columns)
+    return ask_model(instructions, words["invented"].format(number=number, topic=topic), model)
 
 
 def ask_for_translation(
-    texts: Sequence[str], known: Mapping[str, str], language: str, model: str
+    texts: Sequence[str], translations: Mapping[str, str], language: str, model: str
 ) -> Ask:
-    """Return the question for texts in the other language; `known` are translations in use."""
-    told = _data(language)["translator"].format()
-    content = json.dumps({"known": dict(known), "texts": list(texts)}, ensure_ascii=False, indent=0)
-    return ask_model(told, content, model)
+    """Return the question for texts in the other language; `translations` are in use already."""
+    instructions = _data(language)["translator"].format()
+    content = json.dumps(
+        {"known": dict(translations), "texts": list(texts)}, ensure_ascii=False, indent=0
+    )
+    return ask_model(instructions, content, model)
 
 
 def shown(table: Table, subtask: str, language: str) -> str:
@@ -84,7 +86,7 @@ def ask_for_revision(
     shows: str,
     subtask: str,
     language: str,
-    said: Sequence[tuple[Draft, Attack]],
+    history: Sequence[tuple[Draft, Attack]],
     model: str,
 ) -> Ask:
     """Return the question for a better pair, after all pairs and attacks so far."""
@@ -93,7 +95,7 @@ def ask_for_revision(
         Message("system", _generator(subtask, language, 1).strip()),
         Message("user", shows),
     ]
-    for draft, attack in said:
+    for draft, attack in history:
         items = list(draft.answers) if len(draft.answers) > 1 else draft.answers[0]
         pair = {"pairs": [{"question": draft.question, "answer": items}]}
         points = words["and"].join(words["points"][name] for name in attack.points)
@@ -127,9 +129,9 @@ def ask_solver(
     Raises `TableError` where the table has no such form.
     """
     words = _data(language)
-    told = words["solver"].format(way=words["ways"][number], shape=words["shapes"][metric])
+    instructions = words["solver"].format(way=words["ways"][number], shape=words["shapes"][metric])
     shows = _table(table, language, SOLVERS[number])
-    return ask_model(told, words["asked"].format(table=shows, question=question), model)
+    return ask_model(instructions, words["asked"].format(table=shows, question=question), model)
 
 
 def ask_for_marks(shows: str, draft: Draft, language: str, number: int, model: str) -> Ask:
@@ -146,6 +148,6 @@ def _drafted(shows: str, draft: Draft, language: str) -> str:
     return str(words["draft"].format(shown=shows, question=draft.question, answer=answer))
 
 
-def ask_model(told: str, text: str, model: str) -> Ask:
+def ask_model(instructions: str, text: str, model: str) -> Ask:
     """Return what a model is told, and then asked."""
-    return Ask((Message("system", told.strip()), Message("user", text)), model)
+    return Ask((Message("system", instructions.strip()), Message("user", text)), model)

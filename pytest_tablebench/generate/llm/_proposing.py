@@ -53,12 +53,12 @@ class Proposer(AskingMaker):
         model: that proposes.
         per_table: most questions of one table, shared by the subtasks.
         language: `en`, `zh`, `both` in turns, or `auto`: that of the table's headings.
-        subtasks: those that are asked; all of `known` by default.
+        subtasks: those that are asked; all of `available` by default.
     """
 
-    way = ""
+    origin = ""
     """The tag that says how questions came about."""
-    known: Collection[str] = SUBTASKS
+    available: Collection[str] = SUBTASKS
     """Subtasks that may be asked."""
 
     def __init__(
@@ -75,7 +75,7 @@ class Proposer(AskingMaker):
         self._per_table, self._language, self._subtasks = (
             per_table,
             language,
-            tuple(subtasks or self.known),
+            tuple(subtasks or self.available),
         )
 
     @abstractmethod
@@ -93,7 +93,9 @@ class Proposer(AskingMaker):
     def make(self, table: Table, most: int | None) -> tuple[str, Iterator[Pair]] | None:
         """Return a digest of the table and its questions, None for a table that is left out."""
         try:
-            shown_whole(table, lambda one: shown(one, self._subtasks[0], LANGUAGES[0]), _LONGEST)
+            shown_whole(
+                table, lambda candidate: shown(candidate, self._subtasks[0], LANGUAGES[0]), _LONGEST
+            )
         except RefusedError as error:
             self.skip(error.reason)
             return None
@@ -128,10 +130,10 @@ class Proposer(AskingMaker):
 
     def _proposed(self, about: About, count: int, seen: set[str]) -> list[Draft]:
         """Return what a model proposes of one subtask, as far as it can be taken."""
-        asked = ask_for_pairs(about.shows, about.subtask, about.language, count, self._model)
+        step = ask_for_pairs(about.shows, about.subtask, about.language, count, self._model)
         raw: list[object] = []
         with self._counted():
-            reply = self._tell(asked)
+            reply = self._tell(step)
             if reply is None:
                 self._expect(about, count)
             else:
@@ -160,10 +162,10 @@ class Proposer(AskingMaker):
         return each + (place < rest)
 
     def _pair(self, kept: Kept, about: About, digest: str) -> Pair:
-        subtask, known, draft = about.subtask, SUBTASKS[about.subtask], kept.draft
+        subtask, about_subtask, draft = about.subtask, SUBTASKS[about.subtask], kept.draft
         tags = {
-            "skill": known["skill"], "subtask": subtask, "language": about.language,
-            "made": self.way,
+            "skill": about_subtask["skill"], "subtask": subtask, "language": about.language,
+            "made": self.origin,
         }  # fmt: skip
         return Pair(
             id=f"{digest[:10]}-{subtask}-{plain_digest(draft.question)}",
@@ -174,7 +176,7 @@ class Proposer(AskingMaker):
             tags={**tags, **kept.tags},
             # Models are told not to speak of places, and it is looked for.
             perturbations=("none", "shuffle_rows", "shuffle_cols"),
-            threshold=known.get("threshold", ""),
+            threshold=about_subtask.get("threshold", ""),
         )
 
 

@@ -66,30 +66,30 @@ class Questions:
     """The questions about one table that are asked in one language.
 
     Arguments:
-        asked: the questions.
+        entries: the questions.
         language: theirs, `en` or `zh`.
         threshold: the score from which an answer is right that does not say so itself.
     """
 
-    asked: Sequence[OwnQuestion]
+    entries: Sequence[OwnQuestion]
     language: str
     threshold: float = 1.0
 
 
 @dataclass
-class _Words:
+class _Translations:
     """Translations that are in use for a table."""
 
-    known: dict[str, str] = field(default_factory=dict)
+    by_text: dict[str, str] = field(default_factory=dict)
 
-    def back(self) -> _Words:
-        return _Words({there: here for here, there in self.known.items()})
+    def back(self) -> _Translations:
+        return _Translations({translation: text for text, translation in self.by_text.items()})
 
     def of(self, table: Table) -> Table:
         """Return a table with the translation of each of its texts."""
 
         def other(cell: Any) -> Any:
-            return self.known.get(str(cell), cell)
+            return self.by_text.get(str(cell), cell)
 
         return Table(
             tuple(map(other, table.header)),
@@ -101,8 +101,8 @@ class _Words:
     def inside(self, text: str) -> dict[str, str]:
         """Return the translations of what stands in a text, the longest first."""
         folded = plain_question(text)
-        found = [name for name in self.known if plain_question(name) in folded]
-        return {name: self.known[name] for name in sorted(found, key=len, reverse=True)}
+        names = [name for name in self.by_text if plain_question(name) in folded]
+        return {name: self.by_text[name] for name in sorted(names, key=len, reverse=True)}
 
 
 @dataclass(frozen=True)
@@ -111,8 +111,8 @@ class _Both:
 
     table: Table
     other: Table
-    own: Questions
-    words: _Words
+    original: Questions
+    words: _Translations
 
 
 class Translator(AskingMaker):
@@ -142,9 +142,9 @@ class Translator(AskingMaker):
 
         None is a table that is left out, or that has no translation yet.
         """
-        own = self._questions[table.name or ""]
+        original = self._questions[table.name or ""]
         try:
-            words = self._words(table, own)
+            words = self._words(table, original)
         except RefusedError as error:
             self.skip(f"not translated: {error.reason}")
             return None
@@ -153,38 +153,40 @@ class Translator(AskingMaker):
             return None
         if words is None:
             return None
-        digest = digest_of(table.title, table.lines, [question.text for question in own.asked])
-        return digest, islice(self._pairs(table, own, words), most)
+        digest = digest_of(
+            table.title, table.lines, [question.text for question in original.entries]
+        )
+        return digest, islice(self._pairs(table, original, words), most)
 
-    def _words(self, table: Table, own: Questions) -> _Words | None:
+    def _words(self, table: Table, original: Questions) -> _Translations | None:
         """Return the translation of a table's texts; None: it is not there yet."""
         cells = [table.title or "", *table.header, *(cell for row in table.rows for cell in row)]
         texts = list(dict.fromkeys(filter(_is_words, map(str, cells))))
         chunks = list(_chunks(texts))
         if len(chunks) > _MOST_CHUNKS:
             raise RefusedError("too long")
-        steps = [ask_for_translation(chunk, {}, own.language, self._model) for chunk in chunks]
+        steps = [ask_for_translation(chunk, {}, original.language, self._model) for chunk in chunks]
         replies = [self._tell(step) for step in steps]
-        told: list[str] = []
+        translations: list[str] = []
         for chunk, reply in zip(chunks, replies, strict=True):
             if reply is not None:
-                told += read_texts(reply, chunk)
+                translations += read_texts(reply, chunk)
         if None in replies:
-            for question in own.asked:
-                self._expect(table, own, question)
+            for question in original.entries:
+                self._expect(table, original, question)
             return None
-        if len(set(map(plain_question, told))) < len(set(map(plain_question, texts))):
+        if len(set(map(plain_question, translations))) < len(set(map(plain_question, texts))):
             raise RefusedError("two texts have become one")
-        return _Words(dict(zip(texts, told, strict=True)))
+        return _Translations(dict(zip(texts, translations, strict=True)))
 
-    def _expect(self, table: Table, own: Questions, question: OwnQuestion) -> None:
+    def _expect(self, table: Table, original: Questions, question: OwnQuestion) -> None:
         """Note what will be asked of a question when its table is translated."""
-        there = ask_for_translation([question.text], {}, own.language, self._model)
-        self.further += [(there, 2), (self._to_solver(table, question, question.text, 0), 2)]
+        step = ask_for_translation([question.text], {}, original.language, self._model)
+        self.further += [(step, 2), (self._to_solver(table, question, question.text, 0), 2)]
 
-    def _pairs(self, table: Table, own: Questions, words: _Words) -> Iterator[Pair]:
-        both = _Both(table, words.of(table), own, words)
-        for question in own.asked:
+    def _pairs(self, table: Table, original: Questions, words: _Translations) -> Iterator[Pair]:
+        both = _Both(table, words.of(table), original, words)
+        for question in original.entries:
             pair = None
             with self._counted():
                 pair = self._pair(both, question)
@@ -196,116 +198,118 @@ class Translator(AskingMaker):
 
     def _pair(self, both: _Both, question: OwnQuestion) -> Pair | None:
         """Return a question in the other language; None as long as models have not replied."""
-        language, words = both.own.language, both.words
+        language, words = both.original.language, both.words
         texts = [question.text, *_own_words(question, words)]
         step = ask_for_translation(texts, words.inside(texts[0]), language, self._model)
         reply = self._tell(step)
         if reply is None:
-            self._expect(both.table, both.own, question)
+            self._expect(both.table, both.original, question)
             return None
-        told = read_texts(reply, texts)
-        known = words.known | dict(zip(texts[1:], told[1:], strict=True))
-        asked, answers = told[0], self._answers(question, known)
-        if language_of(asked) != self._to:
+        translated_texts = read_texts(reply, texts)
+        translations = words.by_text | dict(zip(texts[1:], translated_texts[1:], strict=True))
+        translated, answers = translated_texts[0], self._answers(question, translations)
+        if language_of(translated) != self._to:
             raise RefusedError("question is not translated")
-        if _numbers(asked) != _numbers(question.text):
+        if _numbers(translated) != _numbers(question.text):
             raise RefusedError("numbers of the question have changed")
         if question.context["kind"] != "yes_no":
-            _require_unsaid(question, asked, answers)
-        if self._is_solved(both, question, asked, answers):
-            return self._made(both.other, question, asked, answers, known)
+            _require_unsaid(question, translated, answers)
+        if self._is_solved(both, question, translated, answers):
+            return self._made(both.other, question, translated, answers, translations)
         return None
 
     def _is_solved(
-        self, both: _Both, question: OwnQuestion, asked: str, answers: tuple[str, ...]
+        self, both: _Both, question: OwnQuestion, translated: str, answers: tuple[str, ...]
     ) -> bool:
         """Whether a solver is right both ways; False, too, as long as models have not replied.
 
         Raises `RefusedError` where it is not right, and `ModelError`.
         """
-        known = both.words.back().inside(asked)
-        back = self._tell(ask_for_translation([asked], known, self._to, self._model))
-        returned = question.text if back is None else read_texts(back, [asked])[0]
-        there = self._tell(self._to_solver(both.other, question, asked, 0))
-        threshold = both.own.threshold
-        if there is not None and not _is_right(there, answers, question, self._to, threshold):
+        translations = both.words.back().inside(translated)
+        back = self._tell(ask_for_translation([translated], translations, self._to, self._model))
+        returned = question.text if back is None else read_texts(back, [translated])[0]
+        reply = self._tell(self._to_solver(both.other, question, translated, 0))
+        threshold = both.original.threshold
+        if reply is not None and not _is_right(reply, answers, question, self._to, threshold):
             raise RefusedError("translated question is answered otherwise")
         last = self._to_solver(both.table, question, returned, 1)
         if back is None:
             self.further.append((last, 1))
-        here = None if back is None else self._tell(last)
-        wanted, language = question.answers, both.own.language
-        if here is not None and not _is_right(here, wanted, question, language, threshold):
+        returned_reply = None if back is None else self._tell(last)
+        expected, language = question.answers, both.original.language
+        if returned_reply is not None and not _is_right(
+            returned_reply, expected, question, language, threshold
+        ):
             raise RefusedError("question that came back is answered otherwise")
-        return there is not None and here is not None
+        return reply is not None and returned_reply is not None
 
     def _made(
         self,
         other: Table,
         question: OwnQuestion,
-        asked: str,
+        translated: str,
         answers: tuple[str, ...],
-        known: Mapping[str, str],
+        translations: Mapping[str, str],
     ) -> Pair:
         context = question.context
         unit = context.get("unit", "")
         new_answers = dict(zip(question.answers, answers, strict=True))
         return Pair(
             id=f"{question.id}-{self._to}",
-            question=asked,
+            question=translated,
             answers=answers,
             metric=question.metric or context["kind"],
             tolerance=context.get("tolerance", ""),
-            unit=known.get(unit, unit),
+            unit=translations.get(unit, unit),
             tags={**question.tags, "language": self._to, "translation_of": question.id},
             perturbations=question.perturbations or (),
             other=Other(self._to, other),
             threshold="" if question.threshold is None else str(question.threshold),
             aliases={
-                new_answers[answer]: tuple(known.get(name, name) for name in names)
+                new_answers[answer]: tuple(translations.get(name, name) for name in names)
                 for answer, names in question.aliases.items()
             },
         )
 
-    def _answers(self, question: OwnQuestion, known: Mapping[str, str]) -> tuple[str, ...]:
+    def _answers(self, question: OwnQuestion, translations: Mapping[str, str]) -> tuple[str, ...]:
         if question.context["kind"] == "yes_no":
             yes, no = yes_no(self._to)
             says_yes = typed_answer(question.answers[0], [yes], kind="yes_no").value == 1.0
             return (yes if says_yes else no,)
-        return tuple(known.get(answer, answer) for answer in question.answers)
+        return tuple(translations.get(answer, answer) for answer in question.answers)
 
-    def _to_solver(self, table: Table, question: OwnQuestion, asked: str, way: int) -> Ask:
+    def _to_solver(self, table: Table, question: OwnQuestion, text: str, number: int) -> Ask:
         """Return a question to the solver: 0 there, 1 when it has come back."""
-        language = self._to if way == 0 else _OTHER[self._to]
+        language = self._to if number == 0 else _OTHER[self._to]
         shape = _shape(question)
         return ask_solver(
-            table, asked, metric=shape, language=language, number=way, model=self._solver
+            table, text, metric=shape, language=language, number=number, model=self._solver
         )
 
 
 def _is_right(
-    reply: str, wanted: Sequence[str], question: OwnQuestion, language: str, threshold: float
+    reply: str, expected: Sequence[str], question: OwnQuestion, language: str, threshold: float
 ) -> bool:
     """Whether a solver's reply is the answer, as a run would judge it.
 
     `threshold` holds where the question has none. Raises `RefusedError` for what is no answer.
     """
-    given = read_solution(reply, _shape(question), yes_no(language))
+    items = read_solution(reply, _shape(question), yes_no(language))
     metric, context = question.metric or "typed_answer", question.context
     try:
-        found = score(metric, "\n".join(given), list(wanted), **context)
+        graded = score(metric, "\n".join(items), list(expected), **context)
     except TableBenchError:
         raise RefusedError("answer cannot be compared") from None
-    return found.value >= (threshold if question.threshold is None else question.threshold)
+    return graded.value >= (threshold if question.threshold is None else question.threshold)
 
 
-def _own_words(question: OwnQuestion, words: _Words) -> list[str]:
+def _own_words(question: OwnQuestion, words: _Translations) -> list[str]:
     """Return the words of answers, aliases and unit that the table does not have."""
     texts = [name for names in question.aliases.values() for name in names]
     texts.append(question.context.get("unit", ""))
     if question.context["kind"] != "yes_no":
         texts += question.answers
-    return [text for text in dict.fromkeys(texts) if text not in words.known and _is_words(text)]
+    return [text for text in dict.fromkeys(texts) if text not in words.by_text and _is_words(text)]
 
 
 def _shape(question: OwnQuestion) -> str:
@@ -323,12 +327,12 @@ def language_of(text: str) -> str:
 
 def read_texts(reply: str, texts: Sequence[str]) -> list[str]:
     """Return the translations of texts, in their order. Raises `RefusedError`."""
-    told = read_object(reply, ["texts"], "reply is no list of texts")["texts"]
-    if not isinstance(told, list) or len(told) != len(texts):
+    translations = read_object(reply, ["texts"], "reply is no list of texts")["texts"]
+    if not isinstance(translations, list) or len(translations) != len(texts):
         raise RefusedError("reply is no list of texts")
     return [
-        plain_text(one, 100 + 4 * len(text), "translation")
-        for one, text in zip(told, texts, strict=True)
+        plain_text(translation, 100 + 4 * len(text), "translation")
+        for translation, text in zip(translations, texts, strict=True)
     ]
 
 
@@ -354,9 +358,9 @@ def _numbers(text: str) -> list[str]:
     return sorted(number.replace(",", "") for number in _DIGITS.findall(text))
 
 
-def _require_unsaid(question: OwnQuestion, asked: str, answers: Sequence[str]) -> None:
+def _require_unsaid(question: OwnQuestion, translated: str, answers: Sequence[str]) -> None:
     """Raise `RefusedError` where a translation says the answer that the question did not say."""
-    before, after = plain_question(question.text), plain_question(asked)
-    said = any(says(before, answer) for answer in question.answers)
-    if not said and any(says(after, answer) for answer in answers):
+    before, after = plain_question(question.text), plain_question(translated)
+    is_said = any(says(before, answer) for answer in question.answers)
+    if not is_said and any(says(after, answer) for answer in answers):
         raise RefusedError("answer in question")

@@ -79,12 +79,12 @@ def _require_certain(answers: tuple[str, ...], metric: str) -> None:
         raise RefusedError("answer cannot be compared")
 
 
-def _answers(given: object, metric: str, longest: str, yes: tuple[str, ...]) -> tuple[str, ...]:
-    items = given if isinstance(given, list) else [given]
+def _answers(answer: object, metric: str, longest: str, yes: tuple[str, ...]) -> tuple[str, ...]:
+    items = answer if isinstance(answer, list) else [answer]
     if metric == "list":
-        if not isinstance(given, list) or len(given) not in _ITEMS:
+        if not isinstance(answer, list) or len(answer) not in _ITEMS:
             raise RefusedError("answer is no list")
-    elif isinstance(given, list):
+    elif isinstance(answer, list):
         raise RefusedError("answer has several items")
     answers = tuple(plain_text(_scalar(item), _LONGEST[longest], "answer") for item in items)
     if len(set(map(str.casefold, answers))) < len(answers):
@@ -101,10 +101,10 @@ def read_marks(reply: str, names: Collection[str] = MARKS, most: int = FULL) -> 
 
     Raises `RefusedError` where they are not all there.
     """
-    found = read_object(reply, names, "marks cannot be read")
-    if not all(type(mark) is int and 1 <= mark <= most for mark in found.values()):
+    marks = read_object(reply, names, "marks cannot be read")
+    if not all(type(mark) is int and 1 <= mark <= most for mark in marks.values()):
         raise RefusedError("marks cannot be read")
-    return found
+    return marks
 
 
 @dataclass(frozen=True)
@@ -117,11 +117,11 @@ class Attack:
 
 def read_attack(reply: str) -> Attack:
     """Return what a critic found. Raises `RefusedError` where it does not say so whole."""
-    found = read_object(reply, [*POINTS, "fault"], "attack cannot be read")
-    points = tuple(name for name in POINTS if found[name] is False)
-    if any(type(found[name]) is not bool for name in POINTS):
+    content = read_object(reply, [*POINTS, "fault"], "attack cannot be read")
+    points = tuple(name for name in POINTS if content[name] is False)
+    if any(type(content[name]) is not bool for name in POINTS):
         raise RefusedError("attack cannot be read")
-    return Attack(points, plain_text(found["fault"], 600, "fault") if points else "")
+    return Attack(points, plain_text(content["fault"], 600, "fault") if points else "")
 
 
 def read_solution(
@@ -153,32 +153,32 @@ def read_object(reply: str, names: Collection[str], why: str) -> dict[str, Any]:
     It is the whole reply, or its one fenced block. Raises `RefusedError`, for another value with
     `why`.
     """
-    found = _json(reply)
-    if not isinstance(found, dict) or set(found) != set(names):
+    content = _json(reply)
+    if not isinstance(content, dict) or set(content) != set(names):
         raise RefusedError(why)
-    return found
+    return content
 
 
 def _json(reply: str) -> Any:
-    said = reply.strip()
-    if len(said) > _LONGEST["reply"]:
+    text = reply.strip()
+    if len(text) > _LONGEST["reply"]:
         raise RefusedError("reply is too long")
-    blocks = _BLOCK.findall(said)
+    blocks = _BLOCK.findall(text)
     if len(blocks) > 1:
         raise RefusedError("reply has several blocks")
     try:
         return json.loads(
-            blocks[0] if blocks else said, object_pairs_hook=_object, parse_constant=_no_number
+            blocks[0] if blocks else text, object_pairs_hook=_object, parse_constant=_no_number
         )
     except (ValueError, RecursionError):
         raise RefusedError("reply is no JSON") from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    content = dict(pairs)
+    if len(content) < len(pairs):
         raise ValueError("a key stands twice")
-    return found
+    return content
 
 
 def _no_number(text: str) -> Any:
@@ -191,30 +191,30 @@ def _scalar(item: object) -> str:
     return str(item)
 
 
-def plain_text(given: object, longest: int, what: str) -> str:
+def plain_text(value: object, longest: int, kind: str) -> str:
     """Return a text on one line.
 
     Arguments:
-        given: by a model.
+        value: by a model.
         longest: it may be, in characters.
-        what: it is; a `question` or `fault` is read by people alone, the others by sheets, too.
+        kind: of text; people alone read a `question` or `fault`, sheets read the others, too.
 
     Raises `RefusedError` for what is none, and for what a page, a sheet or a terminal would not
     show as it stands there.
     """
-    if not isinstance(given, str) or not given.strip():
-        raise RefusedError(f"{what} is no text or number")
-    if len(given) > longest:
-        raise RefusedError(f"{what} is too long")
-    text = " ".join(given.split())
+    if not isinstance(value, str) or not value.strip():
+        raise RefusedError(f"{kind} is no text or number")
+    if len(value) > longest:
+        raise RefusedError(f"{kind} is too long")
+    text = " ".join(value.split())
     if any(unicodedata.category(letter) in {"Cc", "Cf", "Cs", "Cn", "Co"} for letter in text):
-        raise RefusedError(f"{what} has characters that cannot be shown")
+        raise RefusedError(f"{kind} has characters that cannot be shown")
     if _MARKUP.search(text):
-        raise RefusedError(f"{what} has HTML in it")
+        raise RefusedError(f"{kind} has HTML in it")
     if _PATH.search(text):
-        raise RefusedError(f"{what} names a path")
-    if what not in {"question", "fault"} and _is_formula(text):
-        raise RefusedError(f"{what} is a formula")
+        raise RefusedError(f"{kind} names a path")
+    if kind not in {"question", "fault"} and _is_formula(text):
+        raise RefusedError(f"{kind} is a formula")
     return text
 
 

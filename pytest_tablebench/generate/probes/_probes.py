@@ -215,13 +215,13 @@ def _path(board: Board, rng: Random) -> Probe:
     row, place = board.place(rng)
     if place < table.row_headers or row in table.sections:
         raise NothingError
-    own = table.path(row, place)
-    if not own.row or not own.column or board.paths[own] != 1:
+    headings = table.path(row, place)
+    if not headings.row or not headings.column or board.paths[headings] != 1:
         raise NothingError
-    names = [text for part in own for text in part]
+    names = [text for part in headings for text in part]
     if any(answer_text(name) is None or '"' in name for name in names):
         raise NothingError
-    row_text, column_text = (" > ".join(f'"{name}"' for name in part) for part in own)
+    row_text, column_text = (" > ".join(f'"{name}"' for name in part) for part in headings)
     fields = {"row": row_text, "column": column_text}
     return Probe(fields, (board.text(board.rows[row][place]),), _ARRANGED)
 

@@ -5,8 +5,8 @@ an entry in `_draw`, `_plain`, `_frame` and `_wording`.
 """
 
 from pytest_tablebench.generate._shared import LANGUAGES
-from pytest_tablebench.generate.rules._plan import Amount, Other, Pair, Plan, Step, Texts
-from pytest_tablebench.generate.rules._sheet import Sheet
+from pytest_tablebench.generate.rules._plan import Amount, Other, Pair, Plan, PlanStep, Texts
+from pytest_tablebench.generate.rules._sheet import ParsedSheet
 from pytest_tablebench.generate.rules.generate import (
     RECIPES,
     SKILLS,
@@ -22,9 +22,9 @@ __all__ = [
     "Maker",
     "Other",
     "Pair",
+    "ParsedSheet",
     "Plan",
+    "PlanStep",
     "RuleGenerator",
-    "Sheet",
-    "Step",
     "Texts",
 ]

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from pytest_tablebench.generate.rules._plain import NARROWING, narrow, plain_answer
 from pytest_tablebench.generate.rules._plain_basics import MOST_ITEMS
-from pytest_tablebench.generate.rules._plan import Amount, RejectedError, Step
-from pytest_tablebench.generate.rules._sheet import Sheet
+from pytest_tablebench.generate.rules._plan import Amount, PlanStep, RejectedError
+from pytest_tablebench.generate.rules._sheet import ParsedSheet
 from pytest_tablebench.generate.values import answer_text
 
 _T = TypeVar("_T")
@@ -21,7 +21,7 @@ class NothingError(Exception):
     """A table has nothing that a step could be about; other draws will find nothing either."""
 
 
-def draw_steps(written: Sequence[str], sheet: Sheet, rng: Random) -> tuple[Step, ...]:
+def draw_steps(written: Sequence[str], sheet: ParsedSheet, rng: Random) -> tuple[PlanStep, ...]:
     """Draw the steps of a recipe, each written as `name` or `name:variant`.
 
     Raises `NothingError`, or `RejectedError` where the steps so far leave nothing.
@@ -30,7 +30,7 @@ def draw_steps(written: Sequence[str], sheet: Sheet, rng: Random) -> tuple[Step,
     for number, text in enumerate(written):
         name, _, variant = text.partition(":")
         draw.few = number + 1 < len(written) and written[number + 1] == "labels"
-        step = Step(name, DRAWS[name](draw, variant))
+        step = PlanStep(name, DRAWS[name](draw, variant))
         draw.steps.append(step)
         if name in NARROWING:
             draw.rows = narrow(step, sheet, draw.rows)
@@ -43,10 +43,10 @@ class Draw:
     `few`: whether what is drawn now has to leave no more entries than a list may have.
     """
 
-    def __init__(self, sheet: Sheet, rng: Random) -> None:
+    def __init__(self, sheet: ParsedSheet, rng: Random) -> None:
         self.sheet, self.rng = sheet, rng
         self.rows: tuple[int, ...] = tuple(range(sheet.size))
-        self.steps: list[Step] = []
+        self.steps: list[PlanStep] = []
         self.used: set[str] = set()
         self.few = False
 
@@ -91,12 +91,12 @@ class Draw:
         """Return the columns beside the one that names the entries."""
         return [name for name in self.sheet.cells if name != self.sheet.label]
 
-    def amount(self, *more: Step) -> Amount:
+    def amount(self, *more: PlanStep) -> Amount:
         """Return the number that the steps so far, and more of them, come to."""
-        found = plain_answer([*self.steps, *more], self.sheet)
-        if not isinstance(found, Amount):
+        answer = plain_answer([*self.steps, *more], self.sheet)
+        if not isinstance(answer, Amount):
             raise NothingError
-        return found
+        return answer
 
     def near(self, value: Fraction | float, decimals: int) -> str:
         """Return a number near another one, above or below it."""
@@ -207,26 +207,26 @@ def _change(draw: Draw, variant: str) -> tuple[Any, ...]:  # noqa: ARG001
 def _branch(draw: Draw, variant: str) -> tuple[Any, ...]:  # noqa: ARG001
     column = draw.column(draw.sheet.measures)
     statistic = draw.rng.choice(("mean", "max", "median"))
-    found = draw.amount(Step("statistic", (column, statistic)))
+    value = draw.amount(PlanStep("statistic", (column, statistic)))
     then, other = draw.some(("mean", "max", "min", "range", "median"), 2)
-    test = (column, statistic, draw.near(found.value, found.decimals))
+    test = (column, statistic, draw.near(value.value, value.decimals))
     return test, (draw.column(draw.sheet.measures), then), (draw.column(draw.sheet.measures), other)
 
 
 def _is_cell(draw: Draw, variant: str) -> tuple[Any, ...]:  # noqa: ARG001
     (name,), column = draw.names(1), draw.column(draw.others())
     cells = draw.sheet.cells[column]
-    own = cells[draw.sheet.rows_by_name[name]]
-    value = answer_text(own if draw.rng.random() < 0.5 else draw.rng.choice(cells))
+    cell = cells[draw.sheet.rows_by_name[name]]
+    value = answer_text(cell if draw.rng.random() < 0.5 else draw.rng.choice(cells))
     if value is None:
         raise RejectedError("unwritable")
     return name, column, value
 
 
 def _exceeds(draw: Draw, variant: str) -> tuple[Any, ...]:  # noqa: ARG001
-    found = draw.amount()
-    decimals = found.decimals
-    return (draw.near(found.value, decimals if found.exact else max(1, decimals - 1)),)
+    current = draw.amount()
+    decimals = current.decimals
+    return (draw.near(current.value, decimals if current.exact else max(1, decimals - 1)),)
 
 
 def _outlier_rule(draw: Draw, variant: str) -> tuple[Any, ...]:

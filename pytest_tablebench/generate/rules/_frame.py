@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
-from pytest_tablebench.generate.rules._plan import Amount, Found, Step, Texts
-from pytest_tablebench.generate.rules._sheet import Sheet
+from pytest_tablebench.generate.rules._plan import Amount, Found, PlanStep, Texts
+from pytest_tablebench.generate.rules._sheet import ParsedSheet
 
 _ALPHA = 0.05
 _NOT_OF_A_NUMBER = r"[^0-9.\-]"
@@ -19,7 +19,7 @@ Result = tuple[str, ...] | float | bool
 class Frame:
     """A sheet as data frames: its texts, and its numeric columns as floats."""
 
-    def __init__(self, sheet: Sheet) -> None:
+    def __init__(self, sheet: ParsedSheet) -> None:
         import pandas as pd
 
         # Any: what pandas' stubs say of one cell fits no computation with it.
@@ -54,7 +54,7 @@ class Frame:
         return int(self.texts.index[self.texts[self.label] == name][0])
 
 
-def frame_answer(steps: Sequence[Step], frame: Frame) -> Result:
+def frame_answer(steps: Sequence[PlanStep], frame: Frame) -> Result:
     """Work out the steps on data frames."""
     rows = frame.texts.index
     result: Any = None
@@ -72,17 +72,17 @@ def frame_answer(steps: Sequence[Step], frame: Frame) -> Result:
     return bool(result) if is_truth else float(result)
 
 
-def agrees(found: Found, result: Result) -> bool:
+def agrees(answer: Found, result: Result) -> bool:
     """Whether both ways say the same."""
-    if isinstance(found, bool) or isinstance(result, bool):
-        return found is result
-    if isinstance(found, Texts):
+    if isinstance(answer, bool) or isinstance(result, bool):
+        return answer is result
+    if isinstance(answer, Texts):
         if not isinstance(result, tuple):
             return False
-        return found.items == result if found.ordered else sorted(found.items) == sorted(result)
-    if not isinstance(found, Amount) or isinstance(result, tuple):
+        return answer.items == result if answer.ordered else sorted(answer.items) == sorted(result)
+    if not isinstance(answer, Amount) or isinstance(result, tuple):
         return False
-    return abs(float(found.value) - result) <= 1e-7 * max(1.0, abs(result))
+    return abs(float(answer.value) - result) <= 1e-7 * max(1.0, abs(result))
 
 
 def _bound(text: str) -> float:
@@ -195,14 +195,14 @@ def _partner(frame: Frame, rows: Any, column: str, others: Sequence[str]) -> Res
 
 
 def _related(frame: Frame, rows: Any, first: str, second: str, kind: str) -> Any:
-    one, two = (frame.numbers(rows, column).to_numpy() for column in (first, second))
-    return (frame.stats.pearsonr if kind == "pearson" else frame.stats.spearmanr)(one, two)
+    left, right = (frame.numbers(rows, column).to_numpy() for column in (first, second))
+    return (frame.stats.pearsonr if kind == "pearson" else frame.stats.spearmanr)(left, right)
 
 
 def _differ(frame: Frame, rows: Any, column: str, by: str, *groups: str) -> bool:
     numbers, values = frame.numbers(rows, column), frame.texts[by].loc[rows]
-    one, two = (numbers[values == value].to_numpy() for value in groups)
-    return bool(frame.stats.ttest_ind(one, two, equal_var=False).pvalue < _ALPHA)
+    left, right = (numbers[values == value].to_numpy() for value in groups)
+    return bool(frame.stats.ttest_ind(left, right, equal_var=False).pvalue < _ALPHA)
 
 
 def _one_sample(frame: Frame, rows: Any, column: str, expected: str) -> Any:
@@ -222,9 +222,11 @@ def _shape(frame: Frame, rows: Any, column: str, name: str) -> Any:
 
 SECOND_WAYS: dict[str, Callable[..., Any]] = {
     "where": _where,
-    "both": lambda frame, rows, one, two: rows[_mask(frame, rows, *one) & _mask(frame, rows, *two)],
-    "either": lambda frame, rows, one, two: rows[
-        _mask(frame, rows, *one) | _mask(frame, rows, *two)
+    "both": lambda frame, rows, first, second: rows[
+        _mask(frame, rows, *first) & _mask(frame, rows, *second)
+    ],
+    "either": lambda frame, rows, first, second: rows[
+        _mask(frame, rows, *first) | _mask(frame, rows, *second)
     ],
     "top": _top,
     "above": _above,
@@ -259,7 +261,7 @@ SECOND_WAYS: dict[str, Callable[..., Any]] = {
     "is_outlier": lambda frame, rows, column, rule, name: bool(
         frame.entry(name) in _outside(frame, rows, column, rule)
     ),
-    "correlation": lambda *asked: _related(*asked).statistic,
+    "correlation": lambda *arguments: _related(*arguments).statistic,
     "partner": _partner,
     "is_related": lambda frame, rows, first, second: bool(
         _related(frame, rows, first, second, "pearson").pvalue < _ALPHA

@@ -9,15 +9,15 @@ from collections.abc import Callable, Sequence
 
 from pytest_tablebench.generate.rules._plain_analyses import ANALYSES
 from pytest_tablebench.generate.rules._plain_basics import BASICS, JUDGEMENTS, NARROWING, Rows
-from pytest_tablebench.generate.rules._plan import Found, RejectedError, Step
-from pytest_tablebench.generate.rules._sheet import Sheet
+from pytest_tablebench.generate.rules._plan import Found, PlanStep, RejectedError
+from pytest_tablebench.generate.rules._sheet import ParsedSheet
 
 __all__ = ["ANSWERS", "NARROWING", "narrow", "plain_answer"]
 
 ANSWERS: dict[str, Callable[..., Found]] = {**BASICS, **ANALYSES}
 
 
-def narrow(step: Step, sheet: Sheet, rows: Rows) -> Rows:
+def narrow(step: PlanStep, sheet: ParsedSheet, rows: Rows) -> Rows:
     """Return the entries that a step keeps: some, but not all. Raises `RejectedError`."""
     kept = NARROWING[step.name](sheet, rows, *step.arguments)
     if not kept:
@@ -27,13 +27,13 @@ def narrow(step: Step, sheet: Sheet, rows: Rows) -> Rows:
     return kept
 
 
-def plain_answer(steps: Sequence[Step], sheet: Sheet) -> Found:
+def plain_answer(steps: Sequence[PlanStep], sheet: ParsedSheet) -> Found:
     """Work out the steps. Raises `RejectedError` where there is no single answer worth asking."""
     rows: Rows = tuple(range(sheet.size))
     steps = list(steps)
     while steps[0].name in NARROWING:
         rows = narrow(steps.pop(0), sheet, rows)
-    found = ANSWERS[steps[0].name](sheet, rows, *steps[0].arguments)
+    answer = ANSWERS[steps[0].name](sheet, rows, *steps[0].arguments)
     for step in steps[1:]:
-        found = JUDGEMENTS[step.name](found, *step.arguments)
-    return found
+        answer = JUDGEMENTS[step.name](answer, *step.arguments)
+    return answer

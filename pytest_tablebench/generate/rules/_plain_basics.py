@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_tablebench.generate.rules import _statistics as formulas
 from pytest_tablebench.generate.rules._plan import Amount, Found, RejectedError, Texts
-from pytest_tablebench.generate.rules._sheet import Sheet
+from pytest_tablebench.generate.rules._sheet import ParsedSheet
 from pytest_tablebench.generate.values import answer_text, cell_key, parse_number
 
 MOST_ITEMS = 8
@@ -24,10 +24,10 @@ Rows = tuple[int, ...]
 # Steps that narrow the entries
 
 
-def _where(sheet: Sheet, rows: Rows, column: str, test: str, values: Sequence[str]) -> Rows:
+def _where(sheet: ParsedSheet, rows: Rows, column: str, test: str, values: Sequence[str]) -> Rows:
     if column not in sheet.numbers:
-        wanted, cells = cell_key(values[0]), sheet.cells[column]
-        return tuple(row for row in rows if (cell_key(cells[row]) == wanted) == (test == "="))
+        key, cells = cell_key(values[0]), sheet.cells[column]
+        return tuple(row for row in rows if (cell_key(cells[row]) == key) == (test == "="))
     numbers = sheet.numbers[column].values
     bounds = [number(value) for value in values]
     tests: dict[str, Callable[[Decimal], bool]] = {
@@ -42,23 +42,23 @@ def _where(sheet: Sheet, rows: Rows, column: str, test: str, values: Sequence[st
 
 def number(text: str) -> Decimal:
     """Return the number that a text of a question is."""
-    found = parse_number(text)
-    if found is None:
+    parsed = parse_number(text)
+    if parsed is None:
         raise RejectedError("ambiguous")
-    return found.value
+    return parsed.value
 
 
 def _joined(
-    join: Callable[[set[int], set[int]], set[int]], sheet: Sheet, rows: Rows, *conditions: Any
+    join: Callable[[set[int], set[int]], set[int]], sheet: ParsedSheet, rows: Rows, *conditions: Any
 ) -> Rows:
-    one, two = (set(_where(sheet, rows, *condition)) for condition in conditions)
-    if one <= two or two <= one:
+    first, second = (set(_where(sheet, rows, *condition)) for condition in conditions)
+    if first <= second or second <= first:
         raise RejectedError("trivial")
-    kept = join(one, two)
+    kept = join(first, second)
     return tuple(row for row in rows if row in kept)
 
 
-def _top(sheet: Sheet, rows: Rows, column: str, count: int, highest: bool) -> Rows:
+def _top(sheet: ParsedSheet, rows: Rows, column: str, count: int, highest: bool) -> Rows:
     values = sheet.numbers[column].values
     order = sorted(rows, key=lambda row: values[row], reverse=highest)
     border = [values[row] for row in order[: count + 1]]
@@ -67,7 +67,7 @@ def _top(sheet: Sheet, rows: Rows, column: str, count: int, highest: bool) -> Ro
     return tuple(order[:count])
 
 
-def _above(sheet: Sheet, rows: Rows, column: str, statistic: str, higher: bool) -> Rows:
+def _above(sheet: ParsedSheet, rows: Rows, column: str, statistic: str, higher: bool) -> Rows:
     values = {row: sheet.numbers[column].values[row] for row in rows}
     bound = _STATISTICS[statistic](list(values.values()))
     if statistic == "mean" and any(Fraction(value) == bound for value in values.values()):
@@ -92,20 +92,20 @@ def _writable(cell: str) -> str:
     return cell
 
 
-def _cell(sheet: Sheet, rows: Rows, name: str, column: str) -> Texts:  # noqa: ARG001
+def _cell(sheet: ParsedSheet, rows: Rows, name: str, column: str) -> Texts:  # noqa: ARG001
     return Texts((_writable(sheet.cells[column][sheet.rows_by_name[name]]),))
 
 
-def _cells(sheet: Sheet, rows: Rows, name: str, columns: Sequence[str]) -> Texts:  # noqa: ARG001
+def _cells(sheet: ParsedSheet, rows: Rows, name: str, columns: Sequence[str]) -> Texts:  # noqa: ARG001
     row = sheet.rows_by_name[name]
     return Texts(tuple(_writable(sheet.cells[column][row]) for column in columns), ordered=True)
 
 
-def _cell_at(sheet: Sheet, rows: Rows, row: int, column: int) -> Texts:  # noqa: ARG001
+def _cell_at(sheet: ParsedSheet, rows: Rows, row: int, column: int) -> Texts:  # noqa: ARG001
     return Texts((_writable(sheet.table.rows[row - 1][column - 1]),))
 
 
-def _place(sheet: Sheet, value: str) -> tuple[int, int]:
+def _place(sheet: ParsedSheet, value: str) -> tuple[int, int]:
     """Return where a value stands that the table has once."""
     if sheet.counts[cell_key(value)] != 1:
         raise RejectedError("ambiguous")
@@ -116,15 +116,15 @@ def _place(sheet: Sheet, value: str) -> tuple[int, int]:
     raise RejectedError("ambiguous")
 
 
-def _row_of(sheet: Sheet, rows: Rows, value: str) -> Amount:  # noqa: ARG001
+def _row_of(sheet: ParsedSheet, rows: Rows, value: str) -> Amount:  # noqa: ARG001
     return Amount(Fraction(_place(sheet, value)[0] + 1))
 
 
-def _heading_of(sheet: Sheet, rows: Rows, value: str) -> Texts:  # noqa: ARG001
+def _heading_of(sheet: ParsedSheet, rows: Rows, value: str) -> Texts:  # noqa: ARG001
     return Texts((_writable(sheet.table.header[_place(sheet, value)[1]]),))
 
 
-def _neighbour(sheet: Sheet, rows: Rows, value: str, side: str) -> Texts:  # noqa: ARG001
+def _neighbour(sheet: ParsedSheet, rows: Rows, value: str, side: str) -> Texts:  # noqa: ARG001
     down, right = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}[side]
     row, column = _place(sheet, value)
     row, column = row + down, column + right
@@ -133,15 +133,15 @@ def _neighbour(sheet: Sheet, rows: Rows, value: str, side: str) -> Texts:  # noq
     return Texts((_writable(sheet.table.rows[row][column]),))
 
 
-def _find(sheet: Sheet, rows: Rows, column: str, value: str) -> Texts:
-    wanted = cell_key(value)
-    found = [row for row in rows if cell_key(sheet.cells[column][row]) == wanted]
-    if len(found) != 1:
-        raise RejectedError("ambiguous" if found else "empty")
-    return Texts((sheet.cells[sheet.label][found[0]],))
+def _find(sheet: ParsedSheet, rows: Rows, column: str, value: str) -> Texts:
+    key = cell_key(value)
+    matching = [row for row in rows if cell_key(sheet.cells[column][row]) == key]
+    if len(matching) != 1:
+        raise RejectedError("ambiguous" if matching else "empty")
+    return Texts((sheet.cells[sheet.label][matching[0]],))
 
 
-def _value_of(sheet: Sheet, rows: Rows, column: str) -> Texts:
+def _value_of(sheet: ParsedSheet, rows: Rows, column: str) -> Texts:
     if len(rows) != 1:
         raise RejectedError("ambiguous")
     return Texts((_writable(sheet.cells[column][rows[0]]),))
@@ -150,28 +150,28 @@ def _value_of(sheet: Sheet, rows: Rows, column: str) -> Texts:
 # Choosing
 
 
-def labels(sheet: Sheet, rows: Rows, ordered: bool) -> Texts:
+def labels(sheet: ParsedSheet, rows: Rows, ordered: bool) -> Texts:
     """Return the names of entries."""
     if len(rows) > MOST_ITEMS:
         raise RejectedError("too many items")
     return Texts(tuple(sheet.cells[sheet.label][row] for row in rows), ordered=ordered)
 
 
-def _count(sheet: Sheet, rows: Rows) -> Amount:  # noqa: ARG001
+def _count(sheet: ParsedSheet, rows: Rows) -> Amount:  # noqa: ARG001
     return Amount(Fraction(len(rows)))
 
 
-def _distinct(sheet: Sheet, rows: Rows, column: str) -> Amount:
-    found = len({cell_key(sheet.cells[column][row]) for row in rows})
-    if found in {1, len(rows)}:
+def _distinct(sheet: ParsedSheet, rows: Rows, column: str) -> Amount:
+    count = len({cell_key(sheet.cells[column][row]) for row in rows})
+    if count in {1, len(rows)}:
         raise RejectedError("trivial")
-    return Amount(Fraction(found))
+    return Amount(Fraction(count))
 
 
 # Computing
 
 
-def column_values(sheet: Sheet, rows: Rows, column: str, least: int = 2) -> list[Decimal]:
+def column_values(sheet: ParsedSheet, rows: Rows, column: str, least: int = 2) -> list[Decimal]:
     """Return the numbers of several entries, which are not all alike."""
     values = [sheet.numbers[column].values[row] for row in rows]
     if len(values) < least or len(set(values)) == 1:
@@ -195,7 +195,7 @@ _STATISTICS: dict[str, Callable[[Sequence[Decimal]], Any]] = {
 _EXACT = {"sum", "min", "max", "range"}
 
 
-def _statistic(sheet: Sheet, rows: Rows, column: str, name: str) -> Amount:
+def _statistic(sheet: ParsedSheet, rows: Rows, column: str, name: str) -> Amount:
     value = _STATISTICS[name](column_values(sheet, rows, column))
     numbers = sheet.numbers[column]
     if name in _EXACT:
@@ -203,21 +203,21 @@ def _statistic(sheet: Sheet, rows: Rows, column: str, name: str) -> Amount:
     return Amount(value, max(2, numbers.decimals + 1), exact=False, unit=numbers.unit)
 
 
-def _extreme(sheet: Sheet, rows: Rows, column: str, highest: bool) -> Texts:
+def _extreme(sheet: ParsedSheet, rows: Rows, column: str, highest: bool) -> Texts:
     if len(rows) < 2:
         raise RejectedError("trivial")
     return Texts((sheet.cells[sheet.label][_top(sheet, rows, column, 1, highest)[0]],))
 
 
-def _share(sheet: Sheet, rows: Rows, column: str, name: str) -> Amount:
+def _share(sheet: ParsedSheet, rows: Rows, column: str, name: str) -> Amount:
     values = column_values(sheet, rows, column)
     if min(values) < 0:
         raise RejectedError("ambiguous")
-    own = sheet.numbers[column].values[sheet.rows_by_name[name]]
-    return Amount(Fraction(own) * 100 / Fraction(sum(values)), 2, exact=False, unit="%")
+    part = sheet.numbers[column].values[sheet.rows_by_name[name]]
+    return Amount(Fraction(part) * 100 / Fraction(sum(values)), 2, exact=False, unit="%")
 
 
-def _change(sheet: Sheet, rows: Rows, name: str, before: str, after: str) -> Amount:  # noqa: ARG001
+def _change(sheet: ParsedSheet, rows: Rows, name: str, before: str, after: str) -> Amount:  # noqa: ARG001
     row = sheet.rows_by_name[name]
     old, new = (Fraction(sheet.numbers[column].values[row]) for column in (before, after))
     if sheet.numbers[before].unit != sheet.numbers[after].unit or old <= 0 or new == old:
@@ -225,16 +225,16 @@ def _change(sheet: Sheet, rows: Rows, name: str, before: str, after: str) -> Amo
     return Amount((new - old) * 100 / old, 2, exact=False, unit="%")
 
 
-def _ratio(sheet: Sheet, rows: Rows, column: str, first: str, second: str) -> Amount:  # noqa: ARG001
+def _ratio(sheet: ParsedSheet, rows: Rows, column: str, first: str, second: str) -> Amount:  # noqa: ARG001
     values = sheet.numbers[column].values
-    one, two = (Fraction(values[sheet.rows_by_name[name]]) for name in (first, second))
-    if two <= 0 or one == two:
+    dividend, divisor = (Fraction(values[sheet.rows_by_name[name]]) for name in (first, second))
+    if divisor <= 0 or dividend == divisor:
         raise RejectedError("ambiguous")
-    return Amount(one / two, 2, exact=False)
+    return Amount(dividend / divisor, 2, exact=False)
 
 
 def _branch(
-    sheet: Sheet,
+    sheet: ParsedSheet,
     rows: Rows,
     test: tuple[str, str, str],
     then: tuple[str, str],
@@ -251,19 +251,21 @@ def _branch(
 # Claims
 
 
-def _is_cell(sheet: Sheet, rows: Rows, name: str, column: str, value: str) -> bool:  # noqa: ARG001
+def _is_cell(sheet: ParsedSheet, rows: Rows, name: str, column: str, value: str) -> bool:  # noqa: ARG001
     return cell_key(sheet.cells[column][sheet.rows_by_name[name]]) == cell_key(value)
 
 
-def _is_more(sheet: Sheet, rows: Rows, column: str, first: str, second: str) -> bool:  # noqa: ARG001
-    one, two = (sheet.numbers[column].values[sheet.rows_by_name[name]] for name in (first, second))
-    if one == two:
+def _is_more(sheet: ParsedSheet, rows: Rows, column: str, first: str, second: str) -> bool:  # noqa: ARG001
+    left, right = (
+        sheet.numbers[column].values[sheet.rows_by_name[name]] for name in (first, second)
+    )
+    if left == right:
         raise RejectedError("ambiguous")
-    return one > two
+    return left > right
 
 
-def _exceeds(found: Amount, bound: str) -> bool:
-    value, limit = Fraction(found.value), Fraction(number(bound))
+def _exceeds(amount: Amount, bound: str) -> bool:
+    value, limit = Fraction(amount.value), Fraction(number(bound))
     if abs(value - limit) <= abs(limit) / 1000:
         raise RejectedError("borderline")
     return value > limit

@@ -20,7 +20,7 @@ class RejectedError(TableBenchError):
 
 
 @dataclass(frozen=True)
-class Step:
+class PlanStep:
     """One operation with its arguments: texts, numbers, and tuples of them."""
 
     name: str
@@ -37,7 +37,7 @@ class Plan:
     """
 
     recipe: str
-    steps: tuple[Step, ...]
+    steps: tuple[PlanStep, ...]
 
 
 @dataclass(frozen=True)

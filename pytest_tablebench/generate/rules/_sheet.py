@@ -13,7 +13,7 @@ from functools import cached_property
 from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.generate._shared import data_file
 from pytest_tablebench.generate.values import (
-    Number,
+    ParsedNumber,
     answer_text,
     cell_key,
     is_empty,
@@ -44,7 +44,7 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class ParsedSheet:
     """A rectangular table of text cells, none of them empty.
 
     Arguments:
@@ -62,7 +62,7 @@ class Sheet:
     label: str
 
     @classmethod
-    def of(cls, table: Table) -> Sheet:
+    def of(cls, table: Table) -> ParsedSheet:
         """Read a table. Raises `UnfitError` (filters of spec: treb.md section 6.1)."""
         names = [answer_text(name) for name in table.header]
         if any(len(row) != len(table.header) for row in table.rows):
@@ -80,7 +80,9 @@ class Sheet:
             raise UnfitError("summary row or column")
         columns = zip(*table.rows, strict=True)
         cells = {name: cs for name, cs in zip(names, columns, strict=True) if name is not None}
-        numbers = {name: found for name in cells if (found := _numbers(cells[name])) is not None}
+        numbers = {
+            name: numeric for name in cells if (numeric := _numbers(cells[name])) is not None
+        }
         if not numbers:
             raise UnfitError("no numeric column")
         content = "\0".join(texts).encode("utf-8", "surrogatepass")
@@ -98,8 +100,8 @@ class Sheet:
         """Numeric columns that measure something: no years, no numbers that are names."""
         return tuple(
             name
-            for name, found in self.numbers.items()
-            if not _says(name, "identifiers") and not _are_years(found)
+            for name, numbers in self.numbers.items()
+            if not _says(name, "identifiers") and not _are_years(numbers)
         )
 
     @cached_property
@@ -138,14 +140,14 @@ class Sheet:
 
 def _numbers(cells: tuple[str, ...]) -> Numbers | None:
     """Return a column as numbers: every cell is one, and all have one unit."""
-    found: list[Number] = []
+    numbers: list[ParsedNumber] = []
     for cell in cells:
         number = parse_number(cell)
-        if number is None or (found and number.form != found[0].form):
+        if number is None or (numbers and number.form != numbers[0].form):
             return None
-        found.append(number)
-    unit = " ".join(part for part in map(str.strip, found[0].form) if part)
-    return Numbers(tuple(n.value for n in found), unit, max(n.decimals for n in found))
+        numbers.append(number)
+    unit = " ".join(part for part in map(str.strip, numbers[0].form) if part)
+    return Numbers(tuple(n.value for n in numbers), unit, max(n.decimals for n in numbers))
 
 
 def _names(cells: tuple[str, ...]) -> bool:
@@ -170,10 +172,12 @@ def _is_date(cell: str) -> bool:
 def _says(name: str, kind: str) -> bool:
     """Whether a heading has a word of a list, in either language."""
     words = data_file("rules/words.toml")
-    own = set(re.findall(r"[^\W\d_]+", name.casefold()))
-    return bool(own & set(words[kind])) or any(word in name for word in words[f"{kind}_zh"])
+    heading_words = set(re.findall(r"[^\W\d_]+", name.casefold()))
+    return bool(heading_words & set(words[kind])) or any(
+        word in name for word in words[f"{kind}_zh"]
+    )
 
 
-def _are_years(found: Numbers) -> bool:
-    plain = not found.unit and not found.decimals
-    return plain and all(int(value) in _YEARS for value in found.values)
+def _are_years(numbers: Numbers) -> bool:
+    plain = not numbers.unit and not numbers.decimals
+    return plain and all(int(value) in _YEARS for value in numbers.values)

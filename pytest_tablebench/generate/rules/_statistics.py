@@ -33,10 +33,12 @@ def kurtosis(values: Sequence[float]) -> float:
 
 def pearson(first: Sequence[float], second: Sequence[float]) -> float:
     """Return the coefficient of correlation."""
-    one, two = _mean(first), _mean(second)
+    mean_x, mean_y = _mean(first), _mean(second)
     pairs = list(zip(first, second, strict=True))
-    product = math.fsum((x - one) * (y - two) for x, y in pairs)
-    squares = math.fsum((x - one) ** 2 for x in first) * math.fsum((y - two) ** 2 for y in second)
+    product = math.fsum((x - mean_x) * (y - mean_y) for x, y in pairs)
+    squares = math.fsum((x - mean_x) ** 2 for x in first) * math.fsum(
+        (y - mean_y) ** 2 for y in second
+    )
     return product / math.sqrt(squares)
 
 
@@ -55,9 +57,11 @@ def t_statistic(values: Sequence[float], expected: float) -> float:
 
 def welch(first: Sequence[float], second: Sequence[float]) -> tuple[float, float]:
     """Return Welch's t and its degrees of freedom (Welch-Satterthwaite)."""
-    one, two = (spread(values) ** 2 / len(values) for values in (first, second))
-    freedom = (one + two) ** 2 / (one**2 / (len(first) - 1) + two**2 / (len(second) - 1))
-    return (_mean(first) - _mean(second)) / math.sqrt(one + two), freedom
+    error_x, error_y = (spread(values) ** 2 / len(values) for values in (first, second))
+    freedom = (error_x + error_y) ** 2 / (
+        error_x**2 / (len(first) - 1) + error_y**2 / (len(second) - 1)
+    )
+    return (_mean(first) - _mean(second)) / math.sqrt(error_x + error_y), freedom
 
 
 def f_statistic(groups: Sequence[Sequence[float]]) -> tuple[float, int, int]:
@@ -78,22 +82,22 @@ def chi_square_even(counts: Sequence[int]) -> float:
 
 def tukey_outside(values: Sequence[float]) -> set[int] | None:
     """Return the places beyond 1.5 interquartile ranges; None where quartiles' rules differ."""
-    found = []
+    outside = []
     for method in ("inclusive", "exclusive"):
         low, _, high = quantiles(values, n=4, method=method)
         room = 1.5 * (high - low)
-        found.append({n for n, v in enumerate(values) if v < low - room or v > high + room})
-    return found[0] if found[0] == found[1] else None
+        outside.append({n for n, v in enumerate(values) if v < low - room or v > high + room})
+    return outside[0] if outside[0] == outside[1] else None
 
 
 def z_outside(values: Sequence[float]) -> set[int] | None:
     """Return the places more than 3 standard deviations from the mean; None: n or n - 1 matters."""
     mean, sample = _mean(values), spread(values)
-    found = [
+    outside = [
         {n for n, value in enumerate(values) if abs(value - mean) > 3 * deviation}
         for deviation in (sample, sample * math.sqrt((len(values) - 1) / len(values)))
     ]
-    return found[0] if found[0] == found[1] else None
+    return outside[0] if outside[0] == outside[1] else None
 
 
 def shapiro_p(values: Sequence[float]) -> float:
@@ -130,14 +134,14 @@ def shapiro_p(values: Sequence[float]) -> float:
         gamma = _poly(size, -2.273, 0.459)
         if math.log(1 - w) >= gamma:
             return 1e-19
-        given = -math.log(gamma - math.log(1 - w))
+        transformed = -math.log(gamma - math.log(1 - w))
         mean = _poly(size, 0.5440, -0.39978, 0.025054, -0.0006714)
         deviation = math.exp(_poly(size, 1.3822, -0.77857, 0.062767, -0.0020322))
     else:
-        given = math.log(1 - w)
+        transformed = math.log(1 - w)
         mean = _poly(log, -1.5861, -0.31082, -0.083751, 0.0038915)
         deviation = math.exp(_poly(log, -0.4803, -0.082676, 0.0030302))
-    return 1 - normal.cdf((given - mean) / deviation)
+    return 1 - normal.cdf((transformed - mean) / deviation)
 
 
 def _poly(x: float, *factors: float) -> float:

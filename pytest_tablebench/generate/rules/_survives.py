@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pytest_tablebench.generate.rules._plan import Step
+from pytest_tablebench.generate.rules._plan import PlanStep
 
 CHANGES: Mapping[str, frozenset[str]] = {
     "none": frozenset(),
@@ -45,7 +45,7 @@ _SIDES: Mapping[str, frozenset[str]] = {
 }
 
 
-def surviving(steps: Sequence[Step]) -> tuple[str, ...]:
+def surviving(steps: Sequence[PlanStep]) -> tuple[str, ...]:
     """Return the perturbations under which the answer stays true."""
     needs: set[str] = set()
     for step in steps:

@@ -8,8 +8,8 @@ from typing import Any
 
 from pytest_tablebench.generate._shared import data_file
 from pytest_tablebench.generate.rules._plain import NARROWING
-from pytest_tablebench.generate.rules._plan import Amount, Found, Step, Texts
-from pytest_tablebench.generate.rules._sheet import Sheet
+from pytest_tablebench.generate.rules._plan import Amount, Found, PlanStep, Texts
+from pytest_tablebench.generate.rules._sheet import ParsedSheet
 from pytest_tablebench.generate.values import parse_number
 
 ARGUMENTS: dict[str, tuple[str, ...]] = {
@@ -53,36 +53,38 @@ _VARIANTS = {"rule", "kind"}
 """Arguments that choose between templates."""
 
 
-def word(steps: Sequence[Step], sheet: Sheet, found: Found, language: str, rng: Random) -> str:
+def word(
+    steps: Sequence[PlanStep], sheet: ParsedSheet, answer: Found, language: str, rng: Random
+) -> str:
     """Return the question's text in one of its wordings."""
-    return _Words(sheet, data_file(f"rules/{language}.toml"), rng).question(steps, found)
+    return _Wording(sheet, data_file(f"rules/{language}.toml"), rng).question(steps, answer)
 
 
-class _Words:
+class _Wording:
     """One question being written."""
 
-    def __init__(self, sheet: Sheet, templates: dict[str, Any], rng: Random) -> None:
+    def __init__(self, sheet: ParsedSheet, templates: dict[str, Any], rng: Random) -> None:
         self.sheet, self.of, self.rng = sheet, templates, rng
         self.words: dict[str, str] = templates["words"]
 
-    def question(self, steps: Sequence[Step], found: Found) -> str:
+    def question(self, steps: Sequence[PlanStep], answer: Found) -> str:
         """Return the whole text: how the entries are narrowed, what is asked, in which form."""
         count = next(n for n, step in enumerate(steps) if step.name not in NARROWING)
-        narrowing, (asked, *judging) = steps[:count], steps[count:]
+        narrowing, (main, *judging) = steps[:count], steps[count:]
         intro, rows = self.narrowed(narrowing)
-        fields = {"rows": rows, "label": self.quoted(self.sheet.label), **self.fields(asked)}
+        fields = {"rows": rows, "label": self.quoted(self.sheet.label), **self.fields(main)}
         if judging:
             bound = judging[0].arguments[0]
-            noun = self.choose(self.of["nouns"][asked.name], fields)
+            noun = self.choose(self.of["nouns"][main.name], fields)
             text = self.choose(self.of["answers"]["exceeds"], {"noun": noun, "bound": bound})
-        elif asked.name in self.of["nouns"] and asked.name not in self.of["answers"]:
-            noun = self.choose(self.of["nouns"][asked.name], fields)
+        elif main.name in self.of["nouns"] and main.name not in self.of["answers"]:
+            noun = self.choose(self.of["nouns"][main.name], fields)
             text = self.choose(self.of["asks"]["number"], {"noun": noun})
         else:
-            text = self.choose(self.of["answers"][self.key(asked)], fields)
+            text = self.choose(self.of["answers"][self.key(main)], fields)
         text = text[:1].upper() + text[1:]
         gap = "" if intro[-1:] in {"", "。"} else " "
-        return f"{intro}{gap}{text}{self.suffix(asked, steps, found)}"
+        return f"{intro}{gap}{text}{self.suffix(main, steps, answer)}"
 
     def choose(self, wordings: Sequence[str], fields: dict[str, str]) -> str:
         """Return one of the wordings, filled in."""
@@ -97,13 +99,13 @@ class _Words:
         """Return a value: numbers are bare, texts quoted."""
         return f" {text} ".strip() if parse_number(text) is not None else self.quoted(text)
 
-    def key(self, step: Step) -> str:
+    def key(self, step: PlanStep) -> str:
         """Return the name of a step's templates: of its operation, or its variant's own."""
         names = ARGUMENTS[step.name]
         variants = [str(step.arguments[n]) for n, name in enumerate(names) if name in _VARIANTS]
         return ":".join([step.name, *variants])
 
-    def fields(self, step: Step) -> dict[str, str]:
+    def fields(self, step: PlanStep) -> dict[str, str]:
         """Return what the templates of a step are filled with."""
         names = ARGUMENTS[step.name]
         fields: dict[str, str] = {}
@@ -140,7 +142,7 @@ class _Words:
         fields = {"column": self.quoted(column), "statistic": self.of["statistics"][statistic]}
         return str(self.of["nouns"]["part"]).format_map(fields)
 
-    def narrowed(self, steps: Sequence[Step]) -> tuple[str, str]:
+    def narrowed(self, steps: Sequence[PlanStep]) -> tuple[str, str]:
         """Return the sentences that narrow the entries, and what the rest is then called."""
         if not steps:
             return "", self.words["all"]
@@ -152,7 +154,7 @@ class _Words:
         gap = "" if sentences[0].endswith("。") else " "
         return gap.join(sentences), self.words["remaining"]
 
-    def phrase(self, step: Step, place: str) -> str:
+    def phrase(self, step: PlanStep, place: str) -> str:
         """Return how one step chooses entries.
 
         `place`: `entries` for the whole phrase, `first` and `then` for those in sentences.
@@ -192,15 +194,15 @@ class _Words:
             )
         )
 
-    def suffix(self, asked: Step, steps: Sequence[Step], found: Found) -> str:
+    def suffix(self, main: PlanStep, steps: Sequence[PlanStep], answer: Found) -> str:
         """Return what the question says of the answer's form."""
         suffixes: dict[str, str] = self.of["suffixes"]
-        if isinstance(found, bool):
+        if isinstance(answer, bool):
             return suffixes["yes_no"]
-        if isinstance(found, Amount):
-            return "" if found.exact else suffixes["rounded"].format(decimals=found.decimals)
-        if isinstance(found, Texts) and asked.name in {"labels", "outliers"}:
-            if not found.ordered:
+        if isinstance(answer, Amount):
+            return "" if answer.exact else suffixes["rounded"].format(decimals=answer.decimals)
+        if isinstance(answer, Texts) and main.name in {"labels", "outliers"}:
+            if not answer.ordered:
                 return suffixes["list"].format(label=self.quoted(self.sheet.label))
             highest = steps[-2].arguments[2]
             order = self.words["order_highest" if highest else "order_lowest"]

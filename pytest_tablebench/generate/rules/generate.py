@@ -24,7 +24,7 @@ from pytest_tablebench.generate.rules._plan import (
     RejectedError,
     Texts,
 )
-from pytest_tablebench.generate.rules._sheet import Sheet, UnfitError
+from pytest_tablebench.generate.rules._sheet import ParsedSheet, UnfitError
 from pytest_tablebench.generate.rules._survives import surviving
 from pytest_tablebench.generate.rules._wording import word
 from pytest_tablebench.generate.values import parse_number
@@ -99,10 +99,10 @@ class Tally:
 
     def cells(self) -> Counter[tuple[str, str]]:
         """Return accepted questions by subtask and difficulty."""
-        found: Counter[tuple[str, str]] = Counter()
+        counts: Counter[tuple[str, str]] = Counter()
         for name, count in self.recipes.items():
-            found[RECIPES[name].cell] += count
-        return found
+            counts[RECIPES[name].cell] += count
+        return counts
 
 
 class Maker:
@@ -174,15 +174,15 @@ class RuleGenerator(Maker):
         super().resume(state)
         self._cells = self.tally.cells()
 
-    def sheet(self, table: Table) -> Sheet | None:
+    def sheet(self, table: Table) -> ParsedSheet | None:
         """Return a table that questions can be made of; else count why not."""
         try:
-            return Sheet.of(table)
+            return ParsedSheet.of(table)
         except UnfitError as error:
             self.skip(str(error))
             return None
 
-    def pairs(self, sheet: Sheet, most: int | None = None) -> Iterator[Pair]:
+    def pairs(self, sheet: ParsedSheet, most: int | None = None) -> Iterator[Pair]:
         """Yield up to `most` questions about a sheet, in a good mixture of subtasks.
 
         The kind asked least so far is next, as far as the table gives something for it.
@@ -219,27 +219,27 @@ class RuleGenerator(Maker):
         )
 
     def _pair(
-        self, recipe: Recipe, sheet: Sheet, frame: Frame, rng: Random, seen: set[object]
+        self, recipe: Recipe, sheet: ParsedSheet, frame: Frame, rng: Random, seen: set[object]
     ) -> Pair:
         steps = draw_steps(recipe.steps, sheet, rng)
         plan = Plan(recipe.name, steps)
         if plan in seen:
             raise RejectedError("duplicate")
-        found = plain_answer(steps, sheet)
-        if isinstance(found, bool) and self._is_one_sided(recipe, found):
+        result = plain_answer(steps, sheet)
+        if isinstance(result, bool) and self._is_one_sided(recipe, result):
             raise RejectedError("too often the same")
         language = spoken(self._language, self.tally.accepted, sheet.cells)
-        answers, metric, tolerance, unit = written_answer(found, language)
-        question = word(steps, sheet, found, language, rng)
+        answers, metric, tolerance, unit = written_answer(result, language)
+        question = word(steps, sheet, result, language, rng)
         key = plain_question(question)
         if key in seen:
             raise RejectedError("duplicate")
-        if not isinstance(found, bool) and any(says(key, answer) for answer in answers):
+        if not isinstance(result, bool) and any(says(key, answer) for answer in answers):
             raise RejectedError("answer in question")
-        if not agrees(found, frame_answer(steps, frame)):
+        if not agrees(result, frame_answer(steps, frame)):
             raise RejectedError("two ways disagree")
-        if isinstance(found, bool):
-            self.tally.verdicts[f"{recipe.name} {found}"] += 1
+        if isinstance(result, bool):
+            self.tally.verdicts[f"{recipe.name} {result}"] += 1
         seen |= {plan, key}
         return Pair(
             id=f"{sheet.digest[:10]}-{recipe.name}-{len(seen) // 2}",
@@ -266,18 +266,18 @@ class RuleGenerator(Maker):
         return ahead >= _MOST_AHEAD
 
 
-def written_answer(found: Found, language: str) -> tuple[tuple[str, ...], str, str, str]:
+def written_answer(answer: Found, language: str) -> tuple[tuple[str, ...], str, str, str]:
     """Return the items of an answer, its metric, tolerance and unit."""
-    if isinstance(found, bool):
-        return (_YES_NO[language][0 if found else 1],), "yes_no", "", ""
-    if isinstance(found, Texts):
-        if len(found.items) > 1:
-            return found.items, "ordered_list" if found.ordered else "list", "", ""
-        number = parse_number(found.items[0])
-        return found.items, "number" if number is not None else "", "", ""
-    text = _written(found)
-    tolerance = "" if found.exact else f"{Fraction(1, 10**found.decimals).__float__():f}"
-    return (text,), "number", tolerance.rstrip("0"), found.unit
+    if isinstance(answer, bool):
+        return (_YES_NO[language][0 if answer else 1],), "yes_no", "", ""
+    if isinstance(answer, Texts):
+        if len(answer.items) > 1:
+            return answer.items, "ordered_list" if answer.ordered else "list", "", ""
+        number = parse_number(answer.items[0])
+        return answer.items, "number" if number is not None else "", "", ""
+    text = _written(answer)
+    tolerance = "" if answer.exact else f"{Fraction(1, 10**answer.decimals).__float__():f}"
+    return (text,), "number", tolerance.rstrip("0"), answer.unit
 
 
 def _written(amount: Amount) -> str:
