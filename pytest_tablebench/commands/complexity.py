@@ -122,7 +122,7 @@ def _read_marks(client: ModelClient, model: str, measured: Sequence[_MeasuredTab
     marks: _Marks = []
     for table in measured:
         try:
-            reply = client.tell(ask_for_complexity(table.shows, model))
+            reply = client.reply_to(ask_for_complexity(table.shows, model))
             marks.append(None if reply is None else read_complexity(reply))
         except (ModelError, RefusedError):
             marks.append(None)

@@ -30,7 +30,7 @@ class ModelClient(Asking):
         params = settings.request_params(PARAMS)
         super().__init__(settings, ProviderPool(settings, registry, lambda _: params))
 
-    def tell(self, step: Ask) -> str | None:
+    def reply_to(self, step: Ask) -> str | None:
         """Return the answer to a question, without thoughts; None as long as there is none.
 
         Raises `ModelError`, also for a reply that the token limit ended before its answer.

@@ -197,14 +197,14 @@ def check_transcripts(bodies: Sequence[Sequence[dict[str, Any]]]) -> None:
 def test_each_part_has_the_model_that_is_named_for_it() -> None:
     asked: dict[str, list[str]] = {}
 
-    def tell(step: Ask) -> str | None:
+    def reply_to(step: Ask) -> str | None:
         told = str(step.messages[0].content).strip()
         asked.setdefault(str(step.model), []).append(told.partition(" ")[0])
         body = {"messages": [{"content": message.content} for message in step.messages]}
         return said(body) if step.model in {"generator", "critic"} else None
 
     maker = AdversarialGenerator(
-        tell,
+        reply_to,
         model="generator",
         critic="critic",
         solvers=["one", "two", "three"],

@@ -139,7 +139,7 @@ def test_equal_answers_are_counted_in_the_order_in_which_they_came() -> None:
 # The makers, told by hand
 
 
-def tell(answers: dict[str, str], marks: dict[str, str]) -> Callable[[Ask], str | None]:
+def reply_to(answers: dict[str, str], marks: dict[str, str]) -> Callable[[Ask], str | None]:
     """Models that say one answer each, and a judge by the answer."""
 
     def found(step: Ask) -> str | None:
@@ -172,7 +172,7 @@ def made(
     rows = {"ages.csv": [asked or UnansweredQuestion("q", "Which?", {"task": "fc"})]}
     models = ["a", "b", "c"]
     return AnswerGenerator(
-        tell(answers, marks), run, questions=rows, models=models, judge="j", review=review
+        reply_to(answers, marks), run, questions=rows, models=models, judge="j", review=review
     )
 
 
@@ -349,7 +349,7 @@ def test_structure_questions_are_asked_of_tables_with_parts_to_exchange(headed: 
 def test_the_answer_to_a_structure_question_holds_for_the_twin_too(headed: Table) -> None:
     question = UnansweredQuestion("q", WOMEN, {"task": "sc"})
     maker = AnswerGenerator(
-        tell(dict.fromkeys("abc", "8"), {"8": "[Score]: 90/100"}), run,
+        reply_to(dict.fromkeys("abc", "8"), {"8": "[Score]: 90/100"}), run,
         questions={"towns.html": [question]}, models=["a", "b", "c"], judge="j",
     )  # fmt: skip
     made = maker.make(headed, None)

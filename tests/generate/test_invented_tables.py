@@ -89,20 +89,20 @@ def test_another_table_is_refused_with_its_reason(reply: str, reason: str) -> No
 def test_tables_of_a_series_are_about_different_topics_in_the_language_asked_for() -> None:
     asked: list[str] = []
 
-    def tell(step: Any) -> None:
+    def reply_to(step: Any) -> None:
         asked.append(str(step.messages[1].content))
 
     count = len(topics("en"))
     assert len(topics("zh")) == count
     given = {"model": "m", "count": count, "seed": 0}
-    for source in invented(tell, language="both", expected=False, **given):  # type: ignore[arg-type]
+    for source in invented(reply_to, language="both", expected=False, **given):  # type: ignore[arg-type]
         assert source.read() is None
     assert len(set(asked)) == count
     assert [("Table" in said, "表格" in said) for said in asked[:2]] == [
         (True, False),
         (False, True),
     ]
-    (first, *_) = invented(tell, language="auto", expected=True, **given)  # type: ignore[arg-type]
+    (first, *_) = invented(reply_to, language="auto", expected=True, **given)  # type: ignore[arg-type]
     stand_in = first.read()
     assert stand_in is not None
     assert 6 <= len(stand_in.rows) <= 15

@@ -194,7 +194,7 @@ def test_a_chinese_folder_becomes_english_and_words_beside_the_table_are_transla
     ]
     answers = {"country": "China", "哪国": "中国", "date": "March 5, 2024", "日期是": "2024-03-05"}
 
-    def tell(step: Ask) -> str:
+    def reply_to(step: Ask) -> str:
         content = str(step.messages[1].content)
         if step.model == "translator":
             back = {value: name for name, value in there.items()}
@@ -204,7 +204,7 @@ def test_a_chinese_folder_becomes_english_and_words_beside_the_table_are_transla
         return json.dumps({"answer": next(a for sign, a in answers.items() if sign in question)})
 
     maker = Translator(
-        tell, model="translator", solver="s", questions={"ports": Questions(own, "zh")}, to="en"
+        reply_to, model="translator", solver="s", questions={"ports": Questions(own, "zh")}, to="en"
     )
     made = maker.make(table, None)
     assert made is not None

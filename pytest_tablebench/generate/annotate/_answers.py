@@ -22,7 +22,7 @@ from pytest_tablebench.generate.annotate._prompts import (
 from pytest_tablebench.generate.annotate._ranking import Candidate, counted_alike, ranked
 from pytest_tablebench.generate.annotate._replies import drawn_answer, read_answer
 from pytest_tablebench.generate.annotate._review import ReviewFile
-from pytest_tablebench.generate.llm._asking import AskingMaker, Tell
+from pytest_tablebench.generate.llm._asking import AskingMaker, ReplyTo
 from pytest_tablebench.generate.llm.replies import RefusedError, tolerance_of
 from pytest_tablebench.generate.rules import Pair
 from pytest_tablebench.generate.twins import asked_of_twin, twins_of
@@ -46,11 +46,12 @@ _STAND_IN = "?" * 60
 class AnswerGenerator(AskingMaker):
     """Has models answer the questions about one table after the other, and a judge rate them.
 
-    The best by marks times frequency is taken. As with other makers `tell` gives replies, and what
-    is not told yet is asked before a table is gone through again.
+    The best by marks times frequency is taken. As with other makers `reply_to` gives replies.
+    Requests without a reply are sent before the maker goes through a table again.
 
     Arguments:
-        tell: gives the reply to a question. run: what came of a program, None: it has not run yet.
+        reply_to: gives the reply to a question.
+        run: gives the outcome of a program, None before it has run.
         questions: the questions, by the name of their table.
         models: that answer, in the order in which ties are broken; one may stand there twice.
         judge: rates each different answer.
@@ -63,7 +64,7 @@ class AnswerGenerator(AskingMaker):
 
     def __init__(
         self,
-        tell: Tell,
+        reply_to: ReplyTo,
         run: Callable[[Execute], Execution | None],
         *,
         questions: Mapping[str, Sequence[UnansweredQuestion]],
@@ -72,7 +73,7 @@ class AnswerGenerator(AskingMaker):
         strategy: str = "direct",
         review: Path | None = None,
     ) -> None:
-        super().__init__(tell)
+        super().__init__(reply_to)
         self._strategy = strategy
         self._run, self._questions = run, questions
         self._models, self._judge = tuple(models), judge
@@ -173,7 +174,7 @@ class AnswerGenerator(AskingMaker):
         marked = []
         for candidate in counted_alike(answers, lambda new, old: _same(new, old, question)):
             try:
-                reply = self._tell(self._to_judge(shows, question, candidate.answer))
+                reply = self._reply_to(self._to_judge(shows, question, candidate.answer))
                 pending = pending or reply is None
                 score = None if reply is None else read_score(reply)
                 marked.append(replace(candidate, score=score))
@@ -187,21 +188,21 @@ class AnswerGenerator(AskingMaker):
         return None if pending else marked
 
     def _reply(self, shows: str, question: UnansweredQuestion, model: str) -> str | None:
-        """Return a model's reply to a question; None as long as it is not told.
+        """Return a model's reply to a question; None without one yet.
 
         Raises `ModelError`.
         """
         if self._strategy == "direct":
-            return self._tell(ask_for_answer(shows, question.task, question.text, model))
+            return self._reply_to(ask_for_answer(shows, question.task, question.text, model))
         tree = ask_for_tree(shows, model)
-        drawn = self._tell(tree)
+        drawn = self._reply_to(tree)
         step = ask_by_tree(
             tree, _STAND_IN if drawn is None else drawn, question.task, question.text
         )
         if drawn is None:
             self.further.append((step, 1))
             return None
-        return self._tell(step)
+        return self._reply_to(step)
 
     def _read(self, table: Table, question: UnansweredQuestion, reply: str) -> str | None:
         """Return the answer in a reply: of a program what it draws, None as long as it has not run.

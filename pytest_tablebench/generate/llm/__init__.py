@@ -4,7 +4,7 @@ What is asked is data (`subtasks.toml`), what models are told too (`en.toml`, `z
 """
 
 from pytest_tablebench.generate.llm._adversarial import COMPARED, AdversarialGenerator
-from pytest_tablebench.generate.llm._asking import AskingMaker, Tell
+from pytest_tablebench.generate.llm._asking import AskingMaker, ReplyTo
 from pytest_tablebench.generate.llm._invented import invented
 from pytest_tablebench.generate.llm._marked import LlmGenerator
 from pytest_tablebench.generate.llm._prompts import SOLVERS, SUBTASKS
@@ -20,7 +20,7 @@ __all__ = [
     "LlmGenerator",
     "Proposer",
     "Questions",
-    "Tell",
+    "ReplyTo",
     "Translator",
     "invented",
     "language_of",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.generate.llm._asking import Tell
+from pytest_tablebench.generate.llm._asking import ReplyTo
 from pytest_tablebench.generate.llm._prompts import (
     SOLVERS,
     SUBTASKS,
@@ -49,7 +49,7 @@ class AdversarialGenerator(Proposer):
     """Keeps the questions that withstand a critic, with the answer most solvers give.
 
     Arguments:
-        tell, proposing: see `Proposer`.
+        reply_to, proposing: see `Proposer`.
         critic: attacks whether a question can be answered, in one way alone, and is right.
         solvers: answer without knowing the answer; each of `SOLVERS` has its model here.
     """
@@ -58,9 +58,9 @@ class AdversarialGenerator(Proposer):
     available = COMPARED
 
     def __init__(
-        self, tell: Tell, *, critic: str, solvers: Sequence[str], **proposing: Any
+        self, reply_to: ReplyTo, *, critic: str, solvers: Sequence[str], **proposing: Any
     ) -> None:
-        super().__init__(tell, **proposing)
+        super().__init__(reply_to, **proposing)
         self._critic, self._solvers = critic, tuple(solvers)
 
     def _expect(self, about: About, count: int) -> None:
@@ -94,12 +94,12 @@ class AdversarialGenerator(Proposer):
                 revision = ask_for_revision(
                     about.shows, about.subtask, about.language, history, self._model
                 )
-                reply = self._tell(revision)
+                reply = self._reply_to(revision)
                 if reply is None:
                     self._expect_from(about, turn)
                     return None
                 draft = self._revised(about, reply, seen)
-            reply = self._tell(ask_for_attack(about.shows, draft, about.language, self._critic))
+            reply = self._reply_to(ask_for_attack(about.shows, draft, about.language, self._critic))
             if reply is None:
                 if turn < TURNS:
                     self._expect_from(about, turn + 1)
@@ -128,7 +128,7 @@ class AdversarialGenerator(Proposer):
         pending = False
         for step in self._to_solvers(about, draft):
             try:
-                reply = self._tell(step)
+                reply = self._reply_to(step)
                 pending = pending or reply is None
                 if reply is not None:
                     votes.append(read_solution(reply, about.metric, words, is_vote=True))

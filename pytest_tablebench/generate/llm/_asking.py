@@ -11,22 +11,22 @@ from pytest_tablebench.generate.rules import Maker
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.tables.table import Table
 
-Tell = Callable[[Ask], str | None]
+ReplyTo = Callable[[Ask], str | None]
 """Gives a model's reply; None: it was not asked yet. Raises `ModelError` where there is none."""
 
 
 class AskingMaker(Maker):
     """Makes questions of one table after the other, as far as models have been asked.
 
-    It asks nobody: `tell` gives replies. What a table still has to be asked is known when `look`
-    has been gone through; then it is asked, and `look` is gone through again.
+    It sends no request: `reply_to` gives replies. `look` collects the requests that a table still
+    needs; the caller sends them, and calls `look` again.
     """
 
-    def __init__(self, tell: Tell) -> None:
+    def __init__(self, reply_to: ReplyTo) -> None:
         super().__init__()
         self.further: list[tuple[Ask, int]] = []
         """What may be asked when replies are there: a stand-in, and how many of it."""
-        self._tell = tell
+        self._reply_to = reply_to
 
     @contextmanager
     def _counted(self, missing: str = "no reply") -> Iterator[None]:

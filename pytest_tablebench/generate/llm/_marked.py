@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_tablebench.generate.llm._asking import Tell
+from pytest_tablebench.generate.llm._asking import ReplyTo
 from pytest_tablebench.generate.llm._prompts import DISCRIMINATORS, ask_for_marks
 from pytest_tablebench.generate.llm._proposing import STAND_IN, About, Kept, Proposer
 from pytest_tablebench.generate.llm.replies import FULL, Draft, RefusedError, read_marks
@@ -15,14 +15,16 @@ class LlmGenerator(Proposer):
     """Keeps the questions that all discriminators give full marks.
 
     Arguments:
-        tell, proposing: see `Proposer`.
+        reply_to, proposing: see `Proposer`.
         discriminators: those that mark, two of them.
     """
 
     origin = "llm"
 
-    def __init__(self, tell: Tell, *, discriminators: Sequence[str], **proposing: Any) -> None:
-        super().__init__(tell, **proposing)
+    def __init__(
+        self, reply_to: ReplyTo, *, discriminators: Sequence[str], **proposing: Any
+    ) -> None:
+        super().__init__(reply_to, **proposing)
         self._discriminators = tuple(discriminators)
 
     def _expect(self, about: About, count: int) -> None:
@@ -32,7 +34,7 @@ class LlmGenerator(Proposer):
 
     def _examined(self, about: About, draft: Draft, seen: set[str]) -> Kept | None:  # noqa: ARG002
         replies = [
-            self._tell(ask_for_marks(about.shows, draft, about.language, number, model))
+            self._reply_to(ask_for_marks(about.shows, draft, about.language, number, model))
             for number, model in enumerate(self._discriminators)
         ]
         all_marks = [read_marks(reply) for reply in replies if reply is not None]

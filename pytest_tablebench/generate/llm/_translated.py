@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from pytest_tablebench.errors import ModelError, TableBenchError
 from pytest_tablebench.generate._shared import digest_of
-from pytest_tablebench.generate.llm._asking import AskingMaker, Tell
+from pytest_tablebench.generate.llm._asking import AskingMaker, ReplyTo
 from pytest_tablebench.generate.llm._prompts import ask_for_translation, ask_solver, yes_no
 from pytest_tablebench.generate.llm.replies import (
     RefusedError,
@@ -123,7 +123,7 @@ class Translator(AskingMaker):
     table itself: both answers have to be right.
 
     Arguments:
-        tell: gives the reply to a question.
+        reply_to: gives the reply to a question.
         model: that translates.
         solver: that answers.
         questions: by the name of their table.
@@ -131,9 +131,15 @@ class Translator(AskingMaker):
     """
 
     def __init__(
-        self, tell: Tell, *, model: str, solver: str, questions: Mapping[str, Questions], to: str
+        self,
+        reply_to: ReplyTo,
+        *,
+        model: str,
+        solver: str,
+        questions: Mapping[str, Questions],
+        to: str,
     ) -> None:
-        super().__init__(tell)
+        super().__init__(reply_to)
         self._model, self._solver = model, solver
         self._questions, self._to = questions, to
 
@@ -166,7 +172,7 @@ class Translator(AskingMaker):
         if len(chunks) > _MOST_CHUNKS:
             raise RefusedError("too long")
         steps = [ask_for_translation(chunk, {}, original.language, self._model) for chunk in chunks]
-        replies = [self._tell(step) for step in steps]
+        replies = [self._reply_to(step) for step in steps]
         translations: list[str] = []
         for chunk, reply in zip(chunks, replies, strict=True):
             if reply is not None:
@@ -201,7 +207,7 @@ class Translator(AskingMaker):
         language, words = both.original.language, both.words
         texts = [question.text, *_own_words(question, words)]
         step = ask_for_translation(texts, words.inside(texts[0]), language, self._model)
-        reply = self._tell(step)
+        reply = self._reply_to(step)
         if reply is None:
             self._expect(both.table, both.original, question)
             return None
@@ -226,16 +232,18 @@ class Translator(AskingMaker):
         Raises `RefusedError` where it is not right, and `ModelError`.
         """
         translations = both.words.back().inside(translated)
-        back = self._tell(ask_for_translation([translated], translations, self._to, self._model))
+        back = self._reply_to(
+            ask_for_translation([translated], translations, self._to, self._model)
+        )
         returned = question.text if back is None else read_texts(back, [translated])[0]
-        reply = self._tell(self._to_solver(both.other, question, translated, 0))
+        reply = self._reply_to(self._to_solver(both.other, question, translated, 0))
         threshold = both.original.threshold
         if reply is not None and not _is_right(reply, answers, question, self._to, threshold):
             raise RefusedError("translated question is answered otherwise")
         last = self._to_solver(both.table, question, returned, 1)
         if back is None:
             self.further.append((last, 1))
-        returned_reply = None if back is None else self._tell(last)
+        returned_reply = None if back is None else self._reply_to(last)
         expected, language = question.answers, both.original.language
         if returned_reply is not None and not _is_right(
             returned_reply, expected, question, language, threshold
