@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.commands._suites import check_and_run
-from pytest_tablebench.errors import DataError, SettingsError
-from pytest_tablebench.util.names import counted, printable, split_names, unknown_name
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.util.names import counted, printable, split_names
 
 if TYPE_CHECKING:
     from pytest_tablebench.generate.folder import TableSource
@@ -77,11 +77,11 @@ def count_from_1(text: str) -> int:
 
 
 def chosen_names(kind: str, named: str | None, names: Mapping[str, object]) -> list[str]:
-    """Return what an option names, else all. Raises `SettingsError` for a name that is unknown."""
+    """Return what the option `--kind` names, else all. Raises `UnknownNameError`."""
+    from pytest_tablebench.running.name_checks import check_names
+
     chosen = split_names(named) if named else list(names)
-    for name in chosen:
-        if name not in names:
-            raise SettingsError(unknown_name(kind, name, names))
+    check_names(kind, chosen, names, f"--{kind}")
     return chosen
 
 

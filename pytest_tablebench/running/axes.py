@@ -21,7 +21,7 @@ from pytest_tablebench.serializers.content import has_content, images_of
 from pytest_tablebench.strategies import named_strategy
 from pytest_tablebench.tables.perturbations import apply_perturbation, parse_perturbation
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.names import printable, unknown_name
+from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
@@ -284,7 +284,7 @@ class Axes:
         if isinstance(settings.shots, Shots):
             named = tuple(name for name, _ in settings.shots.by_dataset)
             check_names("dataset", named, registry.datasets, "--bench-shots")
-        check_names("serializer", settings.serializers, registry.serializers)
+        check_names("serializer", settings.serializers, registry.serializers, "--bench-serializer")
         for text in settings.strategies or ():
             try:
                 named_strategy(text, registry.strategies)
@@ -303,10 +303,10 @@ class Axes:
         """Raise `SettingsError` where a dataset cannot be run as it declares."""
         defaults, registry = self.defaults(name), self._registry
         try:
-            _require("serializer", defaults.serializers, registry.serializers)
+            check_names("serializer", defaults.serializers, registry.serializers)
             for strategy in defaults.strategy:
                 named_strategy(strategy, registry.strategies)
-            _require("modality", defaults.modality, MODALITIES)
+            check_names("modality", defaults.modality, MODALITIES)
             for perturbation in defaults.perturbations:
                 self._check_perturbation(perturbation)
             self._check_shown(defaults)
@@ -343,8 +343,7 @@ class Axes:
     def _check_perturbation(self, text: str) -> None:
         name, arguments = parse_perturbation(text)
         registered = self._registry.perturbations
-        if name not in registered:
-            raise UnknownNameError(unknown_name("perturbation", name, registered))
+        check_names("perturbation", [name], registered)
         try:
             apply_perturbation(registered[name], _probe(), name, seed=0, arguments=arguments)
         except (SettingsError, TypeError):
@@ -362,12 +361,6 @@ def _shots(option: Shots | int | None, dataset: str, declared: int) -> int:
 def _number(limit: int | str) -> int | None:
     """Return how many examples a limit means; None: all."""
     return limit if isinstance(limit, int) else None
-
-
-def _require(kind: str, names: Iterable[str], registered: Iterable[str]) -> None:
-    for name in names:
-        if name not in registered:
-            raise SettingsError(unknown_name(kind, name, registered))
 
 
 def _bare(defaults: Defaults) -> Defaults:

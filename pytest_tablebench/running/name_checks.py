@@ -13,15 +13,17 @@ if TYPE_CHECKING:
 
 
 def check_names(
-    kind: str, names: Iterable[str] | None, choices: Iterable[str], flag: str | None = None
+    kind: str, names: Iterable[str] | None, choices: Iterable[str], place: str = ""
 ) -> None:
-    """Raise `UnknownNameError` for the first name of an option that is not registered."""
+    """Raise `UnknownNameError` for the first name that is none of the choices.
+
+    `place` begins the message: the option, or the dataset, that has the names.
+    """
     choices = dict.fromkeys(choices)
     for name in names or ():
         if name not in choices:
-            raise UnknownNameError(
-                f"{flag or f'--bench-{kind}'}: {unknown_name(kind, name, choices)}"
-            )
+            message = unknown_name(kind, name, choices)
+            raise UnknownNameError(f"{place}: {message}" if place else message)
 
 
 def check_gates(

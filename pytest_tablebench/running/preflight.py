@@ -40,7 +40,7 @@ def check_settings(
     `lenient` are keys of options whose datasets may be those of another part of the project.
     """
     if "bench_dataset" not in lenient:
-        check_names("dataset", settings.datasets, registry.datasets)
+        check_names("dataset", settings.datasets, registry.datasets, "--bench-dataset")
     axes.check()
     if "bench_threshold" not in lenient:
         names = tuple(settings.thresholds)
@@ -111,10 +111,8 @@ def _check_metric(runner: Runner, name: str) -> None:
     registry = runner.registry
     for strategy in runner.axes.defaults(name).strategy:
         metric = asked_by(registry, name, strategy).metric
-        if metric and metric not in registry.metrics:
-            raise SettingsError(
-                f"dataset {name!r}: {unknown_name('metric', str(metric), registry.metrics)}"
-            )
+        if metric:
+            check_names("metric", [str(metric)], registry.metrics, f"dataset {name!r}")
 
 
 def _check_named_metrics(runner: Runner, name: str) -> None:

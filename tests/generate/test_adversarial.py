@@ -226,7 +226,7 @@ def test_at_most_three_solvers(
     assert main(command(tmp_path, server, *["--solver=a"] * 4)) == 2
     assert "name one to three models" in capsys.readouterr().err
     assert main(command(tmp_path, server, "--subtask=Table_Summary")) == 2
-    assert "unknown subtask 'Table_Summary'" in capsys.readouterr().err
+    assert "--subtask: unknown subtask 'Table_Summary'" in capsys.readouterr().err
 
 
 def test_a_killed_command_goes_on_and_pays_nothing_twice(

@@ -58,7 +58,7 @@ def test_unknown_names_are_refused(text: str, message: str) -> None:
 def test_an_option_names_what_is_registered() -> None:
     check_names("dataset", None, {"finqa": 0})
     check_names("dataset", ("finqa",), {"finqa": 0})
-    with pytest.raises(UnknownNameError, match=r"^--bench-dataset: unknown dataset 'finqaa'; did"):
+    with pytest.raises(UnknownNameError, match=r"^unknown dataset 'finqaa'; did you mean 'finqa'"):
         check_names("dataset", ("finqa", "finqaa"), {"finqa": 0})
     with pytest.raises(UnknownNameError, match=r"^--bench-threshold: unknown dataset 'x'"):
         check_names("dataset", ("x",), ["finqa"], "--bench-threshold")
