@@ -19,7 +19,7 @@ from pytest_tablebench.util.names import counted, printable
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
     from pytest_tablebench.generate.folder import TableSource
-    from pytest_tablebench.generate.llm import AskingMaker, ReplyTo
+    from pytest_tablebench.generate.llm import AskingMaker, Follow
     from pytest_tablebench.running.asking import Spent
     from pytest_tablebench.running.generating import ModelClient
 
@@ -49,10 +49,9 @@ def ask_and_write(
     options: argparse.Namespace,
     models: Sequence[str],
     maker: Callable[..., AskingMaker],
-    origin: Callable[[ReplyTo, bool], Origin],
+    origin: Callable[[Follow, bool], Origin],
     made_with: Mapping[str, Any],
     *,
-    programs: bool = False,
     then: Callable[[Path], list[str]] | None = None,
 ) -> tuple[list[str], int]:
     """Say what models are asked and what it costs; with `--yes` ask, and write the folder.
@@ -60,25 +59,24 @@ def ask_and_write(
     Arguments:
         options: of the command, those of `add_asking` among them.
         models: beside `--model` those that are asked.
-        maker: gives a new maker, handed what gives replies.
-        origin: of the tables, handed what gives replies; and whether a table that a model has
-            not written yet is to be expected as one of its size.
+        maker: gives a new maker, handed what drives conversations.
+        origin: of the tables, handed what drives conversations; and whether a table that a model
+            has not written yet is to be expected as one of its size.
         made_with: what the questions depend on.
-        programs: whether the maker has programs run, too: it is handed what does.
         then: see `write_folder`.
 
     Returns what to say, and the exit code.
     """
     with open_client(options, models) as client:
-        new = partial(maker, client.reply_to, *([client.execution] if programs else []))
-        lines, calls = _plan(client, origin(client.reply_to, True), new())
+        new = partial(maker, client.follow)
+        lines, calls = _plan(client, origin(client.follow, True), new())
         if calls and not options.yes:
             return [*lines, "nothing was asked, and nothing written: ask with --yes"], 0
         write = partial(
             write_folder,
             options,
             made_with=made_with,
-            origin=origin(client.reply_to, False),
+            origin=origin(client.follow, False),
             then=then,
         )
         return [*lines, *_written(options, client, new, write)], 0

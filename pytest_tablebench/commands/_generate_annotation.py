@@ -123,7 +123,6 @@ def _answers(options: argparse.Namespace) -> tuple[list[str], int]:
             "judge": options.judge,
             "strategy": options.strategy,
         },
-        programs=True,
         then=partial(_to_be_reviewed, any(question.metric for question in questions)),
     )
 

@@ -20,7 +20,7 @@ from pytest_tablebench.errors import SettingsError
 
 if TYPE_CHECKING:
     from pytest_tablebench.generate.folder import TableSource
-    from pytest_tablebench.generate.llm import Proposer, ReplyTo
+    from pytest_tablebench.generate.llm import Follow, Proposer
 
 
 def add_ways(ways: Any) -> None:
@@ -117,8 +117,8 @@ def _propose_and_write(
     return ask_and_write(
         options,
         [name for some in models.values() for name in some],
-        lambda reply_to: generator(
-            reply_to, model=options.model, subtasks=subtasks, **chosen, **others
+        lambda follow: generator(
+            follow, model=options.model, subtasks=subtasks, **chosen, **others
         ),
         partial(_tables, options),
         {"way": way_name, **chosen, "invent": options.invent or 0}
@@ -127,7 +127,7 @@ def _propose_and_write(
     )
 
 
-def _tables(options: argparse.Namespace, reply_to: ReplyTo, expected: bool) -> Origin:
+def _tables(options: argparse.Namespace, follow: Follow, expected: bool) -> Origin:
     """Return the tables of the command, then those that the model invents."""
     from pytest_tablebench.generate.llm import invented
 
@@ -136,7 +136,7 @@ def _tables(options: argparse.Namespace, reply_to: ReplyTo, expected: bool) -> O
         raise SettingsError("name TABLES to ask about, or let the model invent some: --invent N")
     origin = tables_of(options) if options.tables else Origin((), lambda _: iter(()), 0)
     model_options = {"model": options.model, "seed": options.seed, "language": options.language}
-    further = invented(reply_to, count=count, expected=expected, **model_options)
+    further = invented(follow, count=count, expected=expected, **model_options)
 
     def sources(tick: Callable[[], object]) -> Iterator[TableSource]:
         yield from origin.sources(tick)

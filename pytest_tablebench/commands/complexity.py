@@ -117,12 +117,13 @@ def _by_model(
 
 def _read_marks(client: ModelClient, model: str, measured: Sequence[_MeasuredTable]) -> _Marks:
     from pytest_tablebench.generate.annotate import ask_for_complexity, read_complexity
+    from pytest_tablebench.generate.llm import reply_text
     from pytest_tablebench.generate.llm.replies import RefusedError
 
     marks: _Marks = []
     for table in measured:
         try:
-            reply = client.reply_to(ask_for_complexity(table.shows, model))
+            reply = client.follow(reply_text(ask_for_complexity(table.shows, model)))
             marks.append(None if reply is None else read_complexity(reply))
         except (ModelError, RefusedError):
             marks.append(None)

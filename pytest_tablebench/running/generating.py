@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Generator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_tablebench.errors import ModelError, SettingsError
-from pytest_tablebench.models import Request, as_read
+from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
+from pytest_tablebench.models import Reply, Request, as_read
 from pytest_tablebench.running.asking import Asking, AskPlan
+from pytest_tablebench.running.conversation import follow
 from pytest_tablebench.running.judging import without_system
 from pytest_tablebench.running.provider_pool import ProviderPool
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.metrics.steps import Ask
     from pytest_tablebench.registry import Registry
 
 PARAMS: Mapping[str, Any] = {"max_tokens": 2048}
 """Several questions with their answers are longer than an answer."""
 
 ABOUT = "generate"
+
+Value = TypeVar("Value")
 
 
 class ModelClient(Asking):
@@ -30,14 +33,20 @@ class ModelClient(Asking):
         params = settings.request_params(PARAMS)
         super().__init__(settings, ProviderPool(settings, registry, lambda _: params))
 
-    def reply_to(self, step: Ask) -> str | None:
-        """Return the answer to a question, without thoughts; None as long as there is none.
+    def follow(self, conversation: Generator[Step, Any, Value]) -> Value | None:
+        """Return the value of a conversation; None until all its steps have outcomes.
 
-        Raises `ModelError`, also for a reply that the token limit ended before its answer.
+        Replies come without thoughts. Raises `ModelError`, also for a reply that the token limit
+        ended before its answer.
         """
+        return follow(conversation, lambda step, _: self._outcome(step))
+
+    def _outcome(self, step: Step) -> Reply | Execution | None:
+        if isinstance(step, Execute):
+            return self.execution(step)
         request = self._request(step)
         reply = self.reply(request, self._models.route(request.model, ABOUT).limits)
-        return None if reply is None else as_read(reply, "fixed").text
+        return None if reply is None else as_read(reply, "fixed")
 
     def _request(self, step: Ask) -> Request:
         model = step.model or self._settings.models[0]

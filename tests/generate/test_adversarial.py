@@ -18,6 +18,7 @@ from pytest_tablebench.datasets.folder import check_dataset, folder_datasets
 from pytest_tablebench.generate.llm import AdversarialGenerator
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.tables.table import Table
+from tests.support.following import following
 from tests.support.openai_server import Behaviour, OpenAIServer, text
 from tests.support.runs import until
 
@@ -204,7 +205,7 @@ def test_each_part_has_the_model_that_is_named_for_it() -> None:
         return said(body) if step.model in {"generator", "critic"} else None
 
     maker = AdversarialGenerator(
-        reply_to,
+        following(reply_to),
         model="generator",
         critic="critic",
         solvers=["one", "two", "three"],

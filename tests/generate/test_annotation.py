@@ -28,6 +28,7 @@ from pytest_tablebench.generate.annotate._replies import (
 from pytest_tablebench.generate.llm.replies import RefusedError
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution
 from pytest_tablebench.tables.table import Table
+from tests.support.following import following
 
 TABLE = Table(("name", "age"), (("Ada", "36"), ("Bo", "41")), name="ages.csv")
 
@@ -172,7 +173,11 @@ def made(
     rows = {"ages.csv": [asked or UnansweredQuestion("q", "Which?", {"task": "fc"})]}
     models = ["a", "b", "c"]
     return AnswerGenerator(
-        reply_to(answers, marks), run, questions=rows, models=models, judge="j", review=review
+        following(reply_to(answers, marks), run),
+        questions=rows,
+        models=models,
+        judge="j",
+        review=review,
     )
 
 
@@ -300,7 +305,7 @@ def test_a_model_is_asked_for_a_share_of_the_questions_in_each_task() -> None:
         asked.append(str(step.messages[0].content))
         return f"[Question1]: {DRAW}\n[Subtype1]: BarChart Generation"
 
-    maker = QuestionGenerator(writes, model="m", tasks=["fc", "cg"], per_table=5)
+    maker = QuestionGenerator(following(writes), model="m", tasks=["fc", "cg"], per_table=5)
     found = maker.make(TABLE, None)
     assert found is not None
     [pair] = found[1]
@@ -337,7 +342,7 @@ def test_structure_questions_are_asked_of_tables_with_parts_to_exchange(headed: 
         return f"[Question1]: {WOMEN}\n[Subtype1]: Value-Matching"
 
     for table, expected in ((headed, ["sc"]), (TABLE, [])):
-        maker = QuestionGenerator(writes, model="m", tasks=["sc"])
+        maker = QuestionGenerator(following(writes), model="m", tasks=["sc"])
         made = maker.make(table, None)
         assert made is not None
         assert [pair.tags["task"] for pair in made[1]] == expected
@@ -349,7 +354,7 @@ def test_structure_questions_are_asked_of_tables_with_parts_to_exchange(headed: 
 def test_the_answer_to_a_structure_question_holds_for_the_twin_too(headed: Table) -> None:
     question = UnansweredQuestion("q", WOMEN, {"task": "sc"})
     maker = AnswerGenerator(
-        reply_to(dict.fromkeys("abc", "8"), {"8": "[Score]: 90/100"}), run,
+        following(reply_to(dict.fromkeys("abc", "8"), {"8": "[Score]: 90/100"}), run),
         questions={"towns.html": [question]}, models=["a", "b", "c"], judge="j",
     )  # fmt: skip
     made = maker.make(headed, None)
@@ -378,7 +383,7 @@ def test_treethinker_asks_for_the_tree_once_and_then_for_each_answer_by_it() -> 
     trees: str | None = None
     for trees in (None, "(C0, 1, 1, name)"):
         maker = AnswerGenerator(
-            says, run, questions=rows, models=["a"], judge="j", strategy="treethinker"
+            following(says, run), questions=rows, models=["a"], judge="j", strategy="treethinker"
         )
         steps.clear()
         maker.look(TABLE)

@@ -15,6 +15,7 @@ from pytest_tablebench.generate.llm._invented import invented, read_table
 from pytest_tablebench.generate.llm._prompts import topics
 from pytest_tablebench.generate.llm.replies import RefusedError
 from pytest_tablebench.tables.table import Table
+from tests.support.following import following
 from tests.support.openai_server import OpenAIServer, text
 
 MODEL = "openai/gpt-4o"
@@ -95,14 +96,14 @@ def test_tables_of_a_series_are_about_different_topics_in_the_language_asked_for
     count = len(topics("en"))
     assert len(topics("zh")) == count
     given = {"model": "m", "count": count, "seed": 0}
-    for source in invented(reply_to, language="both", expected=False, **given):  # type: ignore[arg-type]
+    for source in invented(following(reply_to), language="both", expected=False, **given):  # type: ignore[arg-type]
         assert source.read() is None
     assert len(set(asked)) == count
     assert [("Table" in said, "表格" in said) for said in asked[:2]] == [
         (True, False),
         (False, True),
     ]
-    (first, *_) = invented(reply_to, language="auto", expected=True, **given)  # type: ignore[arg-type]
+    (first, *_) = invented(following(reply_to), language="auto", expected=True, **given)  # type: ignore[arg-type]
     stand_in = first.read()
     assert stand_in is not None
     assert 6 <= len(stand_in.rows) <= 15

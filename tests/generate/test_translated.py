@@ -17,6 +17,7 @@ from pytest_tablebench.generate.llm._translated import language_of, read_texts
 from pytest_tablebench.generate.llm.replies import RefusedError
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.tables.table import Table
+from tests.support.following import following
 from tests.support.openai_server import OpenAIServer, text
 
 MODEL = "openai/gpt-4o"
@@ -204,7 +205,11 @@ def test_a_chinese_folder_becomes_english_and_words_beside_the_table_are_transla
         return json.dumps({"answer": next(a for sign, a in answers.items() if sign in question)})
 
     maker = Translator(
-        reply_to, model="translator", solver="s", questions={"ports": Questions(own, "zh")}, to="en"
+        following(reply_to),
+        model="translator",
+        solver="s",
+        questions={"ports": Questions(own, "zh")},
+        to="en",
     )
     made = maker.make(table, None)
     assert made is not None
@@ -224,7 +229,7 @@ def test_two_texts_that_become_one_leave_the_table_out() -> None:
     table = Table(("a", "b"), (("red", "scarlet"),), name="t")
     questions = {"t": Questions([], "en")}
     maker = Translator(
-        lambda _: '{"texts": ["甲", "乙", "红", "红"]}',
+        following(lambda _: '{"texts": ["甲", "乙", "红", "红"]}'),
         model="m", solver="s", questions=questions, to="zh",
     )  # fmt: skip
     assert maker.make(table, None) is None

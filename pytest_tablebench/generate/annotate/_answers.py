@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pytest_tablebench.errors import STOPPED, ModelError
 from pytest_tablebench.generate._shared import digest_of
@@ -22,14 +23,14 @@ from pytest_tablebench.generate.annotate._prompts import (
 from pytest_tablebench.generate.annotate._ranking import Candidate, counted_alike, ranked
 from pytest_tablebench.generate.annotate._replies import drawn_answer, read_answer
 from pytest_tablebench.generate.annotate._review import ReviewFile
-from pytest_tablebench.generate.llm._asking import AskingMaker, ReplyTo
+from pytest_tablebench.generate.llm._asking import AskingMaker, Follow, reply_text
 from pytest_tablebench.generate.llm.replies import RefusedError, tolerance_of
 from pytest_tablebench.generate.rules import Pair
 from pytest_tablebench.generate.twins import asked_of_twin, twins_of
 from pytest_tablebench.metrics.chart_values import chart_verdict
 from pytest_tablebench.metrics.charts import chart_step
 from pytest_tablebench.metrics.judge_reply import read_score
-from pytest_tablebench.metrics.steps import Ask, Execute, Execution
+from pytest_tablebench.metrics.steps import Ask, Step
 from pytest_tablebench.metrics.typed_answer import answer_kind, typed_answer
 from pytest_tablebench.tables.hierarchy.twins import is_kept
 from pytest_tablebench.tables.table import Table
@@ -46,12 +47,11 @@ _STAND_IN = "?" * 60
 class AnswerGenerator(AskingMaker):
     """Has models answer the questions about one table after the other, and a judge rate them.
 
-    The best by marks times frequency is taken. As with other makers `reply_to` gives replies.
-    Requests without a reply are sent before the maker goes through a table again.
+    The best by marks times frequency is taken. Requests without a reply
+    are sent before the maker goes through a table again.
 
     Arguments:
-        reply_to: gives the reply to a question.
-        run: gives the outcome of a program, None before it has run.
+        follow: drives conversations.
         questions: the questions, by the name of their table.
         models: that answer, in the order in which ties are broken; one may stand there twice.
         judge: rates each different answer.
@@ -64,8 +64,7 @@ class AnswerGenerator(AskingMaker):
 
     def __init__(
         self,
-        reply_to: ReplyTo,
-        run: Callable[[Execute], Execution | None],
+        follow: Follow,
         *,
         questions: Mapping[str, Sequence[UnansweredQuestion]],
         models: Sequence[str],
@@ -73,9 +72,9 @@ class AnswerGenerator(AskingMaker):
         strategy: str = "direct",
         review: Path | None = None,
     ) -> None:
-        super().__init__(reply_to)
+        super().__init__(follow)
         self._strategy = strategy
-        self._run, self._questions = run, questions
+        self._questions = questions
         self._models, self._judge = tuple(models), judge
         self._review = ReviewFile(review)
 
@@ -160,8 +159,7 @@ class AnswerGenerator(AskingMaker):
         answers, pending = [], False
         for model in self._models:
             try:
-                reply = self._reply(shows, question, model)
-                answer = None if reply is None else self._read(table, question, reply)
+                answer = self._follow(self._answer(table, shows, question, model))
                 pending = pending or answer is None
                 if answer is not None:
                     answers.append((model, answer))
@@ -169,6 +167,7 @@ class AnswerGenerator(AskingMaker):
                 _require_asked(error)
                 self.tally.course[f"no answer of a model: {error.reason}"] += 1
         if pending:
+            self._expect_trees(shows, question)
             self.further.append((self._to_judge(shows, question, _STAND_IN), len(self._models)))
             return None
         marked = []
@@ -187,36 +186,37 @@ class AnswerGenerator(AskingMaker):
                 marked.append(candidate)
         return None if pending else marked
 
-    def _reply(self, shows: str, question: UnansweredQuestion, model: str) -> str | None:
-        """Return a model's reply to a question; None without one yet.
+    def _answer(
+        self, table: Table, shows: str, question: UnansweredQuestion, model: str
+    ) -> Generator[Step, Any, str]:
+        """Ask a model for its answer; if that is a program, run it for what it draws.
 
-        Raises `ModelError`.
+        Raises `RefusedError` if there is no answer.
         """
-        if self._strategy == "direct":
-            return self._reply_to(ask_for_answer(shows, question.task, question.text, model))
-        tree = ask_for_tree(shows, model)
-        drawn = self._reply_to(tree)
-        step = ask_by_tree(
-            tree, _STAND_IN if drawn is None else drawn, question.task, question.text
-        )
-        if drawn is None:
-            self.further.append((step, 1))
-            return None
-        return self._reply_to(step)
-
-    def _read(self, table: Table, question: UnansweredQuestion, reply: str) -> str | None:
-        """Return the answer in a reply: of a program what it draws, None as long as it has not run.
-
-        Raises `RefusedError` where there is none, and `ModelError` where no program can run.
-        """
+        step = ask_for_answer(shows, question.task, question.text, model)
+        if self._strategy != "direct":
+            tree = ask_for_tree(shows, model)
+            drawn = yield from reply_text(tree)
+            step = ask_by_tree(tree, drawn, question.task, question.text)
+        reply = yield from reply_text(step)
         if question.metric != CHART:
             return read_answer(reply, question.task)
         subtype = question.tags.get("subtype", "")
-        step = chart_step(reply, chart_type=subtype, table=table)
-        if step is None:
+        program = chart_step(reply, chart_type=subtype, table=table)
+        if program is None:
             raise RefusedError("no program")
-        ran = self._run(step)
-        return None if ran is None else drawn_answer(ran)
+        return drawn_answer((yield program))
+
+    def _expect_trees(self, shows: str, question: UnansweredQuestion) -> None:
+        """Note the questions by trees that are not drawn yet."""
+        if self._strategy == "direct":
+            return
+        for model in self._models:
+            tree = ask_for_tree(shows, model)
+            with contextlib.suppress(ModelError):
+                if self._reply_to(tree) is None:
+                    step = ask_by_tree(tree, _STAND_IN, question.task, question.text)
+                    self.further.append((step, 1))
 
     def _to_judge(self, shows: str, question: UnansweredQuestion, answer: str) -> Ask:
         subtype = question.tags.get("subtype", "")

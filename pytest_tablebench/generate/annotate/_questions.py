@@ -13,7 +13,7 @@ from pytest_tablebench.generate.annotate._prompts import (
     text_of,
 )
 from pytest_tablebench.generate.annotate._replies import Proposed, read_questions
-from pytest_tablebench.generate.llm._asking import AskingMaker, ReplyTo
+from pytest_tablebench.generate.llm._asking import AskingMaker, Follow
 from pytest_tablebench.generate.llm.replies import RefusedError
 from pytest_tablebench.generate.rules import Pair
 from pytest_tablebench.generate.rules.generate import plain_question
@@ -27,7 +27,7 @@ class QuestionGenerator(AskingMaker):
     """Has a model write questions about one table after the other, for each task.
 
     Arguments:
-        reply_to: gives the reply to a question.
+        follow: drives conversations.
         model: that writes them.
         tasks: those that are asked, of `TASKS`.
         per_table: most questions of one table, shared by the tasks.
@@ -38,14 +38,14 @@ class QuestionGenerator(AskingMaker):
 
     def __init__(
         self,
-        reply_to: ReplyTo,
+        follow: Follow,
         *,
         model: str,
         tasks: Sequence[str] = tuple(TASKS),
         per_table: int = 20,
         language: str = "auto",
     ) -> None:
-        super().__init__(reply_to)
+        super().__init__(follow)
         self._model, self._tasks = model, tuple(tasks)
         self._per_table, self._language = per_table, language
 

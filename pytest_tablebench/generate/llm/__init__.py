@@ -4,7 +4,7 @@ What is asked is data (`subtasks.toml`), what models are told too (`en.toml`, `z
 """
 
 from pytest_tablebench.generate.llm._adversarial import COMPARED, AdversarialGenerator
-from pytest_tablebench.generate.llm._asking import AskingMaker, ReplyTo
+from pytest_tablebench.generate.llm._asking import AskingMaker, Follow, reply_text
 from pytest_tablebench.generate.llm._invented import invented
 from pytest_tablebench.generate.llm._marked import LlmGenerator
 from pytest_tablebench.generate.llm._prompts import SOLVERS, SUBTASKS
@@ -17,11 +17,12 @@ __all__ = [
     "SUBTASKS",
     "AdversarialGenerator",
     "AskingMaker",
+    "Follow",
     "LlmGenerator",
     "Proposer",
     "Questions",
-    "ReplyTo",
     "Translator",
     "invented",
     "language_of",
+    "reply_text",
 ]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.generate.llm._asking import ReplyTo
+from pytest_tablebench.generate.llm._asking import Follow
 from pytest_tablebench.generate.llm._prompts import (
     SOLVERS,
     SUBTASKS,
@@ -49,7 +49,7 @@ class AdversarialGenerator(Proposer):
     """Keeps the questions that withstand a critic, with the answer most solvers give.
 
     Arguments:
-        reply_to, proposing: see `Proposer`.
+        follow, proposing: see `Proposer`.
         critic: attacks whether a question can be answered, in one way alone, and is right.
         solvers: answer without knowing the answer; each of `SOLVERS` has its model here.
     """
@@ -58,9 +58,9 @@ class AdversarialGenerator(Proposer):
     available = COMPARED
 
     def __init__(
-        self, reply_to: ReplyTo, *, critic: str, solvers: Sequence[str], **proposing: Any
+        self, follow: Follow, *, critic: str, solvers: Sequence[str], **proposing: Any
     ) -> None:
-        super().__init__(reply_to, **proposing)
+        super().__init__(follow, **proposing)
         self._critic, self._solvers = critic, tuple(solvers)
 
     def _expect(self, about: About, count: int) -> None:

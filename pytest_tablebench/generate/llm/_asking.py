@@ -2,31 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from typing import Any, Protocol, TypeVar
 
 from pytest_tablebench.errors import ModelError, TableError
 from pytest_tablebench.generate.llm.replies import RefusedError
 from pytest_tablebench.generate.rules import Maker
-from pytest_tablebench.metrics.steps import Ask
+from pytest_tablebench.metrics.steps import Ask, Step
 from pytest_tablebench.tables.table import Table
 
-ReplyTo = Callable[[Ask], str | None]
-"""Gives a model's reply; None: it was not asked yet. Raises `ModelError` where there is none."""
+Value = TypeVar("Value")
+
+
+class Follow(Protocol):
+    """Drives a conversation, whose replies hold no thoughts, to its value.
+
+    Returns None until all its steps have outcomes. Raises `ModelError` if a step has none.
+    """
+
+    def __call__(self, conversation: Generator[Step, Any, Value], /) -> Value | None: ...
+
+
+def reply_text(step: Ask) -> Generator[Step, Any, str]:
+    """Ask one question; the text of the reply is the value."""
+    reply = yield step
+    text: str = reply.text
+    return text
 
 
 class AskingMaker(Maker):
     """Makes questions of one table after the other, as far as models have been asked.
 
-    It sends no request: `reply_to` gives replies. `look` collects the requests that a table still
+    It sends no request: `follow` gives replies. `look` collects the requests that a table still
     needs; the caller sends them, and calls `look` again.
     """
 
-    def __init__(self, reply_to: ReplyTo) -> None:
+    def __init__(self, follow: Follow) -> None:
         super().__init__()
         self.further: list[tuple[Ask, int]] = []
         """What may be asked when replies are there: a stand-in, and how many of it."""
-        self._reply_to = reply_to
+        self._follow = follow
+
+    def _reply_to(self, step: Ask) -> str | None:
+        """Return the reply to one question; None until it has one. Raises `ModelError`."""
+        return self._follow(reply_text(step))
 
     @contextmanager
     def _counted(self, missing: str = "no reply") -> Iterator[None]:

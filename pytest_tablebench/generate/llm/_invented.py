@@ -8,7 +8,7 @@ from typing import Any
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.generate._shared import LANGUAGES, spoken
 from pytest_tablebench.generate.folder import TableSource
-from pytest_tablebench.generate.llm._asking import ReplyTo
+from pytest_tablebench.generate.llm._asking import Follow, reply_text
 from pytest_tablebench.generate.llm._prompts import ask_for_table, topics
 from pytest_tablebench.generate.llm.replies import RefusedError, plain_text, read_object
 from pytest_tablebench.generate.rules._sheet import UnfitError
@@ -25,12 +25,12 @@ _LONGEST = {"title": 120, "heading": 60, "cell": 120}
 
 
 def invented(
-    reply_to: ReplyTo, *, model: str, count: int, seed: int, language: str, expected: bool
+    follow: Follow, *, model: str, count: int, seed: int, language: str, expected: bool
 ) -> list[TableSource]:
     """Return so many tables that a model is asked for, each about another topic.
 
     Arguments:
-        reply_to: gives the reply to a question.
+        follow: drives conversations.
         model: that invents.
         count: of tables.
         seed: another one gives other topics and sizes.
@@ -51,7 +51,7 @@ def invented(
 
         def read(step: Any = step, stand_in: Table | None = stand_in) -> Table | None:
             try:
-                reply = reply_to(step)
+                reply = follow(reply_text(step))
                 return stand_in if reply is None else read_table(reply)
             except RefusedError as error:
                 raise UnfitError(f"invented: {error.reason}") from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_tablebench.generate.llm._asking import ReplyTo
+from pytest_tablebench.generate.llm._asking import Follow
 from pytest_tablebench.generate.llm._prompts import DISCRIMINATORS, ask_for_marks
 from pytest_tablebench.generate.llm._proposing import STAND_IN, About, Kept, Proposer
 from pytest_tablebench.generate.llm.replies import FULL, Draft, RefusedError, read_marks
@@ -15,16 +15,14 @@ class LlmGenerator(Proposer):
     """Keeps the questions that all discriminators give full marks.
 
     Arguments:
-        reply_to, proposing: see `Proposer`.
+        follow, proposing: see `Proposer`.
         discriminators: those that mark, two of them.
     """
 
     origin = "llm"
 
-    def __init__(
-        self, reply_to: ReplyTo, *, discriminators: Sequence[str], **proposing: Any
-    ) -> None:
-        super().__init__(reply_to, **proposing)
+    def __init__(self, follow: Follow, *, discriminators: Sequence[str], **proposing: Any) -> None:
+        super().__init__(follow, **proposing)
         self._discriminators = tuple(discriminators)
 
     def _expect(self, about: About, count: int) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_tablebench.generate._shared import LANGUAGES, digest_of, spoken
-from pytest_tablebench.generate.llm._asking import AskingMaker, ReplyTo, shown_whole
+from pytest_tablebench.generate.llm._asking import AskingMaker, Follow, shown_whole
 from pytest_tablebench.generate.llm._prompts import SUBTASKS, ask_for_pairs, shown, yes_no
 from pytest_tablebench.generate.llm.replies import Draft, RefusedError, read_draft, read_drafts
 from pytest_tablebench.generate.rules import Pair
@@ -49,7 +49,7 @@ class Proposer(AskingMaker):
     """Has a model propose questions of one table after the other, and others examine them.
 
     Arguments:
-        reply_to: gives the reply to a question.
+        follow: drives conversations.
         model: that proposes.
         per_table: most questions of one table, shared by the subtasks.
         language: `en`, `zh`, `both` in turns, or `auto`: that of the table's headings.
@@ -63,14 +63,14 @@ class Proposer(AskingMaker):
 
     def __init__(
         self,
-        reply_to: ReplyTo,
+        follow: Follow,
         *,
         model: str,
         subtasks: Sequence[str] = (),
         per_table: int = 10,
         language: str = "auto",
     ) -> None:
-        super().__init__(reply_to)
+        super().__init__(follow)
         self._model = model
         self._per_table, self._language, self._subtasks = (
             per_table,

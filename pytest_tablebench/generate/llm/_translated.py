@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from pytest_tablebench.errors import ModelError, TableBenchError
 from pytest_tablebench.generate._shared import digest_of
-from pytest_tablebench.generate.llm._asking import AskingMaker, ReplyTo
+from pytest_tablebench.generate.llm._asking import AskingMaker, Follow
 from pytest_tablebench.generate.llm._prompts import ask_for_translation, ask_solver, yes_no
 from pytest_tablebench.generate.llm.replies import (
     RefusedError,
@@ -123,7 +123,7 @@ class Translator(AskingMaker):
     table itself: both answers have to be right.
 
     Arguments:
-        reply_to: gives the reply to a question.
+        follow: drives conversations.
         model: that translates.
         solver: that answers.
         questions: by the name of their table.
@@ -132,14 +132,14 @@ class Translator(AskingMaker):
 
     def __init__(
         self,
-        reply_to: ReplyTo,
+        follow: Follow,
         *,
         model: str,
         solver: str,
         questions: Mapping[str, Questions],
         to: str,
     ) -> None:
-        super().__init__(reply_to)
+        super().__init__(follow)
         self._model, self._solver = model, solver
         self._questions, self._to = questions, to
 
