@@ -14,7 +14,12 @@ from pytest_tablebench.datasets._benchmark import (
 from pytest_tablebench.util.lazy import lazily
 
 if TYPE_CHECKING:
-    from pytest_tablebench.datasets._answer_forms import AnswerForm, AskedDataset, Way, asked
+    from pytest_tablebench.datasets._answer_forms import (
+        AnswerForm,
+        AskedDataset,
+        Way,
+        asked_dataset,
+    )
     from pytest_tablebench.datasets._base import (
         Dataset,
         Example,
@@ -57,7 +62,7 @@ __all__ = [
     "Stratum",
     "TableQuestions",
     "Way",
-    "asked",
+    "asked_dataset",
     "built_in_benchmarks",
     "built_in_datasets",
     "cluster_of",
@@ -73,7 +78,7 @@ __all__ = [
 ]
 
 _DEFAULTS = ("Defaults", "defaults_of")
-_FORMS = ("AnswerForm", "AskedDataset", "Way", "asked")
+_FORMS = ("AnswerForm", "AskedDataset", "Way", "asked_dataset")
 _QUESTIONS = ("TableQuestions", "table_question")
 _STRATA = ("Stratum", "cluster_of", "sampled_ids", "shard_numbers", "stratum_of")
 

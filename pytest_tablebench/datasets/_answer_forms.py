@@ -129,7 +129,9 @@ class AskedDataset:
         return (self.form.prompt or self.dataset.prompt)(example, render)
 
 
-def asked(dataset: Dataset, place: Way, texts: Mapping[str, str] | None = None) -> AskedDataset:
+def asked_dataset(
+    dataset: Dataset, place: Way, texts: Mapping[str, str] | None = None
+) -> AskedDataset:
     """Return a dataset as it is asked in a way, with the words of printed prompts if any.
 
     A dataset uses printed prompts by its method `worded(place, form, texts)`, which returns

@@ -44,7 +44,7 @@ def built_in_benchmarks() -> list[Benchmark]:
 def built_in_datasets(data: Path | None = None) -> list[Dataset]:
     """Return what the modules of the benchmarks' folders export as `DATASETS`.
 
-    With a data folder also what a module's function `found_in(data)` yields: datasets that the
+    With a data folder also what a module's function `datasets_in(data)` yields: datasets that the
     files there name. A module whose name begins with an underscore holds what others share.
     """
     datasets: list[Dataset] = []
@@ -54,6 +54,6 @@ def built_in_datasets(data: Path | None = None) -> list[Dataset]:
             if not module.name.rpartition(".")[2].startswith("_"):
                 exports = import_module(module.name)
                 datasets += exports.DATASETS
-                if data is not None and hasattr(exports, "found_in"):
-                    datasets += exports.found_in(data)
+                if data is not None and hasattr(exports, "datasets_in"):
+                    datasets += exports.datasets_in(data)
     return datasets

@@ -18,7 +18,7 @@ from pytest_tablebench.tables.hierarchy.twins import EXCHANGES, is_kept, twin
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 
-__all__ = ["TwinGenerator", "asked_of_twin", "twins_of"]
+__all__ = ["TwinGenerator", "question_pair", "twins_of"]
 
 
 class TwinGenerator(ProbeGenerator):
@@ -64,9 +64,9 @@ class TwinGenerator(ProbeGenerator):
         if not twins:
             self.skip("no parts to exchange")
             return None
-        return digest, self._asked_twice(pairs, twins, complexity(table).band)
+        return digest, self._question_pairs(pairs, twins, complexity(table).band)
 
-    def _asked_twice(
+    def _question_pairs(
         self, pairs: Iterator[Pair], twins: Mapping[str, Table], band: str
     ) -> Iterator[Pair]:
         used = set[str]()
@@ -74,7 +74,7 @@ class TwinGenerator(ProbeGenerator):
             if name not in used:
                 used.add(name)
                 self.exchanged[name] += 1
-            yield from asked_of_twin(pair, name, table, {"complexity": band})
+            yield from question_pair(pair, name, table, {"complexity": band})
 
 
 def twins_of(table: Table, digest: str, seed: int = 0) -> dict[str, Table]:
@@ -92,7 +92,7 @@ def twins_of(table: Table, digest: str, seed: int = 0) -> dict[str, Table]:
     return twins
 
 
-def asked_of_twin(pair: Pair, exchange: str, table: Table, tags: Mapping[str, str]) -> list[Pair]:
+def question_pair(pair: Pair, exchange: str, table: Table, tags: Mapping[str, str]) -> list[Pair]:
     """Return a question about its table, and the same about a twin of the table."""
     tags = {**pair.tags, "structure": exchange, **tags}
     again = replace(

@@ -83,7 +83,7 @@ class Spent:
         self.unpriced += outcome.cost_usd is None
 
 
-class Asking:
+class RequestClient:
     """Looks requests up, and has those answered that the store lacks; one that machines share too.
 
     What is neither there nor was asked is `missing`, by key, until `ask` has it answered. So

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
 from pytest_tablebench.models import Reply, Request, as_read
-from pytest_tablebench.running.asking import Asking, AskPlan
+from pytest_tablebench.running.asking import AskPlan, RequestClient
 from pytest_tablebench.running.conversation import follow
 from pytest_tablebench.running.judging import without_system
 from pytest_tablebench.running.provider_pool import ProviderPool
@@ -26,7 +26,7 @@ ABOUT = "generate"
 Value = TypeVar("Value")
 
 
-class ModelClient(Asking):
+class ModelClient(RequestClient):
     """Asks the models that `settings.models` names; no call is made before `ask`."""
 
     def __init__(self, settings: Settings, registry: Registry) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from pytest_tablebench.datasets import asked, cluster_of
+from pytest_tablebench.datasets import asked_dataset, cluster_of
 from pytest_tablebench.datasets.case import IMAGE, IMAGE_TEXT, Case
 from pytest_tablebench.running.answer import shown_by
 from pytest_tablebench.running.perturbing import PerturbedPool, example_perturber
@@ -247,7 +247,7 @@ class Renderer:
     ) -> tuple[Demonstration, Marks]:
         shown = self._pool(dataset, perturbation)[index]
         show, marks = self._shows(dataset, perturbation, *shape), Marks()
-        parts = asked(self._registry.datasets[dataset], strategy).prompt(
+        parts = asked_dataset(self._registry.datasets[dataset], strategy).prompt(
             shown, lambda table: marks.mark(show(table))
         )
         return Demonstration(parts.source, shown.target), marks

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.compat import Compat, check_compat
-from pytest_tablebench.datasets import AskedDataset, Dataset, asked, metric_of
+from pytest_tablebench.datasets import AskedDataset, Dataset, asked_dataset, metric_of
 from pytest_tablebench.errors import ModelError, NotJudgedError, SettingsError
 from pytest_tablebench.metrics import Judgement, Score, begin, run_chain, score
 from pytest_tablebench.metrics.steps import Grade
@@ -46,7 +46,7 @@ def asked_by(
 
     `texts` are printed prompts by name.
     """
-    return asked(registry.datasets[dataset], way_of(strategy, registry.strategies), texts)
+    return asked_dataset(registry.datasets[dataset], way_of(strategy, registry.strategies), texts)
 
 
 def judge_reply(

@@ -96,7 +96,7 @@ def _python(root: Path | str, executable: str) -> list[str]:
     return [executable, "-I", "-B", "-X", "utf8", "-c", "\n".join(start)]
 
 
-def _here(_: str = "") -> list[str]:
+def _interpreter(_: str = "") -> list[str]:
     # -S: no code of installed packages runs, and no folder of packages is searched.
     program, *rest = _python(_PACKAGE, sys.executable)
     return [program, "-S", *rest]
@@ -116,7 +116,7 @@ def _landlock() -> Backend:
         return None
 
     parts = frozenset({"landlock", "seccomp"})
-    return Backend("landlock", "Landlock with seccomp, in the kernel", parts, absent, _here)
+    return Backend("landlock", "Landlock with seccomp, in the kernel", parts, absent, _interpreter)
 
 
 def _bubblewrap() -> Backend:
@@ -136,7 +136,7 @@ def _bubblewrap() -> Backend:
             bubblewrap, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
             "--tmpfs", _IN_BUBBLEWRAP, "--dev", "/dev", "--proc", "/proc",
             *_bound(before), *empty, *_bound(after), *sealed,
-            "--chdir", _IN_BUBBLEWRAP, "--", program, *_here()[1:],
+            "--chdir", _IN_BUBBLEWRAP, "--", program, *_interpreter()[1:],
         ]  # fmt: skip
 
     held = "bubblewrap: name spaces of its own, with seccomp where the kernel has it"
@@ -180,7 +180,7 @@ def _seatbelt() -> Backend:
             f"(allow process-exec (literal {program}) (subpath {base}))"
             "(allow signal (target self) (target children))"
         )
-        return ["sandbox-exec", "-p", profile, *_here()]
+        return ["sandbox-exec", "-p", profile, *_interpreter()]
 
     return Backend("seatbelt", "Seatbelt, in macOS", frozenset(), absent, command)
 
@@ -214,4 +214,4 @@ def _bare() -> Backend:
         return None if hasattr(sys, "platform") and sys.platform != "win32" else "no fork here"
 
     held = "NO ISOLATION: a process with limits, which can read and send what you can"
-    return Backend("bare", held, frozenset({"bare"}), absent, _here)
+    return Backend("bare", held, frozenset({"bare"}), absent, _interpreter)

@@ -98,7 +98,7 @@ def escapes(worker: SandboxProcess) -> list[str]:
         }
         files = {"probe.json": json.dumps(targets).encode()}
         ran = worker.run(Execute("", files, LIMITS, runner=ESCAPE))
-        faults = _said(ran)
+        faults = _reported_escapes(ran)
         server.settimeout(0)
         try:
             server.accept()[0].close()
@@ -115,7 +115,7 @@ def escapes(worker: SandboxProcess) -> list[str]:
 _EVERYWHERE = frozenset({"PATH", "HOME", "LANG", "PWD", "TMPDIR", "HOSTNAME", "LC_CTYPE"})
 
 
-def _said(ran: Execution) -> list[str]:
+def _reported_escapes(ran: Execution) -> list[str]:
     if ran.outcome == "lost":
         return ["it killed its parent"]
     if ran.outcome != "ok" or not isinstance(ran.value, list):

@@ -48,15 +48,15 @@ class Unsaid:
     """Texts from several places and processes, each to be said once."""
 
     def __init__(self) -> None:
-        self._said: dict[str, bool] = {}
+        self._taken: dict[str, bool] = {}
 
     def add(self, texts: Iterable[str]) -> None:
         """Take in texts; those that are known count once."""
         for text in texts:
-            self._said.setdefault(text, False)
+            self._taken.setdefault(text, False)
 
     def take(self) -> list[str]:
         """Return what has not been said yet; from here on it has."""
-        new = [text for text, was_taken in self._said.items() if not was_taken]
-        self._said.update(dict.fromkeys(new, True))
+        new = [text for text, was_taken in self._taken.items() if not was_taken]
+        self._taken.update(dict.fromkeys(new, True))
         return new

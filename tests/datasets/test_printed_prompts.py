@@ -11,7 +11,7 @@ import pytest
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.config.printed_prompts import PrintedPrompts
 from pytest_tablebench.config.settings import Settings
-from pytest_tablebench.datasets import asked
+from pytest_tablebench.datasets import asked_dataset
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.datasets.treb.treb import DATASETS
 from pytest_tablebench.metrics.steps import Ask
@@ -106,11 +106,11 @@ def test_treethinker_asks_with_both_printed_prompts(data: Path) -> None:
 def test_trebs_modes_have_a_printed_system_message(way: str, name: str) -> None:
     texts = {name: "Box it: \\boxed{answer}.", "table_summary": "Sum up."}
     by_name = {dataset.name: dataset for dataset in DATASETS}
-    form = asked(by_name["treb_table_query"], way, texts).form
-    ours = asked(by_name["treb_table_query"], way).form
+    form = asked_dataset(by_name["treb_table_query"], way, texts).form
+    ours = asked_dataset(by_name["treb_table_query"], way).form
     assert form.system == "Box it: \\boxed{answer}."
     assert form.remark == ours.remark != ""
-    assert asked(by_name["treb_table_summary"], way, texts).form.system == "Sum up."
-    plain = asked(by_name["treb_understanding"], way, texts).form
-    assert plain == asked(by_name["treb_understanding"], way).form
-    assert asked(by_name["treb_table_query"], "reply", texts).form.system is None
+    assert asked_dataset(by_name["treb_table_summary"], way, texts).form.system == "Sum up."
+    plain = asked_dataset(by_name["treb_understanding"], way, texts).form
+    assert plain == asked_dataset(by_name["treb_understanding"], way).form
+    assert asked_dataset(by_name["treb_table_query"], "reply", texts).form.system is None

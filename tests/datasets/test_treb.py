@@ -13,8 +13,8 @@ from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets import Example
 from pytest_tablebench.datasets.treb import _subtasks
 from pytest_tablebench.datasets.treb._samples import sample_of
-from pytest_tablebench.datasets.treb._tables import Found, tables_of
-from pytest_tablebench.datasets.treb.treb import DATASETS, TReB, found_in
+from pytest_tablebench.datasets.treb._tables import SampleTable, tables_of
+from pytest_tablebench.datasets.treb.treb import DATASETS, TReB, datasets_in
 from pytest_tablebench.errors import DataError, DataMissing
 from pytest_tablebench.tables.table import Table
 from tests.support.treb_files import HARBOURS, UNNAMED, sample, write_samples, write_treb
@@ -152,7 +152,7 @@ def test_instructions_are_our_own_and_each_answer_keeps_its_rule(data: Path) -> 
 
 
 def test_a_subtask_without_an_entry_is_named_by_the_data(data: Path) -> None:
-    (unnamed,) = found_in(data)
+    (unnamed,) = datasets_in(data)
     assert unnamed.name == "treb_multi_step_guessing"
     assert len(examples(unnamed, data / "treb")) == 3
     assert unnamed.open(data / "treb").facts.notes == (
@@ -168,7 +168,7 @@ def test_one_file_may_hold_several_subtasks_and_its_ids_say_which(tmp_path: Path
         "harbours|1|made_1",
         "harbours|2|made_2",
     ]
-    assert [one.name for one in found_in(tmp_path)] == ["treb_table_guessing", "treb_valid"]
+    assert [one.name for one in datasets_in(tmp_path)] == ["treb_table_guessing", "treb_valid"]
 
 
 def test_without_data_one_line_says_which_command_fetches_it(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_a_sample_without_an_id_is_a_case_without_an_answer(tmp_path: Path) -> N
 # Tables (section 2)
 
 
-def read(tmp_path: Path, compat: Compat = "fixed", **fields: Any) -> list[Found]:
+def read(tmp_path: Path, compat: Compat = "fixed", **fields: Any) -> list[SampleTable]:
     (tmp_path / "csv").mkdir(exist_ok=True)
     (tmp_path / "csv" / "harbours.csv").write_text(HARBOURS, encoding="utf-8")
     file = tmp_path / "Table_Query.json"
@@ -232,7 +232,7 @@ def read(tmp_path: Path, compat: Compat = "fixed", **fields: Any) -> list[Found]
     )
 
 
-def rows_of(found: Found) -> Sequence[Sequence[str]]:
+def rows_of(found: SampleTable) -> Sequence[Sequence[str]]:
     assert found.table is not None
     return [found.table.header, *found.table.rows]
 
@@ -273,7 +273,7 @@ def test_escaped_bars_are_text_and_break_the_published_reading(tmp_path: Path) -
     (fixed,) = read(tmp_path, **fields)
     assert list(rows_of(fixed)) == [("Sign", "Means"), ("a | b", "or"), ("a", "alone")]
     (reference,) = read(tmp_path, "reference", **fields)
-    assert reference == Found(None, "none", ("markdown",), markdown)
+    assert reference == SampleTable(None, "none", ("markdown",), markdown)
 
 
 def test_of_several_tables_reference_has_the_first_and_fixed_all_by_their_names(

@@ -157,11 +157,11 @@ def _settings(folder: Path) -> FolderSettings:
     if not isinstance(include_hidden, bool):
         raise DataError(f"{SETTINGS_FILE}: include_hidden must be true or false")
     for key, value in keys.items():
-        _known(key, (*_TEXTS, "include_hidden", "defaults"))
+        _require_known(key, (*_TEXTS, "include_hidden", "defaults"))
         if not isinstance(value, str) or not value.strip():
             raise DataError(f"{SETTINGS_FILE}: {key} must be a text")
     for key, value in defaults.items():
-        _known(key, _DEFAULTS)
+        _require_known(key, _DEFAULTS)
         _check_default(key, value)
     lists: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in defaults.items()
@@ -178,7 +178,7 @@ def _check_depth(text: str) -> None:
         )
 
 
-def _known(key: str, valid: Collection[str]) -> None:
+def _require_known(key: str, valid: Collection[str]) -> None:
     if key not in valid:
         shown = printable(key, 60)
         raise DataError(f"{SETTINGS_FILE}: unknown key {shown!r}; {known_names(key, valid)}")

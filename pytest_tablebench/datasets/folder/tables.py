@@ -48,7 +48,7 @@ class FolderTables:
         self.digests: dict[str, str] = {}
         self.notes: list[str] = []
         self._include_hidden = include_hidden
-        self._known: dict[str, Table | str] = {}
+        self._contents: dict[str, Table | str] = {}
         self._stored: dict[str, StoredValues] = {}
         self._sheets: dict[str, tuple[set[str], set[str]]] = {}
 
@@ -93,12 +93,12 @@ class FolderTables:
 
         Raises `DataError`, naming the file and where it is wrong.
         """
-        if written not in self._known:
+        if written not in self._contents:
             try:
-                self._known[written] = self._table(written)
+                self._contents[written] = self._table(written)
             except DataError as error:
-                self._known[written] = str(error)
-        content = self._known[written]
+                self._contents[written] = str(error)
+        content = self._contents[written]
         if isinstance(content, str):
             raise DataError(content)
         return content

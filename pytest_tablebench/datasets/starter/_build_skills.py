@@ -25,12 +25,12 @@ FOLDERS = {"en": "skills", "zh": "skills_zh"}
 
 _SEED = 3
 _PER_TABLE = 15
-_HERE = Path(__file__).parent
+_FOLDER = Path(__file__).parent
 
 
 def build(folder: Path) -> None:
     """Write both datasets into a folder."""
-    designs = tomllib.loads((_HERE / "designs.toml").read_text(encoding="utf-8"))
+    designs = tomllib.loads((_FOLDER / "designs.toml").read_text(encoding="utf-8"))
     for language, name in FOLDERS.items():
         maker = RuleGenerator(seed=_SEED, per_table=_PER_TABLE, language=language)
         sources = [
@@ -96,7 +96,7 @@ def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
                 yield str(path.relative_to(folder)), path.read_bytes()
 
 
-def main(arguments: Sequence[str] | None = None, *, folder: Path = _HERE) -> int:
+def main(arguments: Sequence[str] | None = None, *, folder: Path = _FOLDER) -> int:
     """Write the datasets, or with `--check` return 1 if they differ from what is there."""
     parser = argparse.ArgumentParser(description="Generate starter_skills and starter_zh.")
     parser.add_argument("--check", action="store_true", help="compare, write nothing")

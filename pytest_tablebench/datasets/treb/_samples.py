@@ -17,7 +17,7 @@ from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import printable
 
 _SUFFIXES = (".json", ".jsonl")
-_OWN = "instructions.jsonl"
+_INSTRUCTIONS = "instructions.jsonl"
 
 
 @dataclass(frozen=True)
@@ -170,11 +170,11 @@ def instructions() -> list[Sample]:
 
     Each comes with the rule that tells whether it is kept.
     """
-    text = (files(__package__) / _OWN).read_text(encoding="utf-8")
+    text = (files(__package__) / _INSTRUCTIONS).read_text(encoding="utf-8")
     samples = []
     for number, line in enumerate(text.splitlines(), start=1):
         row = json.loads(line)
         rule = {"rule": row["rule"], "arguments": row["arguments"]}
-        place = f"{_OWN}, row {number}"
+        place = f"{_INSTRUCTIONS}, row {number}"
         samples.append(Sample(row["id"], place, row["question"], row["answer"], context=rule))
     return samples

@@ -24,7 +24,7 @@ _BAR = re.compile(r"(?<!\\)\|")
 
 
 @dataclass(frozen=True)
-class Found:
+class SampleTable:
     """A table of a sample, or why there is none.
 
     Arguments:
@@ -40,13 +40,13 @@ class Found:
     text: str = ""
 
 
-def tables_of(sample: Sample, folder: Path, compat: Compat) -> list[Found]:
+def tables_of(sample: Sample, folder: Path, compat: Compat) -> list[SampleTable]:
     """Return the tables of a sample: `reference` has the first alone."""
     count = sample.table_count if compat == "fixed" else min(sample.table_count, 1)
     return [_table(sample, place, folder, compat) for place in range(count)]
 
 
-def _table(sample: Sample, place: int, folder: Path, compat: Compat) -> Found:
+def _table(sample: Sample, place: int, folder: Path, compat: Compat) -> SampleTable:
     """Read one table from the first form of it that is there."""
     faults: list[str] = []
     lines: Sequence[Sequence[str]] | None = None
@@ -64,15 +64,15 @@ def _table(sample: Sample, place: int, folder: Path, compat: Compat) -> Found:
     if lines is None and compat == "fixed" and (html := _at(sample.html, place)):
         table = html_table(html, _at(sample.titles, place))
         if table is not None:
-            return Found(table, "html", tuple(faults))
+            return SampleTable(table, "html", tuple(faults))
     if not lines:
         text = markdown or _at(sample.html, place)
-        return Found(None, "none", tuple(faults), text)
+        return SampleTable(None, "none", tuple(faults), text)
     header, fits = _header_rows(sample.header_rows, place, len(lines))
     if not fits:
         faults.append("columnslable")
     table = _from_lines(lines, header, _at(sample.titles, place), table_name(sample, place))
-    return Found(table, source, tuple(faults))
+    return SampleTable(table, source, tuple(faults))
 
 
 def table_name(sample: Sample, place: int = 0) -> str:

@@ -306,7 +306,7 @@ class TReB(FileDataset[SampleInFolder]):
 DATASETS = tuple(map(TReB, known_subtasks()))
 
 
-def found_in(data: Path) -> Iterator[TReB]:
+def datasets_in(data: Path) -> Iterator[TReB]:
     """Yield the datasets of subtasks that the data name and nobody knew before.
 
     A file's own name says which; one that is called otherwise is looked into.

@@ -26,7 +26,7 @@ from pytest_tablebench.generate.annotate._review import ReviewFile
 from pytest_tablebench.generate.llm._asking import AskingMaker, Follow, reply_text
 from pytest_tablebench.generate.llm.replies import RefusedError, tolerance_of
 from pytest_tablebench.generate.rules import Pair
-from pytest_tablebench.generate.twins import asked_of_twin, twins_of
+from pytest_tablebench.generate.twins import question_pair, twins_of
 from pytest_tablebench.metrics.chart_values import chart_verdict
 from pytest_tablebench.metrics.charts import chart_step
 from pytest_tablebench.metrics.judge_reply import read_score
@@ -147,7 +147,7 @@ class AnswerGenerator(AskingMaker):
             return
         names = list(twins)
         name = names[self.tally.recipes[STRUCTURE] % len(names)]
-        yield from asked_of_twin(pair, name, twins[name], {})
+        yield from question_pair(pair, name, twins[name], {})
 
     def _candidates(
         self, table: Table, shows: str, question: UnansweredQuestion
@@ -164,7 +164,7 @@ class AnswerGenerator(AskingMaker):
                 if answer is not None:
                     answers.append((model, answer))
             except (ModelError, RefusedError) as error:
-                _require_asked(error)
+                _require_budget(error)
                 self.tally.course[f"no answer of a model: {error.reason}"] += 1
         if pending:
             self._expect_trees(shows, question)
@@ -181,7 +181,7 @@ class AnswerGenerator(AskingMaker):
                     reply is not None and score is None
                 )
             except ModelError as error:
-                _require_asked(error)
+                _require_budget(error)
                 self.tally.course[f"no marks: {error.reason}"] += 1
                 marked.append(candidate)
         return None if pending else marked
@@ -225,7 +225,7 @@ class AnswerGenerator(AskingMaker):
         return ask_for_score(shows, subtype, question.text, answer, self._judge)
 
 
-def _require_asked(error: Exception) -> None:
+def _require_budget(error: Exception) -> None:
     """Raise `RefusedError` where nobody is asked any more, as the budget is spent."""
     if isinstance(error, ModelError) and (error.whole_run or error.reason in {"budget", STOPPED}):
         raise RefusedError(f"not all asked: {error.reason}") from None

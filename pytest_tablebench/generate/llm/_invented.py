@@ -17,7 +17,7 @@ from pytest_tablebench.generate.values import is_summary
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 
-_ASKED_ROWS, _ASKED_COLUMNS = (6, 15), (4, 7)
+_REQUESTED_ROWS, _REQUESTED_COLUMNS = (6, 15), (4, 7)
 _ROWS, _COLUMNS = range(3, 31), range(2, 13)
 """A table that is smaller gives nothing to ask; one that is larger was not asked for."""
 
@@ -44,7 +44,7 @@ def invented(
     for number in range(count):
         table_language = spoken(language, number, ())
         rng = seeded_random(f"invented/{number}", seed=seed)
-        rows, columns = rng.randint(*_ASKED_ROWS), rng.randint(*_ASKED_COLUMNS)
+        rows, columns = rng.randint(*_REQUESTED_ROWS), rng.randint(*_REQUESTED_COLUMNS)
         topic = topics(table_language)[orders[table_language][number % len(orders[table_language])]]
         step = ask_for_table(topic, number + 1, rows, columns, language=table_language, model=model)
         stand_in = _stand_in(number, rows, columns) if expected else None

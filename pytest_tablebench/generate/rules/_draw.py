@@ -50,7 +50,7 @@ class Draw:
         self.used: set[str] = set()
         self.few = False
 
-    def one(self, choices: Sequence[_T]) -> _T:
+    def pick(self, choices: Sequence[_T]) -> _T:
         """Return one of several. Raises `NothingError` where there is none."""
         if not choices:
             raise NothingError
@@ -65,7 +65,7 @@ class Draw:
     def column(self, choices: Sequence[str]) -> str:
         """Return a column, one that no step speaks of yet where there is one."""
         fresh = [name for name in choices if name not in self.used]
-        chosen = self.one(fresh or choices)
+        chosen = self.pick(fresh or choices)
         self.used.add(chosen)
         return chosen
 
@@ -163,7 +163,7 @@ def _measured(draw: Draw, variant: str) -> tuple[Any, ...]:
 
 
 def _any_cell(draw: Draw, variant: str) -> tuple[Any, ...]:  # noqa: ARG001
-    row, column = draw.one(draw.rows), draw.rng.randrange(len(draw.sheet.table.header))
+    row, column = draw.pick(draw.rows), draw.rng.randrange(len(draw.sheet.table.header))
     return row + 1, column + 1
 
 
@@ -184,7 +184,7 @@ def _cells(draw: Draw, variant: str) -> tuple[Any, ...]:  # noqa: ARG001
 def _find(draw: Draw, variant: str) -> tuple[Any, ...]:  # noqa: ARG001
     draw.label()
     column = draw.column(draw.others())
-    value = answer_text(draw.sheet.cells[column][draw.one(draw.rows)])
+    value = answer_text(draw.sheet.cells[column][draw.pick(draw.rows)])
     if value is None:
         raise RejectedError("unwritable")
     return column, value
@@ -199,7 +199,7 @@ def _change(draw: Draw, variant: str) -> tuple[Any, ...]:  # noqa: ARG001
     by_unit: dict[str, list[str]] = {}
     for name in draw.sheet.measures:
         by_unit.setdefault(draw.sheet.numbers[name].unit, []).append(name)
-    alike = draw.one([names for names in by_unit.values() if len(names) > 1])
+    alike = draw.pick([names for names in by_unit.values() if len(names) > 1])
     before, after = sorted(draw.some(alike, 2), key=list(draw.sheet.cells).index)
     return draw.names(1)[0], before, after
 
@@ -251,7 +251,7 @@ def _partner(draw: Draw, variant: str) -> tuple[Any, ...]:  # noqa: ARG001
 
 
 def _differ(draw: Draw, variant: str) -> tuple[Any, ...]:  # noqa: ARG001
-    by = draw.one(draw.sheet.groups)
+    by = draw.pick(draw.sheet.groups)
     groups = sorted({draw.sheet.cells[by][row] for row in draw.rows})
     return draw.column(draw.sheet.measures), by, *draw.some(groups, 2)
 
@@ -301,9 +301,9 @@ DRAWS: dict[str, Callable[[Draw, str], tuple[Any, ...]]] = {
     "t_value": _departs,
     "groups_differ": lambda draw, _: (
         draw.column(draw.sheet.measures),
-        draw.one(draw.sheet.groups),
+        draw.pick(draw.sheet.groups),
     ),
     "shape": lambda draw, variant: (draw.column(draw.sheet.measures), variant),
     "normal": lambda draw, _: (draw.column(draw.sheet.measures),),
-    "even": lambda draw, _: (draw.one(draw.sheet.groups),),
+    "even": lambda draw, _: (draw.pick(draw.sheet.groups),),
 }

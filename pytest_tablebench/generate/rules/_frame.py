@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
-from pytest_tablebench.generate.rules._plan import Amount, Found, PlanStep, Texts
+from pytest_tablebench.generate.rules._plan import Amount, PlainAnswer, PlanStep, Texts
 from pytest_tablebench.generate.rules._sheet import ParsedSheet
 
 _ALPHA = 0.05
@@ -72,7 +72,7 @@ def frame_answer(steps: Sequence[PlanStep], frame: Frame) -> Result:
     return bool(result) if is_truth else float(result)
 
 
-def agrees(answer: Found, result: Result) -> bool:
+def agrees(answer: PlainAnswer, result: Result) -> bool:
     """Whether both ways say the same."""
     if isinstance(answer, bool) or isinstance(result, bool):
         return answer is result

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 
 from pytest_tablebench.generate.rules._plain_analyses import ANALYSES
 from pytest_tablebench.generate.rules._plain_basics import BASICS, JUDGEMENTS, NARROWING, Rows
-from pytest_tablebench.generate.rules._plan import Found, PlanStep, RejectedError
+from pytest_tablebench.generate.rules._plan import PlainAnswer, PlanStep, RejectedError
 from pytest_tablebench.generate.rules._sheet import ParsedSheet
 
 __all__ = ["ANSWERS", "NARROWING", "narrow", "plain_answer"]
 
-ANSWERS: dict[str, Callable[..., Found]] = {**BASICS, **ANALYSES}
+ANSWERS: dict[str, Callable[..., PlainAnswer]] = {**BASICS, **ANALYSES}
 
 
 def narrow(step: PlanStep, sheet: ParsedSheet, rows: Rows) -> Rows:
@@ -27,7 +27,7 @@ def narrow(step: PlanStep, sheet: ParsedSheet, rows: Rows) -> Rows:
     return kept
 
 
-def plain_answer(steps: Sequence[PlanStep], sheet: ParsedSheet) -> Found:
+def plain_answer(steps: Sequence[PlanStep], sheet: ParsedSheet) -> PlainAnswer:
     """Work out the steps. Raises `RejectedError` where there is no single answer worth asking."""
     rows: Rows = tuple(range(sheet.size))
     steps = list(steps)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from pytest_tablebench.generate.rules import _statistics as formulas
 from pytest_tablebench.generate.rules._plain_basics import Rows, column_values, labels, number
-from pytest_tablebench.generate.rules._plan import Amount, Found, RejectedError, Texts
+from pytest_tablebench.generate.rules._plan import Amount, PlainAnswer, RejectedError, Texts
 from pytest_tablebench.generate.rules._sheet import ParsedSheet
 
 ALPHA = 0.05
@@ -145,7 +145,7 @@ def _even(sheet: ParsedSheet, rows: Rows, by: str) -> bool:
     return not _beyond(formulas.chi_square_even(counts), critical)
 
 
-ANALYSES: dict[str, Callable[..., Found]] = {
+ANALYSES: dict[str, Callable[..., PlainAnswer]] = {
     "outliers": _outliers,
     "outlier_count": _outlier_count,
     "is_outlier": _is_outlier,

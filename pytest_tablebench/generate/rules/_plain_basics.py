@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 
 from pytest_tablebench.generate.rules import _statistics as formulas
-from pytest_tablebench.generate.rules._plan import Amount, Found, RejectedError, Texts
+from pytest_tablebench.generate.rules._plan import Amount, PlainAnswer, RejectedError, Texts
 from pytest_tablebench.generate.rules._sheet import ParsedSheet
 from pytest_tablebench.generate.values import answer_text, cell_key, parse_number
 
@@ -273,7 +273,7 @@ def _exceeds(amount: Amount, bound: str) -> bool:
 
 JUDGEMENTS: dict[str, Callable[..., bool]] = {"exceeds": _exceeds}
 
-BASICS: dict[str, Callable[..., Found]] = {
+BASICS: dict[str, Callable[..., PlainAnswer]] = {
     "cell": _cell,
     "cells": _cells,
     "cell_at": _cell_at,

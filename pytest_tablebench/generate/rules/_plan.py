@@ -65,7 +65,7 @@ class Amount:
     unit: str = ""
 
 
-Found = Texts | Amount | bool
+PlainAnswer = Texts | Amount | bool
 """What the plain path gives; a truth value answers yes or no."""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_tablebench.generate._shared import data_file
 from pytest_tablebench.generate.rules._plain import NARROWING
-from pytest_tablebench.generate.rules._plan import Amount, Found, PlanStep, Texts
+from pytest_tablebench.generate.rules._plan import Amount, PlainAnswer, PlanStep, Texts
 from pytest_tablebench.generate.rules._sheet import ParsedSheet
 from pytest_tablebench.generate.values import parse_number
 
@@ -54,7 +54,7 @@ _VARIANTS = {"rule", "kind"}
 
 
 def word(
-    steps: Sequence[PlanStep], sheet: ParsedSheet, answer: Found, language: str, rng: Random
+    steps: Sequence[PlanStep], sheet: ParsedSheet, answer: PlainAnswer, language: str, rng: Random
 ) -> str:
     """Return the question's text in one of its wordings."""
     return _Wording(sheet, data_file(f"rules/{language}.toml"), rng).question(steps, answer)
@@ -67,7 +67,7 @@ class _Wording:
         self.sheet, self.of, self.rng = sheet, templates, rng
         self.words: dict[str, str] = templates["words"]
 
-    def question(self, steps: Sequence[PlanStep], answer: Found) -> str:
+    def question(self, steps: Sequence[PlanStep], answer: PlainAnswer) -> str:
         """Return the whole text: how the entries are narrowed, what is asked, in which form."""
         count = next(n for n, step in enumerate(steps) if step.name not in NARROWING)
         narrowing, (main, *judging) = steps[:count], steps[count:]
@@ -194,7 +194,7 @@ class _Wording:
             )
         )
 
-    def suffix(self, main: PlanStep, steps: Sequence[PlanStep], answer: Found) -> str:
+    def suffix(self, main: PlanStep, steps: Sequence[PlanStep], answer: PlainAnswer) -> str:
         """Return what the question says of the answer's form."""
         suffixes: dict[str, str] = self.of["suffixes"]
         if isinstance(answer, bool):

@@ -18,8 +18,8 @@ from pytest_tablebench.generate.rules._frame import Frame, agrees, frame_answer
 from pytest_tablebench.generate.rules._plain import plain_answer
 from pytest_tablebench.generate.rules._plan import (
     Amount,
-    Found,
     Pair,
+    PlainAnswer,
     Plan,
     RejectedError,
     Texts,
@@ -266,7 +266,7 @@ class RuleGenerator(Maker):
         return ahead >= _MOST_AHEAD
 
 
-def written_answer(answer: Found, language: str) -> tuple[tuple[str, ...], str, str, str]:
+def written_answer(answer: PlainAnswer, language: str) -> tuple[tuple[str, ...], str, str, str]:
     """Return the items of an answer, its metric, tolerance and unit."""
     if isinstance(answer, bool):
         return (_YES_NO[language][0 if answer else 1],), "yes_no", "", ""

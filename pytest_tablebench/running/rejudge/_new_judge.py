@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.config.settings import Settings, kept_store
 from pytest_tablebench.errors import ModelError, NotJudgedError
 from pytest_tablebench.models import Reply, Request, refusal_lines
-from pytest_tablebench.running.asking import Asking
+from pytest_tablebench.running.asking import RequestClient
 from pytest_tablebench.running.judging import not_judged
 from pytest_tablebench.running.provider_pool import ProviderPool
 from pytest_tablebench.running.rejudge._judge import StoredJudge, judged_as, mapping
@@ -49,7 +49,7 @@ class NewJudge(StoredJudge):
         )
         models = ProviderPool(settings, registry, judged_as(run, settings))
         super().__init__(run, registry, judge=judge, models=models)
-        self.asking = Asking(settings, models)
+        self.asking = RequestClient(settings, models)
         self.problems: list[str] = []
         """What is wrong with a shared store, and what the server refused; all after `close`."""
 

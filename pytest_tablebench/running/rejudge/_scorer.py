@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat, check_compat
-from pytest_tablebench.datasets import asked, cluster_of, open_dataset
+from pytest_tablebench.datasets import asked_dataset, cluster_of, open_dataset
 from pytest_tablebench.errors import CUT_OFF, DataError, NotJudgedError, SettingsError
 from pytest_tablebench.metrics import Score, score
 from pytest_tablebench.models.thinking import split_thoughts
@@ -163,7 +163,7 @@ class Scorer:
 
     def _asked(self, record: Record, example: Example) -> AskedDataset:
         strategy = way_of(record.strategy, self.opener.registry.strategies)
-        return asked(self._opened[record.dataset][0], strategy).about(example)
+        return asked_dataset(self._opened[record.dataset][0], strategy).about(example)
 
     def _judge(self, record: Record) -> Record:
         example, changed = self._load(record.dataset, record.example_id), None

@@ -24,7 +24,7 @@ _WORK = _READ | _WRITE_FILE | _MAKE_DIR | _MAKE_REG | _TRUNCATE
 _CHANGE = _WRITE_FILE | _MAKE_DIR | _MAKE_REG | _TRUNCATE
 _OF_FILES = _WRITE_FILE | _READ_FILE | _TRUNCATE
 
-_KNOWN = ((1, (1 << 13) - 1), (2, 1 << 13), (3, 1 << 14), (5, 1 << 15))
+_FILE_RIGHTS = ((1, (1 << 13) - 1), (2, 1 << 13), (3, 1 << 14), (5, 1 << 15))
 """The rights over files that each version added."""
 _NET = (1 << 2) - 1  # version 4: binding and connecting TCP
 _SCOPES = (1 << 2) - 1  # version 6: abstract sockets, signals
@@ -45,7 +45,7 @@ def read_rules(readable: Iterable[str], base: str, devices: Iterable[str]) -> in
     have = version()
     if have < 1:
         raise OSError("the kernel has no Landlock, or it is switched off")
-    handled = sum(rights for since, rights in _KNOWN if since <= have)
+    handled = sum(rights for since, rights in _FILE_RIGHTS if since <= have)
     attributes = struct.pack("=QQQ", handled, _NET if have >= 4 else 0, _SCOPES if have >= 6 else 0)
     size = 24 if have >= 6 else 16 if have >= 4 else 8
     rules = _checked(_call(_CREATE, attributes, size, 0), "rules")
@@ -65,7 +65,7 @@ def restrict_files(rules: int, writable: str, devices: Iterable[str]) -> None:
     """
     have = version()
     _checked(_call(_RESTRICT, rules, 0), "restriction")
-    handled = _CHANGE & sum(rights for since, rights in _KNOWN if since <= have)
+    handled = _CHANGE & sum(rights for since, rights in _FILE_RIGHTS if since <= have)
     changes = _checked(_call(_CREATE, struct.pack("=Q", handled), 8, 0), "rules")
     try:
         for path in devices:
