@@ -44,35 +44,37 @@ def bleu(
         modified_precision,
     )
 
-    given = bleu_tokens(str(prediction))
-    wanted = [list(tokens) for tokens in map(bleu_tokens, map(str, references)) if tokens]
+    words = bleu_tokens(str(prediction))
+    reference_words = [list(tokens) for tokens in map(bleu_tokens, map(str, references)) if tokens]
     value = 0.0
-    if given and wanted:
-        shares = [modified_precision(wanted, given, n) for n in range(1, _LONGEST + 1)]
+    if words and reference_words:
+        shares = [modified_precision(reference_words, words, n) for n in range(1, _LONGEST + 1)]
         if all(share.numerator for share in shares):
-            nearest = closest_ref_length(wanted, len(given))
+            nearest = closest_ref_length(reference_words, len(words))
             mean = sum(map(log, shares)) / _LONGEST
-            value = min(1.0, brevity_penalty(nearest, len(given)) * exp(mean))
+            value = min(1.0, brevity_penalty(nearest, len(words)) * exp(mean))
     return Score(value, {"bleu": value}, "bleu")
 
 
-def smoothed_bleu(given: Sequence[str], wanted: Sequence[str]) -> float:
+def smoothed_bleu(words: Sequence[str], reference_words: Sequence[str]) -> float:
     """Return BLEU of one text's tokens against one reference's, 0 to 1, as sacrebleu smooths it.
 
     Runs of one to four tokens, as far as the text is long enough for any; where none of a length
     is shared, half a run counts the first time, a quarter the second, and so on (Chen and Cherry
     2014, method 3). Where no token is shared the result is 0.
     """
-    if not set(given) & set(wanted):
+    if not set(words) & set(reference_words):
         return 0.0
     shares, unshared = [], 1
-    for length in range(1, min(_LONGEST, len(given)) + 1):
-        total = len(given) - length + 1
-        shared = (_runs(given, length) & _runs(wanted, length)).total()
+    for length in range(1, min(_LONGEST, len(words)) + 1):
+        total = len(words) - length + 1
+        shared = (_runs(words, length) & _runs(reference_words, length)).total()
         if not shared:
             unshared *= 2
         shares.append(shared / total if shared else 1 / (unshared * total))
-    brevity = exp(1 - len(wanted) / len(given)) if len(given) < len(wanted) else 1.0
+    brevity = (
+        exp(1 - len(reference_words) / len(words)) if len(words) < len(reference_words) else 1.0
+    )
     return min(1.0, brevity * exp(sum(map(log, shares)) / len(shares)))
 
 

@@ -57,18 +57,18 @@ def draw(
                 raise
         else:
             failed.append(None)
-    found: dict[str, Any] = {"ran": failed[0] is None, "values": None, "drawn": []}
+    outcome: dict[str, Any] = {"ran": failed[0] is None, "values": None, "drawn": []}
     if failed[-1] is None:
         axes = plt.gca()
         with suppress(TypeError, ValueError, AttributeError):
-            found["values"] = axes_values(axes, chart_type)
+            outcome["values"] = axes_values(axes, chart_type)
         if not function:
-            found["drawn"] = drawn_series(plt.gcf(), axes, chart_type)
+            outcome["drawn"] = drawn_series(plt.gcf(), axes, chart_type)
         try:
             _save(plt.gcf())
         except Exception:  # what cannot be shown was drawn all the same
             plt.close("all")
-    return found
+    return outcome
 
 
 def _save(figure: Any) -> None:
@@ -128,12 +128,12 @@ def _outlines(axes: Any) -> list[list[float]]:
 
     An area over a base line has the base's corners too, which are 0; a value of 0 goes with them.
     """
-    found = []
+    bars = []
     for collection in axes.collections:
         for path in collection.get_paths():
             heights = _floats(corner[1] for corner in path.vertices)
-            found.append([height for height in heights if height != 0])
-    return found
+            bars.append([height for height in heights if height != 0])
+    return bars
 
 
 def _floats_or_texts(values: Iterable[Any]) -> list[Any]:
@@ -182,16 +182,16 @@ def drawn_series(figure: Any, axes: Any, chart_type: str) -> list[list[list[floa
     has no series.
     """
     read = _SERIES[_type_name(chart_type)]
-    found = []
+    series_by_group = []
     for group in ([axes], figure.axes):
         try:
-            series = [values for one in group for values in read(one) if values]
+            series = [values for artist in group for values in read(artist) if values]
         except (TypeError, ValueError):
             continue
-        found.append(series)
+        series_by_group.append(series)
         if read is _bar_series and len({len(values) for values in series}) == 1 < len(series):
-            found.append([list(values) for values in zip(*series, strict=True)])
-    return found
+            series_by_group.append([list(values) for values in zip(*series, strict=True)])
+    return series_by_group
 
 
 def _numbers(values: Iterable[Any], axis: Any) -> list[float]:
@@ -208,8 +208,8 @@ def _data_lines(axes: Any) -> list[Any]:
     """Return the lines in data coordinates: no caps of error bars, no `axhline`."""
     from matplotlib.container import ErrorbarContainer
 
-    bars = [one for one in axes.containers if isinstance(one, ErrorbarContainer)]
-    caps = {id(cap) for one in bars for cap in one[1]}
+    bars = [container for container in axes.containers if isinstance(container, ErrorbarContainer)]
+    caps = {id(cap) for container in bars for cap in container[1]}
     return [
         line
         for line in axes.get_lines()
@@ -231,17 +231,19 @@ def _radar_series(axes: Any) -> list[list[float]]:
 
 
 def _bar_series(axes: Any) -> list[list[float]]:
-    found = []
+    series = []
     for bars in _bar_containers(axes):
         if bars.orientation == "horizontal":
-            found.append(_numbers([bar.get_width() for bar in bars], axes.xaxis))
+            series.append(_numbers([bar.get_width() for bar in bars], axes.xaxis))
         else:
-            found.append(_numbers([bar.get_height() for bar in bars], axes.yaxis))
-    if found:
-        return found
+            series.append(_numbers([bar.get_height() for bar in bars], axes.yaxis))
+    if series:
+        return series
     from matplotlib.patches import Rectangle
 
-    shapes = [one for one in axes.patches if isinstance(one, Rectangle) and _is_in_data(one, axes)]
+    shapes = [
+        patch for patch in axes.patches if isinstance(patch, Rectangle) and _is_in_data(patch, axes)
+    ]
     return [_numbers([shape.get_height() for shape in shapes], axes.yaxis)]
 
 
@@ -253,7 +255,7 @@ def _hbar_series(axes: Any) -> list[list[float]]:
 def _bar_containers(axes: Any) -> list[Any]:
     from matplotlib.container import BarContainer
 
-    return [one for one in axes.containers if isinstance(one, BarContainer)]
+    return [container for container in axes.containers if isinstance(container, BarContainer)]
 
 
 def _pie_series(axes: Any) -> list[list[float]]:
@@ -265,20 +267,27 @@ def _pie_series(axes: Any) -> list[list[float]]:
 def _scatter_series(axes: Any) -> list[list[float]]:
     from matplotlib.collections import PathCollection
 
-    marks: list[Any] = [one for one in axes.collections if isinstance(one, PathCollection)]
-    found = [_numbers([point[1] for point in one.get_offsets()], axes.yaxis) for one in marks]
+    marks: list[Any] = [
+        collection for collection in axes.collections if isinstance(collection, PathCollection)
+    ]
+    series = [
+        _numbers([point[1] for point in collection.get_offsets()], axes.yaxis)
+        for collection in marks
+    ]
     for line in _data_lines(axes):
         is_bare = str(line.get_linestyle()) in ("None", " ", "")
         if is_bare and str(line.get_marker()) not in ("None", " ", ""):
-            found.append(_numbers(line.get_ydata(), axes.yaxis))
-    return found
+            series.append(_numbers(line.get_ydata(), axes.yaxis))
+    return series
 
 
 def _area_series(axes: Any) -> list[list[float]]:
     """Return the thickness of each area at each of its places."""
     from matplotlib.collections import PolyCollection
 
-    areas = [one for one in axes.collections if isinstance(one, PolyCollection)]
+    areas = [
+        collection for collection in axes.collections if isinstance(collection, PolyCollection)
+    ]
     return [_thickness(path) for area in areas for path in area.get_paths()]
 
 
@@ -286,12 +295,12 @@ def _thickness(path: Any) -> list[float]:
     heights: dict[float, list[float]] = {}
     for place, height in path.vertices:
         heights.setdefault(float(place), []).append(float(height))
-    found = []
+    thickness = []
     for place in sorted(heights):
         low, high = min(heights[place]), max(heights[place])
         # Below the ground a value is negative.
-        found.append(low if high == 0 else high - low)
-    return found
+        thickness.append(low if high == 0 else high - low)
+    return thickness
 
 
 _SERIES: Mapping[str, Callable[[Any], list[list[float]]]] = MappingProxyType(

@@ -93,15 +93,15 @@ def _layouts(code: str, lines: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 def _last_between(text: str, opening: str, closing: str) -> str | None:
     """Return what the last opening and the next closing hold, found from the start on."""
-    found, end = None, 0
+    code, end = None, 0
     while (start := text.find(opening, end)) >= 0:
         start += len(opening)
         end = text.find(closing, start)
         if end < 0:
             break
-        found = text[start:end]
+        code = text[start:end]
         end += len(closing)
-    return found
+    return code
 
 
 def _compiles(code: str) -> bool:

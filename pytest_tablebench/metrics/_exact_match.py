@@ -42,35 +42,35 @@ def exact_match(
         ordered: whether the items have to come in the references' order.
         aliases: other texts that stand for a reference, by that reference.
     """
-    wanted = _items(references)
-    given = _with_references(_items([prediction]), aliases)
-    remaining = list(wanted)
-    for item in given:
+    expected = _items(references)
+    items = _with_references(_items([prediction]), aliases)
+    remaining = list(expected)
+    for item in items:
         if item in remaining:
             remaining.remove(item)
-    hit = len(wanted) - len(remaining)
-    partial = 2 * hit / (len(given) + len(wanted)) if hit else 0.0
-    same = given == wanted if ordered else not remaining and len(given) == len(wanted)
-    value = float(bool(wanted) and same)
+    hit = len(expected) - len(remaining)
+    partial = 2 * hit / (len(items) + len(expected)) if hit else 0.0
+    same = items == expected if ordered else not remaining and len(items) == len(expected)
+    value = float(bool(expected) and same)
     return Score(value, {"exact_match": value, "partial": partial}, "exact_match")
 
 
-def _with_references(given: list[str], aliases: Mapping[str, Sequence[str]]) -> list[str]:
+def _with_references(items: list[str], aliases: Mapping[str, Sequence[str]]) -> list[str]:
     """Return the reply's items with each alias replaced by what it stands for, longest first."""
     pairs = [(_items([a]), _items([text])) for text, others in aliases.items() for a in others]
     pairs = sorted((pair for pair in pairs if pair[0]), key=lambda pair: -len(pair[0]))
-    found: list[str] = []
+    renamed: list[str] = []
     place = 0
-    while place < len(given):
+    while place < len(items):
         for alias, reference in pairs:
-            if given[place : place + len(alias)] == alias:
-                found += reference
+            if items[place : place + len(alias)] == alias:
+                renamed += reference
                 place += len(alias)
                 break
         else:
-            found.append(given[place])
+            renamed.append(items[place])
             place += 1
-    return found
+    return renamed
 
 
 def _items(values: Sequence[Processed]) -> list[str]:

@@ -15,20 +15,23 @@ def f_measure(hits: int, reference: int, prediction: int) -> float:
 
 
 def label_f1(
-    given: Sequence[Collection[str]], gold: Sequence[Collection[str]], labels: Iterable[str]
+    predicted: Sequence[Collection[str]], gold: Sequence[Collection[str]], labels: Iterable[str]
 ) -> tuple[float, dict[str, float]]:
     """Return micro F1, and F1 by label; both are 0 without a hit.
 
     Arguments:
-        given: labels of each item, shape (items,).
+        predicted: labels of each item, shape (items,).
         gold: the true ones, as many.
         labels: those that count; others cost nothing but what they leave unsaid.
     """
     hits = sizes = 0
-    found = {}
+    scores = {}
     for label in labels:
-        hit = sum(label in one and label in other for one, other in zip(given, gold, strict=True))
-        size = sum(label in one for one in (*given, *gold))
-        found[label] = 2 * hit / size if hit else 0.0
+        hit = sum(
+            label in labels_of_item and label in other
+            for labels_of_item, other in zip(predicted, gold, strict=True)
+        )
+        size = sum(label in labels_of_item for labels_of_item in (*predicted, *gold))
+        scores[label] = 2 * hit / size if hit else 0.0
         hits, sizes = hits + hit, sizes + size
-    return (2 * hits / sizes if hits else 0.0), found
+    return (2 * hits / sizes if hits else 0.0), scores

@@ -15,8 +15,12 @@ from pytest_tablebench.metrics._unicode import normalized
 
 def token_f1(reference: Iterable[str], prediction: Iterable[str]) -> float:
     """Return F1 of two bags of tokens; 0 without one in common."""
-    wanted, given = Counter(reference), Counter(prediction)
-    return f_measure((wanted & given).total(), wanted.total(), given.total())
+    reference_counts, prediction_counts = Counter(reference), Counter(prediction)
+    return f_measure(
+        (reference_counts & prediction_counts).total(),
+        reference_counts.total(),
+        prediction_counts.total(),
+    )
 
 
 def f1_strings(

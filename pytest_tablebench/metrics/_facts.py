@@ -53,7 +53,11 @@ def _plain(text: str) -> str:
 
 
 def _says(text: str, fact: str) -> bool:
-    return any(_contains(text, _plain(way)) for way in re.split(r"\s+/\s+", fact) if way.strip())
+    return any(
+        _contains(text, _plain(spelling))
+        for spelling in re.split(r"\s+/\s+", fact)
+        if spelling.strip()
+    )
 
 
 def _contains(text: str, words: str) -> bool:

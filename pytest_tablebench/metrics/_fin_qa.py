@@ -55,16 +55,16 @@ def fin_qa(
     if compat == "reference" and answer is None:
         raise SettingsError("metric 'fin_qa': reference mode needs answer=, the printed answer")
     rows = script_rows(table)
-    given, gold = str(prediction), str(references[0]) if references else ""
+    predicted, gold = str(prediction), str(references[0]) if references else ""
     program = execution = False
-    if is_reasonable(given) and is_reasonable(gold):
+    if is_reasonable(predicted) and is_reasonable(gold):
         if compat == "reference":
-            program = same_programs(tokens_of(given), tokens_of(gold))
-            execution = _published_execution(given, gold, str(answer))
+            program = same_programs(tokens_of(predicted), tokens_of(gold))
+            execution = _published_execution(predicted, gold, str(answer))
         else:
             gold_tokens = with_underscores(tokens_of(gold))
-            program = same_programs(gold_tokens, with_underscores(tokens_of(given)))
-            execution = _execution(given, gold_tokens, rows, exe_ans)
+            program = same_programs(gold_tokens, with_underscores(tokens_of(predicted)))
+            execution = _execution(predicted, gold_tokens, rows, exe_ans)
     parts = {"program_accuracy": float(program), "execution_accuracy": float(execution)}
     return Score(parts["program_accuracy"], parts, "program_accuracy")
 
@@ -87,23 +87,23 @@ def fin_qa_value(
     if exe_ans is None:
         gold = execute(with_underscores(tokens_of(str(references[0]))), script_rows(table))
         exe_ans = None if gold.invalid else gold.value
-    said = str(prediction).strip().rstrip(".").lower()
+    text = str(prediction).strip().rstrip(".").lower()
     if isinstance(exe_ans, str):
-        right = said == exe_ans.lower()
+        right = text == exe_ans.lower()
     else:
-        right = exe_ans is not None and _is_value(said, float(exe_ans))
+        right = exe_ans is not None and _is_value(text, float(exe_ans))
     return Score(float(right), {"execution_accuracy": float(right)}, "execution_accuracy")
 
 
 _VALUE = re.compile(r"([+-]?(?=\.?\d)\d{0,30})(?:\.(\d{0,30}))?(e[+-]?\d{1,2})?(%?)")
 
 
-def _is_value(said: str, value: float) -> bool:
+def _is_value(text: str, value: float) -> bool:
     """Tell whether a text is a number, as it is or rounded to two decimals or more."""
-    found = _VALUE.fullmatch(re.sub(r"[$,\s]", "", said))
-    if found is None:
+    match = _VALUE.fullmatch(re.sub(r"[$,\s]", "", text))
+    if match is None:
         return False
-    whole, decimals, exponent, percent = found.groups()
+    whole, decimals, exponent, percent = match.groups()
     number = float(f"{whole}.{decimals or '0'}{exponent or ''}")
     places = len(decimals or "")
     if percent:
@@ -114,13 +114,13 @@ def _is_value(said: str, value: float) -> bool:
 
 
 def _execution(
-    given: str,
+    predicted: str,
     gold_tokens: Sequence[str],
     rows: Sequence[Sequence[Any]],
     exe_ans: float | str | None,
 ) -> bool:
     """Tell whether a program yields the gold result."""
-    outcome = execute(with_underscores(tokens_of(_cut(given))), rows)
+    outcome = execute(with_underscores(tokens_of(_cut(predicted))), rows)
     if outcome.invalid or outcome.value == NOT_AVAILABLE:
         return False
     if exe_ans is None:
@@ -129,9 +129,9 @@ def _execution(
     return bool(outcome.value == exe_ans)
 
 
-def _published_execution(given: str, gold: str, answer: str) -> bool:
+def _published_execution(predicted: str, gold: str, answer: str) -> bool:
     """Tell whether ToRR's metric counts a program's execution as right."""
-    cut = _cut(given)
+    cut = _cut(predicted)
     # Without rows: what the published code hands over instead holds no row of numbers.
     outcome = execute(tokens_of(cut), [])
     if outcome.invalid:

@@ -31,7 +31,7 @@ from typing import Any
 
 from pytest_tablebench.metrics._fin_qa_program import (
     MalformedProgramError,
-    Step,
+    ProgramStep,
     has_structure,
     steps_of,
 )
@@ -76,7 +76,7 @@ def same_programs(first: Sequence[str], second: Sequence[str]) -> bool:
 # From programs to formulas
 
 
-def _symbols(tokens: Sequence[str]) -> tuple[dict[str, int], list[Step]]:
+def _symbols(tokens: Sequence[str]) -> tuple[dict[str, int], list[ProgramStep]]:
     """Return the number of each argument and table step in order of occurrence, and all steps."""
     symbols: dict[str, int] = {}
     steps = list(steps_of(tokens))
@@ -86,14 +86,14 @@ def _symbols(tokens: Sequence[str]) -> tuple[dict[str, int], list[Step]]:
     return symbols, steps
 
 
-def _variables(step: Step) -> list[str]:
+def _variables(step: ProgramStep) -> list[str]:
     """Return what stands for itself in a step: literally, so 100 and const_100 differ."""
     if "table" in step.operator:
         return [step.text]
     return [argument for argument in step.arguments if "#" not in argument]
 
 
-def _checked(tokens: Sequence[str], symbols: dict[str, int]) -> list[Step]:
+def _checked(tokens: Sequence[str], symbols: dict[str, int]) -> list[ProgramStep]:
     """Return the steps of a program that is well-formed and knows no other symbols."""
     if not has_structure(tokens):
         raise MalformedProgramError("not of the form operation(argument, argument)")
@@ -108,7 +108,7 @@ def _checked(tokens: Sequence[str], symbols: dict[str, int]) -> list[Step]:
     return steps
 
 
-def _expand(steps: Sequence[Step], symbols: dict[str, int], formulas: _Formulas) -> int:
+def _expand(steps: Sequence[ProgramStep], symbols: dict[str, int], formulas: _Formulas) -> int:
     """Return the formula of the last step; each step is expanded once, however often used."""
     done: dict[int, int] = {}
     pending: set[int] = set()
@@ -121,7 +121,7 @@ def _expand(steps: Sequence[Step], symbols: dict[str, int], formulas: _Formulas)
         pending.add(number)
         step = steps[number]
         if "table" in step.operator:
-            found = formulas.symbol(symbols[step.text])
+            formula = formulas.symbol(symbols[step.text])
         else:
             left, right = (
                 visit(int(argument.replace("#", "")))
@@ -131,9 +131,9 @@ def _expand(steps: Sequence[Step], symbols: dict[str, int], formulas: _Formulas)
             )
             if step.operator not in _SIGNS:
                 raise MalformedProgramError("an unknown operation")
-            found = formulas.add(_SIGNS[step.operator], left, right)
-        done[number] = found
-        return found
+            formula = formulas.add(_SIGNS[step.operator], left, right)
+        done[number] = formula
+        return formula
 
     return visit(len(steps) - 1)
 
@@ -225,8 +225,8 @@ class _Formulas:
         if not (self._small(first) and self._small(second)):
             return False
         for point in range(_SIGN_POINTS):
-            found = self._holds(first, point), self._holds(second, point)
-            if None not in found and found[0] != found[1]:
+            truths = self._holds(first, point), self._holds(second, point)
+            if None not in truths and truths[0] != truths[1]:
                 return True
         return False
 
@@ -299,19 +299,19 @@ def _terms(sign: str, first: tuple[int, int], second: tuple[int, int]) -> tuple[
     """Bound the terms of numerator and denominator, multiplied out and without cancelling."""
     top, bottom = first
     if sign == "*":
-        found = top * second[0], bottom * second[1]
+        fraction = top * second[0], bottom * second[1]
     elif sign == "/":
-        found = top * second[1], bottom * second[0]
+        fraction = top * second[1], bottom * second[0]
     else:
-        found = top * second[1] + second[0] * bottom, bottom * second[1]
-    return min(found[0], MAX_TERMS + 1), min(found[1], MAX_TERMS + 1)
+        fraction = top * second[1] + second[0] * bottom, bottom * second[1]
+    return min(fraction[0], MAX_TERMS + 1), min(fraction[1], MAX_TERMS + 1)
 
 
 def _power_terms(base: tuple[int, int], exponent: int | str | None) -> tuple[int, int]:
     if not isinstance(exponent, int):
         return 1, 1  # stays a power
-    found = [min(terms ** abs(exponent), MAX_TERMS + 1) for terms in base]
-    return found[0], found[1]
+    terms_of_power = [min(terms ** abs(exponent), MAX_TERMS + 1) for terms in base]
+    return terms_of_power[0], terms_of_power[1]
 
 
 @lru_cache(maxsize=1024)

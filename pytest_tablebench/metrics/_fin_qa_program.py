@@ -63,7 +63,7 @@ def with_underscores(tokens: Sequence[str]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ProgramStep:
     """One step: its operator, its two arguments, and the text that identifies it as a whole."""
 
     text: str
@@ -71,7 +71,7 @@ class Step:
     arguments: tuple[str, str]
 
 
-def steps_of(tokens: Sequence[str]) -> Iterator[Step]:
+def steps_of(tokens: Sequence[str]) -> Iterator[ProgramStep]:
     """Yield the steps of a program; what follows the last closing bracket is no step.
 
     Raises `MalformedProgramError` on reaching a step with several opening brackets, or with
@@ -86,7 +86,7 @@ def steps_of(tokens: Sequence[str]) -> Iterator[Step]:
         if len(arguments) < 2:
             raise MalformedProgramError("fewer than two arguments")
         name = parts[0].strip("|").strip()
-        yield Step(text, name, (arguments[0].strip(), arguments[1].strip()))
+        yield ProgramStep(text, name, (arguments[0].strip(), arguments[1].strip()))
 
 
 def has_structure(tokens: Sequence[str]) -> bool:

@@ -46,10 +46,10 @@ def plain_words(text: str) -> tuple[str, ...]:
     escapes of the dataset's tables (`\n`, `\p` and `\\`) are read. An answer that is
     nothing but marks is those marks.
     """
-    found: list[str] = []
+    all_words: list[str] = []
     for piece in _one_way_of_dates(_folded(text)).split(", "):
-        found += words(piece.rstrip(" .") or piece)
-    return tuple(found)
+        all_words += words(piece.rstrip(" .") or piece)
+    return tuple(all_words)
 
 
 def _folded(text: str) -> str:
@@ -87,8 +87,8 @@ def _one_way_of_dates(text: str) -> str:
 
 def _date(match: re.Match[str]) -> str:
     """Write a date as `september 23 2001`, without what it does not say."""
-    found = {name: text for name, text in match.groupdict(default="").items() if text}
-    parts = {name[0]: text for name, text in found.items()}
+    groups = {name: text for name, text in match.groupdict(default="").items() if text}
+    parts = {name[0]: text for name, text in groups.items()}
     month = parts["m"]
     name = _NAMES[int(month) - 1] if month.isdigit() else _full_name(month)
     days = re.findall("[0-9]+", parts.get("d", ""))

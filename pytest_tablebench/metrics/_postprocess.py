@@ -131,11 +131,11 @@ def postprocess(name: str, value: Any) -> Any:
 
 
 def run_chain(
-    names: Iterable[str], value: Any, known: Mapping[str, Postprocessor] = POSTPROCESSORS
+    names: Iterable[str], value: Any, registered: Mapping[str, Postprocessor] = POSTPROCESSORS
 ) -> Any:
     """Apply post-processors one after the other; raises `SettingsError` for an unknown one."""
     for name in names:
-        if name not in known:
-            raise SettingsError(unknown_name("post-processor", name, known))
-        value = known[name](value)
+        if name not in registered:
+            raise SettingsError(unknown_name("post-processor", name, registered))
+        value = registered[name](value)
     return value

@@ -101,17 +101,19 @@ def _parts(
     # Without a reference nothing is right, and the parts have their names all the same.
     texts = [str(text) for text in references or [""]]
     if compat == "reference":
-        given = published_form(answer)
-        found = [_reference_parts(published_form(text), given) for text in texts]
+        predicted = published_form(answer)
+        parts_by_reference = [_reference_parts(published_form(text), predicted) for text in texts]
     else:
         any_sign = asks_percentage(question)
         answer = _marked(answer, decimal_comma=decimal_comma)
-        found = []
+        parts_by_reference = []
         for text in texts:
-            wanted = _marked(text, decimal_comma=decimal_comma)
-            write = near_words(wanted, any_sign=any_sign)
-            found.append(_fixed_parts(_words(wanted, write), _words(answer, write)))
-    return {name: max(parts[name] for parts in found) for name in found[0]}
+            marked = _marked(text, decimal_comma=decimal_comma)
+            write = near_words(marked, any_sign=any_sign)
+            parts_by_reference.append(_fixed_parts(_words(marked, write), _words(answer, write)))
+    return {
+        name: max(parts[name] for parts in parts_by_reference) for name in parts_by_reference[0]
+    }
 
 
 def published_form(text: str) -> str:
@@ -138,24 +140,24 @@ def _words(text: str, write: Write) -> str:
     return plain_text(words) or str(run_chain(("lower_case", "fix_whitespace"), text))
 
 
-def _reference_parts(wanted: str, given: str) -> dict[str, float]:
-    given = given or "#"  # so that no empty reference is met
-    overlap = rouge_l_of_texts(wanted, given, compat="reference")
+def _reference_parts(reference: str, prediction: str) -> dict[str, float]:
+    prediction = prediction or "#"  # so that no empty reference is met
+    overlap = rouge_l_of_texts(reference, prediction, compat="reference")
     if overlap is None:  # too long for the package
-        overlap = rouge_l(_ASCII_TOKEN.findall(wanted), _ASCII_TOKEN.findall(given))
+        overlap = rouge_l(_ASCII_TOKEN.findall(reference), _ASCII_TOKEN.findall(prediction))
     return {
-        "em": float(wanted == given),
-        "f1": _percent(_word_f1(wanted, given)),
+        "em": float(reference == prediction),
+        "f1": _percent(_word_f1(reference, prediction)),
         "rouge_l": _percent(overlap),
-        "sacrebleu": _percent(_sacrebleu(wanted, given)),
+        "sacrebleu": _percent(_sacrebleu(reference, prediction)),
     }
 
 
-def _fixed_parts(wanted: str, given: str) -> dict[str, float]:
+def _fixed_parts(reference: str, prediction: str) -> dict[str, float]:
     return {
-        "em": float(wanted == given != ""),
-        "f1": _word_f1(wanted, given),
-        "rouge_l": rouge_l(_TOKEN.findall(wanted), _TOKEN.findall(given)),
+        "em": float(reference == prediction != ""),
+        "f1": _word_f1(reference, prediction),
+        "rouge_l": rouge_l(_TOKEN.findall(reference), _TOKEN.findall(prediction)),
     }
 
 
@@ -164,13 +166,13 @@ def _percent(share: float) -> float:
     return round(100 * share, 2) / 100
 
 
-def _word_f1(wanted: str, given: str) -> float:
-    one, other = wanted.split(), given.split()
-    same = (Counter(one) & Counter(other)).total()
-    return 2 * same / (len(one) + len(other)) if same else 0.0
+def _word_f1(reference: str, prediction: str) -> float:
+    reference_words, prediction_words = reference.split(), prediction.split()
+    same = (Counter(reference_words) & Counter(prediction_words)).total()
+    return 2 * same / (len(reference_words) + len(prediction_words)) if same else 0.0
 
 
-def _sacrebleu(wanted: str, given: str) -> float:
+def _sacrebleu(reference: str, prediction: str) -> float:
     """Return BLEU as SacreBLEU gives it for a corpus: 0 for fewer than four tokens."""
-    tokens = bleu_tokens(given)
-    return smoothed_bleu(tokens, bleu_tokens(wanted)) if len(tokens) >= 4 else 0.0
+    tokens = bleu_tokens(prediction)
+    return smoothed_bleu(tokens, bleu_tokens(reference)) if len(tokens) >= 4 else 0.0

@@ -94,11 +94,11 @@ def judge_message(
     question: str, reference: str, answer: str, subtype: str, table: TableFile | None
 ) -> Message:
     """Return what a judge is asked about an answer, with the table where there is one."""
-    given = "a question about a table, a reference answer and an answer"
+    inputs = "a question about a table, a reference answer and an answer"
     read = "the question"
     shown = ""
     if table is not None:
-        given, read = f"a table, {given}", "the table and the question"
+        inputs, read = f"a table, {inputs}", "the table and the question"
         text = table.data.decode("utf-8", "ignore") if table.data is not None else None
         shown = f"Table:\n{serialize(table.table, 'latex') if text is None else text}\n\n"
     criterion = _COVERAGE if subtype == "Summary Analysis" else _CORRECTNESS
@@ -106,7 +106,7 @@ def judge_message(
     return Message(
         "user",
         f"You are an expert in rating answers, and rate one answer by one criterion. You are "
-        f"given {given}.\n\nCriterion: {criterion} Marks go from 0 to 100.\n\n"
+        f"given {inputs}.\n\nCriterion: {criterion} Marks go from 0 to 100.\n\n"
         f"Steps:\n1. Read {read}.\n2. Compare the answer with {against}.\n"
         f"3. Give marks by the criterion.\n\n"
         f"{shown}Question: {question}\n\nReference: {reference}\n\nAnswer: {answer}\n\n"

@@ -32,6 +32,8 @@ def realhit_structure(
         gold = [realhit(answer, references, compat=compat, **facts) for answer in (first, second)]
         scored |= {"gold": gold[1:], "both": gold}
     counted = scored[structure]
-    parts = {name: min(one.parts[name] for one in counted) for name in counted[0].parts}
-    parts |= {f"em_{name}": min(one.parts["em"] for one in found) for name, found in scored.items()}
+    parts = {name: min(score.parts[name] for score in counted) for name in counted[0].parts}
+    parts |= {
+        f"em_{name}": min(score.parts["em"] for score in scores) for name, scores in scored.items()
+    }
     return Score(parts["em"], parts, "em")

@@ -159,10 +159,10 @@ _SCORERS = {
 
 def _bits(tokens: Sequence[str]) -> dict[str, int]:
     """Return, for each token, the positions it stands at as the bits of a number."""
-    found: dict[str, int] = {}
+    positions: dict[str, int] = {}
     for position, token in enumerate(tokens):
-        found[token] = found.get(token, 0) | 1 << position
-    return found
+        positions[token] = positions.get(token, 0) | 1 << position
+    return positions
 
 
 # Both functions below keep one row of the usual table of common lengths per prediction token, as
@@ -182,8 +182,8 @@ def _common_length(bits: Mapping[str, int], width: int, tokens: Sequence[str]) -
 
 def common_length(reference: Sequence[str], prediction: Sequence[str]) -> int:
     """Return the length of the longest common subsequence of the first `MAX_TOKENS` of each."""
-    wanted = reference[:MAX_TOKENS]
-    return _common_length(_bits(wanted), len(wanted), prediction[:MAX_TOKENS])
+    tokens = reference[:MAX_TOKENS]
+    return _common_length(_bits(tokens), len(tokens), prediction[:MAX_TOKENS])
 
 
 def _common_positions(
@@ -201,18 +201,18 @@ def _common_positions(
         if both:
             row = (row + both | row - both) & full
         rows.append(row)
-    found = []
+    indexes = []
     i, j = len(reference) - 1, len(tokens) - 1
     while i >= 0 and j >= 0:
         if reference[i] == tokens[j]:
-            found.append(i)
+            indexes.append(i)
             i -= 1
             j -= 1
         elif rows[j] >> i & 1:
             i -= 1
         else:
             j -= 1
-    return found
+    return indexes
 
 
 def _union(sentence: Sequence[str], candidates: Sequence[tuple[str, ...]]) -> list[int]:

@@ -77,10 +77,10 @@ def begin(
 
     The arguments are those of `score`. Raises `SettingsError` as `score` does.
     """
-    found = metrics[metric](prediction, references, compat=compat, **context)
-    if not isinstance(found, Generator):
+    outcome = metrics[metric](prediction, references, compat=compat, **context)
+    if not isinstance(outcome, Generator):
         raise SettingsError(f"metric {metric!r} has no conversation; score it with `score`")
-    return _scored(metric, found)
+    return _scored(metric, outcome)
 
 
 def _scored(metric: str, conversation: Judgement) -> Judgement:
@@ -109,31 +109,31 @@ def score(
         raise SettingsError(unknown_name("metric", metric, metrics)) from None
     if isinstance(references, str) or not isinstance(references, Sequence):
         raise SettingsError(f"metric {metric!r}: references must be a list, not {references!r:.60}")
-    found = function(prediction, references, compat=compat, **context)
-    if isinstance(found, Generator):
-        found.close()
+    outcome = function(prediction, references, compat=compat, **context)
+    if isinstance(outcome, Generator):
+        outcome.close()
         raise SettingsError(
             f"metric {metric!r} asks a judge or has programs run: only a dataset that declares it "
             f"as its metric is scored by it"
         )
-    return _checked(metric, found)
+    return _checked(metric, outcome)
 
 
-def _checked(metric: str, found: Score) -> Score:
+def _checked(metric: str, scored: Score) -> Score:
     """Return the score in Python's own numbers: it is written as JSON, and taken means of."""
     try:
-        value = float(found.value)
-        parts = {str(name): float(part) for name, part in found.parts.items()}
+        value = float(scored.value)
+        parts = {str(name): float(part) for name, part in scored.parts.items()}
     except (AttributeError, TypeError, ValueError):
         raise SettingsError(
-            f"metric {metric!r} gave {printable(repr(found), 80)}; it has to give a Score of "
+            f"metric {metric!r} gave {printable(repr(scored), 80)}; it has to give a Score of "
             f"numbers"
         ) from None
     if not 0 <= value <= 1 or not all(map(isfinite, parts.values())):
         raise SettingsError(
-            f"metric {metric!r} gave {printable(repr(found), 80)}; scores go from 0 to 1, and "
+            f"metric {metric!r} gave {printable(repr(scored), 80)}; scores go from 0 to 1, and "
             f"parts are finite"
         )
-    part = getattr(found, "part", None)
+    part = getattr(scored, "part", None)
     named = part if isinstance(part, str) and part in parts else None
-    return Score(value, parts, named, tuple(map(str, getattr(found, "flags", ()))))
+    return Score(value, parts, named, tuple(map(str, getattr(scored, "flags", ()))))

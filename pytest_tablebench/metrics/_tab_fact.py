@@ -33,15 +33,15 @@ def tab_fact_batch(
     costs recall and not precision, so micro F1 can exceed accuracy. Without a denominator a
     label's F1 is 0.
     """
-    given = [str(prediction) for prediction in predictions]
-    wanted = [[str(reference) for reference in accepted] for accepted in references]
-    gold = [accepted[0] if accepted else "" for accepted in wanted]
-    correct = sum(text in accepted for text, accepted in zip(given, wanted, strict=True))
+    texts = [str(prediction) for prediction in predictions]
+    expected = [[str(reference) for reference in accepted] for accepted in references]
+    gold = [accepted[0] if accepted else "" for accepted in expected]
+    correct = sum(text in accepted for text, accepted in zip(texts, expected, strict=True))
     micro, by_label = label_f1(
-        [{text} for text in given], [{text} for text in gold], sorted(set(gold))
+        [{text} for text in texts], [{text} for text in gold], sorted(set(gold))
     )
     parts = {
-        "accuracy": correct / len(given) if given else 0.0,
+        "accuracy": correct / len(texts) if texts else 0.0,
         "f1_micro": micro,
         "f1_macro": sum(by_label.values()) / len(by_label) if by_label else 0.0,
     } | {f"f1_{label}": value for label, value in by_label.items()}

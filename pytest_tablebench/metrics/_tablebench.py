@@ -37,11 +37,11 @@ def tablebench(
     if compat == "reference":
         return rouge(prediction, references, compat=compat)
     answer = str(prediction)
-    wanted = [str(reference) for reference in references]
-    shown, *plain = (plain_text(numbers_as_words(text)) for text in (answer, *wanted))
+    reference_texts = [str(reference) for reference in references]
+    shown, *plain = (plain_text(numbers_as_words(text)) for text in (answer, *reference_texts))
     overlap = rouge(shown, plain, compat=compat)
     values, texts, numeric = [0.0], [], 0.0
-    for text, words in zip(wanted, plain, strict=True):
+    for text, words in zip(reference_texts, plain, strict=True):
         numbers = _numbers(text)
         if numbers is not None:
             numeric = 1.0
@@ -51,8 +51,8 @@ def tablebench(
         else:
             values.append(float(_folded(answer) == _folded(text) != ""))
     if texts:
-        found = overlap if texts == plain else rouge(shown, texts, compat=compat)
-        values.append(found.value)
+        overlap_score = overlap if texts == plain else rouge(shown, texts, compat=compat)
+        values.append(overlap_score.value)
     return Score(max(values), {"numeric": numeric, **overlap.parts})
 
 
@@ -74,7 +74,9 @@ def _number(text: str) -> str | None:
     return f"{number}%" if text.endswith("%") else number
 
 
-def _same_numbers(answer: str, wanted: list[str]) -> bool:
+def _same_numbers(answer: str, numbers: list[str]) -> bool:
     # "1952,1953" holds two numbers, "1,952" one: its comma stands for thousands.
-    given = _numbers(answer)
-    return wanted == (_numbers(answer.replace(",", ", ")) if given is None else given)
+    answer_numbers = _numbers(answer)
+    return numbers == (
+        _numbers(answer.replace(",", ", ")) if answer_numbers is None else answer_numbers
+    )

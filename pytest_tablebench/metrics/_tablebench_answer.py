@@ -31,7 +31,7 @@ _TOKEN = re.compile(r"[a-z0-9]+")
 
 
 @dataclass(frozen=True)
-class _Number:
+class _AnswerNumber:
     value: Decimal
     decimals: int
     is_percent: bool
@@ -61,12 +61,17 @@ def tablebench_answer(
     longer side. A percent sign may be missing where the question asks for a percentage.
     """
     any_sign = compat == "fixed" and asks_percentage(question)
-    wanted = [
+    parts_by_reference = [
         item_parts(str(text), str(prediction), compat=compat, any_sign=any_sign)
         for text in references
     ]
     names = (*ERRORS, "rouge_l")
-    parts = {name: max((found[name] for found in wanted), default=0.0) for name in names}
+    parts = {
+        name: max(
+            (parts_of_reference[name] for parts_of_reference in parts_by_reference), default=0.0
+        )
+        for name in names
+    }
     parts["parse@1"] = float(prediction != "")
     part = counting_part(qtype, qsubtype)
     return Score(parts[part], parts, part)
@@ -88,15 +93,15 @@ def item_parts(
     """
     plain_answer, plain_prediction = plain_text(answer), plain_text(prediction)
     if compat == "reference":
-        wanted, given = answer_items(plain_answer), answer_items(plain_prediction)
-        weight = len(wanted)
+        expected, items = answer_items(plain_answer), answer_items(plain_prediction)
+        weight = len(expected)
     else:
-        wanted, given = _own_items(answer), _own_items(prediction)
-        weight = max(len(wanted), len(given))
+        expected, items = _own_items(answer), _own_items(prediction)
+        weight = max(len(expected), len(items))
         if any_sign:
-            given = _signs_of(wanted, given)
+            items = _signs_of(expected, items)
     parts = {
-        name: matches(wanted, given, error, compat=compat) / weight
+        name: matches(expected, items, error, compat=compat) / weight
         for name, error in ERRORS.items()
     }
     overlap = rouge_l_of_texts(plain_answer, plain_prediction, compat=compat)
@@ -115,13 +120,13 @@ def _own_items(text: str) -> list[str]:
     return [item if _number(item) else plain_text(item) or item.lower() for item in items]
 
 
-def _signs_of(wanted: Sequence[str], given: Sequence[str]) -> list[str]:
+def _signs_of(expected: Sequence[str], items: Sequence[str]) -> list[str]:
     """Return the items of a reply with the percent signs of the answer's items.
 
     An item that is a share of one, as `0.25` for `25%`, keeps its own form.
     """
-    signed = list(given)
-    for place, (text, item) in enumerate(zip(wanted, given, strict=False)):
+    signed = list(items)
+    for place, (text, item) in enumerate(zip(expected, items, strict=False)):
         number, other = _number(text), _number(item)
         if number is None or other is None or number.is_percent == other.is_percent:
             continue
@@ -130,52 +135,56 @@ def _signs_of(wanted: Sequence[str], given: Sequence[str]) -> list[str]:
     return signed
 
 
-def matches(wanted: Sequence[str], given: Sequence[str], error: int, *, compat: Compat) -> int:
+def matches(expected: Sequence[str], items: Sequence[str], error: int, *, compat: Compat) -> int:
     """Return how many of the wanted items are given at their place.
 
     Without an error numbers are rounded half up: shares of a hundred to four decimals where
     either is a percentage, and all others to the fewest decimals among the wanted numbers. With
     one they are not rounded, and only 0 is near 0.
     """
-    numbers = [_number(item) for item in wanted]
+    numbers = [_number(item) for item in expected]
     places = min((number.decimals for number in numbers if number), default=0)
-    found = 0
-    for text, number, item in zip(wanted, numbers, given, strict=False):
+    hits = 0
+    for text, number, item in zip(expected, numbers, items, strict=False):
         other = _number(item)
         if number is None:
-            found += text == item
+            hits += text == item
         elif other is not None:
-            found += (
+            hits += (
                 _near(number.value, other.value, error, compat)
                 if error
                 else _alike(number, other, places)
             )
-    return found
+    return hits
 
 
-def _alike(one: _Number, other: _Number, places: int) -> bool:
-    if one.is_percent or other.is_percent:
+def _alike(first: _AnswerNumber, second: _AnswerNumber, places: int) -> bool:
+    if first.is_percent or second.is_percent:
         places = 4
     step = Decimal(1).scaleb(-places)
-    values = (number.value.quantize(step, ROUND_HALF_UP, _EXACT) for number in (one, other))
+    values = (number.value.quantize(step, ROUND_HALF_UP, _EXACT) for number in (first, second))
     return next(values) == next(values)
 
 
-def _near(wanted: Decimal, given: Decimal, error: int, compat: Compat) -> bool:
-    if not wanted:
-        return not given
+def _near(expected: Decimal, number: Decimal, error: int, compat: Compat) -> bool:
+    if not expected:
+        return not number
     if compat == "reference":
-        one, other = float(wanted), float(given)
-        return abs(one - other) / abs(one) <= error / 100 if one else not other
-    distance = _EXACT.abs(_EXACT.subtract(wanted, given))
-    return _EXACT.multiply(distance, Decimal(100)) <= _EXACT.multiply(error, wanted.copy_abs())
+        rough_expected, rough_number = float(expected), float(number)
+        return (
+            abs(rough_expected - rough_number) / abs(rough_expected) <= error / 100
+            if rough_expected
+            else not rough_number
+        )
+    distance = _EXACT.abs(_EXACT.subtract(expected, number))
+    return _EXACT.multiply(distance, Decimal(100)) <= _EXACT.multiply(error, expected.copy_abs())
 
 
-def _number(text: str) -> _Number | None:
-    found = _NUMBER.fullmatch(text) if len(text) <= _LONGEST else None
-    if found is None:
+def _number(text: str) -> _AnswerNumber | None:
+    match = _NUMBER.fullmatch(text) if len(text) <= _LONGEST else None
+    if match is None:
         return None
-    value, is_percent = Decimal(found["value"]), bool(found["percent"])
+    value, is_percent = Decimal(match["value"]), bool(match["percent"])
     if is_percent:
         value = value.scaleb(-2, _EXACT)
-    return _Number(value, len(found["decimals"] or ""), is_percent)
+    return _AnswerNumber(value, len(match["decimals"] or ""), is_percent)

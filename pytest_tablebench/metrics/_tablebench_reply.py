@@ -12,8 +12,8 @@ _MARKER = re.compile(r"final answer\**\s*:\**", re.IGNORECASE)
 
 def tablebench_final_answer(value: object) -> str:
     """Return the rest of the line behind the first `Final Answer: `, else no text (`reference`)."""
-    found = _PUBLISHED.search(str(value))
-    return found[1] if found else ""
+    match = _PUBLISHED.search(str(value))
+    return match[1] if match else ""
 
 
 def tablebench_printed_answer(value: object) -> str:
@@ -28,8 +28,8 @@ def tablebench_marked_answer(value: object) -> str:
     line; else no text.
     """
     text = str(value)
-    found = _MARKER.search(text)
-    line = text[found.end() :].strip().partition("\n")[0] if found else ""
+    match = _MARKER.search(text)
+    line = text[match.end() :].strip().partition("\n")[0] if match else ""
     # `**Final Answer: 42**` leaves the second pair of asterisks behind.
     line = line.strip()
     if line.count("**") == 1:

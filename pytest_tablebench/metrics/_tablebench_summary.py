@@ -48,7 +48,7 @@ def published_figures(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
         if qtype == _CHARTS:
             right = _mean(row.parsed is True for row in group)
             executed = _mean(row.parsed != "" for row in group)
-            found = {"ECR@1": 100 * executed, "Pass@1": 100 * right}
+            shares = {"ECR@1": 100 * executed, "Pass@1": 100 * right}
             total += len(group) * right
         else:
             parts = [_parts(row) for row in group]
@@ -56,12 +56,14 @@ def published_figures(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
                 part[counting_part(row.qtype, row.qsubtype)]
                 for part, row in zip(parts, group, strict=True)
             )
-            found = {name: 100 * _mean(part[key] for part in parts) for key, name in _NAMES.items()}
+            shares = {
+                name: 100 * _mean(part[key] for part in parts) for key, name in _NAMES.items()
+            }
             if qtype == _ANALYSIS:
-                found["Mix_Metric"] = counted
-            found["Parse@1"] = 100 * _mean(row.parsed != "" for row in group)
+                shares["Mix_Metric"] = counted
+            shares["Parse@1"] = 100 * _mean(row.parsed != "" for row in group)
             total += len(group) * counted
-        figures[qtype] = {name: round(value, 2) for name, value in found.items()}
+        figures[qtype] = {name: round(value, 2) for name, value in shares.items()}
         figures[qtype]["total"] = len(group)
     if rows:
         parsed = 100 * _mean(row.parsed != "" for row in rows)

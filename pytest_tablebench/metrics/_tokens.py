@@ -36,8 +36,8 @@ def words(text: str) -> tuple[str, ...]:
     number = canonical_number(text.strip())
     if number is not None:
         return (number,)
-    found = (token for token in tokens(text) if not token.isspace() and not _only_wraps(token))
-    return tuple(canonical_number(token) or token for token in found) or tuple(
+    words = (token for token in tokens(text) if not token.isspace() and not _only_wraps(token))
+    return tuple(canonical_number(token) or token for token in words) or tuple(
         filter(None, [text.strip().lower()])
     )
 
@@ -50,13 +50,13 @@ def _cut(text: str) -> tuple[str, ...]:
     # The tokenizer takes no lone surrogates, and its time grows with the square of a run of
     # marks without a blank: a run that no answer has counts as one token.
     text = text.encode("utf-8", "replace").decode("utf-8")
-    found: list[str] = []
+    pieces: list[str] = []
     for piece in _LONG_RUN.split(text):
         if len(piece) >= _LONG and _LONG_RUN.fullmatch(piece):
-            found.append(piece.lower())
+            pieces.append(piece.lower())
         else:
-            found += (token.text.lower() for token in _tokenizer()(piece))
-    return tuple(found)
+            pieces += (token.text.lower() for token in _tokenizer()(piece))
+    return tuple(pieces)
 
 
 _kept = lru_cache(maxsize=4096)(_cut)  # references and short replies come again and again

@@ -35,10 +35,12 @@ def treb_em(
     them, and, with a `tolerance`, two numbers by their values.
     """
 
-    def same(given: str, wanted: str) -> float:
+    def same(prediction: str, reference: str) -> float:
         if compat == "reference":
-            return float(_capitals(given) == _capitals(wanted))
-        return float(given.strip() == wanted.strip() or _near(given, wanted, tolerance))
+            return float(_capitals(prediction) == _capitals(reference))
+        return float(
+            prediction.strip() == reference.strip() or _near(prediction, reference, tolerance)
+        )
 
     return _best("em", same, prediction, references)
 
@@ -76,8 +78,8 @@ def _best(
     references: Sequence[Processed],
 ) -> Score:
     """Score by the reference that the prediction is nearest to."""
-    given = str(prediction)
-    value = max((compare(given, str(reference)) for reference in references), default=0.0)
+    text = str(prediction)
+    value = max((compare(text, str(reference)) for reference in references), default=0.0)
     return Score(value, {part: value}, part)
 
 
@@ -85,11 +87,11 @@ def _capitals(text: str) -> Counter[str]:
     return Counter(re.findall("[A-Z]", text))
 
 
-def _near(given: str, wanted: str, tolerance: float | None) -> bool:
+def _near(prediction: str, reference: str, tolerance: float | None) -> bool:
     if tolerance is None:
         return False
     try:
-        return isclose(float(given), float(wanted), rel_tol=0, abs_tol=tolerance)
+        return isclose(float(prediction), float(reference), rel_tol=0, abs_tol=tolerance)
     except ValueError:
         return False
 
@@ -134,11 +136,11 @@ def _package_rouge_l(prediction: str, answer: str) -> float:
 
 def _rouge_l(prediction: str, answer: str) -> float:
     if is_chinese(answer):
-        given, wanted = _chinese_tokens(prediction), _chinese_tokens(answer)
-        if not given or not wanted:
+        prediction_tokens, answer_tokens = _chinese_tokens(prediction), _chinese_tokens(answer)
+        if not prediction_tokens or not answer_tokens:
             return 0.0
-        shared = common_length(wanted, given)
-        precision, recall = shared / len(given), shared / len(wanted)
+        shared = common_length(answer_tokens, prediction_tokens)
+        precision, recall = shared / len(prediction_tokens), shared / len(answer_tokens)
         # The published definition keeps the denominator from 0 so, and never reaches 1.
         return 2.0 * (precision * recall / (precision + recall + 1e-8))
     return rouge_l(_stems(answer), _stems(prediction))

@@ -51,8 +51,8 @@ def em_letters(
 
     Made for options such as `B, D`; texts without capitals are all the same to it.
     """
-    found = treb_em(prediction, references, compat="reference").value
-    return Score(found, {"em_letters": found}, "em_letters")
+    share = treb_em(prediction, references, compat="reference").value
+    return Score(share, {"em_letters": share}, "em_letters")
 
 
 @judged_with(temperature=0.2, max_tokens=4096)
@@ -82,25 +82,25 @@ def treb(
         main: the score that counts without a judge.
         number: the answer as a number, which a prediction that is one may meet as well.
     """
-    given = str(prediction)
+    text = str(prediction)
     parts: dict[str, float] = {}
     for name in scores:
         if name != JUDGED:
             parts[name] = _PLAIN[name](prediction, references, compat="fixed").value
-    if "em" in parts and _meets(given, number):
+    if "em" in parts and _meets(text, number):
         parts["em"] = 1.0
-    flags = list(_flags(given))
+    flags = list(_flags(text))
     if JUDGED in scores:
-        if not given.strip():
+        if not text.strip():
             parts[f"{JUDGED}_or_0"] = 0.0
         else:
             try:
-                reply = yield Ask(judge_messages(question, str(references[0]), given))
+                reply = yield Ask(judge_messages(question, str(references[0]), text))
             except NotJudgedError as error:
                 if not error.nobody:
                     raise NotJudgedError(str(error), parts=parts, flags=flags) from None
             else:
-                flags += _take_marks(parts, reply.text, given, compat)
+                flags += _take_marks(parts, reply.text, text, compat)
                 main = JUDGED
     if main not in parts:
         raise NotJudgedError(
@@ -126,10 +126,10 @@ def _meets(prediction: str, number: float | None) -> bool:
     if number is None:
         return False
     try:
-        given = float(prediction.strip().replace(",", ""))
+        predicted = float(prediction.strip().replace(",", ""))
     except ValueError:
         return False
-    return isclose(given, number, rel_tol=0, abs_tol=TOLERANCE)
+    return isclose(predicted, number, rel_tol=0, abs_tol=TOLERANCE)
 
 
 def _take_marks(
@@ -137,8 +137,8 @@ def _take_marks(
 ) -> tuple[str, ...]:
     """Put the judge's marks among the parts; return why there are none."""
     read = published_judgement if compat == "reference" else read_judgement
-    found = read(reply, prediction)
-    marks = found.score
+    judgement = read(reply, prediction)
+    marks = judgement.score
     if compat == "reference":
         marks = reference_score(reply, prediction)
         if isnan(marks):  # no mean could be taken of it
@@ -146,7 +146,7 @@ def _take_marks(
     parts[f"{JUDGED}_or_0"] = (marks or 0.0) / HIGHEST
     if marks is not None:
         parts[JUDGED] = marks / HIGHEST
-    status = () if found.status == "ok" else (found.status,)
+    status = () if judgement.status == "ok" else (judgement.status,)
     return tuple(f"judge_{flag}" for flag in (*oddities(reply), *status))
 
 

@@ -42,11 +42,11 @@ def turl_batch(
     Accuracy is the share of columns whose list equals an accepted one, order and repetitions
     included, in both modes.
     """
-    given = [_labels(prediction) for prediction in predictions]
-    wanted = [[_labels(labels) for labels in accepted] for accepted in references]
-    correct = sum(labels in accepted for labels, accepted in zip(given, wanted, strict=True))
-    gold = [set(accepted[0]) if accepted else set[str]() for accepted in wanted]
-    named = [set(labels) for labels in given]
+    predicted = [_labels(prediction) for prediction in predictions]
+    expected = [[_labels(labels) for labels in accepted] for accepted in references]
+    correct = sum(labels in accepted for labels, accepted in zip(predicted, expected, strict=True))
+    gold = [set(accepted[0]) if accepted else set[str]() for accepted in expected]
+    named = [set(labels) for labels in predicted]
     labels = set[str]().union(*gold)
     if compat == "fixed":
         # What an empty reply or two commas in a row leave behind names no type.
@@ -54,7 +54,7 @@ def turl_batch(
     micro, by_label = label_f1(named, gold, sorted(labels))
     parts = {
         "f1_micro": micro,
-        "accuracy": correct / len(given) if given else 0.0,
+        "accuracy": correct / len(predicted) if predicted else 0.0,
         "f1_macro": sum(by_label.values()) / len(by_label) if by_label else 0.0,
     }
     return Score(parts["f1_micro"], parts, "f1_micro")

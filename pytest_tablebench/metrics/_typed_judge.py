@@ -235,13 +235,13 @@ class Expected:
     @cached_property
     def _cells(self) -> frozenset[str]:
         """The folded texts of the columns that contain the answer."""
-        found: set[str] = set()
+        terms: set[str] = set()
         for table in self.terms.tables:
             for place in range(len(table.header)):
                 column = {folded(str(row[place])[:200]) for row in table.rows if place < len(row)}
                 if not self.spellings.isdisjoint(column):
-                    found |= column
-        return frozenset(found) - {""}
+                    terms |= column
+        return frozenset(terms) - {""}
 
     def _is_in(self, parts: Sequence[str]) -> bool:
         if self.kind == "number":
@@ -253,30 +253,30 @@ class Expected:
     def _is_number_in(self, parts: Sequence[str]) -> bool:
         """Return whether sentences contain this number and no other but the question's."""
         terms = self.terms
-        asked = {
+        amounts = {
             (number.value, number.scale)
             for *_, number in numbers_in(folded(terms.question), terms.decimal)
         }
-        found: list[tuple[Quantity, str, int, int]] = []
+        places: list[tuple[Quantity, str, int, int]] = []
         for part in parts:
             text = folded(part.replace("**", ""))
             for start, end, _ in moments_in(text, terms.day_first):
                 text = text[:start] + " " * (end - start) + text[end:]
             text = re.sub(r"^\d{1,2}[.)] (?=\w)", "", text)
             for start, end, number in list(numbers_in(text, terms.decimal)):
-                found.append((number, text, start, end))
+                places.append((number, text, start, end))
                 text = text[:start] + " " * (end - start) + text[end:]
             spoken = with_digits(text) if len(text) < 600 else text
-            found += [
+            places += [
                 (number, spoken, start, end)
                 for start, end, number in numbers_in(spoken, terms.decimal)
             ]
-        said = [
+        claims = [
             item
-            for item in found
-            if (item[0].value, item[0].scale) not in asked and not _ROW.search(item[1][: item[2]])
+            for item in places
+            if (item[0].value, item[0].scale) not in amounts and not _ROW.search(item[1][: item[2]])
         ]
-        values = {(number.value, number.unit, number.scale) for number, *_ in said or found}
+        values = {(number.value, number.unit, number.scale) for number, *_ in claims or places}
         if len(values) != 1:
             return False
         roughly, question = bool(terms.tolerance), folded(terms.question)
@@ -286,7 +286,7 @@ class Expected:
             and not self._is_difference(text[end : end + 30])
             and (number.unit or not self._counts_others(text[:start], text[end:]))
             and not is_bounded(text, start, end, roughly=roughly, question=question)
-            for number, text, start, end in said or found
+            for number, text, start, end in claims or places
         )
 
     def _counts_others(self, before: str, after: str) -> bool:
@@ -302,31 +302,31 @@ class Expected:
         return compared is not None and compared[1] not in folded(self.terms.question)
 
     def _is_date_in(self, parts: Sequence[str]) -> bool:
-        found = [
+        moments = [
             (moment, text, start, end)
             for text in (folded(part.replace("**", "")) for part in parts)
             for start, end, moment in moments_in(text, self.terms.day_first)
         ]
         question = folded(self.terms.question)
-        return len({moment for moment, *_ in found}) == 1 and all(
+        return len({moment for moment, *_ in moments}) == 1 and all(
             moment is not None
             and moment == self.moment
             and not is_open(text)
             and not is_bounded(text, start, end, question=question)
-            for moment, text, start, end in found
+            for moment, text, start, end in moments
         )
 
     def _is_text_in(self, parts: Sequence[str]) -> bool:
         """Return whether sentences name this text and no other cell of its column."""
         names = sorted((name for name in self.spellings if _is_name(name)), key=len, reverse=True)
-        asked = words(folded(self.terms.question))
+        question_words = words(folded(self.terms.question))
         is_named = False
         for part in parts:
             sentence = folded(part.replace("**", ""))
             rest = sentence
             for name in names:
                 if name in rest:
-                    is_named = is_named or self._is_named(sentence, name, asked)
+                    is_named = is_named or self._is_named(sentence, name, question_words)
                     rest = (
                         re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "\x00", rest)
                         if (name.isascii())
@@ -346,7 +346,7 @@ class Expected:
         text = folded(text[:_LONGEST_REPLY])
         return any(_mentions(text, cell) for cell in self._cells - expected if cell in text)
 
-    def _is_named(self, sentence: str, name: str, asked: Sequence[str]) -> bool:
+    def _is_named(self, sentence: str, name: str, question_words: Sequence[str]) -> bool:
         if is_open(sentence.replace(name, " ")):
             return False
         for match in re.finditer(re.escape(name), sentence[:2_000]):
@@ -361,7 +361,7 @@ class Expected:
             if (
                 (not before and _CLAUSE.match(after))
                 or links(before, after)
-                or says_nothing_more(words(f"{before} {after}"), asked)
+                or says_nothing_more(words(f"{before} {after}"), question_words)
             ):
                 return True
         return False

@@ -142,20 +142,20 @@ class Items:
         limit = self._longest * len(self.items) + _SPARE
         if len(starts) > limit:
             return [text[s:e] for s, e in zip(starts, ends, strict=True) if text[s:e].strip()]
-        found, place, count = [], 0, len(starts)
+        items, place, count = [], 0, len(starts)
         while place < count:
             lengths = range(1, min(self._longest, count - place) + 1)
             for length in reversed(lengths) if longest_first else lengths:
                 run = text[starts[place] : ends[place + length - 1]]
                 if run.strip() and self._is_item(run):
-                    found.append(run)
+                    items.append(run)
                     place += length
                     break
             else:
                 if (part := text[starts[place] : ends[place]]).strip():
-                    found.append(part)
+                    items.append(part)
                 place += 1
-        return found
+        return items
 
     def _is_item(self, text: str) -> bool:
         if folded(text) in self._texts:

@@ -327,10 +327,10 @@ _FUNCTION_WORDS = frozenset(
 
 def says_nothing_more(rest: Sequence[str], question: Sequence[str]) -> bool:
     """Return whether the words beside an answer are the question's own or carry no meaning."""
-    asked = set(question)
-    stems = {word[:4] for word in asked if len(word) > 4}
+    question_words = set(question)
+    stems = {word[:4] for word in question_words if len(word) > 4}
     return all(
-        word in _FUNCTION_WORDS or word in asked or (len(word) > 4 and word[:4] in stems)
+        word in _FUNCTION_WORDS or word in question_words or (len(word) > 4 and word[:4] in stems)
         for word in rest
     )
 

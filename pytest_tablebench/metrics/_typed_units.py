@@ -124,10 +124,10 @@ def read_unit(text: str) -> Unit:
 
 
 def _scale(word: str) -> int | None:
-    known = _SCALES.get(word)
-    if known is None and word.isalpha() and len(word) > 2 and word[:3] in {"mil", "mld", "bil"}:
+    scale = _SCALES.get(word)
+    if scale is None and word.isalpha() and len(word) > 2 and word[:3] in {"mil", "mld", "bil"}:
         return _compact_names().get(word)
-    return known
+    return scale
 
 
 def unit_name(text: str) -> str:
@@ -164,16 +164,16 @@ def is_known(text: str) -> bool:
 def _measure(name: str) -> tuple[tuple[str, int], ...] | None:
     """Return a unit as names of CLDR with their powers; None for any other word."""
     expression = _expression(name)
-    found: list[tuple[str, int]] = []
+    units: list[tuple[str, int]] = []
     for number, part in enumerate(expression.split("/")):
         for atom in part.replace("·", " ").replace("*", " ").split():
             match = _ATOM.fullmatch(atom)
-            known = _cldr_name(match[1]) if match else None
-            if match is None or known is None:
+            unit = _cldr_name(match[1]) if match else None
+            if match is None or unit is None:
                 return None
             power = int(match[2] or 1)
-            found.append((known, -power if number else power))
-    return tuple(found) or None
+            units.append((unit, -power if number else power))
+    return tuple(units) or None
 
 
 def _expression(name: str) -> str:
@@ -264,13 +264,13 @@ def _pint_unit(name: str) -> Any:
     if measure is None:
         return None
     registry = _registry()
-    found = registry.Unit("")
+    product = registry.Unit("")
     try:
         for cldr, power in measure:
-            found = found * _of_cldr(registry, cldr) ** power
+            product = product * _of_cldr(registry, cldr) ** power
     except Exception:
         return None
-    return found
+    return product
 
 
 def _of_cldr(registry: Any, name: str) -> Any:
@@ -284,20 +284,20 @@ def _of_cldr(registry: Any, name: str) -> Any:
     return registry.Unit(other.get(name, name.replace("-", "_")))
 
 
-def converted(value: Fraction, name: str, wanted: str) -> Fraction | None:
+def converted(value: Fraction, name: str, target: str) -> Fraction | None:
     """Return a value in another unit; None where the two do not measure the same."""
-    if name == wanted:
+    if name == target:
         return value
-    if {name, wanted} == {"GBP", "pounds"} or {name, wanted} == {"GBP", "pound"}:
+    if {name, target} == {"GBP", "pounds"} or {name, target} == {"GBP", "pound"}:
         return value
-    if "%" in {name, wanted} or is_currency(name) or is_currency(wanted) or not (name and wanted):
+    if "%" in {name, target} or is_currency(name) or is_currency(target) or not (name and target):
         return None
-    first, second = _measure(name), _measure(wanted)
+    first, second = _measure(name), _measure(target)
     if first is None or second is None:
         return None
     if first == second:
         return value
-    units = _pint_unit(name), _pint_unit(wanted)
+    units = _pint_unit(name), _pint_unit(target)
     if None in units or units[0].dimensionality != units[1].dimensionality:
         return None
     try:

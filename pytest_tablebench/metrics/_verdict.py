@@ -44,10 +44,10 @@ def read_verdict(value: Any) -> str:
     """
     text = strip_answer_marker(value).lower()
     line, _, others = text.partition("\n")
-    found = _VERDICT.match(strip_answer_marker(line))
-    if found and not _TAKEN_BACK.match(found["note"]):
-        label = found["label"]
-        if _agrees(label, found["note"]) and _agrees(label, others):
+    match = _VERDICT.match(strip_answer_marker(line))
+    if match and not _TAKEN_BACK.match(match["note"]):
+        label = match["label"]
+        if _agrees(label, match["note"]) and _agrees(label, others):
             return label
     return " ".join(text.split())
 

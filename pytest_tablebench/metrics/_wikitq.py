@@ -53,13 +53,13 @@ def wikitq(
         exact = float(sorted(str(prediction)) == sorted(first))
         return _judged(exact, score)
     pieces = [piece for piece in flat([prediction]) if piece.strip()]
-    wanted = [", ".join(flat([reference])) for reference in references]
-    given, right = plain_words(", ".join(pieces)), plain_words(", ".join(wanted))
-    if right and (given == right or _gives_each(pieces, wanted, table, question)):
+    expected = [", ".join(flat([reference])) for reference in references]
+    words, right = plain_words(", ".join(pieces)), plain_words(", ".join(expected))
+    if right and (words == right or _gives_each(pieces, expected, table, question)):
         return _judged(1.0, 1.0)
-    score = token_f1(right, given)
-    if score and Counter(right) == Counter(given):
-        score = sum(map(eq, right, given)) / len(right)
+    score = token_f1(right, words)
+    if score and Counter(right) == Counter(words):
+        score = sum(map(eq, right, words)) / len(right)
     return _judged(0.0, score)
 
 
@@ -68,22 +68,22 @@ def _judged(exact: float, f1: float) -> Score:
 
 
 def _gives_each(
-    pieces: Sequence[str], wanted: Sequence[str], table: Table | None, question: str
+    pieces: Sequence[str], expected: Sequence[str], table: Table | None, question: str
 ) -> bool:
     """Tell whether a reply, in pieces, is the references in any order, each given once."""
-    remaining = Counter(filter(None, map(plain_words, wanted)))
+    remaining = Counter(filter(None, map(plain_words, expected)))
     # A reference may hold the mark the reply was split at, and a date be written with or without.
-    counts = {text.count(", ") + 1 for text in wanted}
+    counts = {text.count(", ") + 1 for text in expected}
     lengths = sorted({count + more for count in counts for more in (-1, 0, 1)} - {0})
-    if len(wanted) == 1:
+    if len(expected) == 1:
         lengths = [len(pieces)]
     units = frozenset(map(_singular, plain_words(question)))
     while pieces and remaining:
         runs = [", ".join(pieces[:length]) for length in lengths if length <= len(pieces)]
-        found = _as_it_is(runs[::-1], remaining, units) or _as_a_cell(runs, remaining, table)
-        if found is None:
+        match = _as_it_is(runs[::-1], remaining, units) or _as_a_cell(runs, remaining, table)
+        if match is None:
             return False
-        words, run = found
+        words, run = match
         remaining -= Counter([words])
         pieces = pieces[run.count(", ") + 1 :]
     return not pieces and not remaining
@@ -99,8 +99,8 @@ def _as_it_is(
         for words in (plain, plain_words(_without_notes(run))):
             if words in remaining:
                 return words, run
-            if (found := bare.get(_without_unit(words, units))) is not None:
-                return found, run
+            if (cell := bare.get(_without_unit(words, units))) is not None:
+                return cell, run
     return None
 
 

@@ -35,7 +35,7 @@ def read_values(text: str, *, nan: bool = False) -> Any:
     text = text.strip()
     # What is open: its bracket, its values, how many commas it holds.
     opened: list[tuple[str, list[Any], int]] = [("", [], 0)]
-    place, wanted = 0, True
+    place, expects_value = 0, True
     while place < len(text):
         piece = _PIECE.match(text, place)
         if piece is None:
@@ -45,20 +45,24 @@ def read_values(text: str, *, nan: bool = False) -> Any:
         if piece["nan"] and not nan:
             raise ValueError(f"no number at {place}")
         bracket, values, commas = opened[-1]
-        if mark == "," and not wanted:
+        if mark == "," and not expects_value:
             opened[-1] = (bracket, values, commas + 1)
-            wanted = True
-        elif mark in _CLOSES and bracket == _CLOSES[mark] and (not wanted or commas == len(values)):
+            expects_value = True
+        elif (
+            mark in _CLOSES
+            and bracket == _CLOSES[mark]
+            and (not expects_value or commas == len(values))
+        ):
             opened.pop()
             alone = bracket == "(" and len(values) == 1 and not commas
             whole = tuple(values) if bracket == "(" else values
             opened[-1][1].append(values[0] if alone else whole)
-            wanted = False
-        elif mark in ("[", "(") and wanted:
+            expects_value = False
+        elif mark in ("[", "(") and expects_value:
             opened.append((mark, [], 0))
-        elif not mark and wanted:
+        elif not mark and expects_value:
             values.append(_value(piece))
-            wanted = False
+            expects_value = False
         else:
             raise ValueError(f"{mark or 'a number'} has no place at {place}")
     bracket, values, commas = opened[-1]
@@ -75,22 +79,24 @@ def _value(piece: re.Match[str]) -> int | float | bool:
     return int(piece["whole"]) if piece["whole"] else float(piece["number"])
 
 
-def same_values(wanted: Any, found: Any, *, shares: bool = False) -> bool:
+def same_values(expected: Any, printed: Any, *, shares: bool = False) -> bool:
     """Return whether two lists are equal to the published scripts.
 
     Lists in them are opened one level deep, tuples are not. Numbers are rounded to two decimals
     and sorted. `shares`: the wanted numbers are first divided by their sum. Raises `TypeError`,
     `ValueError` or `ArithmeticError` for anything else than lists of numbers.
     """
-    values = _flat(wanted)
+    values = _flat(expected)
     if shares:
         total = sum(values)
         values = [value / total for value in values]
-    one, other = (sorted(round(value, 2) for value in side) for side in (values, _flat(found)))
+    expected_values, printed_values = (
+        sorted(round(value, 2) for value in side) for side in (values, _flat(printed))
+    )
     # NaN equals NaN where sorting leaves both at the same place.
-    return len(one) == len(other) and all(
+    return len(expected_values) == len(printed_values) and all(
         first == second or (first != first and second != second)  # noqa: PLR0124 - NaN
-        for first, second in zip(one, other, strict=True)
+        for first, second in zip(expected_values, printed_values, strict=True)
     )
 
 
@@ -121,10 +127,10 @@ def judge_printed(printed: Any, reference: Any, *, shares: bool) -> Verdict:
     if isinstance(printed, str) and not printed.strip():
         return "no_output"
     try:
-        wanted, found = (
-            read_values(one) if isinstance(one, str) else one for one in (reference, printed)
+        expected, values = (
+            read_values(side) if isinstance(side, str) else side for side in (reference, printed)
         )
-        same = same_values(wanted, found, shares=shares)
+        same = same_values(expected, values, shares=shares)
     except _UNREADABLE:
         return "unreadable"
     return "true" if same else "false"
@@ -146,9 +152,9 @@ def judge_drawn(drawn: Iterable[Any], reference: Any, *, shares: bool) -> Verdic
     RealHiTBench's hold `masked`.
     """
     try:
-        wanted = read_values(reference, nan=True) if isinstance(reference, str) else reference
-        expected = _series(wanted)
-        pies = _pies([value for one in expected for value in one], reference) if shares else []
+        values = read_values(reference, nan=True) if isinstance(reference, str) else reference
+        expected = _series(values)
+        pies = _pies([value for line in expected for value in line], reference) if shares else []
     except _UNREADABLE:
         return "unscorable"
     if shares and not pies:
@@ -171,15 +177,15 @@ def _series(values: Any) -> list[list[float]]:
     else:
         nested = [item if isinstance(item, list | tuple) else [item] for item in items]
         series = [_checked([value for item in nested for value in item])]
-    kept = [[value for value in one if value == value] for one in series]  # noqa: PLR0124 - NaN
-    return [one for one in kept if one]
+    kept = [[value for value in line if value == value] for line in series]  # noqa: PLR0124 - NaN
+    return [line for line in kept if line]
 
 
-def _same(wanted: Sequence[Sequence[float]], found: Sequence[Sequence[float]]) -> bool:
-    if len(wanted) != len(found):
-        return _all_rounded(wanted) == _all_rounded(found)
-    one, other = (Counter(map(_rounded, side)) for side in (wanted, found))
-    return one == other
+def _same(expected: Sequence[Sequence[float]], printed: Sequence[Sequence[float]]) -> bool:
+    if len(expected) != len(printed):
+        return _all_rounded(expected) == _all_rounded(printed)
+    expected_counts, printed_counts = (Counter(map(_rounded, side)) for side in (expected, printed))
+    return expected_counts == printed_counts
 
 
 def _all_rounded(series: Sequence[Sequence[float]]) -> tuple[float, ...]:
@@ -198,10 +204,10 @@ class _Pie:
     tolerance: float
 
     def is_shown(self, series: Sequence[Sequence[float]]) -> bool:
-        found = sorted(value for values in series for value in values)
-        return len(found) == len(self.shares) and all(
-            abs(one - other) <= self.tolerance + _BINARY
-            for one, other in zip(self.shares, found, strict=True)
+        drawn = sorted(value for values in series for value in values)
+        return len(drawn) == len(self.shares) and all(
+            abs(share - number) <= self.tolerance + _BINARY
+            for share, number in zip(self.shares, drawn, strict=True)
         )
 
 
@@ -238,8 +244,8 @@ def chart_verdict(
     `reference`: `prediction` is the text that it printed, the values at its end. `fixed`: the
     values of its figure, in each way they can be read. `unscorable` where no reference can be met.
     """
-    found = str(prediction) if compat == "reference" else prediction
-    return _best(found, references, compat, shares)
+    printed = str(prediction) if compat == "reference" else prediction
+    return _best(printed, references, compat, shares)
 
 
 def tablebench_verdict(
@@ -249,12 +255,12 @@ def tablebench_verdict(
 
     `values` are those of the figure, in `fixed` in each way they can be read.
     """
-    wanted = [text.rpartition("=")[2] if isinstance(text, str) else text for text in references]
-    return _best(values, wanted, compat, shares)
+    expected = [text.rpartition("=")[2] if isinstance(text, str) else text for text in references]
+    return _best(values, expected, compat, shares)
 
 
-def _best(found: Any, references: Sequence[Any], compat: Compat, shares: bool) -> Verdict:
+def _best(printed: Any, references: Sequence[Any], compat: Compat, shares: bool) -> Verdict:
     judge = judge_printed if compat == "reference" else judge_drawn
-    verdicts = {judge(found, reference, shares=shares) for reference in references}
+    verdicts = {judge(printed, reference, shares=shares) for reference in references}
     order: tuple[Verdict, ...] = ("true", "false", "unreadable", "no_output")
-    return next((one for one in order if one in verdicts), "unscorable")
+    return next((verdict for verdict in order if verdict in verdicts), "unscorable")

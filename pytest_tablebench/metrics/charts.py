@@ -62,11 +62,11 @@ def realhit_chart(
     ran = yield from _drawn(program, _lying(WORKBOOK, table), limits, how)
     if ran is None or ran.outcome != "ok":
         return _failed(program, ran)
-    found = _found(ran)
-    drawn = found["drawn"]
+    outcome = _found(ran)
+    drawn = outcome["drawn"]
     if published:
         # The published scripts print the values behind whatever the program has printed.
-        drawn = f"{ran.output}{'' if found['values'] is None else found['values']}"
+        drawn = f"{ran.output}{'' if outcome['values'] is None else outcome['values']}"
     shares = chart_type.startswith("Pie")
     return _score(chart_verdict(drawn, references, compat=compat, shares=shares))
 
@@ -98,14 +98,14 @@ def tablebench_chart(
     ran = yield from _drawn(program, _lying(CSV, table), limits, how)
     if ran is None or ran.outcome != "ok":
         return _failed(program, ran, {"parse@1": float(not published)})
-    found = _found(ran)
-    if published and (found["values"] is None or ran.output):
+    outcome = _found(ran)
+    if published and (outcome["values"] is None or ran.output):
         verdict: Verdict = "unreadable" if ran.output else "no_output"
     else:
-        given = found["values" if published else "drawn"], references
-        verdict = tablebench_verdict(*given, compat=compat, shares=chart_type == "pie")
+        arguments = outcome["values" if published else "drawn"], references
+        verdict = tablebench_verdict(*arguments, compat=compat, shares=chart_type == "pie")
     readable = not published or verdict in {"true", "false"}
-    return _score(verdict, ran=found["ran"], more={"parse@1": float(readable)})
+    return _score(verdict, ran=outcome["ran"], more={"parse@1": float(readable)})
 
 
 def _lying(name: str, table: TableFile | Table | None) -> dict[str, bytes]:
@@ -129,8 +129,8 @@ def _step(
 ) -> Execute | None:
     if program.code is None or not program.compiles:
         return None
-    given = ", ".join(f"{name}={value!r}" for name, value in how.items())
-    runner = f"{_axes()}\nvalue = draw(program, {given})\n"
+    arguments = ", ".join(f"{name}={value!r}" for name, value in how.items())
+    runner = f"{_axes()}\nvalue = draw(program, {arguments})\n"
     return Execute(program.code, lying, limits, runner, (PICTURE,))
 
 
@@ -148,9 +148,9 @@ def chart_values(ran: Execution) -> list[Any] | None:
     """
     if ran.outcome != "ok":
         return None
-    found = _found(ran)
-    values: list[Any] | None = next(iter(found["drawn"]), None)
-    is_flat = not any(isinstance(value, list) for value in found["values"] or [])
+    outcome = _found(ran)
+    values: list[Any] | None = next(iter(outcome["drawn"]), None)
+    is_flat = not any(isinstance(value, list) for value in outcome["values"] or [])
     if values and len(values) == 1 and isinstance(values[0], list) and is_flat:
         return list(values[0])
     return values
@@ -166,10 +166,10 @@ def _found(ran: Execution) -> dict[str, Any]:
 
     An execution that an earlier version stored has no `drawn`: its values are the only reading.
     """
-    found = ran.value if isinstance(ran.value, dict) else {}
-    values, drawn = found.get("values"), found.get("drawn")
+    value = ran.value if isinstance(ran.value, dict) else {}
+    values, drawn = value.get("values"), value.get("drawn")
     return {
-        "ran": found.get("ran") is True,
+        "ran": value.get("ran") is True,
         "values": values if isinstance(values, list) else None,
         "drawn": drawn if isinstance(drawn, list) else [values],
     }

@@ -29,9 +29,9 @@ def chinese_words(text: str) -> list[str]:
     """
     tokenizer = _tokenizer()
     words: list[str] = []
-    known = text[:MAX_CHARACTERS]
-    for start in range(0, len(known), _PIECE):
-        words += tokenizer.cut(known[start : start + _PIECE])
+    head = text[:MAX_CHARACTERS]
+    for start in range(0, len(head), _PIECE):
+        words += tokenizer.cut(head[start : start + _PIECE])
     words += text[MAX_CHARACTERS:]
     return words
 

@@ -86,14 +86,14 @@ def near_words(reference: str, *, any_sign: bool) -> Write:
 def _sorted_numbers(
     reference: str, *, any_sign: bool
 ) -> Mapping[tuple[bool, str], list[tuple[Decimal, WrittenNumber]]]:
-    found: dict[tuple[bool, str], list[tuple[Decimal, WrittenNumber]]] = {}
+    groups: dict[tuple[bool, str], list[tuple[Decimal, WrittenNumber]]] = {}
     for number in written_numbers(reference):
         if len(number.value) <= _LONGEST:
             pair = Decimal(number.value), number
-            found.setdefault(_key(number, any_sign=any_sign), []).append(pair)
-    for numbers in found.values():
+            groups.setdefault(_key(number, any_sign=any_sign), []).append(pair)
+    for numbers in groups.values():
         numbers.sort(key=lambda pair: pair[0])
-    return found
+    return groups
 
 
 def _key(number: WrittenNumber, *, any_sign: bool) -> tuple[bool, str]:

@@ -30,8 +30,8 @@ def read_reply(reply: str) -> Reading:
 
 def realhit_answer_or_reply(value: object) -> str:
     """Return a reply's marked answer, and all of a reply that marks none (`reference`)."""
-    found = read_reply(str(value)).answer
-    return str(value) if found is None else found
+    answer = read_reply(str(value)).answer
+    return str(value) if answer is None else answer
 
 
 def realhit_answer_or_nothing(value: object) -> str:
@@ -72,15 +72,15 @@ def attempts(
 
     `note` reminds of the answer's form. It is added again at each attempt.
     """
-    asked, reply = tuple(messages), ""
+    conversation, reply = tuple(messages), ""
     for attempt in range(rule.tries):
         if attempt:
-            *before, last = (*asked, reply) if rule.shows_reply else asked
-            asked = (*before, last + note)
-        reply = yield asked
-        found = read_reply(reply).answer
-        if found is not None:
-            return found
+            *before, last = (*conversation, reply) if rule.shows_reply else conversation
+            conversation = (*before, last + note)
+        reply = yield conversation
+        answer = read_reply(reply).answer
+        if answer is not None:
+            return answer
     return reply if rule.keeps_last else ""
 
 
@@ -91,7 +91,7 @@ def score_text(reply: str) -> str:
     is the whole reply.
     """
     for marker in _SCORE_MARKERS:
-        _, found, text = reply.rpartition(marker)
-        if found:
+        _, separator, text = reply.rpartition(marker)
+        if separator:
             return text.partition("/")[0].strip()
     return reply

@@ -83,9 +83,9 @@ class Execute:
     def key(self) -> str:
         """Return the SHA-256, as 64 hexadecimal digits, of all that can change the outcome."""
         files = {name: hashlib.sha256(data).hexdigest() for name, data in self.files.items()}
-        given = [self.program, files, asdict(self.limits), self.runner, self.keeps]
-        said = json.dumps(given, sort_keys=True)
-        return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+        identity = [self.program, files, asdict(self.limits), self.runner, self.keeps]
+        text = json.dumps(identity, sort_keys=True)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Execution:
 
 
 _PLAIN = tuple(
-    one.name for one in fields(Execution) if one.name not in {"value", "files", "from_store"}
+    entry.name for entry in fields(Execution) if entry.name not in {"value", "files", "from_store"}
 )
 
 
@@ -124,11 +124,13 @@ def execution_fields(ran: Execution) -> dict[str, Any]:
     return {**plain, "value": json.dumps(ran.value), "files": files}
 
 
-def read_execution(found: Mapping[str, Any], *, from_store: bool = False) -> Execution:
+def read_execution(fields_read: Mapping[str, Any], *, from_store: bool = False) -> Execution:
     """Return what `execution_fields` wrote. Raises `ValueError`, `LookupError`, `TypeError`."""
-    files = {name: base64.b64decode(data) for name, data in found["files"].items()}
-    plain = {name: found[name] for name in _PLAIN}
-    return Execution(**plain, value=json.loads(found["value"]), files=files, from_store=from_store)
+    files = {name: base64.b64decode(data) for name, data in fields_read["files"].items()}
+    plain = {name: fields_read[name] for name in _PLAIN}
+    return Execution(
+        **plain, value=json.loads(fields_read["value"]), files=files, from_store=from_store
+    )
 
 
 @dataclass(frozen=True)
@@ -139,18 +141,18 @@ class Grade:
         metric: its registered name.
         function: what is registered: it is found by its module and name where it scores.
         compat: the mode of the metric.
-        given: prediction, references and context, pickled.
+        arguments: prediction, references and context, pickled.
     """
 
     metric: str
     function: Callable[..., Any]
     compat: str
-    given: bytes
+    arguments: bytes
 
     def key(self) -> str:
         """Return the SHA-256, as 64 hexadecimal digits, of all that can change the score."""
-        said = f"{self.metric} {self.compat} ".encode() + self.given
-        return hashlib.sha256(said).hexdigest()
+        identity = f"{self.metric} {self.compat} ".encode() + self.arguments
+        return hashlib.sha256(identity).hexdigest()
 
 
 Step = Ask | Execute

@@ -10,6 +10,6 @@ def after_thinking(reply: str) -> str:
 
 def oddities(reply: str) -> tuple[str, ...]:
     """Return the flags of a reply: thoughts that never end, boxes of which one is taken."""
-    said = after_thinking(reply)
-    unclosed = ("unclosed_thinking",) * ("<think>" in said)
-    return unclosed + ("several_boxes",) * (said.count("\\boxed{") > 1)
+    text = after_thinking(reply)
+    unclosed = ("unclosed_thinking",) * ("<think>" in text)
+    return unclosed + ("several_boxes",) * (text.count("\\boxed{") > 1)

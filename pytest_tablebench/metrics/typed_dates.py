@@ -157,11 +157,16 @@ def _date(text: str, day_first: bool | None) -> tuple[int, int, int] | None:
             continue
         parts = match.groupdict()
         if "one" in parts:
-            one, two = int(parts["one"]), int(parts["two"])
-            if day_first is None and one <= 12 and two <= 12 and one != two:
+            first_number, second_number = int(parts["one"]), int(parts["two"])
+            if (
+                day_first is None
+                and first_number <= 12
+                and second_number <= 12
+                and first_number != second_number
+            ):
                 return None
-            first = day_first if day_first is not None else one > 12
-            day, month = (one, two) if first else (two, one)
+            first = day_first if day_first is not None else first_number > 12
+            day, month = (first_number, second_number) if first else (second_number, first_number)
         else:
             name = parts.get("name")
             number = _month(name) if name else int(parts["month"])

@@ -249,7 +249,7 @@ def with_digits(text: str) -> str:
 
 def same_quantity(
     reply: Quantity,
-    wanted: Quantity,
+    expected: Quantity,
     *,
     unit: str,
     tolerance: str,
@@ -261,7 +261,7 @@ def same_quantity(
 
     Arguments:
         reply: the number of the reply.
-        wanted: the expected number.
+        expected: the expected number.
         unit: of the expected number, where its text has none.
         tolerance: the largest difference, `0.5`, or in per cent of the expected number, `2%`;
             "" for none.
@@ -272,12 +272,12 @@ def same_quantity(
     """
     room = Fraction(tolerance.strip().removesuffix("%") or 0)
     if tolerance.strip().endswith("%"):
-        room *= abs(wanted.value) / 100
+        room *= abs(expected.value) / 100
     column = read_unit(unit) if unit else Unit()
-    name = wanted.unit or column.name
-    value, scale = wanted.value, wanted.scale
+    name = expected.unit or column.name
+    value, scale = expected.value, expected.scale
     is_bare = not reply.unit and reply.scale == 1
-    if percent and not wanted.unit:
+    if percent and not expected.unit:
         if percent == "share":
             if is_bare and _near(reply.value, value, room):
                 return True
@@ -296,18 +296,18 @@ def same_quantity(
     return _near(number, value * whole, room * whole)
 
 
-def _in_unit(number: Fraction, unit: str, wanted: str, question: str) -> Fraction | None:
-    if unit == "%" and not wanted:
+def _in_unit(number: Fraction, unit: str, target: str, question: str) -> Fraction | None:
+    if unit == "%" and not target:
         return number / 100
-    if (other := converted(number, unit, wanted)) is not None:
+    if (other := converted(number, unit, target)) is not None:
         return other
     nouns: Collection[str] = words(unit)
-    if nouns and not (wanted and is_known(unit)) and (not is_known(unit) or not wanted):
-        asked = folded(question)
-        if asked and all(noun in asked for noun in nouns):
+    if nouns and not (target and is_known(unit)) and (not is_known(unit) or not target):
+        question_text = folded(question)
+        if question_text and all(noun in question_text for noun in nouns):
             return number
     return None
 
 
-def _near(number: Fraction, wanted: Fraction, room: Fraction) -> bool:
-    return abs(number - wanted) <= room
+def _near(number: Fraction, expected: Fraction, room: Fraction) -> bool:
+    return abs(number - expected) <= room

@@ -40,11 +40,19 @@ if TYPE_CHECKING:
     from aiohttp.connector import Connection
     from yarl import URL
 
-__all__ = ["READING", "BoundedResponse", "Reading", "client", "close", "direct_session", "session"]
+__all__ = [
+    "READING",
+    "BoundedResponse",
+    "ResponseReading",
+    "client",
+    "close",
+    "direct_session",
+    "session",
+]
 
 
 @dataclass
-class Reading:
+class ResponseReading:
     """What one call may read, and whether there was more of it.
 
     Arguments:
@@ -62,7 +70,7 @@ class Reading:
     redirected_by: URL | None = None
 
 
-READING: ContextVar[Reading] = ContextVar("READING")
+READING: ContextVar[ResponseReading] = ContextVar("READING")
 """Of the call under way; set for its task."""
 
 MOST_OF_ERROR = 1 << 16

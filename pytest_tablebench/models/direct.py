@@ -80,7 +80,7 @@ class DirectModel:
         how, body = call
         from pytest_tablebench.models import _litellm_session as sessions
 
-        reading = sessions.Reading(self._model.max_reply, direct=True)
+        reading = sessions.ResponseReading(self._model.max_reply, direct=True)
         mark = sessions.READING.set(reading)
         start = time.perf_counter()
         try:

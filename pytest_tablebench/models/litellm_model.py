@@ -118,7 +118,7 @@ class LiteLLMModel:
             from pytest_tablebench.models._litellm_clients import use_session_client
 
             use_session_client(litellm)
-        reading = sessions.Reading(self.max_reply, recorded=recorded)
+        reading = sessions.ResponseReading(self.max_reply, recorded=recorded)
         context = contextvars.copy_context()
         context.run(sessions.READING.set, reading)
         call = asyncio.create_task(

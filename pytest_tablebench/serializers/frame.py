@@ -49,10 +49,10 @@ def frame_text(table: Table, compat: Compat = "fixed") -> str:
 
     text, lines = frame_csv(table, compat)
     # As the runner of programs reads it: strategies/_runner.py.
-    own: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     if compat == "fixed":
-        own = {"keep_default_na": False, "na_values": [""]}
-    frame = pd.read_csv(io.StringIO(text), header=list(range(lines)) if lines > 1 else 0, **own)
+        options = {"keep_default_na": False, "na_values": [""]}
+    frame = pd.read_csv(io.StringIO(text), header=list(range(lines)) if lines > 1 else 0, **options)
     whole = frame.shape[0] < _ROWS and frame.shape[1] < _COLUMNS
     content = (frame if whole else frame.head(_SHOWN)).to_csv(sep="\t", index=False).rstrip("\n")
     title = "content" if whole else f"first {_SHOWN} rows"

@@ -22,15 +22,15 @@ UNCLOSED = "unclosed_thinking"
 """The flag of a conversation in which a reply consists of thoughts that do not end."""
 
 
-def texts_of(said: str) -> list[str]:
+def texts_of(reply: str) -> list[str]:
     """Return the answers in the text of a case of several questions; any other text is one."""
     try:
-        found = json.loads(said) if said.startswith("[") else None
+        texts = json.loads(reply) if reply.startswith("[") else None
     except (ValueError, RecursionError):
-        found = None
-    if isinstance(found, list) and found and all(isinstance(one, str) for one in found):
-        return found
-    return [said]
+        texts = None
+    if isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts):
+        return texts
+    return [reply]
 
 
 def asked_about(
@@ -42,25 +42,29 @@ def asked_about(
     of the conversation, with a note at its end each time. The last reply counts. Of several tasks
     the texts are one JSON list, and of each part the lowest number is kept.
     """
-    found = []
+    answers = []
     facts: dict[int, Mapping[str, Any]] = {}
-    asked = 0
+    step_count = 0
     for task in tasks:
         replies = _Replies(task.compat)
-        said = yield from _asked_about_one(strategy, task, form, retries, replies)
-        facts |= {asked + place: values for place, values in said.facts.items()}
-        asked += replies.count
-        found.append(said)
-    if len(found) == 1:
-        return found[0]
-    flags = dict.fromkeys(flag for one in found for flag in one.flags)
-    names = dict.fromkeys(name for one in found for name in one.parts)
-    parts = {name: min(one.parts[name] for one in found if name in one.parts) for name in names}
-    texts = json.dumps([one.text for one in found], ensure_ascii=False)
+        answer = yield from _asked_about_one(strategy, task, form, retries, replies)
+        facts |= {step_count + place: values for place, values in answer.facts.items()}
+        step_count += replies.count
+        answers.append(answer)
+    if len(answers) == 1:
+        return answers[0]
+    flags = dict.fromkeys(flag for answer in answers for flag in answer.flags)
+    names = dict.fromkeys(name for answer in answers for name in answer.parts)
+    parts = {
+        name: min(answer.parts[name] for answer in answers if name in answer.parts)
+        for name in names
+    }
+    texts = json.dumps([answer.text for answer in answers], ensure_ascii=False)
     raw = None
-    if any(one.raw is not None for one in found):
+    if any(answer.raw is not None for answer in answers):
         raw = json.dumps(
-            [one.text if one.raw is None else one.raw for one in found], ensure_ascii=False
+            [answer.text if answer.raw is None else answer.raw for answer in answers],
+            ensure_ascii=False,
         )
     return Said(texts, tuple(flags), parts, raw=raw, facts=facts)
 
@@ -68,17 +72,19 @@ def asked_about(
 def _asked_about_one(
     strategy: Strategy, task: Task, form: ReplyForm | None, retries: int, replies: _Replies
 ) -> Generator[Step, Reply | Execution, Said]:
-    said, last = yield from _followed(strategy.converse(task), replies)
+    answer, last = yield from _followed(strategy.converse(task), replies)
     if form is not None:
-        parsed, text, again = form.is_met(said.text), said.text, 0
+        parsed, text, again = form.is_met(answer.text), answer.text, 0
         while again < retries and last is not None and not form.is_met(text):
             last = _noted(last, form.note(task.example))
             reply = replies.read((yield last))
             text, again = reply.text if isinstance(reply, Reply) else text, again + 1
-        flags = (*said.flags, *(["asked_again"] * bool(again)))
-        said = replace(said, text=text, flags=flags, parts={**said.parts, PARSED: float(parsed)})
+        flags = (*answer.flags, *(["asked_again"] * bool(again)))
+        answer = replace(
+            answer, text=text, flags=flags, parts={**answer.parts, PARSED: float(parsed)}
+        )
     is_plain = getattr(strategy, "way", "reply") == "reply" or task.form.judged == "reply"
-    return replies.marked(said, is_plain=is_plain)
+    return replies.marked(answer, is_plain=is_plain)
 
 
 class _Replies:
@@ -90,23 +96,23 @@ class _Replies:
         self.count = 0
         self._is_unclosed = False
 
-    def read(self, found: Reply | Execution) -> Reply | Execution:
+    def read(self, outcome: Reply | Execution) -> Reply | Execution:
         """Return what the strategy receives. Raises `ModelError` for a reply without an answer."""
-        if not isinstance(found, Reply):
-            return found
+        if not isinstance(outcome, Reply):
+            return outcome
         self.count += 1
-        reply = as_read(found, self._compat)
+        reply = as_read(outcome, self._compat)
         if reply.raw is not None and self._compat == "fixed":
             self._raw[reply.text] = reply.raw
             self._is_unclosed |= not split_thoughts(reply.raw).closed
         return reply
 
-    def marked(self, said: Said, *, is_plain: bool) -> Said:
+    def marked(self, answer: Said, *, is_plain: bool) -> Said:
         """Return the answer with its whole text, and a flag if thoughts never ended."""
-        flags = said.flags
+        flags = answer.flags
         if self._is_unclosed and UNCLOSED not in flags:
             flags = (*flags, UNCLOSED)
-        return replace(said, flags=flags, raw=self._raw.get(said.text) if is_plain else None)
+        return replace(answer, flags=flags, raw=self._raw.get(answer.text) if is_plain else None)
 
 
 def _followed(
@@ -119,11 +125,11 @@ def _followed(
         while True:
             last = step if isinstance(step, Ask) else last
             try:
-                found = replies.read((yield step))
+                outcome = replies.read((yield step))
             except ModelError as error:  # of a question that was refused, or a reply cut off
                 step = conversation.throw(error)
             else:
-                step = conversation.send(found)
+                step = conversation.send(outcome)
     except StopIteration as end:
         value = end.value
         return value if isinstance(value, Said) else Said(str(value)), last

@@ -56,7 +56,7 @@ class ICoT:
     def converse(self, task: Task) -> Conversation:
         """Ask and run in turn."""
         frames = frame_names(task.tables, task.compat)
-        asking = _Asking(task, user_content(task, frames), frames_text(frames))
+        asking = _InterleavedChat(task, user_content(task, frames), frames_text(frames))
         state = Interleaved(task.compat, task.params.get("max_exec", MAX_PROGRAMS))
         failed = False
         while not state.finished:
@@ -74,12 +74,12 @@ class ICoT:
         return Said(state.text if task.form.judged == "reply" else state.answer, flags)
 
 
-class _Asking:
+class _InterleavedChat:
     """Asks a model to go on with its own turn."""
 
     def __init__(self, task: Task, user: Content, frames: str) -> None:
-        own = SYSTEM.format(frames=frames, ask=task.form.ask)
-        self._system = system_message(task.form, own)
+        instruction = SYSTEM.format(frames=frames, ask=task.form.ask)
+        self._system = system_message(task.form, instruction)
         self._user = user
         self._continues = task.continues
         self.restated = False
@@ -89,13 +89,13 @@ class _Asking:
         messages = (*self._system, Message("user", self._user))
         if so_far and self._continues is not False:
             try:
-                found = yield Ask((*messages, Message("assistant", so_far)))
+                outcome = yield Ask((*messages, Message("assistant", so_far)))
             except ModelError as error:
                 if error.reason != REFUSED:
                     raise
                 self._continues = False
             else:
-                return the_reply(found).text
+                return the_reply(outcome).text
         if so_far:
             self.restated = True
             user, text = self._user, f"\n\n{SO_FAR}{so_far}{GO_ON}"

@@ -39,8 +39,8 @@ class PoT:
     def converse(self, task: Task) -> Conversation:
         """Ask, and run the last block of Python in the reply."""
         frames = frame_names(task.tables, task.compat)
-        said = frames_text(frames)
-        system = system_message(task.form, SYSTEM.format(frames=said, ask=task.form.ask))
+        described = frames_text(frames)
+        system = system_message(task.form, SYSTEM.format(frames=described, ask=task.form.ask))
         user = Message("user", user_content(task, frames))
         reply = the_reply((yield Ask((*system, user))))
         if task.form.judged == "reply":

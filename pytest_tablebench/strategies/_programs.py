@@ -30,7 +30,10 @@ _STOPPED = {
 def frame_names(tables: Sequence[Table], compat: Compat) -> dict[str, Table]:
     """Return the tables by the names of their frames; `reference` knows the first alone."""
     shown = tables[:1] if compat == "reference" else tables
-    return {f"df{number if number > 1 else ''}": one for number, one in enumerate(shown, start=1)}
+    return {
+        f"df{number if number > 1 else ''}": content
+        for number, content in enumerate(shown, start=1)
+    }
 
 
 def program_step(

@@ -48,14 +48,14 @@ def json_answer(reply: str, compat: Compat) -> str:
     It is the text of `answer` in the last such block, or the whole reply if that block is no
     object with an answer. `reference` first removes everything up to the last `</think>`.
     """
-    said = after_thinking(reply) if compat == "reference" else reply
-    blocks = [said[start:end] for start, end in _fenced(said, _JSON)]
+    text = after_thinking(reply) if compat == "reference" else reply
+    blocks = [text[start:end] for start, end in _fenced(text, _JSON)]
     if not blocks:
-        return said
+        return text
     try:
         return str(json.loads(blocks[-1])["answer"])
     except (ValueError, LookupError, TypeError, RecursionError):
-        return said
+        return text
 
 
 def python_blocks(text: str) -> list[Block]:
@@ -69,11 +69,11 @@ def python_blocks(text: str) -> list[Block]:
 def _fenced(text: str, opening: re.Pattern[str]) -> Iterator[tuple[int, int]]:
     """Start and end of what stands between each opening fence and the next fence."""
     place = 0
-    while found := opening.search(text, place):
-        end = text.find(FENCE, found.end())
+    while fence := opening.search(text, place):
+        end = text.find(FENCE, fence.end())
         if end < 0:
             return
-        yield found.end(), end
+        yield fence.end(), end
         place = end + len(FENCE)
 
 
@@ -96,8 +96,8 @@ def boxed_answer(text: str, compat: Compat) -> str:
     or else all of it. `reference` removes everything up to the last `</think>` first, and skips
     one character behind the fence of that result, whatever it is; `fixed` only a line end.
     """
-    said = after_thinking(text) if compat == "reference" else text
-    return last_box(said) or _behind_result(said, compat) or said
+    answer = after_thinking(text) if compat == "reference" else text
+    return last_box(answer) or _behind_result(answer, compat) or answer
 
 
 def last_box(text: str) -> str:

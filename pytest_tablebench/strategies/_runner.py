@@ -24,13 +24,13 @@ def load(tables: Any, compat: str) -> dict[str, Any]:
     """Return the tables as frames, by name."""
     import pandas as pd
 
-    own: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     if compat == "fixed":
-        own = {"keep_default_na": False, "na_values": [""]}
+        options = {"keep_default_na": False, "na_values": [""]}
     frames = {}
     for name, (file, lines) in tables.items():
         header = list(range(lines)) if lines > 1 else (0 if lines else None)
-        frames[name] = pd.read_csv(file, header=header, **own)
+        frames[name] = pd.read_csv(file, header=header, **options)
     return frames
 
 
@@ -74,10 +74,10 @@ def last_value(text: str, last: ast.Expr, names: dict[str, Any]) -> str:
 def run_all_but_last(tree: ast.Module, names: dict[str, Any]) -> ast.Expr | None:
     """Run a block up to an expression at its end; return that, None where it ends otherwise."""
     last = tree.body[-1] if tree.body else None
-    found = last if isinstance(last, ast.Expr) else None
-    body = tree.body if found is None else tree.body[:-1]
+    last_expression = last if isinstance(last, ast.Expr) else None
+    body = tree.body if last_expression is None else tree.body[:-1]
     exec(compile(ast.Module(body, []), "<string>", "exec"), names)
-    return found
+    return last_expression
 
 
 def shown_by_reference(text: str, names: dict[str, Any], printed: io.StringIO) -> str:
@@ -133,16 +133,16 @@ def main(text: str) -> None:
     failure: Exception | None = None
     try:
         with contextlib.redirect_stdout(printed):
-            said = run(text, names, printed)
+            output = run(text, names, printed)
     except SystemExit:
-        said = printed.getvalue()
+        output = printed.getvalue()
     except Exception as error:
         failure, name = error, f"{type(error).__name__}: {error}"
         if kind == "pot":
-            said = f"Error code: {failed_line(text, error)}\nError message: {name}"
+            output = f"Error code: {failed_line(text, error)}\nError message: {name}"
         else:
-            said = name if compat == "reference" else f"{printed.getvalue()}{name}\n"
-    sys.stdout.write(said)
+            output = name if compat == "reference" else f"{printed.getvalue()}{name}\n"
+    sys.stdout.write(output)
     sys.stdout.flush()
     if failure is not None:
         raise failure

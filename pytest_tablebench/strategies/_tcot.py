@@ -59,7 +59,7 @@ class TCoT:
             mode = _MODES.get(task.serializer)
             if mode is None or not isinstance(content, str):
                 return content
-            found = table_text(
+            shown = table_text(
                 mode,
                 markdown=content,
                 html=content,
@@ -68,8 +68,8 @@ class TCoT:
                 context=task.params.get("context", UNBOUNDED),
                 compat=task.compat,
             )
-            cut = cut or found.cut
-            return found.text
+            cut = cut or shown.cut
+            return shown.text
 
         user = Message("user", task.rewritten(show))
         system = system_message(task.form, SYSTEM.format(ask=task.form.ask))

@@ -70,13 +70,13 @@ def table_text(
     """
     if mode == "TCoT":
         return TableText("")
-    given = html if mode == "TCoT_html" else markdown
+    written = html if mode == "TCoT_html" else markdown
     if shape is None:
-        return TableText(given)
+        return TableText(written)
     head = 1 if header_rows is None else header_rows
-    room, shown, missing = context // 2, given, False
+    room, shown, missing = context // 2, written, False
     if shape[0] >= _ROWS or shape[1] >= _COLUMNS:
-        lines = _lines(mode, given, head)
+        lines = _lines(mode, written, head)
         shown, missing = lines.text(_ROWS), len(lines.body) > _ROWS
     if compat == "reference":
         if len(shown) <= room:
@@ -84,7 +84,7 @@ def table_text(
         return TableText(shown[:room] + _CUT, cut=True)
     if count_tokens(shown) <= room:
         return TableText(shown, missing)
-    lines = _lines(mode, given, head)
+    lines = _lines(mode, written, head)
     return TableText(lines.text(_fitting(lines, room, count_tokens)), cut=True)
 
 
@@ -112,8 +112,8 @@ def _fitting(lines: _Lines, tokens: int, count_tokens: Callable[[str], int]) -> 
     return low
 
 
-def _lines(mode: Mode, given: str, header_rows: int) -> _Lines:
-    return _html_lines(given) if mode == "TCoT_html" else _markdown_lines(given, header_rows)
+def _lines(mode: Mode, text: str, header_rows: int) -> _Lines:
+    return _html_lines(text) if mode == "TCoT_html" else _markdown_lines(text, header_rows)
 
 
 def _markdown_lines(markdown: str, header_rows: int) -> _Lines:
@@ -130,8 +130,8 @@ def _html_lines(html: str) -> _Lines:
     if table is None:
         return _Lines((_NO_TABLE,), ())
     head, body = table.find("thead"), table.find("tbody")
-    found = (body or table).find_all("tr")
-    rows = [str(row) for row in found if row.find_parent("thead") is None]
+    row_tags = (body or table).find_all("tr")
+    rows = [str(row) for row in row_tags if row.find_parent("thead") is None]
     before = ["<table>", *([] if head is None else [str(head)])]
     if body is None:
         return _Lines(before, rows, ("</table>",))

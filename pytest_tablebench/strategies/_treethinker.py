@@ -25,7 +25,7 @@ from pytest_tablebench.strategies._keywords import (
     share_of_headers,
 )
 from pytest_tablebench.strategies.base import Conversation, Said, Task, at_least, the_reply
-from pytest_tablebench.tables.hierarchy.aligned import Part, aligned, aligned_with
+from pytest_tablebench.tables.hierarchy.aligned import AlignedPart, aligned, aligned_with
 from pytest_tablebench.tables.hierarchy.tree import (
     TREE_PROMPT,
     HeaderTree,
@@ -267,7 +267,7 @@ def _model_part(task: Task, alignment: Alignment, notes: _Notes) -> Content:
     return _shown_part(task, whole, part, notes)
 
 
-def _shown_part(task: Task, whole: Table, part: Part, notes: _Notes) -> Content:
+def _shown_part(task: Task, whole: Table, part: AlignedPart, notes: _Notes) -> Content:
     recall = part.recall(whole, task.example.references)
     if recall is not None:
         notes.parts[ALIGN_RECALL] = recall

@@ -143,49 +143,51 @@ class Strategy(Protocol):
         ...
 
 
-def named_strategy(text: str, known: Mapping[str, Strategy]) -> tuple[Strategy, Mapping[str, Any]]:
+def named_strategy(
+    text: str, strategies: Mapping[str, Strategy]
+) -> tuple[Strategy, Mapping[str, Any]]:
     """Return what `name` or `name[parameter=value,…]` means: a strategy and its parameters.
 
     Raises `SettingsError` for an unknown name, parameter or value.
     """
-    if text in known:
-        return known[text], {}
+    if text in strategies:
+        return strategies[text], {}
     if "[" not in text:
-        raise UnknownNameError(unknown_name("strategy", text, known))
+        raise UnknownNameError(unknown_name("strategy", text, strategies))
     try:
-        name, given = parse_call("strategy", text, words=True)
+        name, arguments = parse_call("strategy", text, words=True)
     except ValueError as error:
         raise SettingsError(str(error)) from None
-    if name not in known:
-        raise UnknownNameError(unknown_name("strategy", name, known))
-    readers: Mapping[str, Callable[[Any], Any]] = getattr(known[name], "parameters", {})
-    found = {}
-    for key, value in given.items():
+    if name not in strategies:
+        raise UnknownNameError(unknown_name("strategy", name, strategies))
+    readers: Mapping[str, Callable[[Any], Any]] = getattr(strategies[name], "parameters", {})
+    params = {}
+    for key, value in arguments.items():
         if key not in readers:
-            what = unknown_name("parameter", key, readers) if readers else "it has no parameters"
-            raise SettingsError(f"strategy {name!r}: {what}")
+            problem = unknown_name("parameter", key, readers) if readers else "it has no parameters"
+            raise SettingsError(f"strategy {name!r}: {problem}")
         try:
-            found[key] = readers[key](value)
+            params[key] = readers[key](value)
         except (TypeError, ValueError) as error:
             shown = printable(repr(value), 40)
             raise SettingsError(f"strategy {name!r}: {key} {error}, not {shown}") from None
-    return known[name], found
+    return strategies[name], params
 
 
-def way_of(text: str, known: Mapping[str, Strategy]) -> Way:
+def way_of(text: str, strategies: Mapping[str, Strategy]) -> Way:
     """Return where a strategy has the answer put; `reply` for one that is not registered here."""
-    way: Way = getattr(known.get(text.partition("[")[0].strip()), "way", "reply")
-    return way
+    reading: Way = getattr(strategies.get(text.partition("[")[0].strip()), "way", "reply")
+    return reading
 
 
-def rounds_of(text: str, known: Mapping[str, Strategy]) -> tuple[int, int] | None:
+def rounds_of(text: str, strategies: Mapping[str, Strategy]) -> tuple[int, int] | None:
     """Return how many questions a strategy asks a model at least and at most; None: unknown."""
-    strategy, params = named_strategy(text, known)
-    found: Any = getattr(strategy, "rounds", None)
-    if callable(found):
-        least, most = found(params)
+    strategy, params = named_strategy(text, strategies)
+    declared: Any = getattr(strategy, "rounds", None)
+    if callable(declared):
+        least, most = declared(params)
         return int(least), int(most)
-    return None if found is None else (int(found), int(found))
+    return None if declared is None else (int(declared), int(declared))
 
 
 def at_least(least: float, kind: type[int] | type[float] = int) -> Callable[[Any], Any]:
@@ -193,23 +195,23 @@ def at_least(least: float, kind: type[int] | type[float] = int) -> Callable[[Any
 
     def read(value: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, int | kind) or value < least:
-            what = "a whole number" if kind is int else "a number"
-            raise ValueError(f"must be {what} from {least:g} on")
+            description = "a whole number" if kind is int else "a number"
+            raise ValueError(f"must be {description} from {least:g} on")
         return kind(value)
 
     return read
 
 
-def the_reply(found: Reply | Execution) -> Reply:
+def the_reply(outcome: Reply | Execution) -> Reply:
     """Return what a question was answered by."""
-    if not isinstance(found, Reply):
+    if not isinstance(outcome, Reply):
         raise TypeError("a question was answered by a program")
-    return found
+    return outcome
 
 
-def system_message(form: AnswerForm, own: str) -> tuple[Message, ...]:
+def system_message(form: AnswerForm, instruction: str) -> tuple[Message, ...]:
     """Return a strategy's system message as a dataset has it: `own`, or the dataset's."""
-    text = own if form.system is None else form.system
+    text = instruction if form.system is None else form.system
     text = f"{text}\n{form.remark}" if text and form.remark else text or form.remark
     return (Message("system", text),) if text else ()
 

@@ -106,8 +106,8 @@ def find_html_table(
         ) from None
     tables = soup.find_all("table")
     if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(tables):
-        known = f"0 to {len(tables) - 1}" if tables else "none"
-        raise TableError(f"{where} has no <table> with index {index!r}; there are: {known}")
+        indexes = f"0 to {len(tables) - 1}" if tables else "none"
+        raise TableError(f"{where} has no <table> with index {index!r}; there are: {indexes}")
     return tables[index], soup, name, f"{where}, table {index}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_tablebench.models.ocr._grid import Grid, Word, grid_of
+from pytest_tablebench.models.ocr._grid import OcrGrid, Word, grid_of
 
 
 def word(text: str, left: float, middle: float, width: float) -> Word:
@@ -19,7 +19,7 @@ def test_words_beside_each_other_are_a_row() -> None:
         *(word("milk", 8, 74, 40), word("white", 128, 74, 50), word("2001", 460, 75, 45)),
     ]
     rows = (("Name", "Text", "Year"), ("tea", "green", "1999"), ("milk", "white", "2001"))
-    assert grid_of(reversed(words)) == Grid((), rows)
+    assert grid_of(reversed(words)) == OcrGrid((), rows)
 
 
 def test_a_cell_has_lines_and_its_neighbours_stand_in_their_middle() -> None:
@@ -54,9 +54,9 @@ def test_boxes_of_neighbours_may_overlap_a_little() -> None:
 
 def test_what_stands_alone_above_is_no_row() -> None:
     found = grid_of([word("Prices of 2023", 100, -20, 300), *HEAD, word("tea", 8, 47, 30)])
-    assert found == Grid(("Prices of 2023",), (("Name", "Text", "Year"), ("tea", "", "")))
+    assert found == OcrGrid(("Prices of 2023",), (("Name", "Text", "Year"), ("tea", "", "")))
 
 
 def test_nothing_was_read() -> None:
-    assert grid_of([]) == Grid((), ())
-    assert grid_of([word("alone", 8, 20, 50)]) == Grid((), (("alone",),))
+    assert grid_of([]) == OcrGrid((), ())
+    assert grid_of([word("alone", 8, 20, 50)]) == OcrGrid((), (("alone",),))

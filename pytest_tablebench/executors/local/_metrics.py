@@ -27,7 +27,7 @@ def grade_body(task: Grade) -> bytes:
             "metric": task.metric,
             "found": _found(task.function),
             "compat": task.compat,
-            "given": base64.b64encode(task.given).decode("ascii"),
+            "arguments": base64.b64encode(task.arguments).decode("ascii"),
         }
     )
 

@@ -37,7 +37,7 @@ def _outcome(task: dict[str, Any], metrics: dict[str, Metric]) -> dict[str, Any]
         if name not in metrics:
             metrics[name] = find_metric(name, task["found"])
         # Written by the process that keeps the run, which this one works for.
-        prediction, references, context = pickle.loads(base64.b64decode(task["given"]))  # noqa: S301
+        prediction, references, context = pickle.loads(base64.b64decode(task["arguments"]))  # noqa: S301
         scored = score(
             name, prediction, references, compat=task["compat"], metrics=metrics, **context
         )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pytest_tablebench.models.lexical._find_table import FoundTable
 from pytest_tablebench.models.lexical._match import Match, match
-from pytest_tablebench.models.lexical._question import Comparison, Question
+from pytest_tablebench.models.lexical._question import Comparison, LexicalQuestion
 from pytest_tablebench.models.lexical._words import (
     format_number,
     join,
@@ -53,7 +53,7 @@ def _extremes() -> dict[str, _Extreme]:
 EXTREMES = _extremes()
 
 
-def answer_question(question: Question, table: FoundTable) -> str:
+def answer_question(question: LexicalQuestion, table: FoundTable) -> str:
     """Return the best guess, possibly empty when the table has no filled cell."""
     laid = match(question, table.header, table.rows)
     if not laid.rows:
@@ -97,7 +97,7 @@ def label_column(laid: Match, avoid: frozenset[int] = frozenset()) -> int:
     return next((column for column in range(width) if column not in avoid), 0)
 
 
-def _is_count(question: Question) -> bool:
+def _is_count(question: LexicalQuestion) -> bool:
     return question.has("how many", "number of", "amount of", "count of", "count")
 
 
@@ -238,7 +238,7 @@ def _alternatives(laid: Match) -> list[int]:
     return strong if 2 <= len(strong) <= 3 else []
 
 
-def _how_many_wanted(question: Question, position: int) -> int:
+def _how_many_wanted(question: LexicalQuestion, position: int) -> int:
     """Return k of "top 3" or "three highest", else 1."""
     around = question.words[max(0, position - 1) : position + 2]
     for word in around:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_tablebench.models.lexical._question import Question
+from pytest_tablebench.models.lexical._question import LexicalQuestion
 from pytest_tablebench.models.lexical._words import (
     STOP_WORDS,
     format_number,
@@ -15,12 +15,12 @@ from pytest_tablebench.models.lexical._words import (
 _WINDOW = 12
 
 
-def _held(token: str, question: Question) -> list[str]:
+def _held(token: str, question: LexicalQuestion) -> list[str]:
     """Return the telling words of the question that one word of the table holds."""
     return [w for w in words(token) if w in question.word_set and w not in STOP_WORDS]
 
 
-def _best_place(tokens: Sequence[str], question: Question) -> tuple[int, int]:
+def _best_place(tokens: Sequence[str], question: LexicalQuestion) -> tuple[int, int]:
     """Return the end of the stretch that holds most words of the question, and their number."""
     marks = [_held(token, question) for token in tokens]
     inside: dict[str, int] = {}
@@ -38,7 +38,7 @@ def _best_place(tokens: Sequence[str], question: Question) -> tuple[int, int]:
     return best, best_count
 
 
-def answer_loosely(question: Question, tokens: Sequence[str]) -> str:
+def answer_loosely(question: LexicalQuestion, tokens: Sequence[str]) -> str:
     """Return the words next to where most words of the question stand."""
     if not tokens:
         return ""
@@ -66,7 +66,7 @@ def answer_loosely(question: Question, tokens: Sequence[str]) -> str:
     return " ".join(answer)
 
 
-def bears_out_loosely(statement: Question, tokens: Sequence[str]) -> bool:
+def bears_out_loosely(statement: LexicalQuestion, tokens: Sequence[str]) -> bool:
     """Say whether most of the statement's known words stand close together."""
     known = {word for token in tokens for word in _held(token, statement)}
     _, together = _best_place(tokens, statement)

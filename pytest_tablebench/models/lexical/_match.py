@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from pytest_tablebench.models.lexical._question import Comparison, Question, find_comparisons
+from pytest_tablebench.models.lexical._question import Comparison, LexicalQuestion, find_comparisons
 from pytest_tablebench.models.lexical._words import (
     STOP_WORDS,
     format_number,
@@ -34,7 +34,7 @@ class Match:
         conditions: on numbers, in the order they are asked.
     """
 
-    question: Question
+    question: LexicalQuestion
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     header_scores: tuple[float, ...]
@@ -82,7 +82,7 @@ class Match:
 
 
 def _header_scores(
-    question: Question, header: tuple[str, ...], cell_words: set[str]
+    question: LexicalQuestion, header: tuple[str, ...], cell_words: set[str]
 ) -> list[float]:
     wanted = _asked_words(question)
     kinds = [names for asked, names in _ASKS_FOR if question.has(*asked)]
@@ -105,7 +105,7 @@ def _header_scores(
 _ASKING = vocabulary("which what whose name list many much")
 
 
-def _asked_words(question: Question) -> set[str]:
+def _asked_words(question: LexicalQuestion) -> set[str]:
     """Return the words right behind "which", "what", "how many", "name" or "list"."""
     wanted: set[str] = set()
     for position, word in enumerate(question.words):
@@ -116,7 +116,9 @@ def _asked_words(question: Question) -> set[str]:
     return wanted
 
 
-def _cell_score(cell: str, question: Question, ignored: frozenset[str]) -> tuple[float, list[str]]:
+def _cell_score(
+    cell: str, question: LexicalQuestion, ignored: frozenset[str]
+) -> tuple[float, list[str]]:
     """Return how well one cell fits, and the question's words it holds."""
     parts = words(cell)
     if not parts or len(parts) > 200:
@@ -147,7 +149,9 @@ def _row_words(
     return best, frozenset(columns)
 
 
-def match(question: Question, header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> Match:
+def match(
+    question: LexicalQuestion, header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]
+) -> Match:
     """Lay a question over a table; empty rows are left out of the result."""
     conditions = tuple(find_comparisons(question))
     bounds = frozenset(format_number(one.number) for one in conditions)  # they name no cell

@@ -11,7 +11,7 @@ from pytest_tablebench.models.lexical._words import number_word, vocabulary, wor
 MAX_QUESTION = 2000
 """Characters of a question that are read."""
 
-_QUESTION_NAMES = ("Question:", "Query:", "Statement:", "Claim:", "question:", "query:")
+_QUESTION_NAMES = ("LexicalQuestion:", "Query:", "Statement:", "Claim:", "question:", "query:")
 _TRUTH = re.compile(r"\s*(?:is it )?(true or false|false or true)\s*[:,?]?\s*", re.IGNORECASE)
 _YES_NO = vocabulary("is are was were do does did has have had can could will would")
 
@@ -32,7 +32,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Question:
+class LexicalQuestion:
     """The question's text and words, and how its truth is named if it is a statement.
 
     `verdicts` is the pair of words for true and false, or None for an open question.
@@ -49,13 +49,15 @@ class Question:
         return any(f" {phrase} " in spaced for phrase in phrases)
 
 
-def _make(text: str, verdicts: tuple[str, str] | None = None) -> Question:
+def _make(text: str, verdicts: tuple[str, str] | None = None) -> LexicalQuestion:
     text = " ".join(text[:MAX_QUESTION].split())
     split = tuple(words(text))
-    return Question(text, split, verdicts, frozenset(split) | {number_word(w) for w in split})
+    return LexicalQuestion(
+        text, split, verdicts, frozenset(split) | {number_word(w) for w in split}
+    )
 
 
-def find_question(text: str, table: FoundTable) -> Question:
+def find_question(text: str, table: FoundTable) -> LexicalQuestion:
     """Return the last question outside the table, or the last line that could be one."""
     best, label = -1, ""
     for lower, upper in ((table.end, len(text)), (0, table.start)):
@@ -111,7 +113,7 @@ _COMPARISON = re.compile(
 _SUFFIX = re.compile(r"\b(\d[\d,]*(?:\.\d+)?) (?:\w+ )?or (more|less|fewer|higher|lower|above)\b")
 
 
-def find_comparisons(question: Question) -> list[Comparison]:
+def find_comparisons(question: LexicalQuestion) -> list[Comparison]:
     """Return the conditions on numbers, in the order they are asked."""
     found = []
     for match in _COMPARISON.finditer(question.text):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pytest_tablebench.models.lexical._answer import EXTREMES, pick_column
 from pytest_tablebench.models.lexical._find_table import FoundTable
 from pytest_tablebench.models.lexical._match import Match, match
-from pytest_tablebench.models.lexical._question import Question
+from pytest_tablebench.models.lexical._question import LexicalQuestion
 from pytest_tablebench.models.lexical._words import STOP_WORDS, number_word, words
 
 _NEGATIONS = ("not", "never", "no", "neither", "didn", "isn", "wasn", "without", "fail")
 
 
-def bears_out(statement: Question, table: FoundTable) -> bool:
+def bears_out(statement: LexicalQuestion, table: FoundTable) -> bool:
     """Return the verdict on a statement; a negation turns it round."""
     laid = match(statement, table.header, table.rows)
     for check in (_check_comparison, _check_extreme, _check_count):

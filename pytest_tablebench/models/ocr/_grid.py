@@ -30,14 +30,14 @@ class Word:
 
 
 @dataclass(frozen=True)
-class Grid:
+class OcrGrid:
     """What stands above a table, and its rows, the first one the header; all equally long."""
 
     above: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
 
-def grid_of(words: Iterable[Word]) -> Grid:
+def grid_of(words: Iterable[Word]) -> OcrGrid:
     """Return the table that words make.
 
     Words beside each other make a row, and so do lines that follow closely, for a cell may have
@@ -46,7 +46,7 @@ def grid_of(words: Iterable[Word]) -> Grid:
     """
     cells = [_cells(row) for row in _rows(words)]
     if not cells:
-        return Grid((), ())
+        return OcrGrid((), ())
     most = max(map(len, cells))
     full = [row for row in cells if len(row) == most]
     columns = [
@@ -56,7 +56,7 @@ def grid_of(words: Iterable[Word]) -> Grid:
     while most > 1 and len(cells[begin]) == 1:
         begin += 1
     above = tuple(row[0].text for row in cells[:begin])
-    return Grid(above, tuple(_placed(row, columns) for row in cells[begin:]))
+    return OcrGrid(above, tuple(_placed(row, columns) for row in cells[begin:]))
 
 
 def _rows(words: Iterable[Word]) -> list[list[Word]]:

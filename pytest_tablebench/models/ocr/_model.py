@@ -12,7 +12,7 @@ from typing import Any
 from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.models.base import Reply, Request
 from pytest_tablebench.models.lexical._model import answer
-from pytest_tablebench.models.ocr._grid import Grid, Word, grid_of
+from pytest_tablebench.models.ocr._grid import OcrGrid, Word, grid_of
 from pytest_tablebench.serializers.content import Content, Image
 
 _LARGEST = 2048
@@ -58,7 +58,7 @@ class OcrModel:
         """Return content as text: pictures that go on with a table are one table with it."""
         if isinstance(content, str):
             return content
-        parts: list[str | Grid] = []
+        parts: list[str | OcrGrid] = []
         for part in content:
             if isinstance(part, str):
                 parts.append(part)
@@ -69,11 +69,11 @@ class OcrModel:
                 parts.append(grid)
             else:
                 first = parts[before]
-                assert isinstance(first, Grid)  # noqa: S101 - `_goes_on`
-                parts[before] = Grid(first.above, (*first.rows, *grid.rows[1:]))
+                assert isinstance(first, OcrGrid)  # noqa: S101 - `_goes_on`
+                parts[before] = OcrGrid(first.above, (*first.rows, *grid.rows[1:]))
         return "".join(part if isinstance(part, str) else _written(part) for part in parts)
 
-    def _read_image(self, image: Image) -> Grid:
+    def _read_image(self, image: Image) -> OcrGrid:
         try:
             found = self._reader(image.data)
         except Exception as error:  # of a library, over bytes of anybody's
@@ -119,12 +119,12 @@ def _words(found: Any) -> Iterator[Word]:
         yield Word(str(text), min(xs), min(ys), max(xs), max(ys))
 
 
-def _goes_on(part: str | Grid, grid: Grid) -> bool:
+def _goes_on(part: str | OcrGrid, grid: OcrGrid) -> bool:
     """Whether a table begins with the same header: large ones are shown in parts."""
-    return isinstance(part, Grid) and part.rows[:1] == grid.rows[:1] != ()
+    return isinstance(part, OcrGrid) and part.rows[:1] == grid.rows[:1] != ()
 
 
-def _written(grid: Grid) -> str:
+def _written(grid: OcrGrid) -> str:
     """Return a table in Markdown, with what stands above it."""
     if not grid.rows:
         return "\n".join(grid.above)

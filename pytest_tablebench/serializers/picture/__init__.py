@@ -19,7 +19,7 @@ from pytest_tablebench.serializers.picture._draw import (
     line_heights,
 )
 from pytest_tablebench.serializers.picture._fonts import Fonts, fonts
-from pytest_tablebench.serializers.picture._sheet import Sheet, sheet_of
+from pytest_tablebench.serializers.picture._sheet import DrawnSheet, sheet_of
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import counted
 
@@ -81,12 +81,12 @@ def squared(image: Image) -> Image:
     from PIL import Image as Pictures
 
     try:
-        with Pictures.open(io.BytesIO(image.data)) as found:
-            side = max(found.size)
+        with Pictures.open(io.BytesIO(image.data)) as picture:
+            side = max(picture.size)
             if side > MOST_SQUARE:
                 raise TableError(f"as a square it would have {side} pixels a side")
             drawn = io.BytesIO()
-            found.resize((side, side), Pictures.Resampling.BICUBIC).save(drawn, "PNG")
+            picture.resize((side, side), Pictures.Resampling.BICUBIC).save(drawn, "PNG")
     except TableError:
         raise
     except (OSError, SyntaxError, ValueError, Pictures.DecompressionBombError):
@@ -99,7 +99,7 @@ def _named(table: Table, error: TableError) -> TableError:
     return error if text.startswith(table.label) else TableError(f"{table.label}: {text}")
 
 
-def _fitted(sheet: Sheet) -> tuple[Sheet, Fonts, list[int], Measured] | None:
+def _fitted(sheet: DrawnSheet) -> tuple[DrawnSheet, Fonts, list[int], Measured] | None:
     """Return how a table is drawn in one picture; None where it is too large for one."""
     for size in SIZES:
         if sheet.lines * size > LONG:
@@ -114,7 +114,7 @@ def _fitted(sheet: Sheet) -> tuple[Sheet, Fonts, list[int], Measured] | None:
     return None
 
 
-def _laid_out(sheet: Sheet) -> tuple[Sheet, Fonts, list[int], Measured]:
+def _laid_out(sheet: DrawnSheet) -> tuple[DrawnSheet, Fonts, list[int], Measured]:
     """Return how a table is drawn that is too large for one picture."""
     chosen, widths = fonts(PART_SIZE), list[int]()
     for most in _WIDTHS:
@@ -124,7 +124,7 @@ def _laid_out(sheet: Sheet) -> tuple[Sheet, Fonts, list[int], Measured]:
     return sheet, chosen, widths, line_heights(sheet, chosen, widths)
 
 
-def _parts(sheet: Sheet, fonts: Fonts, widths: list[int], measured: Measured) -> list[bytes]:
+def _parts(sheet: DrawnSheet, fonts: Fonts, widths: list[int], measured: Measured) -> list[bytes]:
     across = _bands(widths, sheet.labels or 1, LONG)
     limit = LONG if sum(widths) <= SHORT else SHORT
     down = _bands(measured.heights, sheet.head, limit - 2 * fonts.line)
@@ -137,22 +137,30 @@ def _parts(sheet: Sheet, fonts: Fonts, widths: list[int], measured: Measured) ->
     for lines in down:
         for columns in across:
             part = sheet.part(lines, columns)
-            own = [widths[column] for column in columns]
-            said = [f"Part {len(drawn) + 1} of {count}"]
+            part_widths = [widths[column] for column in columns]
+            labels = [f"Part {len(drawn) + 1} of {count}"]
             if len(down) > 1:
-                said.append(_said("row", lines, sheet.lines, sheet.head))
+                labels.append(_said("row", lines, sheet.lines, sheet.head))
             if len(across) > 1:
-                said.append(_said("column", columns, sheet.columns, 0))
-            drawn.append(draw(part, fonts, own, line_heights(part, fonts, own), ", ".join(said)))
+                labels.append(_said("column", columns, sheet.columns, 0))
+            drawn.append(
+                draw(
+                    part,
+                    fonts,
+                    part_widths,
+                    line_heights(part, fonts, part_widths),
+                    ", ".join(labels),
+                )
+            )
     return drawn
 
 
-def _said(what: str, shown: list[int], there: int, first: int) -> str:
+def _said(unit: str, shown: list[int], total: int, first: int) -> str:
     """Return which lines (or columns) a part has; lines are counted from the first row."""
     new = [place - first + 1 for place in shown if place >= first]
     runs = [place for place in new if place - 1 not in new], [n for n in new if n + 1 not in new]
     spans = [f"{a} to {b}" if a < b else f"{a}" for a, b in zip(*runs, strict=True)]
-    return f"{what}s {' and '.join(spans)} of {there - first}"
+    return f"{unit}s {' and '.join(spans)} of {total - first}"
 
 
 def _bands(sizes: list[int], first: int, limit: int) -> list[list[int]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from pytest_tablebench.serializers.picture._fonts import Fonts
-from pytest_tablebench.serializers.picture._sheet import Box, Sheet
+from pytest_tablebench.serializers.picture._sheet import Box, DrawnSheet
 
 _ACROSS, _DOWN = 6, 4
 """Pixels between the text of a cell and its edges."""
@@ -17,7 +17,7 @@ _SHADES = {"head": 218, "section": 232, "label": 244}
 _EDGE, _INK, _FAINT = 150, 0, 70
 
 
-def column_widths(sheet: Sheet, fonts: Fonts, most: int) -> list[int]:
+def column_widths(sheet: DrawnSheet, fonts: Fonts, most: int) -> list[int]:
     """Return the width of each column, in pixels: that of its texts, up to `most` units of size.
 
     What a merged cell needs for its longest word is shared out among the columns it covers.
@@ -36,9 +36,9 @@ def column_widths(sheet: Sheet, fonts: Fonts, most: int) -> list[int]:
     return widths
 
 
-def _widen(widths: list[int], box: Box, wanted: int) -> None:
+def _widen(widths: list[int], box: Box, width: int) -> None:
     over = range(box.column, box.column + box.columns)
-    missing = wanted - sum(widths[column] for column in over)
+    missing = width - sum(widths[column] for column in over)
     for place, column in enumerate(over):
         if missing > 0:
             share = -(-missing // (box.columns - place))
@@ -54,7 +54,7 @@ class Measured:
     heights: list[int]
 
 
-def line_heights(sheet: Sheet, fonts: Fonts, widths: Sequence[int]) -> Measured:
+def line_heights(sheet: DrawnSheet, fonts: Fonts, widths: Sequence[int]) -> Measured:
     """Break the text of each box to its width; return that, and the heights of lines in pixels."""
     texts: list[list[str]] = []
     heights = [fonts.line + 2 * _DOWN] * sheet.lines
@@ -76,7 +76,7 @@ def _high(lines: Sequence[str], fonts: Fonts) -> int:
 
 
 def draw(
-    sheet: Sheet, fonts: Fonts, widths: Sequence[int], measured: Measured, note: str = ""
+    sheet: DrawnSheet, fonts: Fonts, widths: Sequence[int], measured: Measured, note: str = ""
 ) -> bytes:
     """Return the sheet as PNG, in shades of grey, with a note above it where there is one."""
     from PIL import Image, ImageDraw

@@ -43,10 +43,10 @@ def _path(name: str) -> Path:
         return Path(__file__).with_name("fonts") / name
     # Where its files are can be told without importing it, which takes half a second.
     package, folder = _PACKAGES[name]
-    found = find_spec(package)
-    if found is None or not found.submodule_search_locations:
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
         raise TableError(f"cannot be drawn: {package}, whose fonts are used, is not installed")
-    return Path(found.submodule_search_locations[0], folder, name)
+    return Path(spec.submodule_search_locations[0], folder, name)
 
 
 @lru_cache
@@ -131,10 +131,10 @@ class Fonts:
         """Return the width of one line, in pixels."""
         key = text, bold
         if key not in self._widths:
-            found = sum(font.getlength(piece) for font, piece in self.runs(text, bold=bold))
+            width = sum(font.getlength(piece) for font, piece in self.runs(text, bold=bold))
             if len(self._widths) > 50_000:
                 self._widths.clear()
-            self._widths[key] = ceil(found)
+            self._widths[key] = ceil(width)
         return self._widths[key]
 
     def wrapped(self, text: str, width: int, *, bold: bool = False) -> list[str]:

@@ -45,7 +45,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class DrawnSheet:
     """All boxes of a table.
 
     Arguments:
@@ -61,7 +61,7 @@ class Sheet:
     head: int
     labels: int
 
-    def part(self, lines: list[int], columns: list[int]) -> Sheet:
+    def part(self, lines: list[int], columns: list[int]) -> DrawnSheet:
         """Return some lines and columns as a sheet of their own; merged cells are cut to fit.
 
         What is left of a merged cell keeps its text.
@@ -79,10 +79,10 @@ class Sheet:
                         box, line=down[0], column=across[0], lines=len(down), columns=len(across)
                     )
                 )
-        return Sheet(tuple(boxes), len(lines), len(columns), self.head, self.labels)
+        return DrawnSheet(tuple(boxes), len(lines), len(columns), self.head, self.labels)
 
 
-def sheet_of(table: Table) -> Sheet:
+def sheet_of(table: Table) -> DrawnSheet:
     """Return the boxes of a table. Raises `TableError` for one that is too large to draw.
 
     Rows that are shorter than others are filled up with empty cells.
@@ -113,7 +113,7 @@ def sheet_of(table: Table) -> Sheet:
             else:
                 column += 1
     head = len(table.captions) + len(table.header_rows) + 1
-    return Sheet(tuple(boxes), len(lines), columns, head, table.row_headers)
+    return DrawnSheet(tuple(boxes), len(lines), columns, head, table.row_headers)
 
 
 def _free(

@@ -16,7 +16,7 @@ _MOST_WORDS = 8
 
 
 @dataclass(frozen=True)
-class Part:
+class AlignedPart:
     """Some rows and columns of a table.
 
     Arguments:
@@ -30,19 +30,21 @@ class Part:
 
     def recall(self, whole: Table, answers: Iterable[str]) -> float | None:
         """Return which share of the cells that say an answer is in here; None: none says it."""
-        wanted = {plain(piece) for answer in answers for piece in (answer, *answer.split(", "))}
+        answer_texts = {
+            plain(piece) for answer in answers for piece in (answer, *answer.split(", "))
+        }
         places = [
             (row, column)
             for row, cells in enumerate(whole.rows)
             for column, cell in enumerate(cells)
-            if plain(cell) in wanted
+            if plain(cell) in answer_texts
         ]
         rows, columns = set(self.rows), set(self.columns)
         inside = sum(row in rows and column in columns for row, column in places)
         return inside / len(places) if places else None
 
 
-def aligned(table: Table, question: str, threshold: float, *, labels: int = 1) -> Part:
+def aligned(table: Table, question: str, threshold: float, *, labels: int = 1) -> AlignedPart:
     """Return the rows and columns of a flat table that a question speaks of.
 
     A name is spoken of where as many words of the question in a row are alike to it, by the share
@@ -50,15 +52,15 @@ def aligned(table: Table, question: str, threshold: float, *, labels: int = 1) -
     by ` > `, and one of them is enough. Where no row is spoken of all are kept, and so with
     columns. `labels` leading columns name the rows and are kept.
     """
-    asked = _Question(question)
+    question_words = _QuestionWords(question)
 
     def spoken_of(name: str) -> bool:
-        return any(asked.likeness(part) >= threshold for part in _path(name))
+        return any(question_words.likeness(part) >= threshold for part in _path(name))
 
     return _part(table, spoken_of, labels)
 
 
-def aligned_with(table: Table, headers: Iterable[str], *, labels: int = 1) -> Part | None:
+def aligned_with(table: Table, headers: Iterable[str], *, labels: int = 1) -> AlignedPart | None:
     """Return the rows and columns of a flat table under headers; None if no header is in it.
 
     A header is a name, or a path of names joined by ` > `, of which a row or column must have all
@@ -79,7 +81,7 @@ def aligned_with(table: Table, headers: Iterable[str], *, labels: int = 1) -> Pa
     return part if is_selected else None
 
 
-def _part(table: Table, selects: Callable[[str], bool], labels: int) -> Part:
+def _part(table: Table, selects: Callable[[str], bool], labels: int) -> AlignedPart:
     names = range(labels, len(table.header))
     columns = [at for at in names if selects(str(table.header[at]))] or [*names]
     columns = [*range(min(labels, len(table.header))), *columns]
@@ -92,7 +94,7 @@ def _part(table: Table, selects: Callable[[str], bool], labels: int) -> Part:
         header=[table.header[at] for at in columns],
         rows=[[table.rows[row][at] for at in columns] for row in rows],
     )
-    return Part(part, tuple(rows), tuple(columns))
+    return AlignedPart(part, tuple(rows), tuple(columns))
 
 
 def _path(name: str) -> list[str]:
@@ -109,7 +111,7 @@ def _is_within(path: Sequence[str], names: Sequence[str]) -> bool:
     return all(name in rest for name in path)
 
 
-class _Question:
+class _QuestionWords:
     """A question's words in a row, as many as a name has."""
 
     def __init__(self, text: str) -> None:

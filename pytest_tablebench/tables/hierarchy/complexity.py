@@ -53,7 +53,7 @@ def complexity(table: Table) -> Complexity:
     sections = set(table.sections)
     levels = [level for row, level in enumerate(table.row_levels) if row not in sections] or [0]
     over = _over_others(tree)
-    columns = max((one.level for one in tree.headers if one.kind == "C"), default=0)
+    columns = max((header.level for header in tree.headers if header.kind == "C"), default=0)
     rows = max(table.row_headers - 1, 0) + max(levels) - min(levels)
     more = sum(map(bool, (table.captions, table.notes, _merged_values(table))))
     parts = len(table.parts())

@@ -50,13 +50,13 @@ class Grid:
 
 def check_size(lines: int, columns: int, where: str) -> None:
     """Raise a `TableError` for a table larger than the limits."""
-    for count, limit, what in (
+    for count, limit, unit in (
         (lines, MAX_LINES, "lines"),
         (columns, MAX_COLUMNS, "columns"),
         (lines * columns, MAX_CELLS, "cells"),
     ):
         if count > limit:
-            raise TableError(f"{where}: {count:,} {what}; at most {limit:,} are read")
+            raise TableError(f"{where}: {count:,} {unit}; at most {limit:,} are read")
 
 
 def owners(spans: Iterable[Span]) -> dict[tuple[int, int], Span]:

@@ -35,12 +35,12 @@ def indents(table: TableContent) -> dict[tuple[int, int], int]:
     Only rows that do.
     """
     first = len(table.captions) + len(table.header_rows) + 1
-    found = {}
+    levels = {}
     for row, level in enumerate(table.row_levels):
         labels = [at for at in range(table.row_headers) if one_line(table.rows[row][at])]
         if level and labels:
-            found[first + row, labels[-1]] = level
-    return found
+            levels[first + row, labels[-1]] = level
+    return levels
 
 
 def _latest(name: str, text: str) -> str:
@@ -120,14 +120,14 @@ class Paths:
         sections = set(table.sections)
         above: list[tuple[int, str]] = []  # sections that hold, with their levels
         parents: list[tuple[int, str, tuple[str, ...]]] = []  # rows less and less deep
-        found = []
+        paths = []
         for row, level in enumerate(levels):
             outer, label = self._labels(row)
             if row in sections:
                 above = [kept for kept in above if kept[0] < level]
                 parents = []
                 self.above.append(tuple(text for _, text in above))
-                found.append((*self.above[-1], label))
+                paths.append((*self.above[-1], label))
                 above.append((level, label))
                 continue
             parents = [kept for kept in parents if kept[0] < level and kept[2] == outer]
@@ -135,10 +135,10 @@ class Paths:
             over = tuple(text for _, text in above)
             self.above.append((*over, *under))
             names = (*over, *outer, *under, label)
-            found.append(tuple(name for name in names if name))
+            paths.append(tuple(name for name in names if name))
             if label:
                 parents.append((level, label, outer))
-        return found
+        return paths
 
     def _labels(self, row: int) -> tuple[tuple[str, ...], str]:
         """Return the texts of a row's header cells: all but the last, and the last.

@@ -32,12 +32,12 @@ def row_units(table: Table) -> list[tuple[list[int], list[list[int]]]]:
     """
     levels = table.row_levels or (0,) * len(table.rows)
     tied = _tied_rows(table)
-    found: list[tuple[list[int], list[list[int]]]] = [([], [])]
+    groups: list[tuple[list[int], list[list[int]]]] = [([], [])]
     root = 0
     for row, level in enumerate(levels):
-        head, units = found[-1]
+        head, units = groups[-1]
         if row in table.sections:
-            found.append(([row], []))
+            groups.append(([row], []))
         elif units and (row in tied or level > root):
             units[-1].append(row)
         elif level and not units:
@@ -45,7 +45,7 @@ def row_units(table: Table) -> list[tuple[list[int], list[list[int]]]]:
         else:
             units.append([row])
             root = level
-    return found
+    return groups
 
 
 def _tied_rows(table: Table) -> set[int]:

@@ -102,7 +102,7 @@ def _naming(shape: Shape, header: range, rows: list[int]) -> int:
     """
     if len(header) == 1:
         return 0
-    found = 0
+    count = 0
     for column in range(shape.left, shape.width):
         named = {shape.owner(line, column) for line in header}
         cells = [shape.cell(line, column) for line in rows]
@@ -110,8 +110,8 @@ def _naming(shape: Shape, header: range, rows: list[int]) -> int:
         if None in named or len(named) > 1 or len(set(texts)) < max(len(rows), 2):
             break
         if not all(map(is_numeric, cells)):
-            found = column - shape.left + 1
-    return found
+            count = column - shape.left + 1
+    return count
 
 
 def row_levels(shape: Shape, body: range, row_headers: int, sections: set[int]) -> tuple[int, ...]:

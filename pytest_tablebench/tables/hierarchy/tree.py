@@ -71,28 +71,29 @@ class HeaderTree:
     def parents(self) -> tuple[int | None, ...]:
         """The place of each header's parent; None for those under the root."""
         by_level: dict[tuple[str, int], list[int]] = {}
-        for place, one in enumerate(self.headers):
-            by_level.setdefault((one.kind, one.level), []).append(place)
+        for place, header in enumerate(self.headers):
+            by_level.setdefault((header.kind, header.level), []).append(place)
         levels = sorted({level for _, level in by_level}, reverse=True)
         return tuple(
             next(
                 (
                     place
                     for level in levels
-                    if level < one.level
-                    for place in by_level.get((one.kind, level), ())
-                    if self.headers[place].start <= one.start and one.end <= self.headers[place].end
+                    if level < header.level
+                    for place in by_level.get((header.kind, level), ())
+                    if self.headers[place].start <= header.start
+                    and header.end <= self.headers[place].end
                 ),
                 None,
             )
-            for one in self.headers
+            for header in self.headers
         )
 
     def edges(self) -> Counter[tuple[str, str, str]]:
         """Return kind, parent's text and child's text of each edge, and how often there is it."""
         return Counter(
-            (one.kind, plain(ROOT if up is None else self.headers[up].text), plain(one.text))
-            for one, up in zip(self.headers, self.parents, strict=True)
+            (header.kind, plain(ROOT if up is None else self.headers[up].text), plain(header.text))
+            for header, up in zip(self.headers, self.parents, strict=True)
         )
 
     def f1(self, true: HeaderTree) -> float:
@@ -114,27 +115,31 @@ class HeaderTree:
             waiting = [(place, 1) for place in reversed(tops)]
             while waiting:
                 place, depth = waiting.pop()
-                one = self.headers[place]
-                reach = str(one.start) if one.start == one.end else f"{one.start}-{one.end}"
-                yield f"{'  ' * depth}{one.text}  [{one.kind}{one.level} {reach}]"
+                header = self.headers[place]
+                reach = (
+                    str(header.start)
+                    if header.start == header.end
+                    else f"{header.start}-{header.end}"
+                )
+                yield f"{'  ' * depth}{header.text}  [{header.kind}{header.level} {reach}]"
                 waiting += [(below, depth + 1) for below in reversed(children.get(place, ()))]
 
 
 def read_tree(text: str) -> HeaderTree:
     """Return the tree that a model wrote: every tuple in its reply, each once."""
-    found: dict[Header, None] = {}
+    headers: dict[Header, None] = {}
     place = 0
-    while len(found) < MOST and (begin := _BEGIN.search(text, place)):
+    while len(headers) < MOST and (begin := _BEGIN.search(text, place)):
         closing = _CLOSING.get(text[begin.end() : begin.end() + 1], _END)
         end = closing.search(text, begin.end() + 1, begin.end() + _LONGEST)
         place = begin.end()
         if end is None:
             continue
         place = end.end()
-        said = " ".join(text[begin.end() : end.start()].split()).strip("\"'“”‘’`")
+        written = " ".join(text[begin.end() : end.start()].split()).strip("\"'“”‘’`")
         level, start, last = (int(number) for number in begin.groups()[1:])
-        found.setdefault(Header(begin[1].upper(), level, start, last, said))
-    return HeaderTree(tuple(found))
+        headers.setdefault(Header(begin[1].upper(), level, start, last, written))
+    return HeaderTree(tuple(headers))
 
 
 def true_tree(table: Table) -> HeaderTree:
@@ -170,21 +175,21 @@ def _headers(kind: str, paths: Sequence[tuple[str, ...]], begins: Sequence[bool]
 
     The last name of a path is a header of its own, unless a merged cell holds it.
     """
-    found: list[Header] = []
+    headers: list[Header] = []
     opened: list[int] = []  # places of the headers that hold at the last position, outermost first
     before: tuple[str, ...] = ()
-    for position, (path, own) in enumerate(zip(paths, begins, strict=True), start=1):
+    for position, (path, begins_here) in enumerate(zip(paths, begins, strict=True), start=1):
         if not path:
             continue
-        most = len(path) - 1 if own else len(path)
+        most = len(path) - 1 if begins_here else len(path)
         shared = 0
         while shared < min(most, len(before)) and path[shared] == before[shared]:
             shared += 1
         del opened[shared:]
         for place in opened:
-            found[place] = found[place]._replace(end=position)
+            headers[place] = headers[place]._replace(end=position)
         for level in range(shared, len(path)):
-            opened.append(len(found))
-            found.append(Header(kind, level, position, position, path[level]))
+            opened.append(len(headers))
+            headers.append(Header(kind, level, position, position, path[level]))
         before = path
-    return found
+    return headers

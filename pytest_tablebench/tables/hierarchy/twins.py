@@ -24,16 +24,16 @@ from pytest_tablebench.tables.table import Table
 
 def _header_groups(table: Table, draw: Random) -> Table | None:
     """Exchange groups of columns, each under one heading, below the same headings."""
-    found = ColumnUnits(table)
-    columns, line = [*found.columns], found.top
-    units = found.units(columns, line) if columns else []
-    while len(units) == 1 and line + 1 < found.first:
+    grouping = ColumnUnits(table)
+    columns, line = [*grouping.columns], grouping.top
+    units = grouping.units(columns, line) if columns else []
+    while len(units) == 1 and line + 1 < grouping.first:
         line += 1  # one heading over all columns: the groups are those below it
-        units = found.units(columns, line)
+        units = grouping.units(columns, line)
     paths = Paths(table)
     named = {column for column in columns if paths.columns[column]}
     order = _exchanged(units, draw, named)
-    return None if order is None else with_columns(table, [*range(found.columns.start), *order])
+    return None if order is None else with_columns(table, [*range(grouping.columns.start), *order])
 
 
 def _sections(table: Table, draw: Random) -> Table | None:
@@ -77,11 +77,11 @@ def _exchanged(
     groups = [place for place in movable if len(units[place]) > 1]
     if not groups or len(movable) < 2:
         return None
-    one = draw.choice(groups)
+    moved = draw.choice(groups)
     others = groups if len(groups) > 1 else movable
-    other = draw.choice([place for place in others if place != one])
+    other = draw.choice([place for place in others if place != moved])
     order = [*units]
-    order[one], order[other] = order[other], order[one]
+    order[moved], order[other] = order[other], order[moved]
     return [position for unit in order for position in unit]
 
 
@@ -116,5 +116,5 @@ def values(table: Table) -> Counter[tuple[str, Path]]:
 
 def is_kept(table: Table, lines: Table) -> bool:
     """Return whether the lines, read without being told their structure, say what a table says."""
-    found = read_again(lines)
-    return len(found.header) == len(table.header) and values(found) == values(table)
+    again = read_again(lines)
+    return len(again.header) == len(table.header) and values(again) == values(table)

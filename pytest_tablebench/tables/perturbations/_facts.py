@@ -108,7 +108,7 @@ def _require_known(question: Question, answer: str) -> None:
 
 
 def _swapped(table: Table, old: str, new: str) -> Table:
-    def cell(found: Cell) -> Cell:
-        return new if str(found) == old else found
+    def cell(value: Cell) -> Cell:
+        return new if str(value) == old else value
 
     return replace(table, rows=tuple(tuple(map(cell, row)) for row in table.rows))

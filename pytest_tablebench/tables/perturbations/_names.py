@@ -21,8 +21,8 @@ _CHINESE = re.compile(r"([\u4e00-\u9fff]+)(.*)", re.DOTALL)
 def _dictionary(name: str) -> Mapping[str, str]:
     """Return the words of `names.json`, which is ours: English ones in lower case, and Chinese."""
     text = files(__package__).joinpath("names.json").read_text(encoding="utf-8")
-    found: Mapping[str, str] = json.loads(text)[name]
-    return found
+    synonyms: Mapping[str, str] = json.loads(text)[name]
+    return synonyms
 
 
 def synonym_names(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - one shape for all
@@ -63,7 +63,7 @@ def _rewritten(name: str, words: Mapping[str, str]) -> str:
     chinese = _CHINESE.fullmatch(name)
     if chinese is not None:  # Chinese has no blanks: only a whole name, before a unit in brackets
         return words.get(chinese[1], chinese[1]) + chinese[2]
-    return _WORD.sub(lambda found: _as_written(found[0], words), name)
+    return _WORD.sub(lambda match: _as_written(match[0], words), name)
 
 
 def _as_written(word: str, words: Mapping[str, str]) -> str:

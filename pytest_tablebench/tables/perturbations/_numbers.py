@@ -152,13 +152,13 @@ def _conversions_of(table: Table, answer: str) -> Iterator[tuple[str, int]]:
 
 def _convertible(table: Table) -> dict[int, tuple[str, int]]:
     """Return the new name of each column that can be converted, and its factor."""
-    found = {}
+    units = {}
     for column, name in enumerate(table.header):
         new, factor = _other_unit(str(name))
         cells = [cell for cell in _cells(table, column) if cell not in ("", None)]
         if factor and cells and all(_value(cell) is not None for cell in cells):
-            found[column] = new, factor
-    return found
+            units[column] = new, factor
+    return units
 
 
 def _unit(name: str) -> str:
@@ -223,5 +223,5 @@ def _value(cell: Cell) -> Decimal | None:
 
 
 def _is_years(cells: Iterable[Cell]) -> bool:
-    found = [str(cell) for cell in cells if cell not in ("", None)]
-    return bool(found) and all(_YEAR.fullmatch(text) for text in found)
+    texts = [str(cell) for cell in cells if cell not in ("", None)]
+    return bool(texts) and all(_YEAR.fullmatch(text) for text in texts)
