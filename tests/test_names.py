@@ -30,6 +30,10 @@ ROOMS = [
     "generate",
     "sandbox",
     "util",
+    "tables",
+    "serializers",
+    "metrics",
+    "models",
 ]
 """Rooms that these tests hold in order; add a room when it is."""
 

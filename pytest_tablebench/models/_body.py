@@ -201,8 +201,8 @@ class _Shortener:
 
     def _plain(self, text: str, at: int) -> int:
         """Take in what stands outside of long strings; return where one begins."""
-        found = _PLAIN.match(text, at)
-        end = found.end() if found else at
+        match = _PLAIN.match(text, at)
+        end = match.end() if match else at
         if end < len(text):
             end, self.in_string, self._room = end + 1, True, self._most + SPARE
         self._keep(text[at:end])
@@ -210,10 +210,10 @@ class _Shortener:
 
     def _string(self, text: str, at: int) -> int:
         """Take in a string, or its part, and return where it ends."""
-        found = _IN_STRING.match(text, at)
-        if found:
-            self._keep_some(found[0])
-            at = found.end()
+        match = _IN_STRING.match(text, at)
+        if match:
+            self._keep_some(match[0])
+            at = match.end()
         if at == len(text):
             return at
         if text[at] == '"':
@@ -234,8 +234,8 @@ class _Shortener:
         """Keep of a part of a string what there is room for, without breaking an escape."""
         at = 0
         while at < len(text) and self._room > 0:
-            found = _IN_STRING.match(text, at, at + max(self._room, 2 * _LONGEST_ESCAPE))
-            part = found[0] if found else ""
+            match = _IN_STRING.match(text, at, at + max(self._room, 2 * _LONGEST_ESCAPE))
+            part = match[0] if match else ""
             self._keep(part)
             self._room -= _length(part)
             at += len(part)

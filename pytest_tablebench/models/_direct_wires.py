@@ -82,13 +82,13 @@ class Wire:
         return self.encode({**sent, **self.extra}).encode()
 
 
-def wire(litellm: Any, asked: LiteLLMModel, params: Mapping[str, Any]) -> Wire | None:
+def wire(litellm: Any, model: LiteLLMModel, params: Mapping[str, Any]) -> Wire | None:
     """Return how calls with these parameters look; None: the provider is not in `WIRES`.
 
     Raises `Unforeseen`, or whatever litellm raises: then litellm has to make the calls.
     """
     name, provider, key, base = litellm.get_llm_provider(
-        model=asked.model, api_base=asked.api_base, api_key=asked.api_key
+        model=model.model, api_base=model.api_base, api_key=model.api_key
     )
     if provider not in WIRES:
         return None
@@ -98,9 +98,9 @@ def wire(litellm: Any, asked: LiteLLMModel, params: Mapping[str, Any]) -> Wire |
     if strange := sorted(set(params) - PARAMETERS):
         raise Unforeseen(f"the parameter {', '.join(strange)}")
     _check_transport(litellm)
-    given = {k: copy.deepcopy(v) for k, v in params.items() if k != "extra_headers"}
+    plain_params = {k: copy.deepcopy(v) for k, v in params.items() if k != "extra_headers"}
     options = litellm.get_optional_params(
-        model=name, custom_llm_provider=provider, max_retries=0, **given
+        model=name, custom_llm_provider=provider, max_retries=0, **plain_params
     )
     if not options.get("stream"):
         options.pop("stream", None)
@@ -108,7 +108,7 @@ def wire(litellm: Any, asked: LiteLLMModel, params: Mapping[str, Any]) -> Wire |
     config = ProviderConfigManager.get_provider_chat_config(name, LlmProviders(provider))
     headers = {**(litellm.headers or {}), **dict(params.get("extra_headers") or {})}
     make = WIRES[provider]
-    route = _Route(name, key, base, config, options, headers, asked.timeout)
+    route = _WireRoute(name, key, base, config, options, headers, model.timeout)
     url, sent, encode = make(litellm, route)
     parts = urlsplit(url)
     if parts.username is not None or parts.password is not None:
@@ -121,7 +121,7 @@ def wire(litellm: Any, asked: LiteLLMModel, params: Mapping[str, Any]) -> Wire |
 
 
 @dataclass(frozen=True)
-class _Route:
+class _WireRoute:
     """What litellm says of a model and a call to it."""
 
     name: str
@@ -136,7 +136,7 @@ class _Route:
 _Made = tuple[str, Mapping[str, str], Callable[[Any], str]]
 
 
-def _openai(litellm: Any, route: _Route) -> _Made:
+def _openai(litellm: Any, route: _WireRoute) -> _Made:
     """What litellm has OpenAI's client send: its headers, and compact JSON."""
     import httpx
     import openai
@@ -166,19 +166,19 @@ def _openai(litellm: Any, route: _Route) -> _Made:
         # It asks nobody; without it OpenAI's would be made, which takes long.
         http_client=httpx.AsyncClient(transport=httpx.MockTransport(_nobody), trust_env=False),
     )
-    own = {
+    environment = {
         **client.default_headers,
         "Authorization": f"Bearer {client.api_key}",
         "X-Stainless-Raw-Response": "true",
         "X-Stainless-Retry-Count": "0",
         "X-Stainless-Read-Timeout": str(float(route.timeout)),
     }
-    text = {name: value for name, value in own.items() if isinstance(value, str)}
+    text = {name: value for name, value in environment.items() if isinstance(value, str)}
     encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
     return f"{str(client.base_url).rstrip('/')}/chat/completions", _over(text, route), encode
 
 
-def _handler(litellm: Any, route: _Route) -> _Made:
+def _handler(litellm: Any, route: _WireRoute) -> _Made:
     """What litellm's own client sends."""
     from litellm.llms.custom_httpx.http_handler import get_default_headers
 
@@ -192,16 +192,16 @@ def _handler(litellm: Any, route: _Route) -> _Made:
 
 
 def _over(
-    own: Mapping[str, str], route: _Route, headers: Mapping[str, str] | None = None
+    own_headers: Mapping[str, str], route: _WireRoute, headers: Mapping[str, str] | None = None
 ) -> dict[str, str]:
     """Put headers over others, whatever the case of their names."""
     from multidict import CIMultiDict
 
     from pytest_tablebench.models._body import ENCODINGS
 
-    joined = CIMultiDict({**own})
+    joined = CIMultiDict({**own_headers})
     for name, value in (route.headers if headers is None else headers).items():
-        if name not in own and name in joined:
+        if name not in own_headers and name in joined:
             raise Unforeseen(f"the header {name}, which litellm would send twice")
         joined[name] = value
     joined["Accept-Encoding"], joined["Connection"] = ENCODINGS, "keep-alive"
@@ -245,14 +245,14 @@ def _tls() -> Any:
     return get_ssl_configuration()
 
 
-def _groq(litellm: Any, route: _Route) -> _Made:
+def _groq(litellm: Any, route: _WireRoute) -> _Made:
     """What litellm's own client sends, without what it makes of a wanted form of the reply."""
     if {"response_format", "json_mode", "tools"} & set(route.options):
         raise Unforeseen("a form of the reply that is wanted")
     return _handler(litellm, route)
 
 
-def _openrouter(litellm: Any, route: _Route) -> _Made:
+def _openrouter(litellm: Any, route: _WireRoute) -> _Made:
     """What litellm's own client sends, and who asks."""
     env = os.environ.get
     headers = {
@@ -266,7 +266,7 @@ def _openrouter(litellm: Any, route: _Route) -> _Made:
     return _handler(litellm, replace(route, key=key, base=base, headers=headers | route.headers))
 
 
-WIRES: Mapping[str, Callable[[Any, _Route], _Made]] = {
+WIRES: Mapping[str, Callable[[Any, _WireRoute], _Made]] = {
     "openai": _openai,
     "hosted_vllm": _handler,
     "deepseek": _handler,

@@ -70,7 +70,7 @@ def one_server_client(litellm: Any) -> Iterator[None]:
 
 def openai_call(
     litellm: Any,
-    what: str,
+    method: str,
     *,
     api_base: str | None,
     api_key: str | None,
@@ -82,7 +82,7 @@ def openai_call(
 
     Arguments:
         litellm: the module; it says which client and which key the user has set.
-        what: litellm's name of the call.
+        method: litellm's name of the call.
         api_base: address of the server; None is the environment's, or OpenAI's.
         api_key: of the server; None is litellm's or the environment's.
         timeout: seconds that one exchange may take.
@@ -109,7 +109,7 @@ def openai_call(
         "list_batches": client.batches.list,
         "retrieve_batch": client.batches.retrieve,
     }
-    return calls[what](**arguments)
+    return calls[method](**arguments)
 
 
 def _chunks(client: openai.OpenAI, file_id: str) -> Iterator[bytes]:

@@ -56,9 +56,9 @@ class Failures:
             retryable=True,
         )
 
-    def bad_reply(self, what: str) -> ModelError:
+    def bad_reply(self, description: str) -> ModelError:
         return ModelError(
-            f"{self.model} sent {what}; check that the address is an OpenAI-compatible API",
+            f"{self.model} sent {description}; check that the address is an OpenAI-compatible API",
             reason="bad_reply",
             retryable=True,
         )
@@ -145,24 +145,24 @@ class Failures:
             status = 401
         if _names_no_model(response):
             codes.add(NO_MODEL)
-        known = self._by_status(status, codes, kinds, failure, _retry_after(response))
-        if known is not None:
-            return known
+        named_error = self._by_status(status, codes, kinds, failure, _retry_after(response))
+        if named_error is not None:
+            return named_error
         # litellm reports a reply that it cannot read by a bare Exception or an error of its own.
         unread = type(chain[-1]).__module__.startswith("litellm")
         if unread or kinds & UNREADABLE or any(type(link) is Exception for link in chain):
             return self.bad_reply("a reply that is no chat completion")
         return failure("error", "the call failed")
 
-    def of_status(self, status: int | None, code: str, said: str) -> ModelError:
+    def of_status(self, status: int | None, code: str, text: str) -> ModelError:
         """Tell what an error means of which there is a status, a code and a text, and no more."""
-        failure = self._failure(_said(said, frozenset()))
+        failure = self._failure(_said(text, frozenset()))
         if code == "context_length_exceeded":
             return failure("context_window", TOO_LONG)
         if code == "content_filter":
             return self.filtered()
-        known = self._by_status(status, {code}, set(), failure, None)
-        return known or self.bad_reply("a reply that is no chat completion")
+        error = self._by_status(status, {code}, set(), failure, None)
+        return error or self.bad_reply("a reply that is no chat completion")
 
     def _failure(self, detail: str, where: str = "") -> Callable[..., ModelError]:
         """Return what makes an error of its reason and message, with what somebody else said."""
@@ -331,15 +331,15 @@ def _error_field(response: Any, name: str) -> Any:
 
 def _kinds_named(response: Any) -> set[str]:
     """The classes named before the text of an error: `litellm.BadRequestError: AError: text`."""
-    said = _error_field(response, "message") or ""
-    named = re.match(r"(?:[\w.]{1,80}: )*", said)
+    message = _error_field(response, "message") or ""
+    named = re.match(r"(?:[\w.]{1,80}: )*", message)
     return {name.rpartition(".")[2] for name in named[0].split(": ")} if named else set()
 
 
 def _names_no_model(response: Any) -> bool:
     """Whether litellm's proxy says, with status 400, that it has no model of that name."""
-    said = _error_field(response, "message") or ""
-    return re.match(r"[\w/]{0,80}:? ?Invalid model name passed in", said) is not None
+    message = _error_field(response, "message") or ""
+    return re.match(r"[\w/]{0,80}:? ?Invalid model name passed in", message) is not None
 
 
 def _start(text: str) -> str:
@@ -352,12 +352,12 @@ def _start(text: str) -> str:
 
 def _detail(error: Exception, response: Any, placed: frozenset[str]) -> str:
     """What the server or litellm says, on one short line."""
-    said = _error_field(response, "message") or str(error).split("\nTraceback", 1)[0]
-    return _said(said, placed)
+    message = _error_field(response, "message") or str(error).split("\nTraceback", 1)[0]
+    return _said(message, placed)
 
 
-def _said(said: str, placed: frozenset[str]) -> str:
+def _said(text: str, placed: frozenset[str]) -> str:
     """What is shown of a text of somebody else's: its beginning, without secrets."""
-    said = re.sub(r"^(litellm\.\w+: |\w+Error: |\w+Exception - )+", "", _start(said))
-    said = " ".join(redact(said, placed).split())
-    return said if len(said) <= 200 else said[:199] + "…"
+    text = re.sub(r"^(litellm\.\w+: |\w+Error: |\w+Exception - )+", "", _start(text))
+    text = " ".join(redact(text, placed).split())
+    return text if len(text) <= 200 else text[:199] + "…"

@@ -208,15 +208,15 @@ _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary(
 def _session(name: str, options: Callable[[], dict[str, Any]]) -> aiohttp.ClientSession:
     """Return a session of the running event loop by its name, made once."""
     sessions = _sessions.setdefault(asyncio.get_running_loop(), {})
-    found = sessions.get(name)
-    if found is None or found.closed:
-        found = sessions[name] = aiohttp.ClientSession(
+    session = sessions.get(name)
+    if session is None or session.closed:
+        session = sessions[name] = aiohttp.ClientSession(
             cookie_jar=aiohttp.DummyCookieJar(),
             request_class=SoleRequest,
             response_class=BoundedResponse,
             **options(),
         )
-    return found
+    return session
 
 
 def session() -> aiohttp.ClientSession:

@@ -20,8 +20,8 @@ def as_read(reply: Reply, compat: Compat) -> Reply:
     if reply.is_cut_off:
         tokens = reply.completion_tokens
         after = "" if tokens is None else f" after {tokens} tokens"
-        what = "thoughts alone" if reply.written.strip() or reply.thinking else "no text"
+        content = "thoughts alone" if reply.written.strip() or reply.thinking else "no text"
         raise ModelError(
-            f"the token limit ended the reply{after}, which holds {what}", reason=CUT_OFF
+            f"the token limit ended the reply{after}, which holds {content}", reason=CUT_OFF
         )
     return reply

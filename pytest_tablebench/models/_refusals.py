@@ -44,20 +44,22 @@ def refused_part(body: str, request: Request) -> str | None:
 
     Returns the name of a parameter, `SYSTEM`, or None where nothing is named that can be left out.
     """
-    said, named = _said(body)
-    if not _REFUSED.search(said):
+    message, named = _said(body)
+    if not _REFUSED.search(message):
         return None
-    if _OF_SYSTEM.search(said) and any(one.role == "system" for one in request.messages):
+    if _OF_SYSTEM.search(message) and any(
+        message_sent.role == "system" for message_sent in request.messages
+    ):
         return SYSTEM
     names = [named] if named and named in request.params else list(request.params)
     for name in names:
         spelled = "|".join(map(re.escape, (name, *_OTHER_NAMES.get(name, ()))))
-        if name != named and not re.search(rf"(?<![\w.])(?:{spelled})(?!\w)", said):
+        if name != named and not re.search(rf"(?<![\w.])(?:{spelled})(?!\w)", message):
             continue
         if name in RENAMED:
-            if RENAMED[name] in said:
+            if RENAMED[name] in message:
                 return name
-        elif name not in RENAMED.values() and not _WRONG_VALUE.search(said):
+        elif name not in RENAMED.values() and not _WRONG_VALUE.search(message):
             return name
     return None
 

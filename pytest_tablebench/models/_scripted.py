@@ -68,8 +68,8 @@ class ScriptedModel:
             return self._replies(request)
         try:
             if isinstance(self._replies, Mapping):
-                found: Entry = self._replies[request.case_id]
-                return found
+                entry: Entry = self._replies[request.case_id]
+                return entry
             with self._lock:
                 return next(self._queue)
         except KeyError:
@@ -94,8 +94,8 @@ class _Script:
     def __call__(self, request: Request) -> Entry:
         if request.case_id in self.cases:
             return self.cases[request.case_id]
-        for wanted, entry in self.matches.items():
-            if wanted in request.text:
+        for pattern, entry in self.matches.items():
+            if pattern in request.text:
                 return entry
         if self.default is not None:
             return self.default

@@ -24,8 +24,8 @@ def tokenizer_of(litellm: Any, name: str, provider: str | None) -> str | None:
     if provider == "anthropic":
         # The only one that was ever published. litellm leaves it out for the models that it
         # counts far too low for, and would count those with a tokenizer of OpenAI's.
-        known = name in litellm.anthropic_models and "claude-3" not in name
-        return "anthropic" if known and _bundled("anthropic_tokenizer.json", litellm) else None
+        is_older = name in litellm.anthropic_models and "claude-3" not in name
+        return "anthropic" if is_older and _bundled("anthropic_tokenizer.json", litellm) else None
     if provider not in OPENAI_NAMES:
         return None
     import tiktoken
@@ -45,7 +45,7 @@ def tokenizer_of(litellm: Any, name: str, provider: str | None) -> str | None:
 
 def _bundled(file: str, litellm: Any) -> bool:
     """Return whether litellm's package or its configured folder contains a tokenizer's file."""
-    own = Path(litellm.__file__).parent / "litellm_core_utils" / "tokenizers"
+    folder_of_litellm = Path(litellm.__file__).parent / "litellm_core_utils" / "tokenizers"
     other = os.environ.get("CUSTOM_TIKTOKEN_CACHE_DIR")
-    folder = Path(other) if other and not file.endswith(".json") else own
+    folder = Path(other) if other and not file.endswith(".json") else folder_of_litellm
     return (folder / file).is_file()

@@ -24,8 +24,8 @@ def count(value: object) -> int | None:
     """Return a whole number from 0 to 10^9; None for all else, which is unknown."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    known = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
-    return int(value) if known else None  # type: ignore[call-overload]
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
+    return int(value) if is_count else None  # type: ignore[call-overload]
 
 
 def amount(value: object) -> float | None:
@@ -47,12 +47,12 @@ def sound_usage(reply: Any) -> bool:
     for name in _USAGE:
         usage = reply.get(name)
         if usage is not None and not _is_sound(usage):
-            given = usage if isinstance(usage, dict) else {}
-            reply[name] = dict.fromkeys((*_BASIC, *filter(_COUNT.search, given)), 0)
+            fields = usage if isinstance(usage, dict) else {}
+            reply[name] = dict.fromkeys((*_BASIC, *filter(_COUNT.search, fields)), 0)
             changed = True
-    own = [name for name in _IN_REPLY if name in reply]
-    if any(count(reply[name]) is None for name in own):
-        reply.update(dict.fromkeys(own, 0))
+    present = [name for name in _IN_REPLY if name in reply]
+    if any(count(reply[name]) is None for name in present):
+        reply.update(dict.fromkeys(present, 0))
         changed = True
     return changed
 
@@ -71,8 +71,8 @@ def _may_be(name: str, value: object, most: int) -> bool:
     if value is None:
         return True
     if _COUNT.search(name):
-        known = count(value)
-        return known is not None and known <= most
+        number = count(value)
+        return number is not None and number <= most
     if isinstance(value, dict):
         return all(_may_be(*item, most) for item in value.items())
     if isinstance(value, list):

@@ -110,23 +110,25 @@ class Reply:
     reasoning_tokens: int | None = None
 
     def __post_init__(self) -> None:
-        given = vars(self)  # a frozen dataclass is changed only here, before anybody has seen it
+        fields_of_reply = vars(
+            self
+        )  # a frozen dataclass is changed only here, before anybody has seen it
         if not isinstance(self.thinking, str):
-            given["thinking"] = ""
+            fields_of_reply["thinking"] = ""
         if self.raw is None and isinstance(self.text, str):
             parts = split_thoughts(self.text)
             # Servers with a reasoning parser leave the empty lines behind the thoughts.
             answer = parts.text.lstrip("\r\n") if self.thinking else parts.text
             if answer != self.text:
                 thinking = joined(self.thinking, parts.thinking)
-                given.update(raw=self.text, text=answer, thinking=thinking)
-        given["thinking"] = given["thinking"].strip()
+                fields_of_reply.update(raw=self.text, text=answer, thinking=thinking)
+        fields_of_reply["thinking"] = fields_of_reply["thinking"].strip()
         for name in ("prompt_tokens", "completion_tokens", "reasoning_tokens"):
-            given[name] = count(given[name])
+            fields_of_reply[name] = count(fields_of_reply[name])
         for name in ("cost_usd", "latency_s"):
-            given[name] = amount(given[name])
+            fields_of_reply[name] = amount(fields_of_reply[name])
         if not isinstance(self.finish_reason, str):
-            given["finish_reason"] = None
+            fields_of_reply["finish_reason"] = None
 
     @property
     def written(self) -> str:
@@ -156,9 +158,9 @@ def limited(reply: Reply, most: int) -> Reply:
         ModelError: it is no reply with a text; a provider that somebody wrote may return anything.
     """
     if not isinstance(reply, Reply) or not isinstance(reply.text, str):
-        found = type(reply.text if isinstance(reply, Reply) else reply).__name__
+        kind = type(reply.text if isinstance(reply, Reply) else reply).__name__
         raise ModelError(
-            f"the provider returned {found}, where a Reply with a text is expected",
+            f"the provider returned {kind}, where a Reply with a text is expected",
             reason="bad_reply",
         )
     text, beside = _shortened(reply.written, most), _shortened(reply.thinking, most)

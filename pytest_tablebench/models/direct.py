@@ -115,8 +115,8 @@ class DirectModel:
                 how = self._wires[key] = made
             return how, how.body(request.messages)
         except Exception as error:  # what litellm raises, it raises again where it makes the call
-            what = str(error) if isinstance(error, Unforeseen) else type(error).__name__
-            self._leave(f"because of {what}")
+            reason = str(error) if isinstance(error, Unforeseen) else type(error).__name__
+            self._leave(f"because of {reason}")
             return None
 
     def _wire(self, request: Request) -> Wire | None:
@@ -187,8 +187,8 @@ class DirectModel:
         Replies with the same counts cost the same; litellm takes as long for it as for all else
         about a reply. It is asked anew each minute: some prices depend on the time of day.
         """
-        told = response._hidden_params.get("additional_headers") or {}
-        if not body.get("usage") or any("cost" in name for name in told):
+        headers = response._hidden_params.get("additional_headers") or {}
+        if not body.get("usage") or any("cost" in name for name in headers):
             return self._asked_cost(litellm, how, response)
         minute = int(time.time() // 60)
         if minute != self._minute or len(self._costs) >= _MOST_COSTS:
@@ -201,8 +201,8 @@ class DirectModel:
 
     def _asked_cost(self, litellm: Any, how: Wire, response: Any) -> float | None:
         named = getattr(response, "model", None)
-        told = response._hidden_params.get("additional_headers") or {}
-        if named in self._unpriced and not any("cost" in name for name in told):
+        headers = response._hidden_params.get("additional_headers") or {}
+        if named in self._unpriced and not any("cost" in name for name in headers):
             return None
         try:
             cost: float = litellm.response_cost_calculator(
@@ -267,7 +267,7 @@ _OF_MESSAGES = frozenset({"role", "content", "reasoning_content"})
 def _is_plain_count(value: object) -> bool:
     """Tell whether a field of a usage is a count, or an object of counts, or not known."""
     if isinstance(value, dict):
-        return all(one is None or type(one) is int for one in value.values())
+        return all(number is None or type(number) is int for number in value.values())
     return value is None or type(value) is int
 
 

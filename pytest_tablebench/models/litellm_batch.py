@@ -50,13 +50,13 @@ class BatchState:
         batch_id: the provider's name of it.
         status: the provider's word.
         output_files: ids of the files that are ready: answers, and errors.
-        said: why it failed, where it did.
+        failure: why it failed, where it did.
     """
 
     batch_id: str
     status: str
     output_files: tuple[str, ...] = ()
-    said: str = ""
+    failure: str = ""
 
     @property
     def over(self) -> bool:
@@ -91,7 +91,7 @@ class BatchService(LiteLLMModel):
             )
             made = config.transform_request(
                 model=name,
-                messages=[dict(one) for one in messages],
+                messages=[dict(message) for message in messages],
                 optional_params=optional,
                 litellm_params={},
                 headers={},
@@ -139,9 +139,9 @@ class BatchService(LiteLLMModel):
         """Return the batch of that mark; None where the provider has none. Raises `ModelError`."""
         page = self._call("list_batches", limit=PAGE, max_retries=2)
         try:
-            for one in islice(page, MOST_BATCHES):  # it fetches the pages behind it
-                if (getattr(one, "metadata", None) or {}).get(MARK) == mark:
-                    return _state(one)
+            for batch in islice(page, MOST_BATCHES):  # it fetches the pages behind it
+                if (getattr(batch, "metadata", None) or {}).get(MARK) == mark:
+                    return _state(batch)
         except Exception as error:
             raise self._failure(error) from None
         return None
@@ -193,10 +193,10 @@ class BatchService(LiteLLMModel):
         """
         litellm = load()
         longest = params.get("max_tokens", params.get("max_completion_tokens"))
-        asked = tokens_of(self.model, messages)
-        if not isinstance(longest, int) or asked is None:
+        prompt_tokens = tokens_of(self.model, messages)
+        if not isinstance(longest, int) or prompt_tokens is None:
             return None
-        usage = litellm.Usage(prompt_tokens=asked, completion_tokens=longest)
+        usage = litellm.Usage(prompt_tokens=prompt_tokens, completion_tokens=longest)
         return self._price(litellm, usage)
 
     def _price(self, litellm: Any, usage: Any) -> float | None:
@@ -209,7 +209,7 @@ class BatchService(LiteLLMModel):
             return None
         return sum(costs) or None
 
-    def _call(self, what: str, **arguments: Any) -> Any:
+    def _call(self, method: str, **arguments: Any) -> Any:
         """Call the batch service; `what` is the name of litellm's function."""
         litellm = load()
         from pytest_tablebench.models._litellm_clients import one_server_client, openai_call
@@ -227,11 +227,11 @@ class BatchService(LiteLLMModel):
                 key = os.environ.get(OWN_KEYS[provider]) or "none"
             place = {"api_base": base or self.api_base, "api_key": key, "timeout": self.timeout}
             if provider != "azure":
-                return openai_call(litellm, what, **place, **arguments)
+                return openai_call(litellm, method, **place, **arguments)
             # litellm keeps one client for all calls, which would make a batch once more, too.
             arguments["max_retries"] = 0
             with one_server_client(litellm):
-                return getattr(litellm, what)(custom_llm_provider=provider, **place, **arguments)
+                return getattr(litellm, method)(custom_llm_provider=provider, **place, **arguments)
         except ModelError:
             raise
         except Exception as error:
@@ -241,9 +241,11 @@ class BatchService(LiteLLMModel):
         return self.failures.explain(load(), error, frozenset())
 
 
-def _state(told: Any) -> BatchState:
+def _state(batch: Any) -> BatchState:
     """Return what litellm says of a batch as far as it is used; anything may stand in it."""
-    files = [getattr(told, name, None) for name in ("output_file_id", "error_file_id")]
-    errors = getattr(getattr(told, "errors", None), "data", None) or []
-    said = "; ".join(str(getattr(one, "message", one))[:200] for one in errors[:3])
-    return BatchState(str(told.id), str(told.status), tuple(str(one) for one in files if one), said)
+    files = [getattr(batch, name, None) for name in ("output_file_id", "error_file_id")]
+    errors = getattr(getattr(batch, "errors", None), "data", None) or []
+    messages = "; ".join(str(getattr(file, "message", file))[:200] for file in errors[:3])
+    return BatchState(
+        str(batch.id), str(batch.status), tuple(str(file) for file in files if file), messages
+    )

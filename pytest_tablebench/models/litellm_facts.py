@@ -134,9 +134,9 @@ def resolve(model: str, api_base: str | None, params: Mapping[str, Any]) -> Reso
         ModelError: litellm cannot be imported.
     """
     litellm = load()
-    given = dict(params)
-    provider, name = provider_of(litellm, model, api_base, given.get("custom_llm_provider"))
-    kept, dropped = _sift(litellm, name, provider, given) if provider else (given, {})
+    asked_params = dict(params)
+    provider, name = provider_of(litellm, model, api_base, asked_params.get("custom_llm_provider"))
+    kept, dropped = _sift(litellm, name, provider, asked_params) if provider else (asked_params, {})
     sent = _sent(litellm, name, provider, kept)
     facts = _table(litellm, model, name, provider)
     return Resolution(
@@ -248,8 +248,8 @@ def _refusal(litellm: Any, name: str, provider: str, params: dict[str, Any]) -> 
     try:
         _mapped(litellm, name, provider, params)
     except litellm.UnsupportedParamsError as error:
-        said = str(error).removeprefix("litellm.UnsupportedParamsError: ")
-        return " ".join(redact(re.split(r"\.? *To drop\b", said, maxsplit=1)[0]).split())[:200]
+        message = str(error).removeprefix("litellm.UnsupportedParamsError: ")
+        return " ".join(redact(re.split(r"\.? *To drop\b", message, maxsplit=1)[0]).split())[:200]
     except Exception:  # a wrong value and the like: the call itself will say so
         return None
     return None
@@ -360,8 +360,8 @@ def not_tested(version: str | None) -> str | None:
 
     Without litellm nothing is said: there are no calls.
     """
-    found = re.match(r"(\d+)\.(\d+)(\.|$)", version or "")
-    if version is None or (found and TESTED[0] <= (int(found[1]), int(found[2])) < TESTED[1]):
+    match = re.match(r"(\d+)\.(\d+)(\.|$)", version or "")
+    if version is None or (match and TESTED[0] <= (int(match[1]), int(match[2])) < TESTED[1]):
         return None
     return (
         f"litellm {version} makes all calls itself, which takes more CPU: only "

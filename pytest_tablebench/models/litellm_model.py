@@ -223,18 +223,18 @@ class LiteLLMModel:
             raise self.failures.bad_reply("a reply without content")
         usage = getattr(response, "usage", None)
         # Where the server sent no usage litellm says 0, and no prompt has 0 tokens.
-        known = bool(getattr(usage, "prompt_tokens", None))
+        has_usage = bool(getattr(usage, "prompt_tokens", None))
         cost = getattr(response, "_hidden_params", {}).get("response_cost")
         return Reply(
             text=content,
             finish_reason=finish_reason,
-            prompt_tokens=usage.prompt_tokens if known and usage else None,
-            completion_tokens=usage.completion_tokens if known and usage else None,
+            prompt_tokens=usage.prompt_tokens if has_usage and usage else None,
+            completion_tokens=usage.completion_tokens if has_usage and usage else None,
             # 0 is no price: litellm says so without usage, and its table for self-hosted models.
             cost_usd=cost or None,
             latency_s=latency_s,
             thinking=thinking,
-            reasoning_tokens=_reasoning_tokens(usage) if known else None,
+            reasoning_tokens=_reasoning_tokens(usage) if has_usage else None,
         )
 
 

@@ -113,8 +113,8 @@ def read_blocks(blocks: Sequence[object]) -> tuple[str | None, str]:
 
 def _block_texts(blocks: object) -> str:
     parts = blocks if isinstance(blocks, list) else []
-    found = (part.get("text") for part in parts if isinstance(part, Mapping))
-    return "\n".join(text for text in found if isinstance(text, str))
+    texts = (part.get("text") for part in parts if isinstance(part, Mapping))
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 _CHANNEL = "<|channel|>"
@@ -155,7 +155,11 @@ def _messages(text: str) -> str:
     """Return the messages of channels, without control tokens and headers."""
     pieces = (piece.strip() for piece in _CONTROL.split(text))
     return joined(
-        *(one for one in pieces if one not in _HEADERS and not one.startswith("commentary to="))
+        *(
+            piece
+            for piece in pieces
+            if piece not in _HEADERS and not piece.startswith("commentary to=")
+        )
     )
 
 
@@ -222,21 +226,21 @@ def _tags_of_line(line: str) -> Iterator[_Tag]:
     first_bar, last_bar = _row(line)
     cell = _CELL.search(line)
     first_cell = len(line) if cell is None else cell.start()
-    last_cell = max((found.start() for found in _END_OF_CELL.finditer(line)), default=-1)
+    last_cell = max((tag.start() for tag in _END_OF_CELL.finditer(line)), default=-1)
     left = {mark: line.count(mark) for mark in '`"'}
     before = dict.fromkeys(left, 0)
-    for found in _TAG.finditer(line):
-        if (mark := found["mark"]) is not None:
+    for tag in _TAG.finditer(line):
+        if (mark := tag["mark"]) is not None:
             before[mark] += 1
             left[mark] -= 1
             continue
-        text = str(found[found.lastindex or 0]).lower()
+        text = str(tag[tag.lastindex or 0]).lower()
         quoted = (
-            any(before[one] % 2 and left[one] for one in left)
-            or first_bar <= found.start() < last_bar
-            or first_cell < found.start() < last_cell
+            any(before[name] % 2 and left[name] for name in left)
+            or first_bar <= tag.start() < last_bar
+            or first_cell < tag.start() < last_cell
         )
-        yield _Tag(text.removeprefix("/"), found.start(), found.end(), text[0] == "/", quoted)
+        yield _Tag(text.removeprefix("/"), tag.start(), tag.end(), text[0] == "/", quoted)
 
 
 def _row(line: str) -> tuple[int, int]:

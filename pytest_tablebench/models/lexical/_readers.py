@@ -153,11 +153,11 @@ def read_row_major(text: str) -> Parsed | None:
     start, number = len("col :"), 1
     while True:
         mark = f" row {number} :"
-        found = text.find(mark, start)
-        if found < 0:
+        mark_place = text.find(mark, start)
+        if mark_place < 0:
             break
-        pieces.append(text[start:found])
-        start, number = found + len(mark), number + 1
+        pieces.append(text[start:mark_place])
+        start, number = mark_place + len(mark), number + 1
     if not pieces:
         return None
     pieces.append(text[start:].rstrip())

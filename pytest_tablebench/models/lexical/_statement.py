@@ -42,9 +42,9 @@ def _check_comparison(laid: Match) -> bool | None:
 
 def _check_extreme(laid: Match) -> bool | None:
     """Check "X has the highest Y": the row that fits best must be the extreme one."""
-    found = [EXTREMES[word] for word in laid.question.words if word in EXTREMES]
+    extremes = [EXTREMES[word] for word in laid.question.words if word in EXTREMES]
     best = laid.best_rows
-    if not found or not best or max(laid.row_scores) < 1:
+    if not extremes or not best or max(laid.row_scores) < 1:
         return None
     column = pick_column(laid, ordered=True)
     if column is None:
@@ -52,14 +52,14 @@ def _check_extreme(laid: Match) -> bool | None:
     keys = laid.keys(column)
     if not keys:
         return None
-    edge = (max if found[0].largest else min)(key for _, key in keys)
+    edge = (max if extremes[0].largest else min)(key for _, key in keys)
     rows = {row for row, key in keys if key == edge}
     compared = [row for row, score in enumerate(laid.row_scores) if score >= 1.3]
     if laid.question.has("than") and len(compared) == 2:
         value = dict(keys)
         if all(row in value for row in compared):
             first, second = _in_order(laid, compared)
-            return (value[first] > value[second]) == found[0].largest
+            return (value[first] > value[second]) == extremes[0].largest
     return bool(rows & set(best))
 
 
@@ -71,8 +71,8 @@ def _in_order(laid: Match, rows: list[int]) -> tuple[int, int]:
         split = laid.question.words
         other = rows[1] if row == rows[0] else rows[0]
         shared = {w for column in laid.hits[other] for w in words(laid.cell(other, column))}
-        own = [p for p, word in enumerate(split) if word in held - shared]
-        return own[0] if own else len(split)
+        places = [p for p, word in enumerate(split) if word in held - shared]
+        return places[0] if places else len(split)
 
     first, second = sorted(rows, key=place)
     return first, second
@@ -100,16 +100,16 @@ def _check_count(laid: Match) -> bool | None:
 
 def _one_row_holds_all(laid: Match) -> bool:
     """Say whether one row holds every word of the statement that the table knows."""
-    known: set[str] = set()
+    held_words: set[str] = set()
     names = {word for name in laid.header for word in words(name)}
     holders: list[set[str]] = []
     for row in laid.rows:
         held = {word for cell in row for word in words(cell)} & laid.question.word_set
         holders.append(held)
-        known |= held
-    telling = {word for word in known if word not in STOP_WORDS and word not in names}
+        held_words |= held
+    telling = {word for word in held_words if word not in STOP_WORDS and word not in names}
     numbers = {
-        word for word in laid.question.words if word[0].isdigit() and word not in names | known
+        word for word in laid.question.words if word[0].isdigit() and word not in names | held_words
     }
     if numbers or not telling:
         return False

@@ -64,15 +64,15 @@ def parse_number(text: str) -> float | None:
     """
     if not text or len(text) > 60:
         return None
-    found = _NUMBER.fullmatch(text.strip())
-    if found is None:
+    match = _NUMBER.fullmatch(text.strip())
+    if match is None:
         return None
-    value = float(found["digits"].replace(",", ""))
-    rest = found["rest"].strip().lower()
+    value = float(match["digits"].replace(",", ""))
+    rest = match["rest"].strip().lower()
     first = rest.split(maxsplit=1)[0] if rest else ""
     value *= _SCALES.get(first, 1)
-    negative = (found["sign"] or found["sign2"] or "+") in "-−–"
-    if found["open"]:
+    negative = (match["sign"] or match["sign2"] or "+") in "-−–"
+    if match["open"]:
         if not rest.startswith(")"):
             return None
         negative = True

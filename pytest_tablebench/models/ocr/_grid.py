@@ -94,7 +94,7 @@ def _below(word: Word, cell: Word) -> bool:
 
 def _placed(row: Sequence[Word], columns: Sequence[tuple[float, float]]) -> tuple[str, ...]:
     """Put the cells of a row into the columns that they share most with, or are next to."""
-    found = [""] * len(columns)
+    texts = [""] * len(columns)
     for cell in row:
 
         def shared(n: int, cell: Word = cell) -> float:
@@ -102,5 +102,5 @@ def _placed(row: Sequence[Word], columns: Sequence[tuple[float, float]]) -> tupl
             return min(right, cell.right) - max(left, cell.left)  # below 0: how far away
 
         place = max(range(len(columns)), key=shared)
-        found[place] = f"{found[place]} {cell.text}".strip()
-    return tuple(found)
+        texts[place] = f"{texts[place]} {cell.text}".strip()
+    return tuple(texts)

@@ -64,7 +64,7 @@ class OcrModel:
                 parts.append(part)
                 continue
             grid = self._read(part)
-            before = next((n for n, one in enumerate(parts) if _goes_on(one, grid)), None)
+            before = next((n for n, earlier in enumerate(parts) if _goes_on(earlier, grid)), None)
             if before is None:
                 parts.append(grid)
             else:
@@ -75,13 +75,13 @@ class OcrModel:
 
     def _read_image(self, image: Image) -> OcrGrid:
         try:
-            found = self._reader(image.data)
+            words = self._reader(image.data)
         except Exception as error:  # of a library, over bytes of anybody's
             raise ModelError(
                 f"tablebench/ocr cannot read a picture ({type(error).__name__})",
                 reason="bad_request",
             ) from None
-        return grid_of(_words(found))
+        return grid_of(_words(words))
 
     @cached_property
     def _reader(self) -> Any:
@@ -104,17 +104,17 @@ class OcrModel:
 
 
 def _one(models: Path, pattern: str) -> Path:
-    found = sorted(models.glob(pattern))
-    if not found:
+    files = sorted(models.glob(pattern))
+    if not files:
         raise FileNotFoundError(pattern)
-    return found[0]
+    return files[0]
 
 
-def _words(found: Any) -> Iterator[Word]:
+def _words(words: Any) -> Iterator[Word]:
     """Return what was read, as words with upright boxes."""
-    if found.boxes is None or found.txts is None:
+    if words.boxes is None or words.txts is None:
         return
-    for box, text in zip(found.boxes, found.txts, strict=True):
+    for box, text in zip(words.boxes, words.txts, strict=True):
         xs, ys = [float(x) for x, _ in box], [float(y) for _, y in box]
         yield Word(str(text), min(xs), min(ys), max(xs), max(ys))
 
