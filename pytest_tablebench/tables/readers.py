@@ -1,4 +1,4 @@
-"""Readers behind `Table.from_*`: CSV, HTML, XLSX and data frames in, tables out.
+"""Readers behind `Table.from_*`: CSV, HTML and XLSX in, tables out.
 
 Nothing but the standard library is loaded before a reader that needs more is called.
 """
@@ -8,17 +8,16 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import io
-import math
 import os
 import re
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import MergedCellsError, SettingsError, TableError
-from pytest_tablebench.tables.content import AnyTable, Cell, TableContent
+from pytest_tablebench.tables.content import AnyTable, Cell
 from pytest_tablebench.tables.hierarchy.grid import check_size
 from pytest_tablebench.tables.html_limits import check_markup
 from pytest_tablebench.tables.workbook_package import checked_workbook
@@ -26,7 +25,6 @@ from pytest_tablebench.util.names import counted, printable, unknown_name
 
 if TYPE_CHECKING:
     import bs4
-    import pandas as pd
     from openpyxl.cell.cell import Cell as SheetCell
     from openpyxl.workbook.workbook import Workbook
     from openpyxl.worksheet.worksheet import Worksheet
@@ -279,10 +277,10 @@ def cell_value(cell: SheetCell) -> Cell:
     value = cell.value
     if isinstance(value, dt.datetime) and numbers.is_datetime(cell.number_format) == "date":
         value = value.date()  # a date is stored as midnight and shown without the time
-    return _plain(value)
+    return plain_value(value)
 
 
-def _plain(value: Any) -> Cell:
+def plain_value(value: Any) -> Cell:
     """Return numbers, booleans, text, lists and None as they are; dates as ISO text."""
     if value is None or isinstance(value, str | int | float | list):
         return value
@@ -300,59 +298,6 @@ def _duration(value: dt.timedelta) -> str:
     sign = "-" if value < dt.timedelta(0) else ""
     fraction = f".{rest.microseconds:06d}" if rest else ""
     return f"{sign}{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}{fraction}"
-
-
-def read_pandas(kind: type[AnyTable], frame: pd.DataFrame, *, title: str | None) -> AnyTable:
-    """Read a data frame; see `Table.from_pandas`."""
-    import pandas as pd
-
-    if not isinstance(frame, pd.DataFrame):
-        raise TableError(f"a DataFrame is needed, not {type(frame).__name__}")
-    if isinstance(frame.columns, pd.MultiIndex):
-        raise TableError(
-            f"the DataFrame's columns are a MultiIndex of {frame.columns.nlevels} levels; "
-            f"a flat table holds one name per column"
-        )
-    header = [_frame_value(name) for name in frame.columns]
-    # By position: equal names would give a frame instead of a column.
-    columns = [
-        [_frame_value(value) for value in frame.iloc[:, position].tolist()]
-        for position in range(len(header))
-    ]
-    rows: Sequence[tuple[Cell, ...]] = (
-        list(zip(*columns, strict=True)) if columns else [()] * len(frame)
-    )
-    return kind(tuple(header), tuple(rows), title)
-
-
-def _frame_value(value: Any) -> Cell:
-    import numpy as np
-    import pandas as pd
-
-    if value is None or value is pd.NA or value is pd.NaT:
-        return None
-    if isinstance(value, np.datetime64):
-        return _frame_value(pd.Timestamp(value))
-    if isinstance(value, np.timedelta64):
-        return _frame_value(pd.Timedelta(value))
-    if isinstance(value, np.generic):
-        value = value.item()
-    elif isinstance(value, np.ndarray):
-        value = value.tolist()
-    if isinstance(value, float) and math.isnan(value):
-        return None
-    return _plain(value)
-
-
-def to_pandas(table: TableContent) -> pd.DataFrame:
-    """Return the table as a data frame; see `Table.to_pandas`."""
-    import pandas as pd
-
-    table.require_rectangular("a DataFrame")
-    # Names of one kind get the index pandas itself would make; others must not be converted.
-    uniform = {type(name) for name in table.header} in ({str}, {int})
-    names = pd.Index(list(table.header), dtype=None if uniform else object, tupleize_cols=False)
-    return pd.DataFrame([list(row) for row in table.rows], columns=names)
 
 
 def _has_line_end(text: str) -> bool:

@@ -135,15 +135,15 @@ class Table(TableContent):
         values, dates and times ISO text, other objects (decimals, periods, …) their text.
         Raises `TableError` for a column MultiIndex, which a flat table cannot hold.
         """
-        from pytest_tablebench.tables import readers
+        from pytest_tablebench.tables import frames
 
-        return readers.read_pandas(cls, frame, title=title)
+        return frames.read_pandas(cls, frame, title=title)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a DataFrame; equal column names stay. Raises `TableError` for ragged rows.
 
         Column types are the ones pandas infers, so None next to numbers becomes NaN.
         """
-        from pytest_tablebench.tables import readers
+        from pytest_tablebench.tables import frames
 
-        return readers.to_pandas(self)
+        return frames.to_pandas(self)

@@ -176,7 +176,7 @@ def elsewhere(said: str, example: Example, metric: Metric | None = None) -> Scor
     try:
         step = next(conversation)
         while True:
-            prediction, references, context = pickle.loads(step.given)
+            prediction, references, context = pickle.loads(step.arguments)
             step = conversation.send(
                 score(step.metric, prediction, references, metrics=registry.metrics, **context)
             )
