@@ -16,7 +16,10 @@ WINDOW = 30.0
 """Seconds that the rate looks back on: what came from the store at first says little of later."""
 
 APART = 20.0
-"""Seconds between two lines that stay."""
+"""Least seconds between two lines: there is one at each tenth of a run."""
+
+MOST_APART = 300.0
+"""Most seconds between two lines, while cases end."""
 
 
 def waiting_text(waits: Sequence[Mapping[str, Any]]) -> str:
@@ -34,12 +37,12 @@ def waiting_text(waits: Sequence[Mapping[str, Any]]) -> str:
 
 
 class Progress:
-    """The live line: counts by outcome, rate, time left, what was paid."""
+    """The line of progress: counts by outcome, rate, time left, what was paid."""
 
     def __init__(self, clock: Any = time.monotonic) -> None:
         self._clock = clock
         self._started: float = clock()
-        self._shown: float | None = None
+        self._shown = self._started
         self._tenth = 0
         self._seen: deque[tuple[float, int]] = deque([(self._started, 0)])
         """When so many were done; the first one is the newest that is older than the window."""
@@ -76,20 +79,16 @@ class Progress:
             since, before = self._started, 0
         return (done - before) / (now - since) if now > since else 0.0
 
-    def due(self, done: int, total: int, *, live: bool) -> bool:
-        """Tell whether to show it now: ten times a second live, else seldom, and at the end.
-
-        A line that stays is shown at a tenth of the run, `APART` seconds after another one.
-        """
+    def due(self, done: int, total: int) -> bool:
+        """Return whether to show a line now: at tenths of the run, and at its end."""
         now = self._clock()
         tenth = done * 10 // total if done < total else 10
-        if not live and tenth == self._tenth:
-            return False
-        since = self._shown if self._shown is not None or live else self._started
-        if done < total and since is not None and now - since < (0.1 if live else APART):
-            return False
-        self._shown, self._tenth = now, tenth
-        return True
+        is_new = tenth != self._tenth
+        wait = APART if is_new else MOST_APART
+        is_due = is_new if done >= total else now - self._shown >= wait
+        if is_due:
+            self._shown, self._tenth = now, tenth
+        return is_due
 
 
 def _rate_text(rate: float) -> str:

@@ -18,8 +18,8 @@ GIVE_UP_AFTER = 20
 SPARE_RETRIES = 200
 """Retries a model has beside one for every answer it gave."""
 
-# Failures that say something about this case only.
-OF_THE_CASE = frozenset({"context_window", "content_filter"})
+NOT_OF_THE_MODEL = frozenset({"context_window", "content_filter", "budget"})
+"""Reasons of failures that say nothing about further calls to the model."""
 
 
 @dataclass
@@ -41,7 +41,7 @@ class LaneState:
         """Count a failure for good; return why the model is given up, if it is."""
         if error.whole_run:
             self.whole_run_failures += 1
-        elif error.reason not in OF_THE_CASE:
+        elif error.reason not in NOT_OF_THE_MODEL:
             self.other_failures += 1
         if self.whole_run_failures >= STOP_AFTER:
             return f"stopped after {STOP_AFTER} cases in a row without an answer: {error}"
