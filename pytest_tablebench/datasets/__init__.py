@@ -16,8 +16,8 @@ from pytest_tablebench.util.lazy import lazily
 if TYPE_CHECKING:
     from pytest_tablebench.datasets._answer_forms import (
         AnswerForm,
+        AnswerPlace,
         AskedDataset,
-        Way,
         asked_dataset,
     )
     from pytest_tablebench.datasets._base import (
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AnswerForm",
+    "AnswerPlace",
     "AskedDataset",
     "Benchmark",
     "Dataset",
@@ -61,7 +62,6 @@ __all__ = [
     "SourceFacts",
     "Stratum",
     "TableQuestions",
-    "Way",
     "asked_dataset",
     "built_in_benchmarks",
     "built_in_datasets",
@@ -78,7 +78,7 @@ __all__ = [
 ]
 
 _DEFAULTS = ("Defaults", "defaults_of")
-_FORMS = ("AnswerForm", "AskedDataset", "Way", "asked_dataset")
+_FORMS = ("AnswerForm", "AskedDataset", "AnswerPlace", "asked_dataset")
 _QUESTIONS = ("TableQuestions", "table_question")
 _STRATA = ("Stratum", "cluster_of", "sampled_ids", "shard_numbers", "stratum_of")
 

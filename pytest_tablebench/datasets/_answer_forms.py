@@ -1,9 +1,9 @@
 """How a dataset's answer is asked for by each kind of strategy, and what goes into its metric.
 
-A strategy says in which way it asks (`Strategy.way`), and a dataset what that means for it. With
-no word of the dataset's own, its prompt stays as it is, the strategy tells the model where the
-answer goes, and what stands there is read by the dataset's chain and scored by its metric like a
-plain reply. A dataset of another kind declares what differs, way by way:
+A strategy declares where it has the model put the answer (`Strategy.way`), and a dataset what that
+means for it. By default the dataset's prompt stays the same, and the strategy tells the model where
+to put the answer. The dataset's chain reads that place, and its metric scores it like a plain
+reply. A dataset that differs declares an `AnswerForm` for each such place:
 
     class FinQA(...):
         answer_forms = {
@@ -28,7 +28,7 @@ from pytest_tablebench.datasets._base import (
 )
 from pytest_tablebench.datasets._defaults import defaults_of
 
-Way = Literal["reply", "line", "object", "printed", "box"]
+AnswerPlace = Literal["reply", "line", "object", "printed", "box"]
 """Where a strategy has the answer put:
 
     reply: the reply is the answer, as the dataset's prompt asks for it (`direct`);
@@ -76,10 +76,10 @@ _USUAL = AnswerForm()
 
 @dataclass(frozen=True)
 class AskedDataset:
-    """A dataset as it is asked in one way: how its prompt is made and its answers are scored."""
+    """A dataset with its answers in one place: makes prompts, and says how answers are scored."""
 
     dataset: Dataset
-    place: Way = "reply"
+    place: AnswerPlace = "reply"
     form: AnswerForm = field(default_factory=AnswerForm)
 
     @property
@@ -130,16 +130,16 @@ class AskedDataset:
 
 
 def asked_dataset(
-    dataset: Dataset, place: Way, texts: Mapping[str, str] | None = None
+    dataset: Dataset, place: AnswerPlace, texts: Mapping[str, str] | None = None
 ) -> AskedDataset:
-    """Return a dataset as it is asked in a way, with the words of printed prompts if any.
+    """Return a dataset whose answers are in a place, with the words of printed prompts if any.
 
     A dataset uses printed prompts by its method `worded(place, form, texts)`, which returns
     the form with the words that fit.
     """
-    forms: Mapping[Way, AnswerForm] = getattr(dataset, "answer_forms", None) or {}
+    forms: Mapping[AnswerPlace, AnswerForm] = getattr(dataset, "answer_forms", None) or {}
     form = forms.get(place) or _USUAL
-    worded: Callable[[Way, AnswerForm, Mapping[str, str]], AnswerForm] | None
+    worded: Callable[[AnswerPlace, AnswerForm, Mapping[str, str]], AnswerForm] | None
     worded = getattr(dataset, "worded", None)
     if texts and worded is not None:
         form = worded(place, form, texts)

@@ -34,7 +34,7 @@ from pytest_tablebench.tables.table import Table
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.datasets import AskedDataset, Example, PromptParts, Source, Way
+    from pytest_tablebench.datasets import AnswerPlace, AskedDataset, Example, PromptParts, Source
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.strategies.base import Show
 
@@ -243,11 +243,16 @@ class Renderer:
         return example, pool.draw(drawn_for, shots, seed=self._settings.seed)
 
     def _load_demonstration(
-        self, dataset: str, index: int, perturbation: str, shape: tuple[str, str], strategy: Way
+        self,
+        dataset: str,
+        index: int,
+        perturbation: str,
+        shape: tuple[str, str],
+        place: AnswerPlace,
     ) -> tuple[Demonstration, Marks]:
         shown = self._pool(dataset, perturbation)[index]
         show, marks = self._shows(dataset, perturbation, *shape), Marks()
-        parts = asked_dataset(self._registry.datasets[dataset], strategy).prompt(
+        parts = asked_dataset(self._registry.datasets[dataset], place).prompt(
             shown, lambda table: marks.mark(show(table))
         )
         return Demonstration(parts.source, shown.target), marks

@@ -16,7 +16,7 @@ from pytest_tablebench.models import Reply, as_read
 from pytest_tablebench.models.thinking import split_thoughts
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.running.builtins import builtin_registry
-from pytest_tablebench.strategies import texts_of, way_of
+from pytest_tablebench.strategies import answer_place, texts_of
 from pytest_tablebench.util.names import unknown_name
 
 if TYPE_CHECKING:
@@ -46,7 +46,9 @@ def asked_by(
 
     `texts` are printed prompts by name.
     """
-    return asked_dataset(registry.datasets[dataset], way_of(strategy, registry.strategies), texts)
+    return asked_dataset(
+        registry.datasets[dataset], answer_place(strategy, registry.strategies), texts
+    )
 
 
 def judge_reply(

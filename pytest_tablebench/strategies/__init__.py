@@ -13,9 +13,9 @@ from pytest_tablebench.strategies.base import (
     Said,
     Strategy,
     Task,
+    answer_place,
     named_strategy,
     rounds_of,
-    way_of,
 )
 
 __all__ = [
@@ -28,13 +28,13 @@ __all__ = [
     "Said",
     "Strategy",
     "Task",
+    "answer_place",
     "asked_about",
     "assemble",
     "named_strategy",
     "published_turns",
     "rounds_of",
     "texts_of",
-    "way_of",
 ]
 
 STRATEGIES: tuple[Strategy, ...] = (Direct(), TCoT(), PoT(), ICoT(), TreeThinker())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from typing import Any, ClassVar
 
-from pytest_tablebench.datasets import Way
+from pytest_tablebench.datasets import AnswerPlace
 from pytest_tablebench.errors import REFUSED, ModelError
 from pytest_tablebench.metrics.steps import Ask, Execution, Step
 from pytest_tablebench.metrics.thinking import oddities
@@ -45,7 +45,7 @@ class ICoT:
     """
 
     name = "icot"
-    way: Way = "box"
+    way: AnswerPlace = "box"
     serializer = "frame"
     parameters: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"max_exec": at_least(0)}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets import Way
+from pytest_tablebench.datasets import AnswerPlace
 from pytest_tablebench.metrics.steps import Ask, Execution
 from pytest_tablebench.models import Message
 from pytest_tablebench.serializers import Content
@@ -33,7 +33,7 @@ class PoT:
 
     name = "pot"
     rounds = 1
-    way: Way = "printed"
+    way: AnswerPlace = "printed"
     serializer = "frame"
 
     def converse(self, task: Task) -> Conversation:

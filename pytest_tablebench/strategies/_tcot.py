@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from pytest_tablebench.datasets import Way
+from pytest_tablebench.datasets import AnswerPlace
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.metrics.thinking import oddities
 from pytest_tablebench.models import Message
@@ -46,7 +46,7 @@ class TCoT:
 
     name = "tcot"
     rounds = 1
-    way: Way = "object"
+    way: AnswerPlace = "object"
     parameters: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"context": at_least(1)}
 
     def converse(self, task: Task) -> Conversation:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal
 
 from pytest_tablebench.config.printed_prompts import filled, placeholders_in
-from pytest_tablebench.datasets import Way
+from pytest_tablebench.datasets import AnswerPlace
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.metrics.thinking import after_thinking
 from pytest_tablebench.models import Message
@@ -110,7 +110,7 @@ class TreeThinker:
     """
 
     name = "treethinker"
-    way: Way = "line"
+    way: AnswerPlace = "line"
     parameters: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "tree": _switch,
         "tree_reasoning": _switch,

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets import AnswerForm, Example, Way
+from pytest_tablebench.datasets import AnswerForm, AnswerPlace, Example
 from pytest_tablebench.errors import SettingsError, UnknownNameError
 from pytest_tablebench.metrics.steps import Ask, Execution, Step
 from pytest_tablebench.models import Message, Reply
@@ -174,9 +174,9 @@ def named_strategy(
     return strategies[name], params
 
 
-def way_of(text: str, strategies: Mapping[str, Strategy]) -> Way:
+def answer_place(text: str, strategies: Mapping[str, Strategy]) -> AnswerPlace:
     """Return where a strategy has the answer put; `reply` for one that is not registered here."""
-    reading: Way = getattr(strategies.get(text.partition("[")[0].strip()), "way", "reply")
+    reading: AnswerPlace = getattr(strategies.get(text.partition("[")[0].strip()), "way", "reply")
     return reading
 
 

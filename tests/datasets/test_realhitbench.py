@@ -10,7 +10,7 @@ import pytest
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.config.settings import Settings
-from pytest_tablebench.datasets import Way, asked_dataset
+from pytest_tablebench.datasets import AnswerPlace, asked_dataset
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.datasets.realhitbench._prompts import form_of, instruction, reminder
 from pytest_tablebench.errors import DataMissing
@@ -151,7 +151,9 @@ def test_a_chart_is_drawn_from_the_table_that_is_shown(tmp_path: Path, opened: O
 
 
 @pytest.mark.parametrize("way", ["line", "object", "printed", "box"])
-def test_no_marker_is_asked_for_where_a_strategy_puts_the_answer(opened: Opened, way: Way) -> None:
+def test_no_marker_is_asked_for_where_a_strategy_puts_the_answer(
+    opened: Opened, way: AnswerPlace
+) -> None:
     run = opened()
     example = run.source("realhit_fc").example("1")
     parts = asked_dataset(run.registry.datasets["realhit_fc"], way).prompt(example, lambda _: "T")

@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import pytest
 
-from pytest_tablebench.datasets import AnswerForm, PromptParts, asked
+from pytest_tablebench.datasets import AnswerForm, PromptParts, asked_dataset
 from pytest_tablebench.errors import SettingsError, UnknownNameError
 from pytest_tablebench.running.builtins import builtin_registry
-from pytest_tablebench.strategies import Direct, named_strategy, rounds_of, way_of
+from pytest_tablebench.strategies import Direct, answer_place, named_strategy, rounds_of
 
 
 def whole(value: object) -> int:
@@ -34,8 +34,8 @@ def test_parameters_stand_in_brackets_behind_the_name():
         KNOWN["loops"],
         {"most": 3, "tree": "off"},
     )
-    assert way_of("loops[most=3]", KNOWN) == "box"
-    assert way_of("direct", KNOWN) == way_of("nobody's", KNOWN) == "reply"
+    assert answer_place("loops[most=3]", KNOWN) == "box"
+    assert answer_place("direct", KNOWN) == answer_place("nobody's", KNOWN) == "reply"
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_what_cannot_be_is_named(text, said):
 
 def test_a_dataset_says_what_a_way_of_asking_means_for_it():
     starter = builtin_registry().datasets["starter"]
-    plain = asked(starter, "object")
+    plain = asked_dataset(starter, "object")
     assert (plain.metric, plain.chain("fixed")) == (starter.metric, starter.chain("fixed"))
 
     class Otherwise(type(starter)):
@@ -71,9 +71,9 @@ def test_a_dataset_says_what_a_way_of_asking_means_for_it():
         }
 
     own = Otherwise()
-    printed = asked(own, "printed")
+    printed = asked_dataset(own, "printed")
     assert (printed.metric, printed.chain("fixed")) == ("exact_match", ("to_string_stripped",))
-    assert asked(own, "box").metric == starter.metric
+    assert asked_dataset(own, "box").metric == starter.metric
 
 
 @pytest.mark.parametrize(

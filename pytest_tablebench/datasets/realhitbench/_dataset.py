@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.config.printed_prompts import filled, placeholders_in
-from pytest_tablebench.datasets._answer_forms import AnswerForm, Way
+from pytest_tablebench.datasets._answer_forms import AnswerForm, AnswerPlace
 from pytest_tablebench.datasets._base import Example, PromptParts, Render, render_field
 from pytest_tablebench.datasets._file_dataset import FileDataset, Opened
 from pytest_tablebench.datasets._sources import RowSource
@@ -58,7 +58,7 @@ UPSTREAM = Upstream(
 )
 
 
-PLACES: tuple[Way, ...] = ("line", "object", "printed", "box")
+PLACES: tuple[AnswerPlace, ...] = ("line", "object", "printed", "box")
 """Where strategies have answers put, in place of a marked line."""
 
 
@@ -166,7 +166,7 @@ class RealHit(FileDataset[RealHitQuestion]):
         return Stratum((row.subtype, row.tags.get("structure")), row.file)
 
     @property
-    def answer_forms(self) -> dict[Way, AnswerForm]:
+    def answer_forms(self) -> dict[AnswerPlace, AnswerForm]:
         """Prompts without a marker, where a strategy says where the answer stands."""
         forms = dict.fromkeys(PLACES, AnswerForm(prompt=self._unmarked))
         return forms | {"line": AnswerForm(prompt=self._of_tree)}
@@ -176,7 +176,7 @@ class RealHit(FileDataset[RealHitQuestion]):
         parts = self._unmarked(example, render)
         return replace(parts, instruction=str(example.inputs["tree_instruction"]))
 
-    def worded(self, place: Way, form: AnswerForm, texts: Mapping[str, str]) -> AnswerForm:
+    def worded(self, place: AnswerPlace, form: AnswerForm, texts: Mapping[str, str]) -> AnswerForm:
         """Return the form with printed prompts: those of single questions, or of TreeThinker."""
         if place == "reply":
             return replace(form, prompt=partial(self._printed, texts))

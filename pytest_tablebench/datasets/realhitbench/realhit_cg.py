@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets._answer_forms import AnswerForm, Way
+from pytest_tablebench.datasets._answer_forms import AnswerForm, AnswerPlace
 from pytest_tablebench.datasets._base import Example
 from pytest_tablebench.datasets._file_dataset import Opened
 from pytest_tablebench.datasets.realhitbench._dataset import PLACES, RealHit
@@ -26,7 +26,7 @@ class Charts(RealHit):
     typed = True
 
     @property
-    def answer_forms(self) -> dict[Way, AnswerForm]:
+    def answer_forms(self) -> dict[AnswerPlace, AnswerForm]:
         """The same everywhere: the program is the answer, and is not run on the way to it."""
         forms = dict.fromkeys(PLACES, AnswerForm(judged="reply"))
         return forms | {"line": AnswerForm(judged="reply", prompt=self._of_tree)}

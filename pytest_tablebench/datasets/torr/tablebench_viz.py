@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets._answer_forms import AnswerForm, Way
+from pytest_tablebench.datasets._answer_forms import AnswerForm, AnswerPlace
 from pytest_tablebench.datasets._base import Example
 from pytest_tablebench.datasets._file_dataset import FileDataset, Opened
 from pytest_tablebench.datasets._sources import RowSource
@@ -28,7 +28,7 @@ class TableBenchCharts(FileDataset[TableBenchRow]):
     upstream = TableBench.upstream
     metric = "tablebench_chart"
     params = MappingProxyType({"temperature": 0, "max_tokens": 4096})
-    answer_forms: MappingProxyType[Way, AnswerForm] = MappingProxyType(
+    answer_forms: MappingProxyType[AnswerPlace, AnswerForm] = MappingProxyType(
         dict.fromkeys(("line", "object", "printed", "box"), AnswerForm(judged="reply"))
     )
     fixed_chain = ()

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets._answer_forms import AnswerForm, Way
+from pytest_tablebench.datasets._answer_forms import AnswerForm, AnswerPlace
 from pytest_tablebench.datasets._base import Example, PromptParts, Render, text_key
 from pytest_tablebench.datasets._file_dataset import FileDataset, Opened
 from pytest_tablebench.datasets._sources import RowSource
@@ -125,14 +125,14 @@ class TReB(FileDataset[SampleInFolder]):
             remark=subtask.remark,
         )
         programs = replace(form, prompt=self.frames_first)
-        self.answer_forms: dict[Way, AnswerForm] = {
+        self.answer_forms: dict[AnswerPlace, AnswerForm] = {
             "line": form,
             "object": form,
             "printed": programs,
             "box": programs,
         }
 
-    def worded(self, place: Way, form: AnswerForm, texts: Mapping[str, str]) -> AnswerForm:
+    def worded(self, place: AnswerPlace, form: AnswerForm, texts: Mapping[str, str]) -> AnswerForm:
         """Return the form with the printed system message of its mode, or of summaries."""
         modes = {"object": "tcot", "printed": "pot", "box": "icot"}
         name = "table_summary" if self.subtask.name == "Table_Summary" else modes.get(place, "")

@@ -20,7 +20,7 @@ from pytest_tablebench.running.perturbing import example_perturber
 from pytest_tablebench.running.rejudge._judge import StoredJudge, mapping
 from pytest_tablebench.running.rejudge._judge_steps import with_judge_steps
 from pytest_tablebench.running.scoring import judge_example
-from pytest_tablebench.strategies import PARSED, texts_of, way_of
+from pytest_tablebench.strategies import PARSED, answer_place, texts_of
 from pytest_tablebench.tables.perturbations import apply_perturbation, parse_perturbation
 from pytest_tablebench.tables.table_file import TableFile
 from pytest_tablebench.util.names import printable
@@ -162,8 +162,8 @@ class Scorer:
         return record.metric in {None, form.metric} and self.judges.scores(form)
 
     def _asked(self, record: Record, example: Example) -> AskedDataset:
-        strategy = way_of(record.strategy, self.opener.registry.strategies)
-        return asked_dataset(self._opened[record.dataset][0], strategy).about(example)
+        place = answer_place(record.strategy, self.opener.registry.strategies)
+        return asked_dataset(self._opened[record.dataset][0], place).about(example)
 
     def _judge(self, record: Record) -> Record:
         example, changed = self._load(record.dataset, record.example_id), None
