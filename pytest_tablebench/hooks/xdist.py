@@ -94,9 +94,7 @@ class ControllerHooks:
         if not manager.hasplugin("tablebench-workers"):
             from pytest_tablebench.hooks.crashes import WorkerDeaths
 
-            deaths = WorkerDeaths(self._session)
-            manager.register(deaths, "tablebench-workers")
-            deaths.pytest_configure_node(node)  # later ones pytest tells it itself
+            manager.register(WorkerDeaths(self._session), "tablebench-workers")
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:

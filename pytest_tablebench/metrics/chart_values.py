@@ -136,11 +136,6 @@ def judge_printed(printed: Any, reference: Any, *, shares: bool) -> Verdict:
     return "true" if same else "false"
 
 
-def judge_values(values: Any, reference: Any, *, shares: bool) -> Verdict:
-    """Compare the values of a figure with a reference (`fixed`), see `judge_drawn`."""
-    return judge_drawn([values], reference, shares=shares)
-
-
 def judge_drawn(drawn: Iterable[Any], reference: Any, *, shares: bool) -> Verdict:
     """Compare the series of a figure, in each way they can be read, with a reference (`fixed`).
 

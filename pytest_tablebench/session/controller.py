@@ -8,6 +8,7 @@ message that may not come.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from pytest_tablebench.session.base import RunKeeper
 from pytest_tablebench.session.command_line import selected_by
 from pytest_tablebench.session.messages import (
     CallsExpected,
+    CaseAhead,
     EngineNeeds,
     Message,
     Refused,
@@ -36,6 +38,9 @@ __all__ = ["CHANNEL", "EACH", "Controller"]
 CHANNEL, EACH = "tablebench_channel", "tablebench_each"
 """Keys of a worker's input: its channel, and whether each worker runs all items."""
 
+KEPT_AHEAD = 4
+"""Announced cases that are kept for a worker: xdist may name the one before or after."""
+
 
 class Controller(RunKeeper):
     """Keeps the run that xdist's workers run."""
@@ -48,6 +53,8 @@ class Controller(RunKeeper):
         """Whether a worker has selected cases."""
         self.refusal: str | None = None
         """Why the run cannot be."""
+        self.ahead: dict[str, deque[CaseAhead]] = {}
+        """The last cases that each worker has announced."""
         self._kept: KeptRun | None = None
         self._making = threading.Lock()
         self._placing = threading.Lock()
@@ -81,14 +88,17 @@ class Controller(RunKeeper):
     def connect(self, node: Any) -> None:
         """Give a worker its channel, before it is started; `node` is xdist's."""
         channel = node.gateway.newchannel()
-        channel.setcallback(lambda text: self._take(channel, decode(text)))
+        worker = node.workerinput["workerid"]
+        channel.setcallback(lambda text: self._take(worker, channel, decode(text)))
         self._channels.append(channel)
         each = node.config.getvalue("dist") == "each"
         node.workerinput.update({CHANNEL: channel, EACH: each})
 
-    def _take(self, channel: Any, message: Message) -> None:
+    def _take(self, worker: str, channel: Any, message: Message) -> None:
         """Take a worker's message, in a thread of execnet's."""
-        if isinstance(message, SelectedCases):
+        if isinstance(message, CaseAhead):
+            self.ahead.setdefault(worker, deque(maxlen=KEPT_AHEAD)).append(message)
+        elif isinstance(message, SelectedCases):
             self.has_selected = True
             if message.cases is not None:
                 self.selected = message

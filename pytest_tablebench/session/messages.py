@@ -1,4 +1,4 @@
-"""What xdist's workers and their controller tell each other before the first test runs.
+"""The messages between xdist's workers and their controller, beside pytest's reports.
 
 Each message is encoded once, where it leaves a process.
 """
@@ -63,13 +63,28 @@ class CallsExpected:
 
 
 @dataclass(frozen=True)
+class CaseAhead:
+    """A worker is about to run a case; what to record if it dies with it.
+
+    Arguments:
+        node_id: of the item.
+        record: the encoded message of the case without an answer.
+        cases: how many cases are selected, by model.
+    """
+
+    node_id: str
+    record: str
+    cases: Mapping[str, int]
+
+
+@dataclass(frozen=True)
 class Refused:
     """The run cannot be: why."""
 
     why: str
 
 
-Message = EngineNeeds | RunPlace | SelectedCases | CallsExpected | Refused
+Message = EngineNeeds | RunPlace | SelectedCases | CallsExpected | CaseAhead | Refused
 
 _KINDS: Mapping[str, type[Message]] = {kind.__name__: kind for kind in get_args(Message)}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
@@ -18,6 +19,7 @@ from pytest_tablebench.session.base import Session
 from pytest_tablebench.session.controller import CHANNEL, EACH
 from pytest_tablebench.session.messages import (
     CallsExpected,
+    CaseAhead,
     EngineNeeds,
     Message,
     Refused,
@@ -185,6 +187,11 @@ class Worker(Session):
         raise SettingsError(answer.why if isinstance(answer, Refused) else "no place for the run")
 
     # Run.
+
+    def announce(self, node_id: str, message: CaseMessage) -> None:
+        """Send the controller what to record of an item if this process dies with it."""
+        with contextlib.suppress(OSError):  # the controller is gone, and ends this process
+            self._send(CaseAhead(node_id, message.encode(), self.cases.planned))
 
     def message(self, run: CaseRun, finding: Finding, error: BaseException | None) -> CaseMessage:
         """Return what a finished item reports of its case, and what this process has read past."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pytest_tablebench.util.removal import empty
 
-STORES, RUNNING = "tablebench-answers-", "tablebench-running-"
+STORES = "tablebench-answers-"
 """How the names of temporary stores, and of notes on the case that runs, begin."""
 
 _HELD = "in-use"
@@ -49,16 +49,13 @@ def sweep(folder: Path | None = None) -> None:
     folder = Path(tempfile.gettempdir()) if folder is None else folder
     with contextlib.suppress(OSError):
         for path in folder.iterdir():
-            if not path.name.startswith((STORES, RUNNING)):
+            if not path.name.startswith(STORES):
                 continue
             with contextlib.suppress(OSError):
                 about = path.lstat()
                 if hasattr(os, "getuid") and about.st_uid != os.getuid():
                     continue
-                if path.name.startswith(RUNNING):
-                    if time.time() - about.st_mtime > _OLD_S:
-                        path.unlink()
-                elif path.is_dir() and not path.is_symlink() and _left_behind(path):
+                if path.is_dir() and not path.is_symlink() and _left_behind(path):
                     _remove(path)
 
 

@@ -12,7 +12,7 @@ from pytest_tablebench import postprocess, score
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat
 from pytest_tablebench.metrics._chart_code import patched, program_of, realhit_code
 from pytest_tablebench.metrics._realhit import published_form
-from pytest_tablebench.metrics.chart_values import chart_verdict, judge_printed, judge_values
+from pytest_tablebench.metrics.chart_values import chart_verdict, judge_drawn, judge_printed
 from pytest_tablebench.metrics.charts import realhit_chart
 from pytest_tablebench.metrics.judge_reply import read_score
 from pytest_tablebench.metrics.realhit_reply import (
@@ -115,7 +115,7 @@ def replay_chart_compare_printed(record: Record) -> Iterator[str]:
 @replays("realhitbench.chart_compare_values")
 def replay_chart_compare_values(record: Record) -> Iterator[str]:
     shares = record["chart_type"].startswith("Pie")
-    verdict = judge_values(record["y_values"], record["reference"], shares=shares)
+    verdict = judge_drawn([record["y_values"]], record["reference"], shares=shares)
     yield from differences(VALUES[verdict], record["expected"])
     yield from _chart_score(record, [record["y_values"]], "fixed")
 

@@ -23,8 +23,8 @@ from pytest_tablebench.metrics._chart_code import (
     realhit_code,
 )
 from pytest_tablebench.metrics.chart_values import (
+    judge_drawn,
     judge_printed,
-    judge_values,
     read_values,
     same_values,
 )
@@ -41,6 +41,11 @@ NESTED: st.SearchStrategy[Any] = st.recursive(
 
 
 # Programs
+
+
+def judge_values(values: Any, reference: Any, *, shares: bool) -> str:
+    """Judge a figure that can be read in one way alone."""
+    return judge_drawn([values], reference, shares=shares)
 
 
 def test_the_last_program_of_a_reply() -> None:

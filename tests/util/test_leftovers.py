@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_tablebench.util import leftovers
-from pytest_tablebench.util.leftovers import RUNNING, STORES, TemporaryFolder, sweep
+from pytest_tablebench.util.leftovers import STORES, TemporaryFolder, sweep
 
 OWNER = """
 import sys
@@ -70,14 +70,10 @@ def test_a_store_of_this_process_stays_until_it_is_removed(place: Path) -> None:
     assert list(place.iterdir()) == []
 
 
-@pytest.mark.parametrize("prefix", [STORES, RUNNING])
-def test_what_nobody_can_hold_is_left_behind_after_a_day(place: Path, prefix: str) -> None:
-    young, old, foreign = (place / name for name in (f"{prefix}a", f"{prefix}b", "somebodys"))
+def test_what_nobody_can_hold_is_left_behind_after_a_day(place: Path) -> None:
+    young, old, foreign = (place / name for name in (f"{STORES}a", f"{STORES}b", "somebodys"))
     for path in (young, old, foreign):
-        if prefix == STORES:
-            path.mkdir()
-        else:
-            path.write_bytes(b"")
+        path.mkdir()
     for path in (old, foreign):
         aged(path, leftovers._OLD_S + 60)
     sweep(place)
