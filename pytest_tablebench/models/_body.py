@@ -5,9 +5,7 @@ Everything here is plain data; `_litellm_session` puts it between the socket and
 
 from __future__ import annotations
 
-import codecs
 import json
-import re
 import zlib
 from collections.abc import Iterator
 from typing import Any
@@ -20,28 +18,14 @@ ENCODINGS = "gzip, deflate"
 PIECE = 1 << 18
 """Bytes to which a compressed body grows between two looks at its size."""
 
-KEPT = 8_000_000
-READ = 32_000_000
-"""Bytes that one body may keep and may be read, in all. What makes sense is far below: a text of
-a megabyte has six of JSON at the very most."""
-
-SPARE = 1024
-"""Bytes kept beyond the limit, so that a text which is too long still shows it."""
+LONGEST_BODY = 8_000_000
+"""Bytes of the longest reply, unpacked: a text of a megabyte has six of JSON at the very most."""
 
 LONGEST_NUMBER = 4000
 """Digits of a whole number, a little below what Python still reads."""
 
 ERROR = 2000
 """Bytes that the body of an error may have: those who search it take long over much of it."""
-
-_ESCAPED = r"\\(?:u[0-9a-fA-F]{4}|[^u])"
-_IN_STRING = re.compile(rf'[^"\\]*+(?:{_ESCAPED}[^"\\]*+)*+')
-_LONGEST_ESCAPE = 6
-# All that is no string, or a short one: what need not be looked into.
-_PLAIN = re.compile(rf'(?:[^"]++|"[^"\\]{{0,1000}}+(?:{_ESCAPED}[^"\\]{{0,1000}}+){{0,100}}+")*+')
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
-_DEEPEST = 100
-"""Levels of a body that is closed early; replies have about ten."""
 
 
 class MangledBody(Exception):
@@ -63,79 +47,52 @@ class RedirectRefused(Exception):
 
 
 class Body:
-    """The body of one reply, unpacked and shortened as it comes.
-
-    A body that fits is kept as it is. In a longer one each string keeps a little more than
-    `most` bytes of UTF-8, so that the reply around a text that is too long (the reason it ended,
-    the usage) stays whole. What is too long in another way, or never ends, is closed where the
-    limit was reached.
+    """The body of one reply, unpacked as it comes, up to a number of bytes.
 
     Arguments:
-        most: bytes of a text that are wanted.
+        most: bytes that are read at most, unpacked.
         encoding: the Content-Encoding header.
-        read: bytes that are read, unpacked.
 
     Raises:
         MangledBody: here and later: it is compressed in another way, or not as it says, or is
-            no UTF-8 although it is long.
+            longer than `most`.
     """
 
-    def __init__(self, most: int, encoding: str = "", *, read: int = READ) -> None:
+    def __init__(self, most: int = LONGEST_BODY, encoding: str = "") -> None:
         self._most = most
-        self._read = read
         self._unpack = _Unpacker(encoding.strip().lower())
-        self.start = b""
-        """The beginning of a body that is too long, as it came."""
         self._parts: list[bytes] = []
         self._size = 0
-        self._long: _Shortener | None = None
-        self._decode = codecs.getincrementaldecoder("utf-8")().decode
 
     @property
     def full(self) -> bool:
-        """Whether nothing more is to be read."""
-        kept = self._long.size if self._long is not None else 0
-        return self._size > self._read or kept > KEPT
+        """Whether it is too long, and nothing more is to be read."""
+        return self._size > self._most
+
+    @property
+    def start(self) -> bytes:
+        """What was read, without what is too much."""
+        return b"".join(self._parts)[: self._most]
 
     def feed(self, data: bytes) -> Iterator[None]:
         """Take in what has arrived, a bounded piece at each step; stop where it is full."""
         for piece in self._unpack.feed(data):
-            self._add(piece)
+            self._size += len(piece)
+            self._parts.append(piece)
             yield
             if self.full:
                 return
 
     def forget(self) -> None:
-        """Hold nothing any more: what failed is kept for long, with all that it was about."""
-        self._parts, self._long, self.start = [], None, b""
+        """Release the content: an error that holds this object is kept for long."""
+        self._parts = []
 
     def finish(self) -> bytes:
-        """Return the body, after its end or where it was full: then it is closed."""
-        if not self.full:
-            self._unpack.finish()
-        if self._long is None:
-            return b"".join(self._parts)
-        text = "".join(self._long.kept)
+        """Return the whole body, after its end."""
         if self.full:
-            if not self._long.in_string:
-                raise MangledBody("it has no end")
-            text = _closed(text)
-        return text.encode("utf-8", "surrogatepass")
-
-    def _add(self, piece: bytes) -> None:
-        self._size += len(piece)
-        self._parts.append(piece)
-        if self._long is None:
-            if self._size <= self._most:
-                return
-            self._long = _Shortener(self._most)
-            self.start = b"".join(self._parts)[: self._most]
-        try:
-            for part in self._parts:
-                self._long.feed(self._decode(part))
-        except UnicodeDecodeError:
-            raise MangledBody("it is no UTF-8") from None
-        self._parts.clear()
+            raise MangledBody(f"it is longer than {self._most:,} bytes")
+        self._unpack.finish()
+        return b"".join(self._parts)
 
 
 class _Unpacker:
@@ -179,88 +136,6 @@ class _Unpacker:
     def finish(self) -> None:
         if self._inflate is not None and not self._inflate.eof:
             raise MangledBody("it is compressed and ends early")
-
-
-class _Shortener:
-    """Passes JSON on as it comes, but for what is too much of a string."""
-
-    def __init__(self, most: int) -> None:
-        self.kept: list[str] = []
-        self.size = 0
-        self.in_string = False
-        self._most = most
-        self._room = 0
-        self._rest = ""
-        """The beginning of an escape."""
-
-    def feed(self, text: str) -> None:
-        text, self._rest = self._rest + text, ""
-        at = 0
-        while at < len(text):
-            at = self._string(text, at) if self.in_string else self._plain(text, at)
-
-    def _plain(self, text: str, at: int) -> int:
-        """Take in what stands outside of long strings; return where one begins."""
-        match = _PLAIN.match(text, at)
-        end = match.end() if match else at
-        if end < len(text):
-            end, self.in_string, self._room = end + 1, True, self._most + SPARE
-        self._keep(text[at:end])
-        return end
-
-    def _string(self, text: str, at: int) -> int:
-        """Take in a string, or its part, and return where it ends."""
-        match = _IN_STRING.match(text, at)
-        if match:
-            self._keep_some(match[0])
-            at = match.end()
-        if at == len(text):
-            return at
-        if text[at] == '"':
-            self._keep('"')
-            self.in_string = False
-            return at + 1
-        if len(text) - at >= _LONGEST_ESCAPE:
-            raise MangledBody("it is no JSON")
-        self._rest = text[at:]
-        return len(text)
-
-    def _keep(self, text: str) -> None:
-        if text:
-            self.kept.append(text)
-            self.size += len(text)
-
-    def _keep_some(self, text: str) -> None:
-        """Keep of a part of a string what there is room for, without breaking an escape."""
-        at = 0
-        while at < len(text) and self._room > 0:
-            match = _IN_STRING.match(text, at, at + max(self._room, 2 * _LONGEST_ESCAPE))
-            part = match[0] if match else ""
-            self._keep(part)
-            self._room -= _length(part)
-            at += len(part)
-
-
-def _length(part: str) -> int:
-    """The bytes of UTF-8 that a part of a string in JSON stands for."""
-    if "\\" in part:
-        try:
-            part = json.loads(f'"{part}"', strict=False)
-        except ValueError:
-            raise MangledBody("it is no JSON") from None
-    return len(part.encode("utf-8", "surrogatepass"))
-
-
-def _closed(text: str) -> str:
-    """Close a text of JSON that ends in a string: the string, and what it stands in."""
-    text += '"'
-    marks = re.sub(r"[^][{}]+", "", _STRING.sub("", text))
-    for _ in range(_DEEPEST):
-        inner = marks.replace("[]", "").replace("{}", "")
-        if inner == marks:
-            return text + marks[::-1].translate(str.maketrans("[{", "]}"))
-        marks = inner
-    raise MangledBody("it is nested too deeply")
 
 
 def checked(body: bytes) -> bytes:

@@ -53,18 +53,14 @@ __all__ = [
 
 @dataclass
 class ResponseReading:
-    """What one call may read, and whether there was more of it.
+    """How the response to one call is read.
 
     Arguments:
-        most: bytes of one text; see `Body`.
-        closed: whether the end of the body was not waited for.
         recorded: what came of the call already; it is played, and nobody is asked.
         direct: whether nobody but us reads the response.
         redirected_by: the server that sent a redirect; the call goes to no other server.
     """
 
-    most: int
-    closed: bool = False
     recorded: BoundedResponse | Exception | None = None
     direct: bool = False
     redirected_by: URL | None = None
@@ -73,8 +69,8 @@ class ResponseReading:
 READING: ContextVar[ResponseReading] = ContextVar("READING")
 """Of the call under way; set for its task."""
 
-MOST_OF_ERROR = 1 << 16
-"""Bytes of a text in an error's body that are kept; four times as many are read."""
+MOST_OF_ERROR = 1 << 20
+"""Bytes of an error's body that are read."""
 
 CHUNK = 1 << 16
 
@@ -116,10 +112,9 @@ class BoundedResponse(aiohttp.ClientResponse):
         self.content = _stream(self.whole)
 
     async def _read_reply(self) -> bytes:
-        reading = READING.get()
-        body = Body(reading.most, self._encoding)
+        body = Body(encoding=self._encoding)
         try:
-            reading.closed = await self._read_into(body)
+            await self._read_into(body)
             whole = body.finish()
         finally:
             body.forget()
@@ -129,10 +124,9 @@ class BoundedResponse(aiohttp.ClientResponse):
         """Read an error's body; the status says enough where it cannot be read."""
         start = b""
         try:
-            body = Body(MOST_OF_ERROR, self._encoding, read=4 * MOST_OF_ERROR)
+            body = Body(MOST_OF_ERROR, self._encoding)
             await self._read_into(body)
             start = body.start
-            start = body.finish()
         except MangledBody:
             pass
         return shortened(start)
@@ -141,15 +135,14 @@ class BoundedResponse(aiohttp.ClientResponse):
     def _encoding(self) -> str:
         return self._headers.get("Content-Encoding", "")
 
-    async def _read_into(self, body: Body) -> bool:
-        """Read until the end or until the body is full; return whether it is full."""
+    async def _read_into(self, body: Body) -> None:
+        """Read until the end or until the body is full."""
         async for chunk in self.content.iter_chunked(CHUNK):
             for _ in body.feed(chunk):
                 await asyncio.sleep(0)  # other calls go on meanwhile
             if body.full:
                 self.close()  # the rest is not wanted
-                return True
-        return False
+                return
 
 
 def _stream(body: bytes) -> aiohttp.StreamReader:

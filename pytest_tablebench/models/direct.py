@@ -80,7 +80,7 @@ class DirectModel:
         how, body = call
         from pytest_tablebench.models import _litellm_session as sessions
 
-        reading = sessions.ResponseReading(self._model.max_reply, direct=True)
+        reading = sessions.ResponseReading(direct=True)
         mark = sessions.READING.set(reading)
         start = time.perf_counter()
         try:
@@ -95,8 +95,7 @@ class DirectModel:
         if reply is None:
             reply = await self._model.acomplete(request, recorded=outcome)
             reply = replace(reply, latency_s=latency_s)
-        reply = limited(reply, reading.most)
-        return replace(reply, cut=True) if reading.closed else reply
+        return limited(reply, self._model.max_reply)
 
     def _translated(self, request: Request) -> tuple[Wire, bytes] | None:
         """Return how a request is sent, and its body; None: litellm has to send it."""

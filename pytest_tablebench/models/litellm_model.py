@@ -7,7 +7,7 @@ import importlib
 import sys
 import time
 from collections.abc import Coroutine
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.addresses import address_fault
@@ -118,7 +118,7 @@ class LiteLLMModel:
             from pytest_tablebench.models._litellm_clients import use_session_client
 
             use_session_client(litellm)
-        reading = sessions.ResponseReading(self.max_reply, recorded=recorded)
+        reading = sessions.ResponseReading(recorded=recorded)
         context = contextvars.copy_context()
         context.run(sessions.READING.set, reading)
         call = asyncio.create_task(
@@ -134,8 +134,7 @@ class LiteLLMModel:
             raise self.failures.timed_out()
         outcome, latency_s = call.result()
         reply = self._read(litellm, outcome, latency_s, request)
-        reply = limited(reply, self.max_reply)
-        return replace(reply, cut=True) if reading.closed else reply
+        return limited(reply, self.max_reply)
 
     async def warm_up(self) -> None:
         """Load what litellm and the client below it load on their first call; ask no one.

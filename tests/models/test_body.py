@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
-import time
 import zlib
 
 import pytest
 
 from pytest_tablebench.models._body import (
     ERROR,
-    KEPT,
-    READ,
-    SPARE,
     Body,
     MangledBody,
     checked,
@@ -23,11 +19,9 @@ from pytest_tablebench.models._body import (
 MOST = 10_000
 
 
-def read(
-    data: bytes, *, most: int = MOST, encoding: str = "", piece: int = 997, limit: int = READ
-) -> Body:
+def read(data: bytes, *, most: int = MOST, encoding: str = "", piece: int = 997) -> Body:
     """Feed a body piece by piece, until its end or until it is full."""
-    body = Body(most, encoding, read=limit)
+    body = Body(most, encoding)
     for at in range(0, len(data), piece):
         for _ in body.feed(data[at : at + piece]):
             pass
@@ -41,53 +35,26 @@ def test_a_body_that_fits_is_as_it_came() -> None:
     assert read(data).finish() == data
 
 
-@pytest.mark.parametrize("ascii_only", [True, False])
-@pytest.mark.parametrize("text", ["x", "é", "漢", "😀", '"', "\\", "\n", "a\\u"])
-def test_a_long_text_is_cut_and_what_follows_is_kept(text: str, ascii_only: bool) -> None:
-    long = text * 20_000
-    data = json.dumps({"text": long, "why": "stop"}, ensure_ascii=ascii_only).encode()
-    body = read(data)
-    value = json.loads(body.finish())
-    assert value["why"] == "stop"
-    assert long.startswith(value["text"].rstrip("\ud83d"))
-    kept = len(value["text"].encode("utf-8", "surrogatepass"))
-    assert MOST < kept < MOST + SPARE + 1000  # too long still, so that it can be seen
-
-
-def test_texts_up_to_the_limit_are_whole_in_a_long_body() -> None:
-    value = {"one": "x" * MOST, "two": "é" * (MOST // 2), "three": "y" * 100}
-    assert json.loads(read(json.dumps(value).encode()).finish()) == value
-
-
-def test_a_text_without_an_end_is_closed() -> None:
-    body = read(b'{"choices": [{"message": {"content": "' + b"x" * 1_000_000, limit=300_000)
+def test_a_body_at_the_limit_is_whole_and_a_longer_one_is_refused() -> None:
+    whole = b'"' + b"x" * (MOST - 2) + b'"'
+    assert read(whole).finish() == whole
+    body = read(whole + b" ")
     assert body.full
-    value = json.loads(body.finish())
-    assert set(value["choices"][0]["message"]["content"]) == {"x"}
-
-
-@pytest.mark.parametrize(
-    ("start", "piece"),
-    [(b"[", b"1,"), (b"", b" "), (b"", b"["), (b"[", b"[],"), (b'{"a":"', b'x","'), (b"", b"x")],
-)
-def test_what_has_no_end_is_no_reply(start: bytes, piece: bytes) -> None:
-    body = read(start + piece * 200_000, piece=65536, limit=100_000)
-    assert body.full
-    with pytest.raises(MangledBody, match="no end"):
+    assert body.start == whole
+    with pytest.raises(MangledBody, match="longer than 10,000 bytes"):
         body.finish()
 
 
-@pytest.mark.parametrize("piece", [b"[", b'["\\n",', b'"x', b'["' + b"x" * 1001 + b'",', b'\\"'])
-def test_no_shape_takes_long(piece: bytes) -> None:
-    data = b'{"a": ' + piece * (8_000_000 // len(piece))
-    start = time.process_time()
-    body = read(data, most=1_000_000, piece=65536)
-    try:
-        kept = len(body.finish())
-    except MangledBody:
-        kept = 0
-    assert time.process_time() - start < 10  # seconds of this process: it takes about one
-    assert kept < KEPT + 1_000_000
+def test_a_body_without_an_end_is_read_up_to_the_limit() -> None:
+    body = Body(100_000)
+    taken = 0
+    for _ in range(100):
+        taken += sum(1 for _ in body.feed(b"1," * 5000))
+        if body.full:
+            break
+    assert taken == 11  # pieces of 10,000 bytes
+    body.forget()
+    assert body.start == b""
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "x-gzip", "deflate", "GZIP", "deflate, raw"])
@@ -106,11 +73,10 @@ def test_a_bomb_is_unpacked_only_as_far_as_it_is_read() -> None:
     bomb = squeeze.compress(b'{"text": "') + b"".join(
         squeeze.compress(b"x" * 1_000_000) for _ in range(100)
     )
-    body = Body(MOST, "deflate", read=300_000)
+    body = Body(300_000, "deflate")
     steps = sum(1 for _ in body.feed(bomb + squeeze.flush()))
     assert body.full
     assert steps <= 2  # pieces of 256 KiB; all of it would be 400
-    assert len(json.loads(body.finish())["text"]) == MOST + SPARE
 
 
 @pytest.mark.parametrize(
@@ -122,10 +88,8 @@ def test_a_bomb_is_unpacked_only_as_far_as_it_is_read() -> None:
         (b"", "gzip", "ends early"),
         (b"{}", "br", "nobody asked for"),
         (b"{}", "gzip, gzip", "nobody asked for"),
-        (b'"\xff' + b"x" * 20_000, "", "no UTF-8"),
-        (b'"\\uZZZZ' + b"x" * 20_000, "", "no JSON"),
     ],
-    ids=["no gzip", "no deflate", "cut", "empty", "brotli", "twice", "bytes", "escapes"],
+    ids=["no gzip", "no deflate", "cut", "empty", "brotli", "twice"],
 )
 def test_mangled(data: bytes, encoding: str, what: str) -> None:
     with pytest.raises(MangledBody, match=what):

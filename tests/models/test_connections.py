@@ -376,7 +376,7 @@ def test_a_client_that_reads_an_address_otherwise_is_held_to_the_server(
     openai_server.always(redirect)
 
     async def follow(other: str) -> Any:
-        sessions.READING.set(sessions.ResponseReading(1000))
+        sessions.READING.set(sessions.ResponseReading())
         options: dict[str, Any] = {"json": {}, "allow_redirects": False}
         await sessions.session().post(f"{openai_server.url}/chat/completions", **options)
         await sessions.session().post(f"{other}/chat/completions", **options)

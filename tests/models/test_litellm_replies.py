@@ -47,9 +47,7 @@ def with_usage(usage: bytes) -> Behaviour:
     return nonsense(json.dumps(body).encode().replace(b'"HERE"', usage))
 
 
-@pytest.mark.parametrize(
-    "content", ["x" * 5_000_000, "漢" * 5_000_000, "x" * 20_000_000], ids=["5MB", "wide", "20MB"]
-)
+@pytest.mark.parametrize("content", ["x" * 5_000_000, "漢" * 1_000_000], ids=["5MB", "wide"])
 def test_a_long_answer_is_cut(
     make: Make, name: str, openai_server: OpenAIServer, content: str
 ) -> None:
@@ -87,8 +85,8 @@ def test_memory_is_bounded_where_a_reply_never_ends(
     openai_server.always(bomb() if kind == "bomb" else endless(BEFORE, b"x" * 65536))
     model = make(name, openai_server)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    reply = model.complete(asking())
-    assert (reply.text, reply.cut) == ("x" * 1_000_000, True)
+    failure = failing(model)
+    assert failure.reason == "bad_reply"
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before  # KiB
     assert grown < 200_000
     assert openai_server.sent < 100_000_000
@@ -103,7 +101,7 @@ def test_what_never_ends_is_no_reply(
     openai_server.always(endless(start, piece))
     failure = failing(make(name, openai_server))
     assert (failure.reason, failure.retryable, failure.whole_run) == ("bad_reply", True, False)
-    assert "it has no end" in str(failure)
+    assert "it is longer than 8,000,000 bytes" in str(failure)
 
 
 def test_a_reply_that_failed_is_not_kept(
