@@ -34,6 +34,8 @@ ROOMS = [
     "serializers",
     "metrics",
     "models",
+    "strategies",
+    "running",
 ]
 """Rooms that these tests hold in order; add a room when it is."""
 

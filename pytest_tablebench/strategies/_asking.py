@@ -83,7 +83,7 @@ def _asked_about_one(
         answer = replace(
             answer, text=text, flags=flags, parts={**answer.parts, PARSED: float(parsed)}
         )
-    is_plain = getattr(strategy, "way", "reply") == "reply" or task.form.judged == "reply"
+    is_plain = getattr(strategy, "answer_place", "reply") == "reply" or task.form.judged == "reply"
     return replies.marked(answer, is_plain=is_plain)
 
 

@@ -45,7 +45,7 @@ class ICoT:
     """
 
     name = "icot"
-    way: AnswerPlace = "box"
+    answer_place: AnswerPlace = "box"
     serializer = "frame"
     parameters: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"max_exec": at_least(0)}
 

@@ -33,7 +33,7 @@ class PoT:
 
     name = "pot"
     rounds = 1
-    way: AnswerPlace = "printed"
+    answer_place: AnswerPlace = "printed"
     serializer = "frame"
 
     def converse(self, task: Task) -> Conversation:

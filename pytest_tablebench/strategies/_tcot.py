@@ -46,7 +46,7 @@ class TCoT:
 
     name = "tcot"
     rounds = 1
-    way: AnswerPlace = "object"
+    answer_place: AnswerPlace = "object"
     parameters: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"context": at_least(1)}
 
     def converse(self, task: Task) -> Conversation:

@@ -110,7 +110,7 @@ class TreeThinker:
     """
 
     name = "treethinker"
-    way: AnswerPlace = "line"
+    answer_place: AnswerPlace = "line"
     parameters: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "tree": _switch,
         "tree_reasoning": _switch,

@@ -129,7 +129,7 @@ class Strategy(Protocol):
 
     Further attributes that one may have:
 
-    - `way`: where it has the answer put (see `datasets/_answer_forms.py`); `reply` without it.
+    - `answer_place`: where it has the answer put (see `datasets/_answer_forms.py`); `reply` without it.
     - `parameters`: by name, a function that reads a value (a literal or a bare word) and raises
       `ValueError` saying what it takes; without it there are none.
     - `serializer`: the one format in which it shows tables, whatever the run names.
@@ -176,8 +176,10 @@ def named_strategy(
 
 def answer_place(text: str, strategies: Mapping[str, Strategy]) -> AnswerPlace:
     """Return where a strategy has the answer put; `reply` for one that is not registered here."""
-    reading: AnswerPlace = getattr(strategies.get(text.partition("[")[0].strip()), "way", "reply")
-    return reading
+    place: AnswerPlace = getattr(
+        strategies.get(text.partition("[")[0].strip()), "answer_place", "reply"
+    )
+    return place
 
 
 def rounds_of(text: str, strategies: Mapping[str, Strategy]) -> tuple[int, int] | None:

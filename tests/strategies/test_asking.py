@@ -67,7 +67,7 @@ class Noting:
     """Asks twice, and reads a fact from the second reply."""
 
     name = "noting"
-    way = "line"
+    answer_place = "line"
 
     def converse(self, task: Task) -> Conversation:
         yield Ask((Message("user", "first"),))

@@ -20,7 +20,7 @@ def whole(value: object) -> int:
 
 class Loops(Direct):
     name = "loops"
-    way = "box"
+    answer_place = "box"
     parameters: ClassVar = {"most": whole, "tree": str}
 
 
