@@ -1,9 +1,9 @@
 """How a dataset's answer is asked for by each kind of strategy, and what goes into its metric.
 
-A strategy declares where it has the model put the answer (`Strategy.answer_place`), and a dataset what that
-means for it. By default the dataset's prompt stays the same, and the strategy tells the model where
-to put the answer. The dataset's chain reads that place, and its metric scores it like a plain
-reply. A dataset that differs declares an `AnswerForm` for each such place:
+A strategy declares where it has the model put the answer (`Strategy.answer_place`), and a dataset
+what that means for it. By default the dataset's prompt stays the same, and the strategy tells the
+model where to put the answer. The dataset's chain reads that place, and its metric scores it like a
+plain reply. A dataset that differs declares an `AnswerForm` for each such place:
 
     class FinQA(...):
         answer_forms = {

@@ -129,7 +129,8 @@ class Strategy(Protocol):
 
     Further attributes that one may have:
 
-    - `answer_place`: where it has the answer put (see `datasets/_answer_forms.py`); `reply` without it.
+    - `answer_place`: where it has the answer put (see `datasets/_answer_forms.py`); by default
+      `reply`.
     - `parameters`: by name, a function that reads a value (a literal or a bare word) and raises
       `ValueError` saying what it takes; without it there are none.
     - `serializer`: the one format in which it shows tables, whatever the run names.
