@@ -46,7 +46,7 @@ class TerminalHooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
-        """Leave out the letters of our cases where the live line counts them."""
+        """Leave out the letters of our cases where lines of progress count them."""
         if not hasattr(report, "tablebench_outcome") or not self._run.progress.compact:
             return None
         if hasattr(report, "wasxfail") or not (report.passed or report.failed):

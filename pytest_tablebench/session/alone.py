@@ -10,24 +10,21 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.session.base import RunKeeper
+from pytest_tablebench.session.base import CaseRunner, RunKeeper
 from pytest_tablebench.util.names import escaped
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.checks import Finding
     from pytest_tablebench.results.gates import PlannedGate
     from pytest_tablebench.results.message import CaseMessage
-    from pytest_tablebench.running.axes import Axes
-    from pytest_tablebench.running.provider_pool import ProviderPool
     from pytest_tablebench.running.runner import CaseRun
-    from pytest_tablebench.session.case_messages import CaseMessages
     from pytest_tablebench.session.cases import Cases
     from pytest_tablebench.session.kept_run import KeptRun
 
 __all__ = ["Alone"]
 
 
-class Alone(RunKeeper):
+class Alone(CaseRunner, RunKeeper):
     """Runs cases and keeps the run."""
 
     @cached_property
@@ -45,22 +42,6 @@ class Alone(RunKeeper):
         cases = Cases(self.settings, self.registry)
         cases.keep_media_in(lambda model: run.paths[model])
         return cases
-
-    @cached_property
-    def _messages(self) -> CaseMessages:
-        from pytest_tablebench.session.case_messages import CaseMessages
-
-        return CaseMessages(self.cases)
-
-    @property
-    def axes(self) -> Axes:
-        """What the run varies."""
-        return self.cases.runner.axes
-
-    @property
-    def models(self) -> ProviderPool:
-        """The models that the settings name."""
-        return self.cases.runner.models
 
     # Collect.
 
@@ -107,10 +88,6 @@ class Alone(RunKeeper):
         run.writer.learn_plans(asdict(plan) for plan in model_plans(cases))
         if not plan_only:
             run.writer.open()  # last: a run that is refused leaves nothing behind
-
-    @property
-    def _not_judged(self) -> list[str]:
-        return self.verdicts.not_judged if self.verdicts is not None else []
 
     def _check_baseline(self) -> None:
         """Raise `SettingsError` when the baseline differs in more than the model."""

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.gates import PlannedGate
     from pytest_tablebench.running.axes import Axes
     from pytest_tablebench.running.provider_pool import ProviderPool
+    from pytest_tablebench.session.case_messages import CaseMessages
+    from pytest_tablebench.session.cases import Cases
     from pytest_tablebench.session.ending import RunEnding
     from pytest_tablebench.session.kept_run import KeptRun
     from pytest_tablebench.session.verdict import Verdicts
 
-__all__ = ["RunKeeper", "Session"]
+__all__ = ["CaseRunner", "RunKeeper", "Session"]
 
 
 class Session:
@@ -121,6 +123,35 @@ class Session:
     def reap(self) -> None:
         """Wait for the processes that were told to end, and tidy up."""
         self.notices.close()
+
+
+class CaseRunner(Session):
+    """A process that runs cases: `Alone`, and each `Worker`."""
+
+    @property
+    def cases(self) -> Cases:
+        """The cases that this process runs. Raises `SettingsError` for a name used twice."""
+        raise NotImplementedError
+
+    @cached_property
+    def _messages(self) -> CaseMessages:
+        from pytest_tablebench.session.case_messages import CaseMessages
+
+        return CaseMessages(self.cases)
+
+    @property
+    def axes(self) -> Axes:
+        """What the run varies."""
+        return self.cases.runner.axes
+
+    @property
+    def models(self) -> ProviderPool:
+        """The models that the settings name."""
+        return self.cases.runner.models
+
+    @property
+    def _not_judged(self) -> list[str]:
+        return self.verdicts.not_judged if self.verdicts is not None else []
 
 
 class RunKeeper(Session):

@@ -15,7 +15,7 @@ from pluggy import PluggyTeardownRaisedWarning
 
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.session.base import Session
+from pytest_tablebench.session.base import CaseRunner
 from pytest_tablebench.session.controller import CHANNEL, EACH
 from pytest_tablebench.session.messages import (
     CallsExpected,
@@ -32,10 +32,7 @@ from pytest_tablebench.session.messages import (
 if TYPE_CHECKING:
     from pytest_tablebench.results.checks import Finding
     from pytest_tablebench.results.message import CaseMessage
-    from pytest_tablebench.running.axes import Axes
-    from pytest_tablebench.running.provider_pool import ProviderPool
     from pytest_tablebench.running.runner import CaseRun
-    from pytest_tablebench.session.case_messages import CaseMessages
     from pytest_tablebench.session.cases import Cases
 
 __all__ = ["PROBLEMS", "Worker"]
@@ -44,7 +41,7 @@ PROBLEMS = "tablebench_problems"
 """Key of a worker's output: what it has read past."""
 
 
-class Worker(Session):
+class Worker(CaseRunner):
     """Runs cases, and reports each to the controller.
 
     Arguments:
@@ -80,22 +77,6 @@ class Worker(Session):
         cases = Cases(self.settings, self.registry, self._item_prefix)
         cases.keep_media_in(lambda model: self._folders[model])
         return cases
-
-    @cached_property
-    def _messages(self) -> CaseMessages:
-        from pytest_tablebench.session.case_messages import CaseMessages
-
-        return CaseMessages(self.cases)
-
-    @property
-    def axes(self) -> Axes:
-        """What the run varies."""
-        return self.cases.runner.axes
-
-    @property
-    def models(self) -> ProviderPool:
-        """The models that the settings name."""
-        return self.cases.runner.models
 
     # Collect.
 
@@ -147,10 +128,6 @@ class Worker(Session):
             runner.models.address = lambda: address
             runner.prefetch.size = max(4, 2 * self.settings.connections // self._worker_count)
         self.cases.refresh_store()
-
-    @property
-    def _not_judged(self) -> list[str]:
-        return self.verdicts.not_judged if self.verdicts is not None else []
 
     def _check_baseline(self) -> None:
         """Raise `SettingsError` when the baseline differs in more than the model.

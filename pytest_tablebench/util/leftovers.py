@@ -13,7 +13,7 @@ from pathlib import Path
 from pytest_tablebench.util.removal import empty
 
 STORES = "tablebench-answers-"
-"""How the names of temporary stores, and of notes on the case that runs, begin."""
+"""How the names of temporary stores begin."""
 
 _HELD = "in-use"
 _OLD_S = 24 * 3600

@@ -16,8 +16,6 @@ from pytest_tablebench.config.settings import without_credentials
 from pytest_tablebench.reports.formats import percent
 from pytest_tablebench.util.names import printable
 
-FACT_FILES = ("environment.properties", "executor.json", "categories.json", "allurerc.json")
-
 _FAILED, _BROKEN = ["failed"], ["broken"]
 
 _SHOWN = [option.recorded for option in OPTIONS if option.shown and option.recorded]
