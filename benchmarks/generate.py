@@ -17,7 +17,7 @@ from pathlib import Path
 
 import psutil
 
-from pytest_tablebench.generate.folder import Source, write_dataset
+from pytest_tablebench.generate.folder import TableSource, write_dataset
 from pytest_tablebench.generate.rules import RuleGenerator
 from tests.support.drawn_tables import drawn_table
 
@@ -35,9 +35,9 @@ def main() -> None:
     memory: list[int] = []
     process = psutil.Process()
 
-    def sources() -> Iterator[Source]:
+    def sources() -> Iterator[TableSource]:
         for number in range(count):
-            yield Source(f"t{number}.csv", partial(drawn_table, number, rows=given.rows))
+            yield TableSource(f"t{number}.csv", partial(drawn_table, number, rows=given.rows))
             memory.append(process.memory_info().rss)
 
     maker = RuleGenerator(per_table=PER_TABLE)

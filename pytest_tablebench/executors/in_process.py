@@ -63,7 +63,8 @@ class InProcessExecutor:
         clock: Callable[[], float] = time.perf_counter,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._provider = provider
+        self._find_provider = provider
+        self._providers: dict[str, Provider | None] = {}
         self._make_others = others
         self._others: Executor | None = None
         self._store = store
@@ -135,6 +136,11 @@ class InProcessExecutor:
         if self._others is not None:
             self._others.close()
 
+    def _provider(self, model: str) -> Provider | None:
+        if model not in self._providers:
+            self._providers[model] = self._find_provider(model)
+        return self._providers[model]
+
     def _dispatcher(self, model: str) -> Dispatcher:
         if model not in self._dispatchers:
             self._dispatchers[model] = Dispatcher(
@@ -164,9 +170,12 @@ class InProcessExecutor:
             reply = limited(provider.complete(request), self._max_reply)
         except ModelError as error:
             dispatcher.fail(job, error)
-        except Exception as error:  # the user's own code: the test shows its traceback
-            self._exceptions[job.key] = error
+        except BaseException as error:  # the user's own code: the test shows its traceback
+            if isinstance(error, Exception):
+                self._exceptions[job.key] = error
             dispatcher.fail(job, ModelError(type(error).__name__, reason="error"))
+            if not isinstance(error, Exception):
+                raise  # Ctrl-C, or a skip or a time limit of pytest: the next call can start
         else:
             self._keep(dispatcher, request, reply)
             dispatcher.succeed(job, reply_fields(reply))

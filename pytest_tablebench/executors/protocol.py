@@ -59,7 +59,7 @@ class Executor(Protocol):
         ...
 
     def submit(self, work: Work, lane: str) -> None:
-        """Have work done, and return at once. Raises `ModelError` if nobody can do it."""
+        """Have work done, and return at once. Raises `ModelError` for an unknown lane."""
         ...
 
     def outcomes(self, *, wait: bool) -> Sequence[tuple[str, Outcome]]:

@@ -81,9 +81,9 @@ class SnapshotHooks:
         terminalreporter.write_sep("=", "tablebench: snapshots of answers")
         left = SHOWN
         for model in comparison.models:
-            line = counts_line(comparison, model, self._session.settings.snapshot_of)
-            terminalreporter.write_line(line)
-            changes = comparison.data(model)["changes"]
+            data = comparison.data(model)
+            terminalreporter.write_line(counts_line(comparison, model, data))
+            changes = data["changes"]
             for change in changes[:left]:
                 _write_change(terminalreporter, change)
             more = len(changes) - left

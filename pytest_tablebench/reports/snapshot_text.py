@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 __all__ = ["change_parts", "change_title", "counts_line"]
 
 
-def counts_line(comparison: SnapshotComparison, model: str, compared: str | None) -> str:
+def counts_line(comparison: SnapshotComparison, model: str, data: Mapping[str, Any]) -> str:
     """Return the line of one model: how many answers are the same, changed and new.
 
     Arguments:
         comparison: of the run.
         model: the model.
-        compared: the model whose snapshots it is compared with; None: its own.
+        data: the content of its `snapshots.json`.
     """
-    title = printable(model, 80)
+    title, compared = printable(model, 80), data["compared_with"]
     if compared is not None:
         title = f"{title} against {printable(compared, 80)}"
     if comparison.is_in_vain(model):
         return f"{title}: {_vain_text(comparison, model, compared)}"
-    return f"{title}: {_counts_text(comparison.data(model), comparison.update)}"
+    return f"{title}: {_counts_text(data, comparison.update)}"
 
 
 def _vain_text(comparison: SnapshotComparison, model: str, compared: str | None) -> str:

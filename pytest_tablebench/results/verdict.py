@@ -100,7 +100,7 @@ def judge_run(
             the whole then, and decides nothing but what a stopping rule decided before.
         point: whether gates are judged on the estimate alone.
         rule: the stopping rule that followed the run.
-        decided: results that a stopping rule decided when the run was made; they stand.
+        decided: results that a stopping rule decided when the run was made; they are kept.
         is_part: whether the run is a part, which leaves its gates to the whole.
         must_be_whole: whether a run that was cut short is no success without gates either.
         comparison: of the run with the baseline, to be shown beside the gates.

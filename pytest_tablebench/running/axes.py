@@ -92,7 +92,7 @@ class Axes:
         serializers = tuple(name for name, usable in shown.items() if usable)
         seen = {modality for usable in shown.values() for modality in usable}
         modalities = tuple(name for name in defaults.modality if name in seen)
-        if not serializers:  # whoever checks it says so
+        if not serializers:  # the check of names reports it
             return defaults
         return replace(
             defaults,

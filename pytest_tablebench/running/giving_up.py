@@ -1,7 +1,7 @@
 """Which models a process asks no more.
 
-The dispatcher counts failed calls and gives models up. This process takes note of that, and counts
-the cases whose requests could not even be made.
+The dispatcher counts failed calls and gives models up. This module records which ones, and counts
+the cases whose requests could not be made.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class GivingUp:
         return None if why is None else ModelError(why, reason=MODEL_STOPPED)
 
     def answered(self, model: str) -> None:
-        """Take note of an answer that was not stored before."""
+        """Start the count of failures anew after an answer that was not stored before."""
         self._failing.pop(model, None)
 
     def failed(self, case: Case, error: ModelError, *, is_outcome: bool) -> None:
-        """Take note of a case without an answer; `is_outcome` of a call that was made."""
+        """Record a case without an answer; `is_outcome` says that a call for it was made."""
         if self.stopped is not None or error.reason == PENDING:
             return
         if error.reason == STOPPED:

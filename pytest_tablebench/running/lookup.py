@@ -100,7 +100,7 @@ class StepLookup:
         execution = None if store is None else store.get_execution(key)
         if execution is None and self.replay:
             raise ModelError(
-                "not in the answer store: what came of a program that the answer needs",
+                "not in the answer store: the outcome of a program that the answer needs",
                 reason="not_stored",
             )
         return execution

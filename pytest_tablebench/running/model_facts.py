@@ -117,7 +117,7 @@ class Refusals:
         return self._refused[model]
 
     def add(self, model: str, part: str, why: str) -> None:
-        """Take note of a parameter that a server refused, for this run and later ones."""
+        """Record a parameter that a server refused, for this run and later ones."""
         refused = self._refused[model] = {**self.of(model), part: why}
         store = self._store(model) if self._keeps else None
         if store is not None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def check_names(
     kind: str, names: Iterable[str] | None, choices: Iterable[str], place: str = ""
 ) -> None:
-    """Raise `UnknownNameError` for the first name that is none of the choices.
+    """Raise `UnknownNameError` for the first name that is not among the choices.
 
     `place` begins the message: the option, or the dataset, that has the names.
     """

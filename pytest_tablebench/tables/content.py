@@ -52,8 +52,8 @@ class TableContent:
 
     Arguments:
         header: column names, shape (columns,); normally text, but kept as given.
-        rows: shape (rows, columns); ragged rows are kept as they are, and whoever cannot
-            work with them raises a `TableError` that names the row.
+        rows: shape (rows, columns); ragged rows are kept as they are, and code that
+            cannot work with them raises a `TableError` that names the row.
         title: shown only where a dataset's prompt shows it.
         name: what error messages call the table (a file, an id); not part of equality.
         extra: further keys of the upstream mapping the table comes from, which no format
@@ -124,7 +124,7 @@ class TableContent:
 
     @property
     def lines(self) -> tuple[tuple[Cell, ...], ...]:
-        """All lines as they stand in a sheet: captions, header lines, rows, notes."""
+        """All lines in the order of a sheet: captions, header lines, rows, notes."""
         return (*self.captions, *self.header_rows, self.header, *self.rows, *self.notes)
 
     @property

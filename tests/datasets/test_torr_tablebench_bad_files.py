@@ -36,7 +36,7 @@ def test_no_folder_and_no_file(tmp_path: Path) -> None:
     [
         ("version https://git-lfs.github.com/spec/v1", "not valid JSON"),
         ("[1]", "holds list, not an object"),
-        ('{"a": 1}', "None is none of DataAnalysis, FactChecking"),
+        ('{"a": 1}', "None is not one of DataAnalysis, FactChecking"),
     ],
 )
 def test_a_file_of_something_else(tmp_path: Path, line: str, words: str) -> None:
@@ -75,8 +75,8 @@ LINE = json.dumps(record(2))
         ("7", "line", "holds int, not an object"),
         (record(2, id=...), "id", "is missing"),
         (record(2, id=7), "id", "is no text"),
-        (record(2, qtype="Chatting"), "qtype", "'Chatting' is none of DataAnalysis"),
-        (record(2) | {"qtype": ["FactChecking"]}, "qtype", "is none of"),
+        (record(2, qtype="Chatting"), "qtype", "'Chatting' is not one of DataAnalysis"),
+        (record(2) | {"qtype": ["FactChecking"]}, "qtype", "is not one of"),
         (record(2, qsubtype=...), "qsubtype", "is missing"),
         (record(2, question=" "), "question", "is empty"),
         (record(2, answer=...), "answer", "is missing"),

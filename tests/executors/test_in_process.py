@@ -165,9 +165,37 @@ def test_an_exception_of_the_provider_is_the_outcome_itself() -> None:
     assert len(site.calls) == 1
 
 
-def test_ctrl_c_passes_through() -> None:
-    with pytest.raises(KeyboardInterrupt):
-        Site(Broken(KeyboardInterrupt())).ask()
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, pytest.skip.Exception])
+def test_what_ends_a_test_passes_through_and_the_next_call_starts(
+    kind: type[BaseException],
+) -> None:
+    broken = Broken(kind("enough"))
+    site = Site(broken)
+    with pytest.raises(kind):
+        site.ask()
+    site.model = ScriptedModel(["26"])
+    site.executor.submit(Work("next", question(1)), "m")
+    outcomes: dict[str, Outcome] = {}
+    while "next" not in outcomes:
+        assert len(site.calls) <= 2
+        outcomes.update(site.executor.outcomes(wait=True))
+    assert outcomes["next"] == Reply("26", "stop")
+
+
+def test_a_provider_is_looked_up_once() -> None:
+    site = Site(["26", "27"])
+    lookups: list[str] = []
+
+    def find(model: str) -> Site:
+        lookups.append(model)
+        return site
+
+    site.executor._find_provider = find
+    assert [site.ask(question(number)) for number in (1, 2)] == [
+        Reply("26", "stop"),
+        Reply("27", "stop"),
+    ]
+    assert lookups == ["m"]
 
 
 def test_three_failures_that_concern_every_case_give_the_model_up() -> None:
@@ -266,5 +294,5 @@ def test_other_work_goes_to_the_engine_which_is_made_with_the_first_of_it() -> N
     site.executor.stop("enough")
     site.executor.close()
     assert (site.others.stopped, site.others.is_closed) == (["enough"], True)
-    error = site.ask(question(1)) if not site.others.submitted.clear() else None
-    assert str(error) == "enough"
+    site.others.submitted.clear()
+    assert str(site.ask(question(1))) == "enough"

@@ -140,7 +140,7 @@ def _read(folder: Path, file: str, qtype: str) -> Version:
         elif record_type not in QTYPES:
             version.problems.append(
                 Problem(
-                    file, number, "qtype", f"{record_type!r:.60} is none of {', '.join(QTYPES)}"
+                    file, number, "qtype", f"{record_type!r:.60} is not one of {', '.join(QTYPES)}"
                 )
             )
     doubled = [name for name, count in seen.items() if count > 1]

@@ -69,7 +69,7 @@ class Pace:
         self.idle_since = None
 
     def rest(self, now: float) -> None:
-        """Take note that no call is wanted at the moment: silence is not counted meanwhile."""
+        """Stop counting silence: no call waits for this provider at the moment."""
         self.idle_since = now
 
     def succeed(self) -> None:
