@@ -18,8 +18,8 @@ from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
-    from pytest_tablebench.generate.folder import TableSource
-    from pytest_tablebench.generate.llm import AskingMaker, Follow
+    from pytest_tablebench.generate.folder import PreparedTable
+    from pytest_tablebench.generate.question_maker import Conversation, QuestionMaker
     from pytest_tablebench.running.asking import Spent
     from pytest_tablebench.running.generating import ModelClient
 
@@ -48,8 +48,8 @@ def add_asking(
 def ask_and_write(
     options: argparse.Namespace,
     models: Sequence[str],
-    maker: Callable[..., AskingMaker],
-    origin: Callable[[Follow, bool], Origin],
+    maker: QuestionMaker,
+    origin: Origin,
     made_with: Mapping[str, Any],
     *,
     then: Callable[[Path], list[str]] | None = None,
@@ -59,27 +59,19 @@ def ask_and_write(
     Arguments:
         options: of the command, those of `add_asking` among them.
         models: beside `--model` those that are asked.
-        maker: gives a new maker, handed what drives conversations.
-        origin: of the tables, handed what drives conversations; and whether a table that a model
-            has not written yet is to be expected as one of its size.
+        maker: of the questions.
+        origin: of the tables.
         made_with: what the questions depend on.
         then: see `write_folder`.
 
     Returns what to say, and the exit code.
     """
     with open_client(options, models) as client:
-        new = partial(maker, client.follow)
-        lines, calls = _plan(client, origin(client.follow, True), new())
+        lines, calls = _plan(client, origin, maker)
         if calls and not options.yes:
             return [*lines, "nothing was asked, and nothing written: ask with --yes"], 0
-        write = partial(
-            write_folder,
-            options,
-            made_with=made_with,
-            origin=origin(client.follow, False),
-            then=then,
-        )
-        return [*lines, *_written(options, client, new, write)], 0
+        write = partial(write_folder, options, maker, made_with, origin, then=then)
+        return [*lines, *_written(options, client, maker, write)], 0
 
 
 @contextmanager
@@ -105,74 +97,65 @@ def settings_of(options: argparse.Namespace) -> Settings:
     return read_settings(lambda key: getattr(options, key, None), Path.cwd())
 
 
-def _plan(client: ModelClient, tables: Origin, maker: AskingMaker) -> tuple[list[str], int]:
+def _plan(client: ModelClient, origin: Origin, maker: QuestionMaker) -> tuple[list[str], int]:
     """Return what is said before anything is asked, and how many calls there may be."""
+    from pytest_tablebench.generate.folder import prepare
+
+    sources = origin.sources(lambda: None)
+    lines, calls = plan_lines(
+        client, (prepare(source, maker, lambda _: None) for source in sources)
+    )
+    return lines, calls
+
+
+def plan_lines(
+    client: ModelClient, conversations: Iterable[Conversation[Any]]
+) -> tuple[list[str], int]:
+    """Return a line for each model that conversations ask, and how many calls there may be."""
     from pytest_tablebench.reports.judge_text import plan_line
 
-    _look(tables.sources(lambda: None), maker)
     try:
-        plans = client.plans(maker.further)
+        plans = client.plans(conversations)
     except ModelError as error:
         raise SettingsError(f"--model: {error}") from None
-    client.forget(missing=True)
     return [f"at most: {plan_line(plan)}" for plan in plans], sum(plan.calls for plan in plans)
 
 
 def _written(
     options: argparse.Namespace,
     client: ModelClient,
-    maker: Callable[[], AskingMaker],
+    maker: QuestionMaker,
     write: Callable[..., list[str]],
 ) -> list[str]:
     """Have the folder written; return what to say of it, of the yield and of the cost."""
-    folder_maker = maker()
     size = _BATCH if options.limit is None else min(_BATCH, -(-options.limit // options.per_table))
     try:
-        first, *rest = write(
-            maker=folder_maker,
-            ahead=lambda sources: _sources_after_asking(sources, client, maker, size),
-        )
+        first, *rest = write(answer=partial(_answered, client, size))
     except DataError as error:
         if not client.spent.calls and not client.spent.failed:
             raise
         raise DataError("; ".join([str(error), *cost_lines(client.spent)])) from None
-    tally = folder_maker.tally
-    turned_down = sum(tally.rejected.values())
+    tally = maker.tally
+    rejected_count = sum(tally.rejected.values())
     shown = [first, shares("by subtask", tally.recipes)]
-    shown += [f"accepted: {folder_maker.accepted:,}; not: {turned_down:,}"]
-    shown += [shares("rejected", tally.rejected)] if turned_down else []
+    shown += [f"accepted: {maker.accepted:,}; not: {rejected_count:,}"]
+    shown += [shares("rejected", tally.rejected)] if rejected_count else []
     shown += [shares("on the way", tally.course)] if tally.course else []
     return [*map(printable, [*shown, *cost_lines(client.spent)]), *rest]
 
 
-def _look(sources: Iterable[TableSource], maker: AskingMaker) -> None:
-    """Go through tables for what is to be asked about them."""
-    from pytest_tablebench.generate.folder import usable_table
+def _answered(
+    client: ModelClient, size: int, conversations: Iterator[Conversation[PreparedTable]]
+) -> Iterator[PreparedTable]:
+    """Yield the values of conversations in their order, `size` of which are had at once.
 
-    for source in sources:
-        table = usable_table(source, maker, lambda _: None)
-        if table is not None:
-            maker.look(table)
-
-
-def _sources_after_asking(
-    sources: Iterator[TableSource],
-    client: ModelClient,
-    maker: Callable[[], AskingMaker],
-    size: int,
-) -> Iterator[TableSource]:
-    """Yield the sources when all is told that is asked about them: many are asked about at once.
-
-    What follows from replies is asked in a further round. When models cannot be asked any more,
-    the sources end.
+    When models cannot be asked any more, the conversations end.
     """
-    while batch := list(islice(sources, size)):
+    from pytest_tablebench.generate.question_maker import values_of
+
+    while batch := list(islice(conversations, size)):
         client.forget()
-        _look(batch, maker())
-        while not client.is_complete:
-            client.ask()
-            _look(batch, maker())
-        yield from batch
+        yield from values_of(client.converse(batch))
         if client.spent.stopped is not None:
             return
 

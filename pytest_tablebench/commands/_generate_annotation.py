@@ -69,8 +69,8 @@ def _questions(options: argparse.Namespace) -> tuple[list[str], int]:
     return ask_and_write(
         options,
         [],
-        partial(QuestionGenerator, model=options.model, tasks=tasks, **chosen),
-        lambda *_: tables_of(options),
+        QuestionGenerator(model=options.model, tasks=tasks, **chosen),
+        tables_of(options),
         {"way": "questions", **chosen, "tasks": ",".join(tasks), "model": options.model},
         then=_to_be_answered,
     )
@@ -110,13 +110,18 @@ def _answers(options: argparse.Namespace) -> tuple[list[str], int]:
         )
         questions_of.setdefault(question.file, []).append(entry)
     titles = {question.file: question.title for question in questions if question.title}
-    about = {"questions": questions_of, "models": options.model, "judge": options.judge}
-    about["strategy"] = options.strategy
+    maker = AnswerGenerator(
+        questions=questions_of,
+        models=options.model,
+        judge=options.judge,
+        strategy=options.strategy,
+        review=options.out / REVIEW,
+    )
     return ask_and_write(
         options,
         [options.judge],
-        partial(AnswerGenerator, review=options.out / REVIEW, **about),
-        lambda *_: _origin(options.folder, file, list(questions_of), titles),
+        maker,
+        _origin(options.folder, file, list(questions_of), titles),
         {
             "way": "answers",
             "models": ",".join(options.model),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from pytest_tablebench.errors import SettingsError
 
 if TYPE_CHECKING:
     from pytest_tablebench.generate.folder import TableSource
-    from pytest_tablebench.generate.llm import Follow, Proposer
+    from pytest_tablebench.generate.llm import Examine
 
 
 def add_ways(ways: Any) -> None:
@@ -60,26 +59,25 @@ def add_ways(ways: Any) -> None:
 
 
 def _llm(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.generate.llm import SUBTASKS, LlmGenerator
+    from pytest_tablebench.generate.llm import SUBTASKS, MarkedQuestion
 
     named = options.discriminator or [options.model]
     if len(named) > 2:
         raise SettingsError("--discriminator: two mark each question; name one or two models")
     others = {"discriminators": [named[0], named[-1]]}
-    return _propose_and_write(options, "llm", LlmGenerator, SUBTASKS, others)
+    return _propose_and_write(options, "llm", MarkedQuestion(**others), SUBTASKS, others)
 
 
 def _adversarial(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.generate.llm import COMPARED, SOLVERS, AdversarialGenerator
+    from pytest_tablebench.generate.llm import COMPARED, SOLVERS, AttackedQuestion
 
     named = options.solver or [options.model]
     if len(named) > len(SOLVERS):
         raise SettingsError("--solver: three answer each question; name one to three models")
-    others = {
-        "critic": options.critic or options.model,
-        "solvers": list(islice(cycle(named), len(SOLVERS))),
-    }
-    return _propose_and_write(options, "adversarial", AdversarialGenerator, COMPARED, others)
+    critic, solvers = options.critic or options.model, list(islice(cycle(named), len(SOLVERS)))
+    others = {"critic": [critic], "solvers": solvers}
+    examine = AttackedQuestion(options.model, critic, solvers)
+    return _propose_and_write(options, "adversarial", examine, COMPARED, others)
 
 
 def _add_proposing(parser: argparse.ArgumentParser, does: str) -> None:
@@ -98,36 +96,35 @@ def _add_proposing(parser: argparse.ArgumentParser, does: str) -> None:
 def _propose_and_write(
     options: argparse.Namespace,
     way_name: str,
-    generator: Callable[..., Proposer],
+    examine: Examine,
     all_subtasks: Mapping[str, object],
-    others: Mapping[str, str | Sequence[str]],
+    others: Mapping[str, Sequence[str]],
 ) -> tuple[list[str], int]:
     """Ask models as the options say; return what to say, and the exit code.
 
     Arguments:
         options: of the command.
         way_name: how the command calls it.
-        generator: what makes questions of replies.
+        examine: examines each question that is proposed.
         all_subtasks: subtasks that may be asked.
-        others: the models beside `--model`, by what the generator calls them.
+        others: the models beside `--model`, by their part.
     """
+    from pytest_tablebench.generate.llm import ProposedQuestions
+
     subtasks = chosen_names("subtask", options.subtask, all_subtasks)
     chosen = {"language": options.language, "per_table": options.per_table}
-    models = {name: (named,) if isinstance(named, str) else named for name, named in others.items()}
     return ask_and_write(
         options,
-        [name for some in models.values() for name in some],
-        lambda follow: generator(
-            follow, model=options.model, subtasks=subtasks, **chosen, **others
-        ),
-        partial(_tables, options),
+        [model for models in others.values() for model in models],
+        ProposedQuestions(examine, made=way_name, model=options.model, subtasks=subtasks, **chosen),
+        _tables(options),
         {"way": way_name, **chosen, "invent": options.invent or 0}
         | {"subtasks": ",".join(subtasks), "model": options.model}
-        | {name: ",".join(some) for name, some in models.items()},
+        | {name: ",".join(models) for name, models in others.items()},
     )
 
 
-def _tables(options: argparse.Namespace, follow: Follow, expected: bool) -> Origin:
+def _tables(options: argparse.Namespace) -> Origin:
     """Return the tables of the command, then those that the model invents."""
     from pytest_tablebench.generate.llm import invented
 
@@ -135,12 +132,11 @@ def _tables(options: argparse.Namespace, follow: Follow, expected: bool) -> Orig
     if not options.tables and not count:
         raise SettingsError("name TABLES to ask about, or let the model invent some: --invent N")
     origin = tables_of(options) if options.tables else Origin((), lambda _: iter(()), 0)
-    model_options = {"model": options.model, "seed": options.seed, "language": options.language}
-    further = invented(follow, count=count, expected=expected, **model_options)
 
     def sources(tick: Callable[[], object]) -> Iterator[TableSource]:
         yield from origin.sources(tick)
-        for source in further:
+        about = {"model": options.model, "seed": options.seed, "language": options.language}
+        for source in invented(count=count, **about):
             yield source
             tick()
 

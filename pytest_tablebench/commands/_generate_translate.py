@@ -62,10 +62,8 @@ def _translate(options: argparse.Namespace) -> tuple[list[str], int]:
     lines, code = ask_and_write(
         options,
         [solver],
-        partial(
-            Translator, model=options.model, solver=solver, questions=translation.questions, to=to
-        ),
-        lambda *_: Origin([translation.file], partial(_sources, tables), len(tables)),
+        Translator(model=options.model, solver=solver, questions=translation.questions, to=to),
+        Origin([translation.file], partial(_sources, tables), len(tables)),
         {"way": "translate", "to": to, "model": options.model, "solver": solver},
     )
     return [*_left_out(translation.left_out), *lines], code

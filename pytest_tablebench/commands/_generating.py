@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,8 @@ from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import counted, printable, split_names
 
 if TYPE_CHECKING:
-    from pytest_tablebench.generate.folder import TableSource
+    from pytest_tablebench.generate.folder import Answer, TableSource
+    from pytest_tablebench.generate.question_maker import QuestionMaker
 
 _KINDS = (".csv", ".tsv", ".xlsx", ".xlsm", ".parquet", ".html", ".htm")
 
@@ -93,18 +94,17 @@ def shares(title: str, counts: Mapping[str, int]) -> str:
 
 def write_folder(
     options: argparse.Namespace,
-    maker: Any,
+    maker: QuestionMaker,
     made_with: Mapping[str, Any],
     origin: Origin | None = None,
     *,
-    ahead: Callable[[Iterator[TableSource]], Iterable[TableSource]] = iter,
+    answer: Answer | None = None,
     then: Callable[[Path], list[str]] | None = None,
 ) -> list[str]:
     """Write the dataset folder; return what to say of it.
 
-    `origin` is by default that of the tables which the command names. `ahead` receives the sources
-    before `maker` does, and yields them. `then` receives the written folder and returns what to do
-    next.
+    `origin` is by default that of the tables which the command names. `answer` is that of
+    `write_dataset`. `then` receives the written folder and returns what to do next.
     """
     import tqdm
 
@@ -118,11 +118,12 @@ def write_folder(
         try:
             count = write_dataset(
                 options.out,
-                ahead(origin.sources(bar.update)),
+                origin.sources(bar.update),
                 maker,
                 made_with=about,
                 limit=options.limit,
                 say=problems.append,
+                answer=answer,
             )
         except KeyboardInterrupt:
             raise DataError("interrupted; the same command goes on from here") from None

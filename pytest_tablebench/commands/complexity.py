@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.commands._asking import add_asking, cost_lines, open_client
+from pytest_tablebench.commands._asking import add_asking, cost_lines, open_client, plan_lines
 from pytest_tablebench.commands._generating import tables_of
-from pytest_tablebench.errors import DataError, ModelError, SettingsError, TableError, writing
+from pytest_tablebench.errors import DataError, TableError, writing
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
+    from pytest_tablebench.generate.question_maker import Conversation
     from pytest_tablebench.reports.paper.text import PaperTable, Value
-    from pytest_tablebench.running.generating import ModelClient
     from pytest_tablebench.tables.hierarchy.complexity import Complexity
 
 __all__ = ["add_parser"]
@@ -76,8 +76,6 @@ def _measure(options: argparse.Namespace) -> tuple[list[_MeasuredTable], list[st
     for source in origin.sources(lambda: None):
         try:
             table = source.read()
-            if table is None:
-                continue
             entry = _MeasuredTable(
                 source.name, complexity(table), latex_tokens(table), text_of(table)
             )
@@ -96,38 +94,29 @@ def _by_model(
     options: argparse.Namespace, measured: Sequence[_MeasuredTable]
 ) -> tuple[list[str], _Marks | None, bool]:
     """Return what to say, the marks of the model, and whether it was asked."""
-    from pytest_tablebench.reports.judge_text import plan_line
-
-    try:
-        with open_client(options, [options.model]) as client:
-            marks = _read_marks(client, options.model, measured)
-            [plan] = client.plans()
-            lines = [f"at most: {plan_line(plan)}"]
-            if plan.calls and not options.yes:
-                return lines, None, False
-            while not client.is_complete:
-                client.ask()
-                marks = _read_marks(client, options.model, measured)
-            lost = marks.count(None)
-            lines += [f"{counted(lost, 'table')} without marks that can be read"] if lost else []
-            return [*lines, *cost_lines(client.spent)], marks, True
-    except ModelError as error:
-        raise SettingsError(f"--model: {error}") from None
+    with open_client(options, [options.model]) as client:
+        lines, calls = plan_lines(client, _conversations(options.model, measured))
+        if calls and not options.yes:
+            return lines, None, False
+        outcomes = client.converse(_conversations(options.model, measured))
+        marks = [None if isinstance(mark, Exception) else mark for mark in outcomes]
+        lost = marks.count(None)
+        lines += [f"{counted(lost, 'table')} without marks that can be read"] if lost else []
+        return [*lines, *cost_lines(client.spent)], marks, True
 
 
-def _read_marks(client: ModelClient, model: str, measured: Sequence[_MeasuredTable]) -> _Marks:
+def _conversations(
+    model: str, measured: Sequence[_MeasuredTable]
+) -> Iterator[Conversation[tuple[int, ...]]]:
+    """Yield what asks a model for the marks of each table."""
     from pytest_tablebench.generate.annotate import ask_for_complexity, read_complexity
-    from pytest_tablebench.generate.llm import reply_text
-    from pytest_tablebench.generate.llm.replies import RefusedError
+    from pytest_tablebench.generate.question_maker import reply_text
 
-    marks: _Marks = []
-    for table in measured:
-        try:
-            reply = client.follow(reply_text(ask_for_complexity(table.shows, model)))
-            marks.append(None if reply is None else read_complexity(reply))
-        except (ModelError, RefusedError):
-            marks.append(None)
-    return marks
+    def marks(table: _MeasuredTable) -> Conversation[tuple[int, ...]]:
+        reply = yield from reply_text(ask_for_complexity(table.shows, model))
+        return read_complexity(reply)
+
+    return map(marks, measured)
 
 
 def _table(measured: Sequence[_MeasuredTable], marks: _Marks | None) -> PaperTable:

@@ -60,7 +60,7 @@ def _rules(options: argparse.Namespace) -> tuple[list[str], int]:
     lines = write_folder(options, maker, {"way": "rules", **chosen, "subtasks": ",".join(subtasks)})
     tally = maker.tally
     by_subtask = dict.fromkeys(subtasks, 0)
-    for (subtask, _), count in tally.cells().items():
+    for (subtask, _), count in maker.cells().items():
         by_subtask[subtask] += count
     shown = [*lines[:1], shares("by subtask", by_subtask)]
     shown += [shares("rejected", tally.rejected)] if tally.rejected else []

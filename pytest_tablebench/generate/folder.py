@@ -13,13 +13,21 @@ import json
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from pytest_tablebench.errors import DataError, TableError
-from pytest_tablebench.generate.rules._plan import Pair
+from pytest_tablebench.errors import DataError, ModelError, TableError
+from pytest_tablebench.generate.pair import Pair
+from pytest_tablebench.generate.question_maker import (
+    Conversation,
+    Finish,
+    QuestionMaker,
+    reply_text,
+)
 from pytest_tablebench.generate.rules._sheet import UnfitError
-from pytest_tablebench.generate.rules.generate import Maker
+from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.tables.content import Cell
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.files import write_whole
@@ -35,14 +43,26 @@ _FEW = 100
 
 @dataclass(frozen=True)
 class TableSource:
-    """A table to be read: what it is called, and how it is read.
+    """A table to be read.
 
-    `read` gives None as long as a table is not there yet, and raises `DataError` or `TableError`
-    for a file that cannot be read, `UnfitError` for what is no table to ask about.
+    Arguments:
+        name: of the table.
+        read: returns the table, of the text of the reply where a model is asked. It raises
+            `DataError` or `TableError` for a file that cannot be read, `UnfitError` for what is no
+            table to ask about.
+        step: asks a model for the table; None: nothing is asked.
     """
 
     name: str
-    read: Callable[[], Table | None]
+    read: Callable[..., Table]
+    step: Ask | None = None
+
+    def converse(self) -> Conversation[Table]:
+        """Return the table. Raises what `read` raises, and `ModelError`."""
+        if self.step is None:
+            return self.read()
+        reply = yield from reply_text(self.step)
+        return self.read(reply)
 
 
 def text_table(table: Table) -> Table:
@@ -65,14 +85,34 @@ def _text(cell: Cell) -> str:
     return " ".join(str(cell).split())
 
 
+@dataclass(frozen=True)
+class PreparedTable:
+    """A table about which models have been asked.
+
+    Arguments:
+        name: of its source.
+        finish: makes its questions.
+        table: as makers take it; None: it is left out, and `finish` counts why.
+    """
+
+    name: str
+    finish: Finish
+    table: Table | None = None
+
+
+Answer = Callable[[Iterator[Conversation[PreparedTable]]], Iterator[PreparedTable]]
+"""Answers conversations about tables; yields their values in order."""
+
+
 def write_dataset(
     folder: Path,
     sources: Iterable[TableSource],
-    maker: Maker,
+    maker: QuestionMaker,
     *,
     made_with: Mapping[str, Any],
     limit: int | None = None,
     say: Callable[[str], None] = lambda _: None,
+    answer: Answer | None = None,
 ) -> int:
     """Write the questions about all sources as a dataset folder; return how many there are.
 
@@ -82,7 +122,8 @@ def write_dataset(
         maker: of the questions.
         made_with: what the questions depend on; a killed run goes on only with the same.
         limit: of questions in all.
-        say: is told which source cannot be read.
+        say: receives a message about each source that cannot be read.
+        answer: where models are asked; it may end before the sources do.
 
     Raises `DataError` for a folder that holds something else, or cannot be written.
     """
@@ -91,7 +132,9 @@ def write_dataset(
         with part:
             if part.state is not None:
                 maker.resume(part.state)
-            _make(part, sources, maker, limit, say)
+            left = islice(sources, part.done, None)
+            conversations = (prepare(source, maker, say) for source in left)
+            _make(part, (answer or _without_models)(conversations), maker, limit)
             count = part.count
             if count:
                 _finish(folder, part, made_with, maker.together)
@@ -101,61 +144,72 @@ def write_dataset(
     return count
 
 
+def _without_models(
+    conversations: Iterator[Conversation[PreparedTable]],
+) -> Iterator[PreparedTable]:
+    for conversation in conversations:
+        try:
+            next(conversation)
+        except StopIteration as end:
+            yield end.value
+        else:
+            raise RuntimeError("a table's questions need a model")
+
+
 def _make(
     part: _PartialFile,
-    sources: Iterable[TableSource],
-    maker: Maker,
+    prepared_tables: Iterator[PreparedTable],
+    maker: QuestionMaker,
     limit: int | None,
-    say: Callable[[str], None],
 ) -> None:
     folder = part.folder
-    for number, source in enumerate(sources):
-        if limit is not None and maker.accepted >= limit:
+    while limit is None or maker.accepted < limit:
+        prepared = next(prepared_tables, None)
+        if prepared is None:
             return
-        if number < part.done:
-            continue
-        table = usable_table(source, maker, say)
-        if table is None:
+        questions = prepared.finish(None if limit is None else limit - maker.accepted)
+        if prepared.table is None or questions is None:
             part.close_table("", maker)
             continue
-        made = maker.make(table, None if limit is None else limit - maker.accepted)
-        if made is None or made[0] in part.digests:
-            if made is not None:
-                maker.skip("same as another")
+        digest, pairs = questions
+        if digest in part.digests:
+            maker.skip("same as another")
             part.close_table("", maker)
             continue
-        digest, pairs = made
-        stem = f"{slug(Path(source.name).stem, 40, digest=False)}-{digest[:8]}"
+        stem = f"{slug(Path(prepared.name).stem, 40, digest=False)}-{digest[:8]}"
         written = set[str]()
         for pair in pairs:
-            shown, name = table, stem
+            shown, file = prepared.table, stem
             if pair.other is not None:
-                shown, name = pair.other.table, f"{stem}-{pair.other.name}"
-            name = f"tables/{name}.{'xlsx' if shown.is_structured else 'csv'}"
-            if name not in written:
-                _write_table(shown, folder / name)
-                written.add(name)
-            part.append(_row(pair, name, shown.title))
+                shown, file = pair.other.table, f"{stem}-{pair.other.name}"
+            file = f"tables/{file}.{'xlsx' if shown.is_structured else 'csv'}"
+            if file not in written:
+                _write_table(shown, folder / file)
+                written.add(file)
+            part.append(_row(pair, file, shown.title))
         part.close_table(digest, maker)
 
 
-def usable_table(source: TableSource, maker: Maker, say: Callable[[str], None]) -> Table | None:
-    """Return a source's table as makers take it; None, counted and said, where it is left out."""
+def prepare(
+    source: TableSource, maker: QuestionMaker, say: Callable[[str], None]
+) -> Conversation[PreparedTable]:
+    """Read a source's table, and ask models about it; `say` receives why it cannot be read."""
     try:
-        table = source.read()
+        table = yield from source.converse()
+        if table.is_structured and not maker.reads_structure:
+            raise UnfitError("merged cells or several lines of headings")
     except (DataError, TableError) as error:
-        maker.skip("unreadable")
         say(f"{printable(source.name, 80)} is left out: {error}")
-        return None
+        reason = "unreadable"
+    except ModelError as error:
+        reason = f"invented: no reply: {error.reason}"
     except UnfitError as error:
-        maker.skip(str(error))
-        return None
-    if table is None:
-        return None
-    if table.is_structured and not maker.reads_structure:
-        maker.skip("merged cells or several lines of headings")
-        return None
-    return table if table.is_structured else text_table(table)
+        reason = str(error)
+    else:
+        usable = table if table.is_structured else text_table(table)
+        finish = yield from maker.converse(usable)
+        return PreparedTable(source.name, finish, usable)
+    return PreparedTable(source.name, partial(maker.skip, reason))
 
 
 def _write_table(table: Table, path: Path) -> None:
@@ -259,7 +313,7 @@ class _PartialFile:
         self._write(row)
         self.count += 1
 
-    def close_table(self, digest: str, maker: Maker) -> None:
+    def close_table(self, digest: str, maker: QuestionMaker) -> None:
         """Say that a source is finished."""
         self.done += 1
         if digest:

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import cycle
 
+from pytest_tablebench.generate.pair import Other, Pair
 from pytest_tablebench.generate.probes import ProbeGenerator
-from pytest_tablebench.generate.rules import Other, Pair
+from pytest_tablebench.generate.question_maker import TableQuestions
 from pytest_tablebench.tables.hierarchy.complexity import complexity
 from pytest_tablebench.tables.hierarchy.twins import EXCHANGES, is_kept, twin
 from pytest_tablebench.tables.table import Table
@@ -48,7 +49,7 @@ class TwinGenerator(ProbeGenerator):
         self.exchanged = Counter(counts.pop("exchanged"))
         super().resume(counts)
 
-    def make(self, table: Table, most: int | None) -> tuple[str, Iterator[Pair]] | None:
+    def make(self, table: Table, most: int | None) -> TableQuestions | None:
         """Return a digest of the table and its questions, None for a table that is left out."""
         if not table.is_structured:
             self.skip("without merged cells")

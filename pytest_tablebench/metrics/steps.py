@@ -34,10 +34,12 @@ class Ask:
     Arguments:
         messages: the whole conversation so far.
         model: who is asked; None is the model under test. A judge has a lane of its own.
+        expected: the text of a likely reply. A plan continues with it where there is no reply yet.
     """
 
     messages: tuple[Message, ...]
     model: str | None = None
+    expected: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ class Execute:
             and leaves in `value` what it gives back. Empty: the program is run as a script, and
             gives nothing back. What it needs of the model's is in `files`.
         keeps: names of files that are sent back, where the program left them.
+        expected: a likely outcome. A plan continues with it where the program has not run yet.
     """
 
     program: str
@@ -79,6 +82,7 @@ class Execute:
     limits: Limits = Limits()
     runner: str = ""
     keeps: tuple[str, ...] = ()
+    expected: Execution | None = None
 
     def key(self) -> str:
         """Return the SHA-256, as 64 hexadecimal digits, of all that can change the outcome."""

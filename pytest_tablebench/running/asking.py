@@ -104,6 +104,7 @@ class RequestClient:
         self.spent = Spent()
         self._settings, self._models = settings, models
         self._told: dict[str, Reply | Execution | ModelError] = {}
+        self._waiting: dict[str, Request | Execute] = {}
         self._executor = models.executor()
         self._engine: Engine | None = None
         self._shared: SharedStores | None = None
@@ -121,8 +122,8 @@ class RequestClient:
         self._engine = engine = Engine(EngineConfig.of(self._settings, lanes))
         self._models.address = lambda: engine.executor.address
 
-    def reply(self, request: Request, limits: Sequence[Limit] = ()) -> Reply | None:
-        """Return the reply to a request; None: it is missing.
+    def reply(self, request: Request, limits: Sequence[Limit] = ()) -> Reply | str:
+        """Return the reply to a request, or the key by which it is missing.
 
         Raises `ModelError` where it was asked and has none.
         """
@@ -138,7 +139,8 @@ class RequestClient:
         key = stands.request.key()
         if stands.reply is None:
             self.missing[key] = stands.request
-        elif key not in self._told:
+            return key
+        if key not in self._told:
             self.hits[key] = request.model
         return stands.reply
 
@@ -179,29 +181,38 @@ class RequestClient:
 
     def ask(self) -> None:
         """Have all that is missing answered, and programs run; what fails has no answer."""
+        self.submit()
+        while self._waiting:
+            self.wait()
+
+    def submit(self) -> None:
+        """Send all that is missing on its way, and programs."""
         requests, self.missing = self.missing, {}
         programs, self.programs = self.programs, {}
         if programs and self._engine is None:
             self._start()
         for key, request in requests.items():
-            self._executor.submit(Work(key, request), request.model)
+            self._submit(key, request, request.model)
         for key, step in programs.items():
-            self._executor.submit(Work(key, step), PROGRAMS)
-        self._await({**requests, **programs})
+            self._submit(key, step, PROGRAMS)
 
-    def _await(self, waiting: dict[str, Request | Execute]) -> None:
-        """Take the outcomes of all that was submitted."""
+    def _submit(self, key: str, work: Request | Execute, lane: str) -> None:
+        if key not in self._waiting:
+            self._waiting[key] = work
+            self._executor.submit(Work(key, work), lane)
+
+    def wait(self) -> list[str]:
+        """Wait until there are outcomes of what was submitted; return their keys."""
         executor = self._executor
-        while waiting:
-            for key, outcome in executor.outcomes(wait=True):
-                if isinstance(outcome, Exception) and not isinstance(outcome, ModelError):
-                    raise outcome  # of a user's provider
-                if key in waiting and not isinstance(outcome, Score):
-                    self._take(key, waiting.pop(key), outcome)
-            if executor.lost is not None:
-                for key, work in waiting.items():
-                    self._take(key, work, executor.lost)
-                break
+        outcomes = dict(executor.outcomes(wait=True))
+        if executor.lost is not None:
+            outcomes = dict.fromkeys(self._waiting, executor.lost) | outcomes
+        for key, outcome in outcomes.items():
+            if isinstance(outcome, Exception) and not isinstance(outcome, ModelError):
+                raise outcome  # of a user's provider
+            if key in self._waiting and not isinstance(outcome, Score):
+                self._take(key, self._waiting.pop(key), outcome)
+        return list(outcomes)
 
     def _take(
         self, key: str, work: Request | Execute, outcome: Reply | Execution | ModelError

@@ -1,11 +1,13 @@
-"""Models that write questions: their replies, what they are still to be asked, what it costs."""
+"""Conversations about tables, as `generate` has them: many at once, priced before they begin."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import ModelError, SettingsError
+from pytest_tablebench.generate.pair import RejectedError
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
 from pytest_tablebench.models import Reply, Request, as_read
 from pytest_tablebench.running.asking import AskPlan, RequestClient
@@ -15,7 +17,10 @@ from pytest_tablebench.running.provider_pool import ProviderPool
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pytest_tablebench.config.settings import Settings
+    from pytest_tablebench.generate.question_maker import Conversation, Value
     from pytest_tablebench.registry import Registry
 
 PARAMS: Mapping[str, Any] = {"max_tokens": 2048}
@@ -23,30 +28,107 @@ PARAMS: Mapping[str, Any] = {"max_tokens": 2048}
 
 ABOUT = "generate"
 
-Value = TypeVar("Value")
+
+@dataclass
+class _Branch:
+    """A conversation that goes on beside others; without one, the root of the first ones.
+
+    Attributes:
+        parent, place: whose list it is in, and where.
+        step: that it waits for.
+        outcomes: of the conversations that it waits for; `open_count` of them have not ended.
+    """
+
+    conversation: Conversation[Any] | None = None
+    parent: _Branch | None = None
+    place: int = 0
+    step: Step | None = None
+    outcomes: list[Any] = field(default_factory=list)
+    open_count: int = 0
 
 
 class ModelClient(RequestClient):
-    """Asks the models that `settings.models` names; no call is made before `ask`."""
+    """Asks the models that `settings.models` names; no call is made before `converse`."""
 
     def __init__(self, settings: Settings, registry: Registry) -> None:
         params = settings.request_params(PARAMS)
         super().__init__(settings, ProviderPool(settings, registry, lambda _: params))
+        self._waiting_branches: dict[str, list[_Branch]] = {}
 
-    def follow(self, conversation: Generator[Step, Any, Value]) -> Value | None:
-        """Return the value of a conversation; None until all its steps have outcomes.
+    def converse(self, conversations: Iterable[Conversation[Value]]) -> list[Value | Exception]:
+        """Bring conversations to their ends, side by side; return their values in order.
 
-        Replies come without thoughts. Raises `ModelError`, also for a reply that the token limit
-        ended before its answer.
+        Replies come without thoughts. A `ModelError` or `RejectedError` that ends a conversation
+        is in the place of its value; a reply that the token limit ended before its answer is an
+        error, too.
         """
-        return follow(conversation, lambda step, _: self._outcome(step))
+        root = _Branch()
+        self._fork(root, list(conversations))
+        while self._waiting_branches:
+            self.submit()
+            for key in self.wait():
+                for branch in self._waiting_branches.pop(key, []):
+                    self._answer(branch)
+        return root.outcomes
 
-    def _outcome(self, step: Step) -> Reply | Execution | None:
+    def _fork(self, parent: _Branch, conversations: Sequence[Conversation[Any]]) -> None:
+        parent.outcomes = [None] * len(conversations)
+        parent.open_count = len(conversations)
+        for place, conversation in enumerate(conversations):
+            self._advance(_Branch(conversation, parent, place), None)
+        if not conversations:
+            self._advance(parent, [])
+
+    def _advance(self, branch: _Branch, outcome: Any) -> None:
+        """Pass an outcome to a conversation, None at its beginning, and go to its next step."""
+        if branch.conversation is None:
+            return
+        try:
+            if isinstance(outcome, Exception):
+                step = branch.conversation.throw(outcome)
+            else:
+                step = branch.conversation.send(outcome)
+        except StopIteration as end:
+            self._end(branch, end.value)
+        except (ModelError, RejectedError) as error:
+            self._end(branch, error)
+        else:
+            if isinstance(step, list):
+                self._fork(branch, step)
+            else:
+                branch.step = step
+                self._answer(branch)
+
+    def _end(self, branch: _Branch, value: Any) -> None:
+        parent = branch.parent
+        if parent is None:
+            return
+        parent.outcomes[branch.place] = value
+        parent.open_count -= 1
+        if not parent.open_count:
+            self._advance(parent, parent.outcomes)
+
+    def _answer(self, branch: _Branch) -> None:
+        """Answer the step of a conversation, which waits where the outcome is not there yet."""
+        if branch.step is None:
+            return
+        try:
+            outcome = self._outcome(branch.step)
+        except ModelError as error:
+            self._advance(branch, error)
+            return
+        if isinstance(outcome, str):
+            self._waiting_branches.setdefault(outcome, []).append(branch)
+        else:
+            self._advance(branch, outcome)
+
+    def _outcome(self, step: Step) -> Reply | Execution | str:
+        """Return the outcome of a step, or the key by which it is missing. Raises `ModelError`."""
         if isinstance(step, Execute):
-            return self.execution(step)
+            return self.execution(step) or step.key()
         request = self._request(step)
         reply = self.reply(request, self._models.route(request.model, ABOUT).limits)
-        return None if reply is None else as_read(reply, "fixed")
+        return reply if isinstance(reply, str) else as_read(reply, "fixed")
 
     def _request(self, step: Ask) -> Request:
         model = step.model or self._settings.models[0]
@@ -57,10 +139,47 @@ class ModelClient(RequestClient):
         messages = without_system(step.messages) if route.merges_system else step.messages
         return Request(route.model, messages, route.params, api_base=route.api_base, strategy=ABOUT)
 
-    def plans(self, further: Sequence[tuple[Ask, int]] = ()) -> list[AskPlan]:
-        """Return what each model is still to be asked, and its price. Raises `ModelError`.
+    def plans(self, conversations: Iterable[Conversation[Any]]) -> list[AskPlan]:
+        """Return what conversations will ask each model at most, and its price.
 
-        `further` are stand-ins of what may have to be asked then, and how many of each.
+        Where a reply is not there yet, the one that its question expects is taken. Nothing is
+        asked. Raises `ModelError`.
         """
-        expected = [request for step, count in further for request in [self._request(step)] * count]
-        return [self.plan(model, expected) for model in self._settings.models]
+        further = list[Request]()
+        for conversation in conversations:
+            self._expect(conversation, further, is_supposed=False)
+        plans = [self.plan(model, further) for model in self._settings.models]
+        self.forget(missing=True)
+        return plans
+
+    def _expect(
+        self, conversation: Conversation[Any], further: list[Request], *, is_supposed: bool
+    ) -> tuple[Any, bool]:
+        """Follow a conversation; return its value, and whether an expected reply is behind it.
+
+        What depends on such replies is not in doubt for being the same request: each counts.
+        """
+
+        def answer(step: Any, _: int) -> Any:
+            nonlocal is_supposed
+            if isinstance(step, list):
+                ends = [self._expect(child, further, is_supposed=is_supposed) for child in step]
+                is_supposed = any([is_supposed, *(supposed for _, supposed in ends)])
+                return [value for value, _ in ends]
+            count = len(self.missing)
+            outcome = self._outcome(step)
+            if not isinstance(outcome, str):
+                return outcome
+            if isinstance(step, Execute):
+                outcome = step.expected or Execution("error")
+            else:
+                if is_supposed and len(self.missing) == count:
+                    further.append(self.missing[outcome])
+                outcome = Reply(step.expected)
+            is_supposed = True
+            return outcome
+
+        try:
+            return follow(conversation, answer), is_supposed
+        except (ModelError, RejectedError) as error:
+            return error, is_supposed

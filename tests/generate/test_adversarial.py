@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,10 +16,10 @@ import pytest
 
 from pytest_tablebench.cli import main
 from pytest_tablebench.datasets.folder import check_dataset, folder_datasets
-from pytest_tablebench.generate.llm import AdversarialGenerator
+from pytest_tablebench.generate.llm import COMPARED, AttackedQuestion, ProposedQuestions
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.tables.table import Table
-from tests.support.following import following
+from tests.support.following import expected_steps, pairs_of
 from tests.support.openai_server import Behaviour, OpenAIServer, text
 from tests.support.runs import until
 
@@ -198,27 +199,80 @@ def check_transcripts(bodies: Sequence[Sequence[dict[str, Any]]]) -> None:
 def test_each_part_has_the_model_that_is_named_for_it() -> None:
     asked: dict[str, list[str]] = {}
 
-    def reply_to(step: Ask) -> str | None:
+    def reply_to(step: Ask) -> str:
         told = str(step.messages[0].content).strip()
         asked.setdefault(str(step.model), []).append(told.partition(" ")[0])
         body = {"messages": [{"content": message.content} for message in step.messages]}
-        return said(body) if step.model in {"generator", "critic"} else None
+        return said(body)
 
-    maker = AdversarialGenerator(
-        following(reply_to),
+    maker = ProposedQuestions(
+        AttackedQuestion("generator", "critic", ["one", "two", "three"]),
+        made="adversarial",
         model="generator",
-        critic="critic",
-        solvers=["one", "two", "three"],
         per_table=1,
         subtasks=["Table_Query"],
     )
-    maker.look(Table(("name", "age"), (("Ada", "36"),)))
+    pairs = pairs_of(maker, Table(("name", "age"), (("Ada", "36"),)), reply_to)
+    assert pairs is not None
+    assert [pair.question for pair in pairs] == ["How old is Ada?"]
     assert asked == {
         "generator": ["You"], "critic": ["Somebody"], "one": ["You"], "two": ["You"],
         "three": ["You"],
     }  # fmt: skip
-    assert maker.further == []  # nothing but what was asked
     assert maker.tally.rejected == {"more than asked for": 3}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_plan_expects_all_that_may_be_asked_of_every_subtask(language: str) -> None:
+    maker = ProposedQuestions(
+        AttackedQuestion("generator", "critic", ["one", "two", "three"]),
+        made="adversarial",
+        model="generator",
+        subtasks=COMPARED,
+        per_table=2 * len(COMPARED),
+        language=language,
+    )
+    steps = Counter(step.model for step in expected_steps(maker, Table(("a",), (("1",),))))
+    # A call for pairs for each subtask; of each of two questions in it two revisions, three
+    # attacks and three solvers.
+    questions = 2 * len(COMPARED)
+    assert steps == {
+        "generator": len(COMPARED) + 2 * questions, "critic": 3 * questions,
+        "one": questions, "two": questions, "three": questions,
+    }  # fmt: skip
+
+
+def test_a_revision_may_mend_the_answer_alone_but_not_become_another_question() -> None:
+    proposed = [("Who is 41?", "Ada"), ("Who is 36?", "Ada"), ("Who is the oldest?", "Ada")]
+    revised = {
+        "Who is 41?": [("Who is 41?", "Bo")],
+        "Who is the oldest?": [("Who is 36?", "Ada")],
+    }
+
+    def reply_to(step: Ask) -> str:
+        told, asked = (str(message.content) for message in step.messages[:2])
+        if told.startswith("Somebody wrote a question"):
+            body = {"messages": [{"content": asked}]}
+            is_wrong = "Answer: Ada" in asked and question(body) in revised
+            return block(HOLDS | ({"correct": False, "fault": "No."} if is_wrong else {}))
+        if told.startswith("You are shown a table and a question"):
+            return block({"answer": "Bo" if "41" in asked.rpartition("Question")[2] else "Ada"})
+        if len(step.messages) > 2:
+            (pair,) = json.loads(str(step.messages[-2].content))["pairs"]
+            return pairs(revised[pair["question"]])
+        return pairs(proposed)
+
+    maker = ProposedQuestions(
+        AttackedQuestion("g", "c", ["s"] * 3), made="adversarial", model="g",
+        subtasks=["Table_Query"], per_table=3,
+    )  # fmt: skip
+    made = pairs_of(maker, Table(("name", "age"), (("Ada", "36"), ("Bo", "41"))), reply_to)
+    assert made is not None
+    assert [(pair.question, pair.answers) for pair in made] == [
+        ("Who is 41?", ("Bo",)),
+        ("Who is 36?", ("Ada",)),
+    ]
+    assert maker.tally.rejected == {"duplicate": 1}
 
 
 def test_at_most_three_solvers(

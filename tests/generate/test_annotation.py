@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,9 +25,10 @@ from pytest_tablebench.generate.annotate._replies import (
     word_count,
 )
 from pytest_tablebench.generate.llm.replies import RefusedError
+from pytest_tablebench.generate.pair import Pair
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution
 from pytest_tablebench.tables.table import Table
-from tests.support.following import following
+from tests.support.following import expected_steps, pairs_of
 
 TABLE = Table(("name", "age"), (("Ada", "36"), ("Bo", "41")), name="ages.csv")
 
@@ -140,51 +140,47 @@ def test_equal_answers_are_counted_in_the_order_in_which_they_came() -> None:
 # The makers, told by hand
 
 
-def reply_to(answers: dict[str, str], marks: dict[str, str]) -> Callable[[Ask], str | None]:
-    """Models that say one answer each, and a judge by the answer."""
+class Annotation:
+    """Three models that say one answer each, and a judge by the answer."""
 
-    def found(step: Ask) -> str | None:
-        told, asked = (str(message.content) for message in step.messages)
-        if "rate one answer" in told:
-            return marks.get(asked.rpartition("Answer: ")[2])
-        said = answers.get(str(step.model))
-        if said in {"!", "$"}:
-            raise ModelError("no", reason="timeout" if said == "!" else "budget")
-        return None if said is None else f"[Final Answer]: {said}"
+    def __init__(
+        self,
+        answers: dict[str, str],
+        marks: dict[str, str],
+        review: Path | None = None,
+        question: UnansweredQuestion | None = None,
+    ) -> None:
+        self.answers, self.marks = answers, marks
+        self.maker = AnswerGenerator(
+            questions={"ages.csv": [question or UnansweredQuestion("q", "Which?", {"task": "fc"})]},
+            models=["a", "b", "c"],
+            judge="j",
+            review=review,
+        )
+        self.tally = self.maker.tally
 
-    return found
+    def pairs(self) -> list[Pair]:
+        pairs = pairs_of(self.maker, TABLE, self.reply_to, run)
+        assert pairs is not None
+        return pairs
+
+    def accepted_answers(self) -> list[tuple[str, ...]]:
+        return [pair.answers for pair in self.pairs()]
+
+    def reply_to(self, step: Ask) -> str:
+        instructions, question = (str(message.content) for message in step.messages)
+        if "rate one answer" in instructions:
+            return self.marks[question.rpartition("Answer: ")[2]]
+        answer = self.answers[str(step.model)]
+        if answer in {"!", "$"}:
+            raise ModelError("no", reason="timeout" if answer == "!" else "budget")
+        return f"[Final Answer]: {answer}"
 
 
-def run(step: Execute) -> Execution | None:
+def run(step: Execute) -> Execution:
     """What a program drew stands behind its `#`."""
-    said = step.program.partition("#")[2].partition("\n")[0]
-    if said == "later":
-        return None
-    values = json.loads(said)
+    values = json.loads(step.program.partition("#")[2].partition("\n")[0])
     return Execution("ok" if values else "error", value={"ran": True, "values": values})
-
-
-def made(
-    answers: dict[str, str],
-    marks: dict[str, str],
-    review: Path | None = None,
-    asked: UnansweredQuestion | None = None,
-) -> AnswerGenerator:
-    rows = {"ages.csv": [asked or UnansweredQuestion("q", "Which?", {"task": "fc"})]}
-    models = ["a", "b", "c"]
-    return AnswerGenerator(
-        following(reply_to(answers, marks), run),
-        questions=rows,
-        models=models,
-        judge="j",
-        review=review,
-    )
-
-
-def pairs(maker: AnswerGenerator) -> list[tuple[str, ...]]:
-    found = maker.make(TABLE, None)
-    assert found is not None
-    return [pair.answers for pair in found[1]]
 
 
 @pytest.mark.parametrize(
@@ -200,50 +196,48 @@ def test_answers_that_say_the_same_count_together(
 ) -> None:
     marks = {"7": "[Score]: 100/100", "tea": "[Score]: 99/100", "No marks": "fine"}
     marks |= dict.fromkeys(("1,234", "tea | coffee", "nobody"), "[Score]: 51/100")
-    maker = made(dict(zip("abc", said, strict=True)), marks)
-    assert pairs(maker) == [expected]
+    annotation = Annotation(dict(zip("abc", said, strict=True)), marks)
+    assert annotation.accepted_answers() == [expected]
 
 
 def test_nothing_is_taken_that_has_no_marks_and_the_reason_is_counted() -> None:
-    maker = made(dict.fromkeys("abc", "x"), {"x": "[Score]: 0/100"})
-    assert pairs(maker) == []
-    assert maker.tally.rejected == {"no marks for an answer": 1}
-    maker = made(dict.fromkeys("abc", "!"), {})
-    assert pairs(maker) == []
-    assert maker.tally.rejected == {"no answer": 1}
-    assert maker.tally.course == {"no answer of a model: timeout": 3}
+    annotation = Annotation(dict.fromkeys("abc", "x"), {"x": "[Score]: 0/100"})
+    assert annotation.pairs() == []
+    assert annotation.tally.rejected == {"no marks for an answer": 1}
+    annotation = Annotation(dict.fromkeys("abc", "!"), {})
+    assert annotation.pairs() == []
+    assert annotation.tally.rejected == {"no answer": 1}
+    assert annotation.tally.course == {"no answer of a model: timeout": 3}
 
 
 def test_where_the_budget_is_spent_fewer_votes_do_not_decide() -> None:
-    maker = made({"a": "x", "b": "x", "c": "$"}, {"x": "[Score]: 90/100"})
-    maker.look(TABLE)
-    assert pairs(maker) == []
-    assert maker.tally.rejected == {"not all asked: budget": 1}
+    annotation = Annotation({"a": "x", "b": "x", "c": "$"}, {"x": "[Score]: 90/100"})
+    assert annotation.pairs() == []
+    assert annotation.tally.rejected == {"not all asked: budget": 1}
 
 
-def test_as_long_as_models_have_not_replied_the_judge_is_expected_for_each_of_them() -> None:
-    maker = made({"a": "x"}, {})
-    maker.look(TABLE)
-    [(step, count)] = maker.further
-    assert (step.model, count) == ("j", 3)
-    later = made(dict.fromkeys("abc", "x"), {})
-    later.look(TABLE)
-    assert later.further == []  # what is asked of the judge is known now
+@pytest.mark.parametrize("metric", ["", "realhit_chart"])
+def test_a_plan_expects_another_answer_of_each_model_and_the_judge_for_each(metric: str) -> None:
+    question = UnansweredQuestion("q", "Which?", {"subtype": "BarChart Generation"}, metric)
+    models = [
+        step.model for step in expected_steps(Annotation({}, {}, None, question).maker, TABLE)
+    ]
+    assert models == ["a", "b", "c", "j", "j", "j"]
 
 
 def test_a_run_that_goes_on_writes_the_candidates_once(tmp_path: Path) -> None:
     path = tmp_path / "review.csv"
     marks = {"-3": "[Score]: 70/100", "7": "[Score]: 80/100"}
     answers = {"a": "-3", "b": "7", "c": "7"}
-    first = made(answers, marks, path)
-    assert pairs(first) == [("7",)]
-    state, whole = json.loads(json.dumps(first.state())), path.read_bytes()
-    pairs(first)  # was cut off behind the state
+    first = Annotation(answers, marks, path)
+    assert first.accepted_answers() == [("7",)]
+    state, whole = json.loads(json.dumps(first.maker.state())), path.read_bytes()
+    first.pairs()  # was cut off behind the state
     assert path.read_bytes() != whole
-    again = made(answers, marks, path, UnansweredQuestion("p", "@Who?", {"task": "nr"}))
-    again.resume(state)
-    assert again.accepted == 1
-    pairs(again)
+    again = Annotation(answers, marks, path, UnansweredQuestion("p", "@Who?", {"task": "nr"}))
+    again.maker.resume(state)
+    assert again.maker.accepted == 1
+    again.pairs()
     read = list(csv.DictReader(path.read_text("utf-8-sig").splitlines()))
     assert [(row["id"], row["answer"], row["taken"]) for row in read] == [
         ("q", "7", "yes"), ("q", "-3", "no"), ("p", "7", "yes"), ("p", "-3", "no"),
@@ -262,21 +256,18 @@ def test_programs_that_draw_the_same_count_together_and_the_values_are_the_answe
     drawn = {"a": program([1, 2.004]), "b": program([2, 1]), "c": program([[3, 4]])}
     shown = "a program that draws a chart of these values: "
     marks = {f"{shown}[1.0, 2.0]": "[Score]: 60/100", f"{shown}[[3.0, 4.0]]": "[Score]: 90/100"}
-    maker = made(drawn, marks, asked=asked)
-    assert pairs(maker) == [("[1.0, 2.0]",)]  # 120 is more than 90
-    assert maker.tally.course["given by several"] == 1
+    annotation = Annotation(drawn, marks, question=asked)
+    assert annotation.accepted_answers() == [("[1.0, 2.0]",)]  # 120 is more than 90
+    assert annotation.tally.course["given by several"] == 1
     # One program fails, one reply holds none, and one draws what is no number.
     faulty = {"a": program([]), "b": "plt.show()", "c": program(["x"])}
-    maker = made(faulty, {}, asked=asked)
-    assert pairs(maker) == []
-    assert maker.tally.course == {
+    annotation = Annotation(faulty, {}, question=asked)
+    assert annotation.pairs() == []
+    assert annotation.tally.course == {
         "no answer of a model: program error": 1,
         "no answer of a model: no program": 1,
         "no answer of a model: program draws no numbers": 1,
     }
-    maker = made(dict.fromkeys("abc", "import pandas as pd\n#later\nplt.show()"), {}, asked=asked)
-    maker.look(TABLE)
-    assert [count for _, count in maker.further] == [3]
 
 
 def test_prose_is_one_text_without_bars_and_judged_as_the_row_says() -> None:
@@ -284,10 +275,9 @@ def test_prose_is_one_text_without_bars_and_judged_as_the_row_says() -> None:
         "q", "Sum up.", {"task": "da"}, metric="realhit_judged", threshold="0.3"
     )
     said = "It rises | then falls."
-    maker = made(dict.fromkeys("abc", said), {said: "[Score]: 60/100"}, asked=asked)
-    found = maker.make(TABLE, None)
-    assert found is not None
-    [pair] = found[1]
+    [pair] = Annotation(
+        dict.fromkeys("abc", said), {said: "[Score]: 60/100"}, question=asked
+    ).pairs()
     assert pair.answers == ("It rises / then falls.",)
     assert (pair.metric, pair.threshold) == ("realhit_judged", "0.3")
 
@@ -305,10 +295,10 @@ def test_a_model_is_asked_for_a_share_of_the_questions_in_each_task() -> None:
         asked.append(str(step.messages[0].content))
         return f"[Question1]: {DRAW}\n[Subtype1]: BarChart Generation"
 
-    maker = QuestionGenerator(following(writes), model="m", tasks=["fc", "cg"], per_table=5)
-    found = maker.make(TABLE, None)
-    assert found is not None
-    [pair] = found[1]
+    maker = QuestionGenerator(model="m", tasks=["fc", "cg"], per_table=5)
+    pairs = pairs_of(maker, TABLE, writes)
+    assert pairs is not None
+    [pair] = pairs
     assert ["Write 3 questions" in text for text in asked] == [True, False]
     assert ["Write 2 questions" in text for text in asked] == [False, True]
     assert maker.tally.rejected == {"unknown sub-type": 1}
@@ -342,10 +332,10 @@ def test_structure_questions_are_asked_of_tables_with_parts_to_exchange(headed: 
         return f"[Question1]: {WOMEN}\n[Subtype1]: Value-Matching"
 
     for table, expected in ((headed, ["sc"]), (TABLE, [])):
-        maker = QuestionGenerator(following(writes), model="m", tasks=["sc"])
-        made = maker.make(table, None)
-        assert made is not None
-        assert [pair.tags["task"] for pair in made[1]] == expected
+        maker = QuestionGenerator(model="m", tasks=["sc"])
+        pairs = pairs_of(maker, table, writes)
+        assert pairs is not None
+        assert [pair.tags["task"] for pair in pairs] == expected
         assert maker.tally.course["no parts to exchange, so no structure question"] == (
             table is TABLE
         )
@@ -353,13 +343,11 @@ def test_structure_questions_are_asked_of_tables_with_parts_to_exchange(headed: 
 
 def test_the_answer_to_a_structure_question_holds_for_the_twin_too(headed: Table) -> None:
     question = UnansweredQuestion("q", WOMEN, {"task": "sc"})
-    maker = AnswerGenerator(
-        following(reply_to(dict.fromkeys("abc", "8"), {"8": "[Score]: 90/100"}), run),
-        questions={"towns.html": [question]}, models=["a", "b", "c"], judge="j",
-    )  # fmt: skip
-    made = maker.make(headed, None)
-    assert made is not None
-    plain, twin = made[1]
+    maker = AnswerGenerator(questions={"towns.html": [question]}, models=["a", "b", "c"], judge="j")
+    replies = Annotation(dict.fromkeys("abc", "8"), {"8": "[Score]: 90/100"})
+    pairs = pairs_of(maker, headed, replies.reply_to)
+    assert pairs is not None
+    plain, twin = pairs
     assert (plain.id, plain.answers, plain.tags["shown"]) == ("q", ("8",), "original")
     assert (twin.id, twin.answers, twin.tags["twin_of"]) == ("q-twin", ("8",), "q")
     assert twin.other is not None
@@ -367,36 +355,28 @@ def test_the_answer_to_a_structure_question_holds_for_the_twin_too(headed: Table
     assert maker.tally.recipes == {"sc": 1}
 
 
-def test_treethinker_asks_for_the_tree_once_and_then_for_each_answer_by_it() -> None:
+def test_treethinker_asks_for_the_tree_and_then_for_each_answer_by_it() -> None:
     steps: list[Ask] = []
 
-    def says(step: Ask) -> str | None:
-        first = str(step.messages[0].content)
-        if "rate one answer" in first:
+    def reply_to(step: Ask) -> str:
+        if "rate one answer" in str(step.messages[0].content):
             return "[Score]: 90/100"
         steps.append(step)
-        if len(step.messages) == 1:
-            return trees
-        return "[Final Answer]: 41"
+        return "(C0, 1, 1, name)" if len(step.messages) == 1 else "[Final Answer]: 41"
 
     rows = {"ages.csv": [UnansweredQuestion(name, f"{name}?", {"task": "fc"}) for name in "pq"]}
-    trees: str | None = None
-    for trees in (None, "(C0, 1, 1, name)"):
-        maker = AnswerGenerator(
-            following(says, run), questions=rows, models=["a"], judge="j", strategy="treethinker"
-        )
-        steps.clear()
-        maker.look(TABLE)
-        # As long as there is no tree, each answer and its marks are expected.
-        assert sum(count for _, count in maker.further) == (4 if trees is None else 0)
-    first, second, *_ = steps
-    assert [message.role for message in second.messages] == ["user", "assistant", "user"]
-    assert first.messages == second.messages[:1]
-    assert "T(t1, t2, t3, t4)" in str(first.messages[0].content)
-    assert second.messages[1].content == "(C0, 1, 1, name)"
-    assert "Question: p?" in str(second.messages[2].content)
+    maker = AnswerGenerator(questions=rows, models=["a"], judge="j", strategy="treethinker")
+    pairs = pairs_of(maker, TABLE, reply_to)
+    assert pairs is not None
+    assert [pair.answers for pair in pairs] == [("41",), ("41",)]
+    tree, answer, *_ = steps
+    assert [message.role for message in answer.messages] == ["user", "assistant", "user"]
+    assert tree.messages == answer.messages[:1]
+    assert "T(t1, t2, t3, t4)" in str(tree.messages[0].content)
+    assert answer.messages[1].content == "(C0, 1, 1, name)"
+    assert "Question: p?" in str(answer.messages[2].content)
+    # One request, which both questions need: it is paid for once.
     assert len({step.messages for step in steps if len(step.messages) == 1}) == 1
-    assert [pair.answers for pair in maker.make(TABLE, None)[1]] == [("41",), ("41",)]  # type: ignore[index]
 
 
 def test_questions_become_a_table_beside_their_settings(tmp_path: Path) -> None:

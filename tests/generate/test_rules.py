@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from pytest_tablebench.generate._shared import data_file
+from pytest_tablebench.generate.pair import RejectedError
 from pytest_tablebench.generate.rules import (
     LANGUAGES,
     RECIPES,
@@ -21,7 +22,6 @@ from pytest_tablebench.generate.rules import (
 from pytest_tablebench.generate.rules._draw import DRAWS
 from pytest_tablebench.generate.rules._frame import SECOND_WAYS, Frame, agrees, frame_answer
 from pytest_tablebench.generate.rules._plain import ANSWERS, NARROWING, plain_answer
-from pytest_tablebench.generate.rules._plan import RejectedError
 from pytest_tablebench.generate.rules._statistics import shapiro_p
 from pytest_tablebench.generate.rules._wording import ARGUMENTS, word
 from pytest_tablebench.generate.rules.generate import written_answer

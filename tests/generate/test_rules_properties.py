@@ -8,6 +8,7 @@ from functools import cache
 
 import pytest
 
+from pytest_tablebench.generate.question_maker import Tally
 from pytest_tablebench.generate.rules import (
     LANGUAGES,
     RECIPES,
@@ -16,7 +17,6 @@ from pytest_tablebench.generate.rules import (
     RuleGenerator,
 )
 from pytest_tablebench.generate.rules._survives import CHANGES
-from pytest_tablebench.generate.rules.generate import Tally
 from pytest_tablebench.tables.perturbations import PERTURBATIONS, perturb
 from pytest_tablebench.tables.table import Table
 from tests.support.drawn_tables import drawn_table
@@ -126,7 +126,7 @@ def test_subtasks_difficulties_and_verdicts_are_balanced() -> None:
         sheet = maker.sheet(drawn_table(seed * 3, rows=60))
         assert sheet is not None
         verdicts.update(pair.answers[0] for pair in maker.pairs(sheet) if pair.metric == "yes_no")
-    cells = maker.tally.cells()
+    cells = maker.cells()
     assert {subtask for subtask, _ in cells} == set(SKILLS)
     most, least = max(cells.values()), min(cells.values())
     assert least >= most * 0.6, cells

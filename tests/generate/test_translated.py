@@ -17,7 +17,7 @@ from pytest_tablebench.generate.llm._translated import language_of, read_texts
 from pytest_tablebench.generate.llm.replies import RefusedError
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.tables.table import Table
-from tests.support.following import following
+from tests.support.following import expected_steps, pairs_of
 from tests.support.openai_server import OpenAIServer, text
 
 MODEL = "openai/gpt-4o"
@@ -205,15 +205,12 @@ def test_a_chinese_folder_becomes_english_and_words_beside_the_table_are_transla
         return json.dumps({"answer": next(a for sign, a in answers.items() if sign in question)})
 
     maker = Translator(
-        following(reply_to),
-        model="translator",
-        solver="s",
-        questions={"ports": Questions(own, "zh")},
-        to="en",
+        model="translator", solver="s", questions={"ports": Questions(own, "zh")}, to="en"
     )
-    made = maker.make(table, None)
-    assert made is not None
-    pairs = list(made[1])
+    # The words of the table; each question there, back, and twice an answer.
+    assert len(expected_steps(maker, table)) == 1 + 2 * 4
+    pairs = pairs_of(maker, table, reply_to)
+    assert pairs is not None
     assert [(pair.question, pair.answers, pair.metric) for pair in pairs] == [
         ("In which country are Qingdao and Dalian?", ("China",), "text"),
         ("What is the date of Qingdao?", ("2024-03-05",), "date"),
@@ -228,11 +225,8 @@ def test_a_chinese_folder_becomes_english_and_words_beside_the_table_are_transla
 def test_two_texts_that_become_one_leave_the_table_out() -> None:
     table = Table(("a", "b"), (("red", "scarlet"),), name="t")
     questions = {"t": Questions([], "en")}
-    maker = Translator(
-        following(lambda _: '{"texts": ["甲", "乙", "红", "红"]}'),
-        model="m", solver="s", questions=questions, to="zh",
-    )  # fmt: skip
-    assert maker.make(table, None) is None
+    maker = Translator(model="m", solver="s", questions=questions, to="zh")
+    assert pairs_of(maker, table, lambda _: '{"texts": ["甲", "乙", "红", "红"]}') is None
     assert maker.tally.tables == {"not translated: two texts have become one": 1}
 
 

@@ -1,31 +1,65 @@
-"""Drives the conversations of a maker whose replies a test gives."""
+"""Answers the conversations of a maker with replies that a test gives."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import Any, TypeVar
 
-from pytest_tablebench.generate.llm import Follow
-from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Step
+from pytest_tablebench.errors import ModelError
+from pytest_tablebench.generate.pair import Pair, RejectedError
+from pytest_tablebench.generate.question_maker import Conversation, QuestionMaker
+from pytest_tablebench.metrics.steps import Ask, Execute, Execution
 from pytest_tablebench.models import Reply
 from pytest_tablebench.running.conversation import follow
+from pytest_tablebench.tables.table import Table
 
 Value = TypeVar("Value")
 
 
-def following(
-    reply_to: Callable[[Ask], str | None], run: Callable[[Execute], Execution | None] | None = None
-) -> Follow:
-    """Return a driver that takes replies from `reply_to`, and outcomes of programs from `run`."""
+def answered(
+    conversation: Conversation[Value],
+    reply_to: Callable[[Ask], str],
+    run: Callable[[Execute], Execution] | None = None,
+) -> Value:
+    """Return the value of a conversation with replies of `reply_to`, and outcomes of `run`."""
 
-    def outcome(step: Step, _: int) -> Reply | Execution | None:
+    def end(child: Conversation[Any]) -> Any:
+        try:
+            return answered(child, reply_to, run)
+        except (ModelError, RejectedError) as error:
+            return error
+
+    def outcome(step: Any, _: int) -> Any:
+        if isinstance(step, list):
+            return list(map(end, step))
         if isinstance(step, Execute):
             assert run is not None
             return run(step)
-        text = reply_to(step)
-        return None if text is None else Reply(text)
+        return Reply(reply_to(step))
 
-    def drive(conversation: Generator[Step, Any, Value], /) -> Value | None:
-        return follow(conversation, outcome)
+    value = follow(conversation, outcome)
+    assert value is not None
+    return value
 
-    return drive
+
+def pairs_of(
+    maker: QuestionMaker,
+    table: Table,
+    reply_to: Callable[[Ask], str],
+    run: Callable[[Execute], Execution] | None = None,
+) -> list[Pair] | None:
+    """Return the questions that a maker makes of a table; None: it leaves the table out."""
+    questions = answered(maker.converse(table), reply_to, run)(None)
+    return None if questions is None else list(questions[1])
+
+
+def expected_steps(maker: QuestionMaker, table: Table) -> list[Ask]:
+    """Return the questions to models that a plan expects about a table."""
+    steps: list[Ask] = []
+
+    def reply_to(step: Ask) -> str:
+        steps.append(step)
+        return step.expected
+
+    answered(maker.converse(table), reply_to, lambda step: step.expected or Execution("error"))
+    return steps

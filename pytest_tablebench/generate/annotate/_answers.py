@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from pytest_tablebench.errors import STOPPED, ModelError
 from pytest_tablebench.generate._shared import digest_of
@@ -23,14 +23,20 @@ from pytest_tablebench.generate.annotate._prompts import (
 from pytest_tablebench.generate.annotate._ranking import Candidate, counted_alike, ranked
 from pytest_tablebench.generate.annotate._replies import drawn_answer, read_answer
 from pytest_tablebench.generate.annotate._review import ReviewFile
-from pytest_tablebench.generate.llm._asking import AskingMaker, Follow, reply_text
 from pytest_tablebench.generate.llm.replies import RefusedError, tolerance_of
-from pytest_tablebench.generate.rules import Pair
+from pytest_tablebench.generate.pair import Pair
+from pytest_tablebench.generate.question_maker import (
+    Conversation,
+    Finish,
+    QuestionMaker,
+    Tally,
+    reply_text,
+)
 from pytest_tablebench.generate.twins import question_pair, twins_of
 from pytest_tablebench.metrics.chart_values import chart_verdict
 from pytest_tablebench.metrics.charts import chart_step
 from pytest_tablebench.metrics.judge_reply import read_score
-from pytest_tablebench.metrics.steps import Ask, Step
+from pytest_tablebench.metrics.steps import Ask, Execution
 from pytest_tablebench.metrics.typed_answer import answer_kind, typed_answer
 from pytest_tablebench.tables.hierarchy.twins import is_kept
 from pytest_tablebench.tables.table import Table
@@ -40,18 +46,16 @@ __all__ = ["AnswerGenerator"]
 CHART = "realhit_chart"
 """The metric of questions that are answered by a program."""
 
-_STAND_IN = "?" * 60
-"""An answer that is not there yet, where the price of its marks is worked out."""
+_PROGRAM = "import pandas as pd\nplt.show()"
+"""A program that a plan expects."""
 
 
-class AnswerGenerator(AskingMaker):
+class AnswerGenerator(QuestionMaker):
     """Has models answer the questions about one table after the other, and a judge rate them.
 
-    The best by marks times frequency is taken. Requests without a reply
-    are sent before the maker goes through a table again.
+    The best by marks times frequency is taken.
 
     Arguments:
-        follow: drives conversations.
         questions: the questions, by the name of their table.
         models: that answer, in the order in which ties are broken; one may stand there twice.
         judge: rates each different answer.
@@ -64,7 +68,6 @@ class AnswerGenerator(AskingMaker):
 
     def __init__(
         self,
-        follow: Follow,
         *,
         questions: Mapping[str, Sequence[UnansweredQuestion]],
         models: Sequence[str],
@@ -72,7 +75,7 @@ class AnswerGenerator(AskingMaker):
         strategy: str = "direct",
         review: Path | None = None,
     ) -> None:
-        super().__init__(follow)
+        super().__init__()
         self._strategy = strategy
         self._questions = questions
         self._models, self._judge = tuple(models), judge
@@ -88,34 +91,36 @@ class AnswerGenerator(AskingMaker):
         self._review.size = counts.pop("review")["bytes"]
         super().resume(counts)
 
-    def look(self, table: Table) -> None:
-        """Go through a table for what has to be asked about it."""
-        try:
-            shows = text_of(table)
-        except RefusedError:
-            return
-        for question in self._questions.get(str(table.name), ()):
-            with contextlib.suppress(RefusedError):
-                self._candidates(table, shows, question)
-
-    def make(self, table: Table, most: int | None) -> tuple[str, Iterator[Pair]] | None:
-        """Return a digest of the table and its questions, None for a table that is left out."""
+    def converse(self, table: Table) -> Conversation[Finish]:
+        """Have the questions about a table answered, and the answers rated."""
         try:
             shows = text_of(table)
         except RefusedError as error:
-            self.skip(error.reason)
-            return None
+            return partial(self.skip, error.reason)
+        tally = Tally()
+        questions = self._questions[str(table.name)]
+        outcomes = yield [
+            self._candidates(table, shows, question, tally.course) for question in questions
+        ]
+        rated = list(zip(questions, outcomes, strict=True))
         # Two files may hold one table, each with questions of its own.
-        return digest_of(table.name, table.title, table.lines), self._pairs(table, shows, most)
+        digest = digest_of(table.name, table.title, table.lines)
+        return lambda most: (digest, self._pairs(table, rated, tally, most))
 
-    def _pairs(self, table: Table, shows: str, most: int | None) -> Iterator[Pair]:
+    def _pairs(
+        self,
+        table: Table,
+        rated: Sequence[tuple[UnansweredQuestion, list[Candidate] | RefusedError]],
+        tally: Tally,
+        most: int | None,
+    ) -> Iterator[Pair]:
+        self.tally.add(tally)
         left, rejected = most, self.tally.rejected
-        for question in self._questions[str(table.name)]:
-            try:
-                candidates = ranked(self._candidates(table, shows, question) or [])
-            except RefusedError as error:
-                rejected[error.reason] += 1
+        for question, outcome in rated:
+            if isinstance(outcome, RefusedError):
+                self.tally.reject(outcome)
                 continue
+            candidates = ranked(outcome)
             best = candidates[0] if candidates else None
             pair = None
             if best is None:
@@ -150,73 +155,63 @@ class AnswerGenerator(AskingMaker):
         yield from question_pair(pair, name, twins[name], {})
 
     def _candidates(
-        self, table: Table, shows: str, question: UnansweredQuestion
-    ) -> list[Candidate] | None:
-        """Return the different answers with their marks; None as long as some are not told.
+        self, table: Table, shows: str, question: UnansweredQuestion, course: Counter[str]
+    ) -> Conversation[list[Candidate]]:
+        """Return the different answers with their marks.
 
         Raises `RefusedError` where not all could be asked: fewer votes would decide.
         """
-        answers, pending = [], False
-        for model in self._models:
-            try:
-                answer = self._follow(self._answer(table, shows, question, model))
-                pending = pending or answer is None
-                if answer is not None:
-                    answers.append((model, answer))
-            except (ModelError, RefusedError) as error:
-                _require_budget(error)
-                self.tally.course[f"no answer of a model: {error.reason}"] += 1
-        if pending:
-            self._expect_trees(shows, question)
-            self.further.append((self._to_judge(shows, question, _STAND_IN), len(self._models)))
-            return None
+        outcomes = yield [
+            self._answer(table, shows, question, place) for place in range(len(self._models))
+        ]
+        answers = []
+        for model, answer in zip(self._models, outcomes, strict=True):
+            if isinstance(answer, ModelError | RefusedError):
+                _require_budget(answer)
+                course[f"no answer of a model: {answer.reason}"] += 1
+            else:
+                answers.append((model, answer))
+        candidates = counted_alike(answers, lambda new, old: _same(new, old, question))
+        replies = yield [
+            reply_text(self._to_judge(shows, question, candidate.answer))
+            for candidate in candidates
+        ]
         marked = []
-        for candidate in counted_alike(answers, lambda new, old: _same(new, old, question)):
-            try:
-                reply = self._reply_to(self._to_judge(shows, question, candidate.answer))
-                pending = pending or reply is None
-                score = None if reply is None else read_score(reply)
-                marked.append(replace(candidate, score=score))
-                self.tally.course["marks that cannot be read"] += (
-                    reply is not None and score is None
-                )
-            except ModelError as error:
-                _require_budget(error)
-                self.tally.course[f"no marks: {error.reason}"] += 1
-                marked.append(candidate)
-        return None if pending else marked
+        for candidate, reply in zip(candidates, replies, strict=True):
+            score = None
+            if isinstance(reply, ModelError):
+                _require_budget(reply)
+                course[f"no marks: {reply.reason}"] += 1
+            else:
+                score = read_score(reply)
+                course["marks that cannot be read"] += score is None
+            marked.append(replace(candidate, score=score))
+        return marked
 
     def _answer(
-        self, table: Table, shows: str, question: UnansweredQuestion, model: str
-    ) -> Generator[Step, Any, str]:
-        """Ask a model for its answer; if that is a program, run it for what it draws.
+        self, table: Table, shows: str, question: UnansweredQuestion, place: int
+    ) -> Conversation[str]:
+        """Ask a model, by its place, for its answer; run one that is a program for what it draws.
 
         Raises `RefusedError` if there is no answer.
         """
+        model, draws = self._models[place], question.metric == CHART
+        # A plan expects another answer of each model: the judge rates each.
+        likely = _PROGRAM if draws else f"[Final Answer]: {'some words ' * 6}{place}"
         step = ask_for_answer(shows, question.task, question.text, model)
         if self._strategy != "direct":
             tree = ask_for_tree(shows, model)
             drawn = yield from reply_text(tree)
             step = ask_by_tree(tree, drawn, question.task, question.text)
-        reply = yield from reply_text(step)
-        if question.metric != CHART:
+        reply = yield from reply_text(replace(step, expected=likely))
+        if not draws:
             return read_answer(reply, question.task)
         subtype = question.tags.get("subtype", "")
         program = chart_step(reply, chart_type=subtype, table=table)
         if program is None:
             raise RefusedError("no program")
-        return drawn_answer((yield program))
-
-    def _expect_trees(self, shows: str, question: UnansweredQuestion) -> None:
-        """Note the questions by trees that are not drawn yet."""
-        if self._strategy == "direct":
-            return
-        for model in self._models:
-            tree = ask_for_tree(shows, model)
-            with contextlib.suppress(ModelError):
-                if self._reply_to(tree) is None:
-                    step = ask_by_tree(tree, _STAND_IN, question.task, question.text)
-                    self.further.append((step, 1))
+        values = Execution("ok", value={"ran": True, "values": [place] * 10})
+        return drawn_answer((yield replace(program, expected=values)))
 
     def _to_judge(self, shows: str, question: UnansweredQuestion, answer: str) -> Ask:
         subtype = question.tags.get("subtype", "")

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from pytest_tablebench.generate._shared import data_file
-from pytest_tablebench.generate.llm._asking import shown_whole
-from pytest_tablebench.generate.llm._prompts import ask_model
+from pytest_tablebench.generate.llm._prompts import ask_model, shown_whole
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.serializers import serialize
 from pytest_tablebench.serializers.content import Message
@@ -91,7 +90,8 @@ def ask_for_answer(shows: str, task: QuestionFamily, question: str, model: str) 
 
 def ask_for_tree(shows: str, model: str) -> Ask:
     """Return the question for the tree of a table's headings, as TreeThinker asks it."""
-    return Ask((Message("user", f"{TREE_PROMPT}\n\n{shows}"),), model=model)
+    question = Message("user", f"{TREE_PROMPT}\n\n{shows}")
+    return Ask((question,), model, expected="(C0, 1, 1, heading)\n" * 3)
 
 
 def ask_by_tree(tree: Ask, drawn: str, task: QuestionFamily, question: str) -> Ask:

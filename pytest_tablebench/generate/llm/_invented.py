@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterator
 
-from pytest_tablebench.errors import ModelError
 from pytest_tablebench.generate._shared import LANGUAGES, spoken
 from pytest_tablebench.generate.folder import TableSource
-from pytest_tablebench.generate.llm._asking import Follow, reply_text
 from pytest_tablebench.generate.llm._prompts import ask_for_table, topics
 from pytest_tablebench.generate.llm.replies import RefusedError, plain_text, read_object
 from pytest_tablebench.generate.rules._sheet import UnfitError
@@ -24,52 +22,37 @@ _ROWS, _COLUMNS = range(3, 31), range(2, 13)
 _LONGEST = {"title": 120, "heading": 60, "cell": 120}
 
 
-def invented(
-    follow: Follow, *, model: str, count: int, seed: int, language: str, expected: bool
-) -> list[TableSource]:
-    """Return so many tables that a model is asked for, each about another topic.
+def invented(*, model: str, count: int, seed: int, language: str) -> Iterator[TableSource]:
+    """Yield so many tables that a model is asked for, each about another topic.
 
     Arguments:
-        follow: drives conversations.
         model: that invents.
         count: of tables.
         seed: another one gives other topics and sizes.
         language: of headings and cells; `both` in turns, `auto` is English.
-        expected: whether a table that was not told yet is read as one of its size; else as None.
     """
     orders = {name: list(range(len(topics(name)))) for name in LANGUAGES}
     for name, order in orders.items():
         seeded_random(f"topics/{name}", seed=seed).shuffle(order)
-    sources = []
     for number in range(count):
         table_language = spoken(language, number, ())
         rng = seeded_random(f"invented/{number}", seed=seed)
         rows, columns = rng.randint(*_REQUESTED_ROWS), rng.randint(*_REQUESTED_COLUMNS)
         topic = topics(table_language)[orders[table_language][number % len(orders[table_language])]]
         step = ask_for_table(topic, number + 1, rows, columns, language=table_language, model=model)
-        stand_in = _stand_in(number, rows, columns) if expected else None
-
-        def read(step: Any = step, stand_in: Table | None = stand_in) -> Table | None:
-            try:
-                reply = follow(reply_text(step))
-                return stand_in if reply is None else read_table(reply)
-            except RefusedError as error:
-                raise UnfitError(f"invented: {error.reason}") from None
-            except ModelError as error:
-                raise UnfitError(f"invented: no reply: {error.reason}") from None
-
         # No name comes from a model: this one becomes that of a file.
-        sources.append(TableSource(f"invented-{number + 1}", read))
-    return sources
-
-
-def _stand_in(number: int, rows: int, columns: int) -> Table:
-    cells = ("?" * 12,) * columns
-    return Table(cells, (cells,) * rows, f"{number}")
+        yield TableSource(f"invented-{number + 1}", read_table, step)
 
 
 def read_table(reply: str) -> Table:
-    """Return the table of a reply. Raises `RefusedError` for what is none, or not of a fit size."""
+    """Return the table of a reply. Raises `UnfitError` for what is none, or not of a fit size."""
+    try:
+        return _table(reply)
+    except RefusedError as error:
+        raise UnfitError(f"invented: {error.reason}") from None
+
+
+def _table(reply: str) -> Table:
     content = read_object(reply, ["title", "header", "rows"], "reply is no table")
     header, rows = content["header"], content["rows"]
     if not isinstance(header, list) or not isinstance(rows, list):

@@ -1,13 +1,19 @@
-"""What models are told: a table, a kind of question, and what to write."""
+"""What models are told: a table, a kind of question, and what to write.
+
+Each question also says what a likely reply is, so that a plan can price what follows from it.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pytest_tablebench.errors import TableError
 from pytest_tablebench.generate._shared import data_file
-from pytest_tablebench.generate.llm.replies import Attack, Draft
+from pytest_tablebench.generate.llm.replies import FULL, MARKS, POINTS, Attack, Draft, RefusedError
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.serializers import serialize
 from pytest_tablebench.serializers.content import Message
@@ -23,6 +29,9 @@ SOLVERS = ("markdown", "csv", "html")
 def _data(name: str) -> dict[str, Any]:
     return data_file(f"llm/{name}.toml")
 
+
+DIGITS = re.compile(r"\d+(?:[.,:/-]\d+)*")
+"""Numbers of a text, which a translation keeps."""
 
 SUBTASKS: Mapping[str, Mapping[str, str]] = _data("subtasks")
 """By subtask: its skill, and the kind of its answers."""
@@ -44,7 +53,10 @@ def ask_for_table(
     """Return the question for a new table of a size about a topic; its number is told as well."""
     words = _data(language)
     instructions = words["inventor"].format(rows=rows, columns=columns)
-    return ask_model(instructions, words["invented"].format(number=number, topic=topic), model)
+    content = words["invented"].format(number=number, topic=topic)
+    header = [f"heading {place}" for place in range(columns)]
+    expected = {"title": topic, "header": header, "rows": [["some words"] * columns] * rows}
+    return ask_model(instructions, content, model, expected)
 
 
 def ask_for_translation(
@@ -55,7 +67,15 @@ def ask_for_translation(
     content = json.dumps(
         {"known": dict(translations), "texts": list(texts)}, ensure_ascii=False, indent=0
     )
-    return ask_model(instructions, content, model)
+    expected = {"texts": [_likely_translation(text, language) for text in texts]}
+    return ask_model(instructions, content, model, expected)
+
+
+def _likely_translation(text: str, language: str) -> str:
+    """Return letters of the other language, which differ for each text, and the text's numbers."""
+    first = ord("a") if language == "zh" else ord("\u4e00")
+    letters = (chr(first + digit % 16) for digit in hashlib.sha256(text.encode()).digest()[:10])
+    return " ".join(["".join(letters), *DIGITS.findall(text)])
 
 
 def shown(table: Table, subtask: str, language: str) -> str:
@@ -71,9 +91,44 @@ def _table(table: Table, language: str, form: str) -> str:
     return str(words["table"].format(title=title, table=serialize(table, form)))
 
 
+def shown_whole(table: Table, show: Callable[[Table], str], longest: int) -> str:
+    """Return a table as models are shown it, of at most `longest` characters.
+
+    Raises `RefusedError` for one that is left out.
+    """
+    if not table.rows or not table.header:
+        raise RefusedError("too small")
+    try:
+        table.require_rectangular("a question")
+        shows = show(table)
+    except TableError:
+        raise RefusedError("cannot be shown") from None
+    if len(shows) > longest:
+        raise RefusedError("too long")
+    return shows
+
+
 def ask_for_pairs(shows: str, subtask: str, language: str, count: int, model: str) -> Ask:
     """Return the question for so many pairs; `shows` is the table with the kind of question."""
-    return ask_model(_generator(subtask, language, count), shows, model)
+    expected = _likely_pairs(subtask, language, count)
+    return ask_model(_generator(subtask, language, count), shows, model, expected)
+
+
+def _likely_pairs(subtask: str, language: str, count: int) -> dict[str, Any]:
+    """Return pairs that are read as they stand: about 150 characters of question, 30 of answer."""
+    metric = SUBTASKS[subtask]["metric"]
+    answers: dict[str, Any] = {
+        "number": 1234567.5,
+        "list": [f"answer {place}" for place in range(4)],
+        "yes_no": yes_no(language)[0],
+    }
+    question = f"{subtask} {'and some words ' * 8}"
+    return {
+        "pairs": [
+            {"question": f"{question} {number}", "answer": answers.get(metric, "an answer " * 3)}
+            for number in range(count)
+        ]
+    }
 
 
 def _generator(subtask: str, language: str, count: int) -> str:
@@ -104,17 +159,33 @@ def ask_for_revision(
             Message("assistant", json.dumps(pair, ensure_ascii=False)),
             Message("user", revise.strip()),
         ]
-    return Ask(tuple(messages), model)
+    expected = json.dumps(_likely_pairs(subtask, language, 1), ensure_ascii=False)
+    return Ask(tuple(messages), model, expected)
 
 
-def ask_for_attack(shows: str, draft: Draft, language: str, model: str) -> Ask:
-    """Return the question to a critic for what is wrong with a pair."""
+def ask_for_attack(
+    shows: str, draft: Draft, language: str, model: str, *, is_last: bool = False
+) -> Ask:
+    """Return the question to a critic for what is wrong with a pair.
+
+    A plan expects a fault, but none in the last turn: then all that can be asked is priced.
+    """
     words = _data(language)
-    return ask_model(words["critic"].format(), _drafted(shows, draft, language), model)
+    expected = {**dict.fromkeys(POINTS, True), "fault": ""}
+    if not is_last:
+        expected |= {POINTS[-1]: False, "fault": "some words " * 18}
+    return ask_model(words["critic"].format(), _drafted(shows, draft, language), model, expected)
 
 
 def ask_solver(
-    table: Table, question: str, *, metric: str, language: str, number: int, model: str
+    table: Table,
+    question: str,
+    *,
+    metric: str,
+    language: str,
+    number: int,
+    model: str,
+    answers: Sequence[str],
 ) -> Ask:
     """Return a question as one of `SOLVERS` is asked it, shown the table in its format.
 
@@ -125,21 +196,23 @@ def ask_solver(
         language: of what is told.
         number: of the solver, from 0.
         model: that it is.
+        answers: the right answer, which a plan expects.
 
     Raises `TableError` where the table has no such form.
     """
     words = _data(language)
     instructions = words["solver"].format(way=words["ways"][number], shape=words["shapes"][metric])
     shows = _table(table, language, SOLVERS[number])
-    return ask_model(instructions, words["asked"].format(table=shows, question=question), model)
+    content = words["asked"].format(table=shows, question=question)
+    expected = {"answer": list(answers) if metric == "list" else answers[0]}
+    return ask_model(instructions, content, model, expected)
 
 
 def ask_for_marks(shows: str, draft: Draft, language: str, number: int, model: str) -> Ask:
     """Return the question for marks to a discriminator, by its number from 0."""
-    words = _data(language)
-    return ask_model(
-        words["discriminator"][number].format(), _drafted(shows, draft, language), model
-    )
+    instructions = _data(language)["discriminator"][number].format()
+    expected = dict.fromkeys(MARKS, FULL)
+    return ask_model(instructions, _drafted(shows, draft, language), model, expected)
 
 
 def _drafted(shows: str, draft: Draft, language: str) -> str:
@@ -148,6 +221,10 @@ def _drafted(shows: str, draft: Draft, language: str) -> str:
     return str(words["draft"].format(shown=shows, question=draft.question, answer=answer))
 
 
-def ask_model(instructions: str, text: str, model: str) -> Ask:
-    """Return what a model is told, and then asked."""
-    return Ask((Message("system", instructions.strip()), Message("user", text)), model)
+def ask_model(
+    instructions: str, text: str, model: str, expected: Mapping[str, Any] | None = None
+) -> Ask:
+    """Return what a model is told and then asked; `expected` is a likely reply, as JSON values."""
+    messages = Message("system", instructions.strip()), Message("user", text)
+    likely = "" if expected is None else json.dumps(expected, ensure_ascii=False)
+    return Ask(messages, model, likely)

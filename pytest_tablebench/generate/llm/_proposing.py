@@ -1,25 +1,36 @@
-"""What all makers share that have a model propose questions about a table."""
+"""A model proposes questions about a table; each is examined before it is kept."""
 
 from __future__ import annotations
 
 import hashlib
-from abc import abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
+from pytest_tablebench.errors import ModelError
 from pytest_tablebench.generate._shared import LANGUAGES, digest_of, spoken
-from pytest_tablebench.generate.llm._asking import AskingMaker, Follow, shown_whole
-from pytest_tablebench.generate.llm._prompts import SUBTASKS, ask_for_pairs, shown, yes_no
+from pytest_tablebench.generate.llm._prompts import (
+    SUBTASKS,
+    ask_for_pairs,
+    shown,
+    shown_whole,
+    yes_no,
+)
 from pytest_tablebench.generate.llm.replies import Draft, RefusedError, read_draft, read_drafts
-from pytest_tablebench.generate.rules import Pair
+from pytest_tablebench.generate.pair import Pair
+from pytest_tablebench.generate.question_maker import (
+    Conversation,
+    Finish,
+    QuestionMaker,
+    Tally,
+    reply_text,
+)
 from pytest_tablebench.generate.rules.generate import plain_question, says
 from pytest_tablebench.tables.table import Table
 
 _LONGEST = 40_000
 """Characters of a table, as models are shown it."""
-
-STAND_IN = Draft("?" * 150, ("?" * 30,))
-"""A question that is not there yet, where the price of what follows it is worked out."""
 
 
 @dataclass(frozen=True)
@@ -45,127 +56,102 @@ class Kept:
     tags: Mapping[str, str] = field(default_factory=dict)
 
 
-class Proposer(AskingMaker):
+Examine = Callable[[About, Draft, Counter[str]], Conversation[Kept]]
+"""Examines a proposed question; counts by name what comes about on the way.
+
+Raises `RefusedError` for a question that is not good, and `ModelError`.
+"""
+
+
+class ProposedQuestions(QuestionMaker):
     """Has a model propose questions of one table after the other, and others examine them.
 
     Arguments:
-        follow: drives conversations.
+        examine: the conversation about one proposed question.
+        made: the tag that says how questions came about.
         model: that proposes.
         per_table: most questions of one table, shared by the subtasks.
         language: `en`, `zh`, `both` in turns, or `auto`: that of the table's headings.
-        subtasks: those that are asked; all of `available` by default.
+        subtasks: those that are asked.
     """
-
-    origin = ""
-    """The tag that says how questions came about."""
-    available: Collection[str] = SUBTASKS
-    """Subtasks that may be asked."""
 
     def __init__(
         self,
-        follow: Follow,
+        examine: Examine,
         *,
+        made: str,
         model: str,
-        subtasks: Sequence[str] = (),
+        subtasks: Collection[str] = SUBTASKS,
         per_table: int = 10,
         language: str = "auto",
     ) -> None:
-        super().__init__(follow)
-        self._model = model
-        self._per_table, self._language, self._subtasks = (
-            per_table,
-            language,
-            tuple(subtasks or self.available),
-        )
+        super().__init__()
+        self._examine, self._made, self._model = examine, made, model
+        self._per_table, self._language, self._subtasks = per_table, language, tuple(subtasks)
 
-    @abstractmethod
-    def _expect(self, about: About, count: int) -> None:
-        """Note in `further` what so many questions will be asked about that are not there yet."""
-
-    @abstractmethod
-    def _examined(self, about: About, draft: Draft, seen: set[str]) -> Kept | None:
-        """Return a question that is good; None as long as models have not replied.
-
-        `seen` are the table's questions so far. Raises `RefusedError` for one that is not good,
-        and `ModelError`.
-        """
-
-    def make(self, table: Table, most: int | None) -> tuple[str, Iterator[Pair]] | None:
-        """Return a digest of the table and its questions, None for a table that is left out."""
+    def converse(self, table: Table) -> Conversation[Finish]:
+        """Have questions about a table proposed and examined."""
         try:
             shown_whole(
                 table, lambda candidate: shown(candidate, self._subtasks[0], LANGUAGES[0]), _LONGEST
             )
         except RefusedError as error:
-            self.skip(error.reason)
-            return None
+            return partial(self.skip, error.reason)
+        shares = list(self._shares(table))
+        replies = yield [
+            reply_text(
+                ask_for_pairs(about.shows, about.subtask, about.language, count, self._model)
+            )
+            for about, count in shares
+        ]
+        tally, seen = Tally(), set[str]()
+        drafts = [
+            (about, draft)
+            for (about, count), reply in zip(shares, replies, strict=True)
+            for draft in _drafts(about, count, reply, seen, tally)
+        ]
+        outcomes = yield [self._examine(about, draft, tally.course) for about, draft in drafts]
+        examined = [(*drafted, kept) for drafted, kept in zip(drafts, outcomes, strict=True)]
         digest = digest_of(table.title, table.lines)
-        return digest, self._pairs(table, digest, most)
+        return lambda most: (digest, self._pairs(examined, tally, digest, most))
 
-    def _pairs(self, table: Table, digest: str, most: int | None) -> Iterator[Pair]:
-        seen, left = set[str](), most
-        for place, subtask in enumerate(self._subtasks):
-            share = self._share(place)
-            if not share:
-                continue
-            language = spoken(self._language, place, table.header)
-            about = About(table, subtask, language, shown(table, subtask, language))
-            for kept in self._accepted(about, share, seen):
-                if left == 0:
-                    self.tally.rejected["more than asked for"] += 1
-                    continue
+    def _pairs(
+        self,
+        examined: Sequence[tuple[About, Draft, Kept | RefusedError | ModelError]],
+        tally: Tally,
+        digest: str,
+        most: int | None,
+    ) -> Iterator[Pair]:
+        """Yield the good questions; count why others are not."""
+        self.tally.add(tally)
+        seen = {plain_question(draft.question) for _, draft, _ in examined}
+        left = most
+        for about, draft, kept in examined:
+            if not isinstance(kept, Kept):
+                self.tally.reject(kept, "no judgement")
+            elif _is_duplicate(kept.draft, draft, seen):
+                self.tally.rejected["duplicate"] += 1
+            elif left == 0:
+                self.tally.rejected["more than asked for"] += 1
+            else:
                 left = None if left is None else left - 1
-                self.tally.recipes[subtask] += 1
+                self.tally.recipes[about.subtask] += 1
                 yield self._pair(kept, about, digest)
         self.tally.tables["used"] += 1
 
-    def _accepted(self, about: About, count: int, seen: set[str]) -> Iterator[Kept]:
-        """Yield the good questions of a subtask; count why others are not."""
-        for draft in self._proposed(about, count, seen):
-            kept = None
-            with self._counted("no judgement"):
-                kept = self._examined(about, draft, seen)
-            if kept is not None:
-                yield kept
-
-    def _proposed(self, about: About, count: int, seen: set[str]) -> list[Draft]:
-        """Return what a model proposes of one subtask, as far as it can be taken."""
-        step = ask_for_pairs(about.shows, about.subtask, about.language, count, self._model)
-        raw: list[object] = []
-        with self._counted():
-            reply = self._reply_to(step)
-            if reply is None:
-                self._expect(about, count)
-            else:
-                raw = read_drafts(reply)
-        if len(raw) > count:
-            self.tally.rejected["more than asked for"] += len(raw) - count
-        drafts = []
-        for pair in raw[:count]:
-            with self._counted():
-                drafts.append(self._read(about, pair, seen))
-        return drafts
-
-    def _read(self, about: About, pair: object, seen: set[str]) -> Draft:
-        """Read a question, which joins those seen. Raises `RefusedError`."""
-        draft = read_draft(pair, about.metric, yes_no(about.language))
-        key = plain_question(draft.question)
-        if key in seen:
-            raise RefusedError("duplicate")
-        seen.add(key)
-        require_unsaid(about, draft)
-        return draft
-
-    def _share(self, place: int) -> int:
-        """Return how many questions of a table a subtask is asked for."""
+    def _shares(self, table: Table) -> Iterator[tuple[About, int]]:
+        """Yield the subtasks that are asked of a table, and for how many questions."""
         each, rest = divmod(self._per_table, len(self._subtasks))
-        return each + (place < rest)
+        for place, subtask in enumerate(self._subtasks):
+            if count := each + (place < rest):
+                language = spoken(self._language, place, table.header)
+                yield About(table, subtask, language, shown(table, subtask, language)), count
 
     def _pair(self, kept: Kept, about: About, digest: str) -> Pair:
         subtask, about_subtask, draft = about.subtask, SUBTASKS[about.subtask], kept.draft
         tags = {
             "skill": about_subtask["skill"], "subtask": subtask, "language": about.language,
-            "made": self.origin,
+            "made": self._made,
         }  # fmt: skip
         return Pair(
             id=f"{digest[:10]}-{subtask}-{plain_digest(draft.question)}",
@@ -178,6 +164,47 @@ class Proposer(AskingMaker):
             perturbations=("none", "shuffle_rows", "shuffle_cols"),
             threshold=about_subtask.get("threshold", ""),
         )
+
+
+def _drafts(
+    about: About, count: int, reply: str | ModelError, seen: set[str], tally: Tally
+) -> Iterator[Draft]:
+    """Yield the questions of a reply that can be taken, which join those seen; count the others."""
+    try:
+        if isinstance(reply, ModelError):
+            raise reply
+        proposed = read_drafts(reply)
+    except (RefusedError, ModelError) as error:
+        tally.reject(error)
+        return
+    if len(proposed) > count:
+        tally.rejected["more than asked for"] += len(proposed) - count
+    for pair in proposed[:count]:
+        try:
+            draft = read_question(about, pair)
+            key = plain_question(draft.question)
+            if key in seen:
+                raise RefusedError("duplicate")
+        except RefusedError as error:
+            tally.reject(error)
+        else:
+            seen.add(key)
+            yield draft
+
+
+def read_question(about: About, pair: object) -> Draft:
+    """Read a question with its answer, which it must not say. Raises `RefusedError`."""
+    draft = read_draft(pair, about.metric, yes_no(about.language))
+    require_unsaid(about, draft)
+    return draft
+
+
+def _is_duplicate(draft: Draft, proposed: Draft, seen: set[str]) -> bool:
+    """Whether a question that was revised is now another one of the table; it joins those seen."""
+    key = plain_question(draft.question)
+    is_new = key == plain_question(proposed.question) or key not in seen
+    seen.add(key)
+    return not is_new
 
 
 def require_unsaid(about: About, draft: Draft) -> None:

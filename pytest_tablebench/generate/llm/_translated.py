@@ -5,20 +5,32 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import Any, Protocol
 
 from pytest_tablebench.errors import ModelError, TableBenchError
 from pytest_tablebench.generate._shared import digest_of
-from pytest_tablebench.generate.llm._asking import AskingMaker, Follow
-from pytest_tablebench.generate.llm._prompts import ask_for_translation, ask_solver, yes_no
+from pytest_tablebench.generate.llm._prompts import (
+    DIGITS,
+    ask_for_translation,
+    ask_solver,
+    yes_no,
+)
 from pytest_tablebench.generate.llm.replies import (
     RefusedError,
     plain_text,
     read_object,
     read_solution,
 )
-from pytest_tablebench.generate.rules import Other, Pair
+from pytest_tablebench.generate.pair import Other, Pair
+from pytest_tablebench.generate.question_maker import (
+    Conversation,
+    Finish,
+    QuestionMaker,
+    reply_text,
+    values_of,
+)
 from pytest_tablebench.generate.rules.generate import plain_question, says
 from pytest_tablebench.generate.values import parse_number
 from pytest_tablebench.metrics import score
@@ -34,7 +46,6 @@ _MOST_CHUNKS = 20
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _LATIN = re.compile(r"[a-zA-Z]+")
 _OTHER = {"en": "zh", "zh": "en"}
-_DIGITS = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _LISTS = {"list", "ordered_list"}
 
 
@@ -115,15 +126,14 @@ class _Both:
     words: _Translations
 
 
-class Translator(AskingMaker):
-    """Translates the questions of one table after the other, as far as models have been asked.
+class Translator(QuestionMaker):
+    """Translates the questions of one table after the other.
 
     Each question is translated, and translated back by a call that does not know it. A solver
     answers the translated question from the translated table, and the one that came back from the
     table itself: both answers have to be right.
 
     Arguments:
-        follow: drives conversations.
         model: that translates.
         solver: that answers.
         questions: by the name of their table.
@@ -131,86 +141,65 @@ class Translator(AskingMaker):
     """
 
     def __init__(
-        self,
-        follow: Follow,
-        *,
-        model: str,
-        solver: str,
-        questions: Mapping[str, Questions],
-        to: str,
+        self, *, model: str, solver: str, questions: Mapping[str, Questions], to: str
     ) -> None:
-        super().__init__(follow)
+        super().__init__()
         self._model, self._solver = model, solver
         self._questions, self._to = questions, to
 
-    def make(self, table: Table, most: int | None) -> tuple[str, Iterator[Pair]] | None:
-        """Return a digest of the table with its questions, and these translated.
-
-        None is a table that is left out, or that has no translation yet.
-        """
+    def converse(self, table: Table) -> Conversation[Finish]:
+        """Have a table and its questions translated."""
         original = self._questions[table.name or ""]
         try:
-            words = self._words(table, original)
+            words = yield from self._words(table, original)
         except RefusedError as error:
-            self.skip(f"not translated: {error.reason}")
-            return None
+            return partial(self.skip, f"not translated: {error.reason}")
         except ModelError as error:
-            self.skip(f"not translated: no reply: {error.reason}")
-            return None
-        if words is None:
-            return None
-        digest = digest_of(
-            table.title, table.lines, [question.text for question in original.entries]
-        )
-        return digest, islice(self._pairs(table, original, words), most)
+            return partial(self.skip, f"not translated: no reply: {error.reason}")
+        both = _Both(table, words.of(table), original, words)
+        outcomes = yield [self._pair(both, question) for question in original.entries]
+        texts = [question.text for question in original.entries]
+        digest = digest_of(table.title, table.lines, texts)
+        return lambda most: (digest, islice(self._accepted(original, outcomes), most))
 
-    def _words(self, table: Table, original: Questions) -> _Translations | None:
-        """Return the translation of a table's texts; None: it is not there yet."""
+    def _accepted(
+        self, original: Questions, outcomes: Sequence[Pair | RefusedError | ModelError]
+    ) -> Iterator[Pair]:
+        """Yield the questions that were translated; count why others were not."""
+        for question, pair in zip(original.entries, outcomes, strict=True):
+            if isinstance(pair, Pair):
+                kind = question.tags.get("subtask", question.context["kind"])
+                self.tally.recipes[kind] += 1
+                yield pair
+            else:
+                self.tally.reject(pair)
+        self.tally.tables["used"] += 1
+
+    def _words(self, table: Table, original: Questions) -> Conversation[_Translations]:
+        """Return the translation of a table's texts."""
         cells = [table.title or "", *table.header, *(cell for row in table.rows for cell in row)]
         texts = list(dict.fromkeys(filter(_is_words, map(str, cells))))
         chunks = list(_chunks(texts))
         if len(chunks) > _MOST_CHUNKS:
             raise RefusedError("too long")
-        steps = [ask_for_translation(chunk, {}, original.language, self._model) for chunk in chunks]
-        replies = [self._reply_to(step) for step in steps]
+        replies = yield [
+            reply_text(ask_for_translation(chunk, {}, original.language, self._model))
+            for chunk in chunks
+        ]
         translations: list[str] = []
-        for chunk, reply in zip(chunks, replies, strict=True):
-            if reply is not None:
-                translations += read_texts(reply, chunk)
-        if None in replies:
-            for question in original.entries:
-                self._expect(table, original, question)
-            return None
+        for chunk, reply in zip(chunks, values_of(replies), strict=True):
+            translations += read_texts(reply, chunk)
         if len(set(map(plain_question, translations))) < len(set(map(plain_question, texts))):
             raise RefusedError("two texts have become one")
         return _Translations(dict(zip(texts, translations, strict=True)))
 
-    def _expect(self, table: Table, original: Questions, question: OwnQuestion) -> None:
-        """Note what will be asked of a question when its table is translated."""
-        step = ask_for_translation([question.text], {}, original.language, self._model)
-        self.further += [(step, 2), (self._to_solver(table, question, question.text, 0), 2)]
-
-    def _pairs(self, table: Table, original: Questions, words: _Translations) -> Iterator[Pair]:
-        both = _Both(table, words.of(table), original, words)
-        for question in original.entries:
-            pair = None
-            with self._counted():
-                pair = self._pair(both, question)
-            if pair is not None:
-                kind = question.tags.get("subtask", question.context["kind"])
-                self.tally.recipes[kind] += 1
-                yield pair
-        self.tally.tables["used"] += 1
-
-    def _pair(self, both: _Both, question: OwnQuestion) -> Pair | None:
-        """Return a question in the other language; None as long as models have not replied."""
+    def _pair(self, both: _Both, question: OwnQuestion) -> Conversation[Pair]:
+        """Return a question in the other language."""
         language, words = both.original.language, both.words
         texts = [question.text, *_own_words(question, words)]
-        step = ask_for_translation(texts, words.inside(texts[0]), language, self._model)
-        reply = self._reply_to(step)
-        if reply is None:
-            self._expect(both.table, both.original, question)
-            return None
+        reply = yield from reply_text(
+            ask_for_translation(texts, words.inside(texts[0]), language, self._model)
+        )
         translated_texts = read_texts(reply, texts)
         translations = words.by_text | dict(zip(texts[1:], translated_texts[1:], strict=True))
         translated, answers = translated_texts[0], self._answers(question, translations)
@@ -220,36 +209,27 @@ class Translator(AskingMaker):
             raise RefusedError("numbers of the question have changed")
         if question.context["kind"] != "yes_no":
             _require_unsaid(question, translated, answers)
-        if self._is_solved(both, question, translated, answers):
-            return self._made(both.other, question, translated, answers, translations)
-        return None
+        yield from self._require_solved(both, question, translated, answers)
+        return self._made(both.other, question, translated, answers, translations)
 
-    def _is_solved(
+    def _require_solved(
         self, both: _Both, question: OwnQuestion, translated: str, answers: tuple[str, ...]
-    ) -> bool:
-        """Whether a solver is right both ways; False, too, as long as models have not replied.
-
-        Raises `RefusedError` where it is not right, and `ModelError`.
-        """
+    ) -> Conversation[None]:
+        """Raise `RefusedError` unless a solver is right both ways; raises `ModelError`."""
         translations = both.words.back().inside(translated)
-        back = self._reply_to(
-            ask_for_translation([translated], translations, self._to, self._model)
-        )
-        returned = question.text if back is None else read_texts(back, [translated])[0]
-        reply = self._reply_to(self._to_solver(both.other, question, translated, 0))
-        threshold = both.original.threshold
-        if reply is not None and not _is_right(reply, answers, question, self._to, threshold):
+        outcomes = yield [
+            reply_text(ask_for_translation([translated], translations, self._to, self._model)),
+            reply_text(self._to_solver(both.other, question, translated, 0, answers)),
+        ]
+        back, reply = values_of(outcomes)
+        returned, threshold = read_texts(back, [translated])[0], both.original.threshold
+        if not _is_right(reply, answers, question, self._to, threshold):
             raise RefusedError("translated question is answered otherwise")
-        last = self._to_solver(both.table, question, returned, 1)
-        if back is None:
-            self.further.append((last, 1))
-        returned_reply = None if back is None else self._reply_to(last)
-        expected, language = question.answers, both.original.language
-        if returned_reply is not None and not _is_right(
-            returned_reply, expected, question, language, threshold
-        ):
+        reply = yield from reply_text(
+            self._to_solver(both.table, question, returned, 1, question.answers)
+        )
+        if not _is_right(reply, question.answers, question, both.original.language, threshold):
             raise RefusedError("question that came back is answered otherwise")
-        return reply is not None and returned_reply is not None
 
     def _made(
         self,
@@ -286,12 +266,18 @@ class Translator(AskingMaker):
             return (yes if says_yes else no,)
         return tuple(translations.get(answer, answer) for answer in question.answers)
 
-    def _to_solver(self, table: Table, question: OwnQuestion, text: str, number: int) -> Ask:
+    def _to_solver(
+        self, table: Table, question: OwnQuestion, text: str, number: int, answers: Sequence[str]
+    ) -> Ask:
         """Return a question to the solver: 0 there, 1 when it has come back."""
-        language = self._to if number == 0 else _OTHER[self._to]
-        shape = _shape(question)
         return ask_solver(
-            table, text, metric=shape, language=language, number=number, model=self._solver
+            table,
+            text,
+            metric=_shape(question),
+            language=self._to if number == 0 else _OTHER[self._to],
+            number=number,
+            model=self._solver,
+            answers=answers,
         )
 
 
@@ -363,7 +349,7 @@ def _chunks(texts: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _numbers(text: str) -> list[str]:
-    return sorted(number.replace(",", "") for number in _DIGITS.findall(text))
+    return sorted(number.replace(",", "") for number in DIGITS.findall(text))
 
 
 def _require_unsaid(question: OwnQuestion, translated: str, answers: Sequence[str]) -> None:

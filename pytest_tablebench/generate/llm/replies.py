@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_tablebench.generate.rules._plan import RejectedError
+from pytest_tablebench.generate.pair import RejectedError
 from pytest_tablebench.generate.values import answer_text, parse_number
 
 MARKS = ("accuracy", "relevance", "coverage")

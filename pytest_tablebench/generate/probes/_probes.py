@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from random import Random
 
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.generate._shared import data_file, digest_of, spoken
-from pytest_tablebench.generate.rules import Maker, Pair
+from pytest_tablebench.generate.pair import Pair
+from pytest_tablebench.generate.question_maker import (
+    Conversation,
+    Finish,
+    QuestionMaker,
+    TableQuestions,
+)
 from pytest_tablebench.generate.rules._draw import NothingError
 from pytest_tablebench.generate.rules.generate import plain_question, says
 from pytest_tablebench.generate.values import answer_text, cell_key, is_empty, parse_number
@@ -249,7 +255,7 @@ STRUCTURED = ("columns", "merged_columns", "merged_rows", "under_merged", "path"
 """What is asked of tables with structure: which of their lines is row 1 is open to dispute."""
 
 
-class ProbeGenerator(Maker):
+class ProbeGenerator(QuestionMaker):
     """Makes probes of one table after the other.
 
     Arguments:
@@ -264,7 +270,12 @@ class ProbeGenerator(Maker):
         super().__init__()
         self._seed, self._per_table, self._language = seed, per_table, language
 
-    def make(self, table: Table, most: int | None) -> tuple[str, Iterator[Pair]] | None:
+    def converse(self, table: Table) -> Conversation[Finish]:
+        """Ask no model."""
+        return partial(self.make, table)
+        yield
+
+    def make(self, table: Table, most: int | None) -> TableQuestions | None:
         """Return a digest of the table and its probes, None for a table that is left out."""
         try:
             table.require_rectangular("a probe")

@@ -5,12 +5,11 @@ an entry in `_draw`, `_plain`, `_frame` and `_wording`.
 """
 
 from pytest_tablebench.generate._shared import LANGUAGES
-from pytest_tablebench.generate.rules._plan import Amount, Other, Pair, Plan, PlanStep, Texts
+from pytest_tablebench.generate.pair import Amount, Other, Pair, Plan, PlanStep, Texts
 from pytest_tablebench.generate.rules._sheet import ParsedSheet
 from pytest_tablebench.generate.rules.generate import (
     RECIPES,
     SKILLS,
-    Maker,
     RuleGenerator,
 )
 
@@ -19,7 +18,6 @@ __all__ = [
     "RECIPES",
     "SKILLS",
     "Amount",
-    "Maker",
     "Other",
     "Pair",
     "ParsedSheet",

@@ -8,9 +8,9 @@ from math import sqrt
 from random import Random
 from typing import Any, TypeVar
 
+from pytest_tablebench.generate.pair import Amount, PlanStep, RejectedError
 from pytest_tablebench.generate.rules._plain import NARROWING, narrow, plain_answer
 from pytest_tablebench.generate.rules._plain_basics import MOST_ITEMS
-from pytest_tablebench.generate.rules._plan import Amount, PlanStep, RejectedError
 from pytest_tablebench.generate.rules._sheet import ParsedSheet
 from pytest_tablebench.generate.values import answer_text
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
-from pytest_tablebench.generate.rules._plan import Amount, PlainAnswer, PlanStep, Texts
+from pytest_tablebench.generate.pair import Amount, PlainAnswer, PlanStep, Texts
 from pytest_tablebench.generate.rules._sheet import ParsedSheet
 
 _ALPHA = 0.05

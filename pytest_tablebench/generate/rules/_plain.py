@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from pytest_tablebench.generate.pair import PlainAnswer, PlanStep, RejectedError
 from pytest_tablebench.generate.rules._plain_analyses import ANALYSES
 from pytest_tablebench.generate.rules._plain_basics import BASICS, JUDGEMENTS, NARROWING, Rows
-from pytest_tablebench.generate.rules._plan import PlainAnswer, PlanStep, RejectedError
 from pytest_tablebench.generate.rules._sheet import ParsedSheet
 
 __all__ = ["ANSWERS", "NARROWING", "narrow", "plain_answer"]

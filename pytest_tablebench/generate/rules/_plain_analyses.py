@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
+from pytest_tablebench.generate.pair import Amount, PlainAnswer, RejectedError, Texts
 from pytest_tablebench.generate.rules import _statistics as formulas
 from pytest_tablebench.generate.rules._plain_basics import Rows, column_values, labels, number
-from pytest_tablebench.generate.rules._plan import Amount, PlainAnswer, RejectedError, Texts
 from pytest_tablebench.generate.rules._sheet import ParsedSheet
 
 ALPHA = 0.05

@@ -9,8 +9,8 @@ from functools import partial
 from statistics import median
 from typing import Any
 
+from pytest_tablebench.generate.pair import Amount, PlainAnswer, RejectedError, Texts
 from pytest_tablebench.generate.rules import _statistics as formulas
-from pytest_tablebench.generate.rules._plan import Amount, PlainAnswer, RejectedError, Texts
 from pytest_tablebench.generate.rules._sheet import ParsedSheet
 from pytest_tablebench.generate.values import answer_text, cell_key, parse_number
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pytest_tablebench.generate.rules._plan import PlanStep
+from pytest_tablebench.generate.pair import PlanStep
 
 CHANGES: Mapping[str, frozenset[str]] = {
     "none": frozenset(),

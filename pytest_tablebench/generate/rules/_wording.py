@@ -7,8 +7,8 @@ from random import Random
 from typing import Any
 
 from pytest_tablebench.generate._shared import data_file
+from pytest_tablebench.generate.pair import Amount, PlainAnswer, PlanStep, Texts
 from pytest_tablebench.generate.rules._plain import NARROWING
-from pytest_tablebench.generate.rules._plan import Amount, PlainAnswer, PlanStep, Texts
 from pytest_tablebench.generate.rules._sheet import ParsedSheet
 from pytest_tablebench.generate.values import parse_number
 

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from random import Random
 
 from pytest_tablebench.generate._shared import data_file, spoken
-from pytest_tablebench.generate.rules._draw import NothingError, draw_steps
-from pytest_tablebench.generate.rules._frame import Frame, agrees, frame_answer
-from pytest_tablebench.generate.rules._plain import plain_answer
-from pytest_tablebench.generate.rules._plan import (
+from pytest_tablebench.generate.pair import (
     Amount,
     Pair,
     PlainAnswer,
@@ -24,6 +20,15 @@ from pytest_tablebench.generate.rules._plan import (
     RejectedError,
     Texts,
 )
+from pytest_tablebench.generate.question_maker import (
+    Conversation,
+    Finish,
+    QuestionMaker,
+    TableQuestions,
+)
+from pytest_tablebench.generate.rules._draw import NothingError, draw_steps
+from pytest_tablebench.generate.rules._frame import Frame, agrees, frame_answer
+from pytest_tablebench.generate.rules._plain import plain_answer
 from pytest_tablebench.generate.rules._sheet import ParsedSheet, UnfitError
 from pytest_tablebench.generate.rules._survives import surviving
 from pytest_tablebench.generate.rules._wording import word
@@ -65,83 +70,7 @@ RECIPES: Mapping[str, Recipe] = {
 }
 
 
-@dataclass
-class Tally:
-    """What was made so far, and what was not, by reason.
-
-    Arguments:
-        recipes: accepted questions by recipe.
-        verdicts: by recipe, how often the answer was yes and no.
-        rejected: drawn questions that were not taken, by reason.
-        tables: tables by what became of them: `used`, or why they were left out.
-        course: what else came about on the way, by its name.
-    """
-
-    recipes: Counter[str] = field(default_factory=Counter)
-    verdicts: Counter[str] = field(default_factory=Counter)
-    rejected: Counter[str] = field(default_factory=Counter)
-    tables: Counter[str] = field(default_factory=Counter)
-    course: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def accepted(self) -> int:
-        """Number of questions."""
-        return sum(self.recipes.values())
-
-    def state(self) -> dict[str, dict[str, int]]:
-        """Return all of it as JSON takes it."""
-        return {name: dict(counts) for name, counts in vars(self).items()}
-
-    @classmethod
-    def of(cls, state: Mapping[str, Mapping[str, int]]) -> Tally:
-        """Return what `state` gave."""
-        return cls(**{name: Counter(counts) for name, counts in state.items()})
-
-    def cells(self) -> Counter[tuple[str, str]]:
-        """Return accepted questions by subtask and difficulty."""
-        counts: Counter[tuple[str, str]] = Counter()
-        for name, count in self.recipes.items():
-            counts[RECIPES[name].cell] += count
-        return counts
-
-
-class Maker:
-    """Makes questions of one table after the other, and counts them: that is all it remembers.
-
-    Attributes:
-        reads_structure: whether it takes tables with merged cells or several header lines.
-        together: how many questions in a row are of use together alone; their order stays.
-    """
-
-    reads_structure = False
-    together = 1
-
-    def __init__(self) -> None:
-        self.tally = Tally()
-
-    @abstractmethod
-    def make(self, table: Table, most: int | None) -> tuple[str, Iterator[Pair]] | None:
-        """Return a digest of the table and its questions; None (and count why) for no table."""
-
-    @property
-    def accepted(self) -> int:
-        """Questions so far."""
-        return self.tally.accepted
-
-    def skip(self, reason: str) -> None:
-        """Count a table that is left out."""
-        self.tally.tables[reason] += 1
-
-    def state(self) -> dict[str, dict[str, int]]:
-        """Return what was counted."""
-        return self.tally.state()
-
-    def resume(self, state: Mapping[str, Mapping[str, int]]) -> None:
-        """Go on from a state."""
-        self.tally = Tally.of(state)
-
-
-class RuleGenerator(Maker):
+class RuleGenerator(QuestionMaker):
     """Makes questions of one table after the other; what it remembers does not grow with them.
 
     Arguments:
@@ -162,9 +91,14 @@ class RuleGenerator(Maker):
         super().__init__()
         self._seed, self._per_table, self._language = seed, per_table, language
         self._recipes = [recipe for recipe in RECIPES.values() if recipe.subtask in subtasks]
-        self._cells = self.tally.cells()
+        self._cells = self.cells()
 
-    def make(self, table: Table, most: int | None) -> tuple[str, Iterator[Pair]] | None:
+    def converse(self, table: Table) -> Conversation[Finish]:
+        """Ask no model."""
+        return partial(self.make, table)
+        yield
+
+    def make(self, table: Table, most: int | None) -> TableQuestions | None:
         """Return a digest of the table and its questions, None for a table that is left out."""
         sheet = self.sheet(table)
         return None if sheet is None else (sheet.digest, self.pairs(sheet, most))
@@ -172,7 +106,14 @@ class RuleGenerator(Maker):
     def resume(self, state: Mapping[str, Mapping[str, int]]) -> None:
         """Go on from a state."""
         super().resume(state)
-        self._cells = self.tally.cells()
+        self._cells = self.cells()
+
+    def cells(self) -> Counter[tuple[str, str]]:
+        """Return accepted questions by subtask and difficulty."""
+        counts: Counter[tuple[str, str]] = Counter()
+        for name, count in self.tally.recipes.items():
+            counts[RECIPES[name].cell] += count
+        return counts
 
     def sheet(self, table: Table) -> ParsedSheet | None:
         """Return a table that questions can be made of; else count why not."""

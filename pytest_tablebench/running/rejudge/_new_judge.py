@@ -58,7 +58,7 @@ class NewJudge(StoredJudge):
             reply = self.asking.reply(request, limits)
         except ModelError as error:
             raise not_judged(error) from None
-        if reply is None:
+        if isinstance(reply, str):
             raise NotJudgedError("the judge was not asked yet")
         return reply
 
