@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_tablebench.errors import SettingsError, TableBenchError, described
 from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.signatures import Call, call_problem, method_problem, source_of
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
@@ -29,6 +30,17 @@ BUILT_IN = __name__.partition(".")[0]
 
 KINDS = ("benchmark", "dataset", "serializer", "perturbation", "metric", "strategy", "provider")
 """What is registered, each kind through a hook of its own."""
+
+_CALLS = {
+    "metric": Call(
+        "(prediction, references, *, compat, **context)", 2, {"compat": "fixed"}, "a Score"
+    ),
+    "post-processor": Call("(text)", 1),
+    "serializer": Call("(table)", 1),
+    "perturbation": Call("(table, *, seed, **arguments)", 1, {"seed": 0}),
+    "provider": Call("(model, settings)", 2),
+}
+_CONVERSE = Call("(task)", 1)
 
 _NAMES = {"strategy": "strategies", "post-processor": "postprocessors"}
 
@@ -99,7 +111,9 @@ class Registry:
 
     def _add(self, kind: str, owner: str | Path, *part: Any, grid: bool = True) -> None:
         """Add a part under a name, or one that has a name itself."""
-        name, value = part if len(part) > 1 else (part[0].name, part[0])
+        name, value = part if len(part) > 1 else (_name_of(kind, part[0]), part[0])
+        if owner != BUILT_IN:
+            _require_callable(kind, name, value)
         names: dict[str, Any] = getattr(self, _NAMES.get(kind, f"{kind}s"))
         if name in names:
             raise SettingsError(f"{kind} {name!r} is registered twice; rename one of them")
@@ -171,6 +185,24 @@ class Registry:
             raise SettingsError(
                 f"--bench-model: {printable(f'{model}: {described(error)}', 400)}"
             ) from None
+
+
+def _name_of(kind: str, part: object) -> str:
+    name = getattr(part, "name", None)
+    if not isinstance(name, str):
+        raise SettingsError(f"a {kind}{source_of(part)} has no name: give it a text as `name`")
+    return name
+
+
+def _require_callable(kind: str, name: str, part: object) -> None:
+    """Raise `SettingsError` for a part that cannot be called as its kind is."""
+    problem = None
+    if kind == "strategy":
+        problem = method_problem(part, "converse", _CONVERSE)
+    elif kind in _CALLS:
+        problem = call_problem(part, _CALLS[kind])
+    if problem is not None:
+        raise SettingsError(f"{kind} {name!r}{source_of(part)}: {problem}")
 
 
 def _owner(plugin: Any) -> str | Path:

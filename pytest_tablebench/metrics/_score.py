@@ -29,6 +29,7 @@ from pytest_tablebench.metrics._wikitq import wikitq
 from pytest_tablebench.metrics.charts import realhit_chart, tablebench_chart
 from pytest_tablebench.metrics.typed_answer import typed_answer
 from pytest_tablebench.util.names import printable, unknown_name
+from pytest_tablebench.util.signatures import source_of
 
 METRICS: dict[str, Metric] = {
     function.__name__: function
@@ -80,11 +81,11 @@ def begin(
     outcome = metrics[metric](prediction, references, compat=compat, **context)
     if not isinstance(outcome, Generator):
         raise SettingsError(f"metric {metric!r} has no conversation; score it with `score`")
-    return _scored(metric, outcome)
+    return _scored(metric, metrics[metric], outcome)
 
 
-def _scored(metric: str, conversation: Judgement) -> Judgement:
-    return _checked(metric, (yield from conversation))
+def _scored(metric: str, function: Metric, conversation: Judgement) -> Judgement:
+    return _checked(metric, function, (yield from conversation))
 
 
 def score(
@@ -116,23 +117,23 @@ def score(
             f"metric {metric!r} asks a judge or has programs run: only a dataset that declares it "
             f"as its metric is scored by it"
         )
-    return _checked(metric, outcome)
+    return _checked(metric, function, outcome)
 
 
-def _checked(metric: str, scored: Score) -> Score:
+def _checked(metric: str, function: Metric, scored: Score) -> Score:
     """Return the score in Python's own numbers: it is written as JSON, and taken means of."""
     try:
         value = float(scored.value)
         parts = {str(name): float(part) for name, part in scored.parts.items()}
     except (AttributeError, TypeError, ValueError):
         raise SettingsError(
-            f"metric {metric!r} gave {printable(repr(scored), 80)}; it has to give a Score of "
-            f"numbers"
+            f"metric {metric!r}{source_of(function)} gave {printable(repr(scored), 80)}; it has to "
+            f"give a Score of numbers"
         ) from None
     if not 0 <= value <= 1 or not all(map(isfinite, parts.values())):
         raise SettingsError(
-            f"metric {metric!r} gave {printable(repr(scored), 80)}; scores go from 0 to 1, and "
-            f"parts are finite"
+            f"metric {metric!r}{source_of(function)} gave {printable(repr(scored), 80)}; scores go "
+            f"from 0 to 1, and parts are finite"
         )
     part = getattr(scored, "part", None)
     named = part if isinstance(part, str) and part in parts else None

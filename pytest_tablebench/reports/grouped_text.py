@@ -44,21 +44,21 @@ def grouped_lines(
 ) -> list[str]:
     """Return a line for each example with wrong answers, and for each reason without an answer.
 
-    A reason with several texts has a line for each of them.
+    Each dataset has lines of its own, and so has each text of a reason.
 
     Arguments:
         case_rows: what is known of each case, by model and case id.
         reports: of tests that failed; `tablebench_case` names model and case.
     """
     wrong: dict[tuple[str, str, str], list[Any]] = {}
-    unanswered: dict[str, list[Any]] = {}
+    unanswered: dict[tuple[str, str], list[Any]] = {}
     for report in reports:
         model, case_id = report.tablebench_case
         row = case_rows.get(model, {}).get(case_id)
         if row is None:
             continue
         if row.score is None:
-            unanswered.setdefault(row.reason or "", []).append(report)
+            unanswered.setdefault((row.dataset, row.reason or ""), []).append(report)
         else:
             wrong.setdefault((model, row.dataset, row.example_id), []).append(report)
     return [*_wrong(case_rows, wrong), *_unanswered(unanswered)]
@@ -110,20 +110,19 @@ def _text(report: Any) -> str:
     return whole.partition("): ")[2] or whole
 
 
-def _unanswered(by_reason: Mapping[str, list[Any]]) -> list[str]:
-    """Return a line for each reason and text, the most frequent texts of a reason first."""
+def _unanswered(groups: Mapping[tuple[str, str], list[Any]]) -> list[str]:
+    """Return a line for each dataset, reason and text, the most frequent texts first."""
     lines = []
-    for reason, reports in by_reason.items():
+    for (dataset, reason), reports in groups.items():
         texts = Counter(map(_text, reports))
         shown = texts.most_common(TEXTS)
+        named = f"{printable(dataset, 30)} without an answer ({printable(reason, 40)})"
         lines += [
-            f"{counted(count, 'case')} without an answer ({printable(reason, 40)}): "
-            f"{printable(text, 300)}"
-            for text, count in shown
+            f"{counted(count, 'case')} of {named}: {printable(text, 300)}" for text, count in shown
         ]
         if rest := len(reports) - sum(count for _, count in shown):
             lines.append(
-                f"{counted(rest, 'more case')} without an answer ({printable(reason, 40)}), "
+                f"{counted(rest, 'more case')} of {named}, "
                 f"{counted(len(texts) - TEXTS, 'other text')}"
             )
     return lines

@@ -1,4 +1,4 @@
-"""Many cases without an answer, by reason and text."""
+"""Many cases of d without an answer, by reason and text."""
 
 from __future__ import annotations
 
@@ -20,8 +20,22 @@ def test_two_broken_metrics_are_two_lines() -> None:
     texts = ["first (em): is broken", "second (em): is broken", "second (em): is broken"]
     reports = [report(f"c{n}", text) for n, text in enumerate(texts)]
     assert grouped_lines({"m": {f"c{n}": cell for n in range(3)}}, reports) == [
-        "2 cases without an answer (metric_error): second (em): is broken",
-        "1 case without an answer (metric_error): first (em): is broken",
+        "2 cases of d without an answer (metric_error): second (em): is broken",
+        "1 case of d without an answer (metric_error): first (em): is broken",
+    ]
+
+
+def test_two_datasets_are_two_lines() -> None:
+    cells: dict[str, Any] = {
+        name: SimpleNamespace(
+            passed=None, score=None, reason="metric_error", dataset=name, example_id="e"
+        )
+        for name in ("first", "second")
+    }
+    reports = [report(name, "em is broken") for name in cells]
+    assert grouped_lines({"m": cells}, reports) == [
+        "1 case of first without an answer (metric_error): em is broken",
+        "1 case of second without an answer (metric_error): em is broken",
     ]
 
 
@@ -32,7 +46,7 @@ def test_many_texts_are_counted() -> None:
     reports = [report(f"c{n}", f"text {n}") for n in range(7)]
     lines = grouped_lines({"m": {f"c{n}": cell for n in range(7)}}, reports)
     assert len(lines) == 6
-    assert lines[-1] == "2 more cases without an answer (timeout), 2 other texts"
+    assert lines[-1] == "2 more cases of d without an answer (timeout), 2 other texts"
 
 
 def test_few_failures_are_shown_in_full_and_more_are_grouped() -> None:

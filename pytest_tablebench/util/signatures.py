@@ -1,0 +1,75 @@
+"""Whether a function that somebody registers can be called as the package calls it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+_PLAIN = frozenset({"bool", "bytes", "dict", "float", "int", "list", "None", "str", "tuple"})
+
+
+class Call(NamedTuple):
+    """How the functions of a kind are called.
+
+    Arguments:
+        shown: the arguments, as documentation writes them.
+        positional: how many have no name.
+        keywords: by name; further ones that a function needs may come from the case.
+        returns: the type of the result, where a plain value is a frequent mistake; else "".
+    """
+
+    shown: str
+    positional: int
+    keywords: Mapping[str, Any] = {}
+    returns: str = ""
+
+
+def source_of(function: object) -> str:
+    """Return ` (file:line)` of a function, a class or an instance's class; "" if unknown."""
+    function = inspect.unwrap(function) if callable(function) else function
+    if not (inspect.isroutine(function) or inspect.isclass(function)):
+        function = type(function)
+    try:
+        return f" ({inspect.getsourcefile(function)}:{inspect.getsourcelines(function)[1]})"
+    except (OSError, TypeError):
+        return ""
+
+
+def call_problem(function: object, call: Call) -> str | None:
+    """Return why a function cannot be called so, None where it can or does not say.
+
+    A return annotation is read too: where `returns` is wanted, a plain type is a mistake.
+    """
+    if not callable(function):
+        return f"it is {type(function).__name__}, which cannot be called"
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # of a function that is not written in Python
+        return None
+    needed = [
+        name for name, about in signature.parameters.items() if about.kind is about.KEYWORD_ONLY
+    ]
+    keywords = {**(dict.fromkeys(needed) if call.keywords else {}), **call.keywords}
+    try:
+        signature.bind(*[None] * call.positional, **keywords)
+    except TypeError as error:
+        return f"it takes {_arguments(signature)} and is called with {call.shown}: {error}"
+    annotation = signature.return_annotation
+    name = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+    if call.returns and (annotation is None or name.partition("[")[0] in _PLAIN):
+        return f"it returns {name or None}, and has to return {call.returns}"
+    return None
+
+
+def _arguments(signature: inspect.Signature) -> str:
+    return str(signature.replace(return_annotation=inspect.Signature.empty))
+
+
+def method_problem(part: object, name: str, call: Call) -> str | None:
+    """Return why an object's method cannot be called so; None where it can."""
+    method: Callable[..., Any] | None = getattr(part, name, None)
+    if method is None:
+        return f"it has no {name}{call.shown}"
+    problem = call_problem(method, call)
+    return None if problem is None else f"{name}: {problem}"
