@@ -83,7 +83,7 @@ def _save(figure: Any) -> None:
 def axes_values(axes: Any, chart_type: str) -> list[Any]:
     """Return what the published scripts read: one list for each series, or one for all.
 
-    `chart_type` is one of `CHART_TYPES`, or RealHiTBench's sub-type, such as
+    `chart_type` is a name of `_READERS`, or RealHiTBench's sub-type, such as
     `LineChart Generation`. Masked values are NaN, and the y values of a line may be texts. Raises
     `KeyError` for another type, `TypeError` or `ValueError` where what is drawn is no number, and
     `AttributeError` for shapes that the scripts do not expect, such as the shadow of a pie.
@@ -166,9 +166,7 @@ _READERS: Mapping[str, Callable[[Any], list[Any]]] = MappingProxyType(
         "area": _outlines,
     }
 )
-
-CHART_TYPES = tuple(_READERS)
-"""TableBench's names of the charts that are read; RealHiTBench has four of them."""
+"""By TableBench's names of the charts that are read; RealHiTBench has four of them."""
 
 
 # The figure as people see it (`fixed`).

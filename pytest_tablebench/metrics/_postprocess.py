@@ -46,11 +46,6 @@ def lower_case_till_punc(value: Any) -> str:
     return re.split(r"[.,!?;]", str(value).lower(), maxsplit=1)[0]
 
 
-def lower_case_till_punc_stripped(value: Any) -> str:
-    """Do the same and strip, so that `refuted .` reads as `refuted`."""
-    return lower_case_till_punc(value).strip()
-
-
 def to_string_stripped(value: Any) -> str:
     """Return the text without white space at its ends."""
     return str(value).strip()
@@ -95,7 +90,6 @@ POSTPROCESSORS: dict[str, Postprocessor] = {
         take_first_non_empty_line,
         lower_case,
         lower_case_till_punc,
-        lower_case_till_punc_stripped,
         to_string_stripped,
         to_list_by_comma_space,
         to_list_by_comma,

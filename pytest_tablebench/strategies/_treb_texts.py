@@ -1,4 +1,4 @@
-"""How TReB writes questions and tables into prompts (spec: treb.md sections 2 and 3)."""
+"""How TReB writes tables into prompts (spec: treb.md section 3)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 from pytest_tablebench.config.compat import Compat
 
-Mode = Literal["TCoT", "TCoT_md", "TCoT_html"]
+Mode = Literal["TCoT_md", "TCoT_html"]
 
 _ROWS = 50
 _COLUMNS = 20
@@ -24,21 +24,6 @@ class TableText:
 
     text: str
     cut: bool = False
-
-
-def question_text(
-    question: str,
-    *,
-    instruction: str = "",
-    titles: Sequence[str] | None = None,
-) -> str:
-    """Return the instruction, where there is one, the question, and the tables' titles.
-
-    Without `titles` (None) nothing stands behind the question; of no titles a line end does.
-    """
-    before = f"{instruction}\n" if instruction else ""
-    behind = "" if titles is None else "\n" + "\n".join(titles)
-    return f"{before}{question}{behind}"
 
 
 def table_text(
@@ -58,7 +43,7 @@ def table_text(
     cuts in the midst of a cell; `fixed` counts tokens and leaves out whole rows.
 
     Arguments:
-        mode: says which form is shown; plain `TCoT` has no table.
+        mode: says which form is shown.
         markdown: the table as its file gives it.
         html: the same.
         shape: rows and columns of the table as it was read; None where it could not be, and then
@@ -68,8 +53,6 @@ def table_text(
         compat: see above.
         count_tokens: tokens of a text, about four characters each where nobody knows better.
     """
-    if mode == "TCoT":
-        return TableText("")
     written = html if mode == "TCoT_html" else markdown
     if shape is None:
         return TableText(written)

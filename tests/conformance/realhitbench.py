@@ -15,17 +15,13 @@ from pytest_tablebench.metrics._realhit import published_form
 from pytest_tablebench.metrics.chart_values import chart_verdict, judge_drawn, judge_printed
 from pytest_tablebench.metrics.charts import realhit_chart
 from pytest_tablebench.metrics.judge_reply import read_score
-from pytest_tablebench.metrics.realhit_reply import (
-    ATTEMPTS,
-    attempts,
-    read_reply,
-    score_text,
-)
+from pytest_tablebench.metrics.realhit_reply import read_reply
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.tables.table_file import TableFile
 from tests.support.slices import ROOT
 
 from .programs import LIMITS, drawn, reason_of, values_of
+from .realhit_scripts import ATTEMPTS, attempts, score_text
 from .replay import Record, differences, replays
 
 NOTE = "<NOTE>"

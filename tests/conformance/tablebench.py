@@ -16,11 +16,11 @@ from pytest_tablebench.metrics._tablebench_answer import (
     answer_items,
     matches,
 )
-from pytest_tablebench.metrics._tablebench_summary import Row, overall, published_figures
 from pytest_tablebench.metrics.chart_values import same_values, tablebench_verdict
 from pytest_tablebench.metrics.charts import tablebench_chart
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.tables.table_file import TableFile
+from tests.conformance.tablebench_summary import Row, overall, published_figures
 
 from .programs import LIMITS, drawn, reason_of, values_of
 from .replay import Record, differences, replays

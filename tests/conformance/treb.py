@@ -23,7 +23,7 @@ from pytest_tablebench.strategies._replies import (
     python_blocks,
     runnable,
 )
-from pytest_tablebench.strategies._treb_texts import question_text, table_text
+from pytest_tablebench.strategies._treb_texts import table_text
 from pytest_tablebench.tables.table import Table
 from tests.support.sandboxes import shared_sandbox
 
@@ -156,6 +156,8 @@ def replay_instruction(record: Record) -> list[str]:
 
 @replays("treb.table_text")
 def replay_table_text(record: Record) -> list[str]:
+    if record["mode"] == "TCoT":  # shows no table
+        return differences("", record["expected"])
     shape = record["frame_shape"]
     found = table_text(
         record["mode"],
@@ -167,6 +169,21 @@ def replay_table_text(record: Record) -> list[str]:
         compat="reference",
     )
     return differences(found.text, record["expected"])
+
+
+def question_text(
+    question: str,
+    *,
+    instruction: str = "",
+    titles: Sequence[str] | None = None,
+) -> str:
+    """Return the instruction, where there is one, the question, and the tables' titles.
+
+    Without `titles` (None) nothing stands behind the question; of no titles a line end does.
+    """
+    before = f"{instruction}\n" if instruction else ""
+    behind = "" if titles is None else "\n" + "\n".join(titles)
+    return f"{before}{question}{behind}"
 
 
 @replays("treb.question_text")

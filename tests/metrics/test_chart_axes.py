@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from pytest_tablebench.metrics._chart_axes import CHART_TYPES, axes_values, drawn_series
+from pytest_tablebench.metrics._chart_axes import _READERS, axes_values, drawn_series
 from pytest_tablebench.metrics.chart_values import judge_printed
 
 
@@ -178,7 +178,7 @@ def test_texts_have_no_size(axes: Any) -> None:
     assert drawn_series(axes.figure, axes, "scatter") == []
 
 
-@pytest.mark.parametrize("chart_type", CHART_TYPES)
+@pytest.mark.parametrize("chart_type", _READERS)
 def test_empty_axes_show_nothing(axes: Any, chart_type: str) -> None:
     assert axes_values(axes, chart_type) == []
     assert drawn(axes, chart_type) == []

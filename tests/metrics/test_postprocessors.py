@@ -68,11 +68,3 @@ def test_no_dataset_of_short_answers_counts_what_an_answer_is_wrapped_in(wrapped
             exact = score_answer(dataset, answer, [answer], compat="reference", **context)
             wrong = score_answer(dataset, reply, [answer], compat="reference", **context)
             assert wrong.value < exact.value or dataset == "tablebench_nr"
-
-
-@pytest.mark.parametrize(
-    ("value", "result"),
-    [("refuted .", "refuted"), ("A; b", "a"), (" x ", "x"), (".", ""), ("3.5", "3")],
-)
-def test_lower_case_till_punc_stripped(value: str, result: str) -> None:
-    assert postprocess("lower_case_till_punc_stripped", value) == result

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_tablebench import postprocess, score
 from pytest_tablebench.metrics._tablebench_answer import answer_items, matches
-from pytest_tablebench.metrics._tablebench_summary import Row, overall, published_figures
+from tests.conformance.tablebench_summary import Row, overall, published_figures
 
 ANY_TEXT = st.text(max_size=60)
 NAMES = ("em", "em_with_error_2", "em_with_error_5", "em_with_error_10")

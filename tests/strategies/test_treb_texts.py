@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat
-from pytest_tablebench.strategies._treb_texts import Mode, TableText, question_text, table_text
+from pytest_tablebench.strategies._treb_texts import Mode, TableText, table_text
 
 
 def markdown(rows: int) -> str:
@@ -28,12 +28,6 @@ def shown(mode: Mode, given: str, rows: int | None, **more: Any) -> TableText:
     return table_text(mode, markdown=given, html=given, shape=shape, **facts)
 
 
-def test_questions() -> None:
-    assert question_text("Q?") == "Q?"
-    assert question_text("Q?", instruction="I", titles=["T", "U"]) == "I\nQ?\nT\nU"
-    assert question_text("Q?", titles=[]) == "Q?\n"
-
-
 @pytest.mark.parametrize("compat", COMPAT_MODES)
 @pytest.mark.parametrize(
     ("given", "rows", "expected"),
@@ -46,7 +40,6 @@ def test_questions() -> None:
 )
 def test_markdown(compat: Compat, given: str, rows: int | None, expected: TableText) -> None:
     assert shown("TCoT_md", given, rows, compat=compat) == expected
-    assert shown("TCoT", given, rows, compat=compat) == TableText("")
 
 
 def test_rows_of_the_head_are_kept_beside_the_fifty() -> None:
@@ -86,7 +79,7 @@ def test_fixed_counts_tokens_and_leaves_out_whole_rows() -> None:
 
 
 @given(
-    st.sampled_from(["TCoT", "TCoT_md", "TCoT_html"]),
+    st.sampled_from(["TCoT_md", "TCoT_html"]),
     st.lists(st.sampled_from(["|", "\n", "<table>", "<tr>", "</tr>", "<thead>", "x"])).map("".join),
     st.none() | st.integers(0, 60),
     st.integers(0, 100),
