@@ -12,8 +12,6 @@ from pytest_tablebench.errors import writing
 from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.programs import program
 
-__all__ = ["add_parser"]
-
 
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.reports.paper.text import PaperTable, Value
     from pytest_tablebench.tables.hierarchy.complexity import Complexity
 
-__all__ = ["add_parser"]
-
 
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""

@@ -10,8 +10,6 @@ from pytest_tablebench.commands.tree import read_structured
 from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.util.names import printable
 
-__all__ = ["add_parser"]
-
 _FORMATS = {
     **{name: name for name in ("latex", "html", "markdown", "csv", "json")},
     "png": "image",

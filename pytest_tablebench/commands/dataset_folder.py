@@ -10,8 +10,6 @@ from pytest_tablebench.commands._suites import check_and_run
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import counted, printable
 
-__all__ = ["add_parsers"]
-
 
 def add_parsers(commands: Any) -> None:
     """Add both commands to the `tablebench` parser."""

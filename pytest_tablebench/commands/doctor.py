@@ -20,8 +20,6 @@ from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.programs import program
 from pytest_tablebench.util.suites import SUITES
 
-__all__ = ["add_parser", "key_variables"]
-
 State = Literal["ok", "-", "NO"]
 """Works; works without, for those who do not need it; does not work, and every run needs it."""
 

@@ -19,8 +19,6 @@ from pytest_tablebench.commands._generating import (
     write_folder,
 )
 
-__all__ = ["add_parser"]
-
 
 def add_parser(commands: Any) -> None:
     """Add the command, with one below it for each way to questions."""

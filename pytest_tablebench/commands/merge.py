@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.merge import Merge
     from pytest_tablebench.results.verdict import RunVerdict
 
-__all__ = ["add_parser"]
-
 
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.verdict import RunVerdict
     from pytest_tablebench.running.rejudge import Rejudged
 
-__all__ = ["add_parser"]
-
 
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""

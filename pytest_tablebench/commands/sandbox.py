@@ -7,8 +7,6 @@ from typing import Any
 
 from pytest_tablebench.util.names import printable
 
-__all__ = ["add_parser"]
-
 TRIED = (
     "A program tried to write and read outside its folder, to reach the network, to start a",
     "process, to see variables of the environment, and to signal or kill the processes around it.",

@@ -13,8 +13,6 @@ from pytest_tablebench.util.names import escaped, printable
 if TYPE_CHECKING:
     from pytest_tablebench.results import Record
 
-__all__ = ["add_parser"]
-
 MOST = 5
 """Cases that are named where several are meant."""
 

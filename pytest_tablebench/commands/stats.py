@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.datasets import Dataset
     from pytest_tablebench.datasets.statistics import DatasetFacts
 
-__all__ = ["add_parser"]
-
 
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""

@@ -14,8 +14,6 @@ from pytest_tablebench.util.names import counted, printable
 if TYPE_CHECKING:
     from pytest_tablebench.store.upkeep import Survey
 
-__all__ = ["add_parser"]
-
 _PLACE = "folder of a store, or the address of a shared one, such as s3://bucket/answers"
 
 

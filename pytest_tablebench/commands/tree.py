@@ -12,8 +12,6 @@ from pytest_tablebench.util.names import counted, printable
 if TYPE_CHECKING:
     from pytest_tablebench.tables.table import Table
 
-__all__ = ["add_parser", "read_structured"]
-
 WORKBOOKS = (".xlsx", ".xlsm")
 PAGES = (".html", ".htm")
 

@@ -11,8 +11,6 @@ from typing import Any
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import printable
 
-__all__ = ["Evaluation", "EvaluationRow", "read_json", "read_json_list", "read_lines"]
-
 LONGEST = 64_000_000
 """Bytes of one line, or of a file that is read whole; more is refused."""
 

@@ -11,8 +11,6 @@ from pytest_tablebench.interchange._evaluation import Evaluation, EvaluationRow
 from pytest_tablebench.interchange._row_check import is_number
 from pytest_tablebench.util.names import printable, slug
 
-__all__ = ["foreign_fields", "name_of"]
-
 UNKNOWN_SERIALIZER = "unknown"
 """The serializer of cases whose rows do not name one."""
 

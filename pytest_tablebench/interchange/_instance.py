@@ -15,16 +15,6 @@ from typing import Any
 from pytest_tablebench.interchange.exporter import RunTexts, json_text, tokens_of
 from pytest_tablebench.results.record import Record
 
-__all__ = [
-    "SCHEMA_VERSION",
-    "TAG",
-    "messages_of",
-    "recorded_fields",
-    "result_id",
-    "row_of",
-    "turns_of",
-]
-
 SCHEMA_VERSION = "0.3.0"
 """Of every-eval-ever's two schemas."""
 

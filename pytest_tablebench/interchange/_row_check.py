@@ -12,8 +12,6 @@ from pytest_tablebench.interchange._evaluation import EvaluationRow
 from pytest_tablebench.results.record import Outcome, Record
 from pytest_tablebench.util.names import printable
 
-__all__ = ["check_facts", "check_row", "checked_record", "is_number"]
-
 Test = Callable[[Any], bool]
 
 

@@ -14,8 +14,6 @@ from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import counted, known_names, printable, slug
 
-__all__ = ["CommunityEvals", "HubTask"]
-
 
 @dataclass(frozen=True)
 class HubTask:

@@ -29,8 +29,6 @@ from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable, slug
 
-__all__ = ["LOCAL", "EveryEvalEver"]
-
 LOCAL = {
     *("schema", "model", "store", "data", "baseline", "api_base", "named_by"),
     *("missing", "imported"),

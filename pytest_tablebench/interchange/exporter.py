@@ -24,20 +24,6 @@ from pytest_tablebench.results.texts import (
 )
 from pytest_tablebench.util.entries import mapping
 
-__all__ = [
-    "LIBRARY",
-    "PARAMETERS",
-    "Exporter",
-    "RunTexts",
-    "json_text",
-    "moment",
-    "plain",
-    "records_by",
-    "run_uuid",
-    "tokens_of",
-    "version_of",
-]
-
 LIBRARY = "pytest-tablebench"
 """What other forms name as the library that made a run."""
 

@@ -15,8 +15,6 @@ from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.record import Record
 from pytest_tablebench.util.files import write_whole
 
-__all__ = ["Csv", "Parquet", "RecordColumn", "columns"]
-
 Kind = Literal["text", "number", "whole", "truth"]
 
 _KINDS: Mapping[str, Kind] = {

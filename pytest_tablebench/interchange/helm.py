@@ -25,8 +25,6 @@ from pytest_tablebench.interchange._row_check import is_number
 from pytest_tablebench.util.entries import listing, mapping
 from pytest_tablebench.util.names import printable, slug
 
-__all__ = ["HelmCase", "HelmScore", "Published", "compared_lines", "read_helm"]
-
 SPEC, STATE, STATS = "run_spec.json", "scenario_state.json", "per_instance_stats.json"
 
 MAIN = {

@@ -23,8 +23,6 @@ from pytest_tablebench.results.texts import TEXTS, example_key
 from pytest_tablebench.serializers.content import digest_of
 from pytest_tablebench.util.names import counted, printable
 
-__all__ = ["ImportedRun", "import_run"]
-
 _UNKNOWN: Mapping[str, str] = {
     "raw": "replies",
     "prompt_digest": "prompts",

@@ -30,8 +30,6 @@ from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import slug
 
-__all__ = ["InspectLog"]
-
 VERSION = 2
 """Of Inspect's log format."""
 

@@ -18,8 +18,6 @@ from pytest_tablebench.interchange._row_check import check_facts
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import printable
 
-__all__ = ["read_every_eval_ever"]
-
 
 def read_every_eval_ever(paths: Sequence[Path]) -> list[Evaluation]:
     """Read aggregate files, and those in folders, with their rows.

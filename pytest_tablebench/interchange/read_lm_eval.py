@@ -19,8 +19,6 @@ from pytest_tablebench.interchange._instance import SCHEMA_VERSION, result_id
 from pytest_tablebench.util.entries import listing, mapping
 from pytest_tablebench.util.names import printable
 
-__all__ = ["read_lm_eval"]
-
 _SAMPLES = re.compile(r"samples_(.+)_(\d{4}-\d\d-\d\dT[0-9.-]+)\.jsonl")
 
 

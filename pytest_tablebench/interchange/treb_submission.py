@@ -18,8 +18,6 @@ from pytest_tablebench.results.record import Record
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import counted, printable, slug
 
-__all__ = ["SubmittedAnswer", "TrebSubmission"]
-
 LANGUAGES = ("English", "Chinese")
 """Upstream's folders of samples; ours stand in the ids of examples, upstream's ids have none."""
 

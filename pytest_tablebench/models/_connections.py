@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from aiohttp.client_middlewares import ClientHandlerType
     from aiohttp.connector import Connection
 
-__all__ = ["REDIRECTS", "SoleRequest", "in_one_exchange", "refused_redirect"]
-
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 

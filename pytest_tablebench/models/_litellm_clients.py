@@ -21,8 +21,6 @@ from pytest_tablebench.models._litellm_session import READING, client
 if TYPE_CHECKING:
     import openai
 
-__all__ = ["SessionClient", "one_server_client", "openai_call", "use_session_client"]
-
 CHUNK = 1 << 20
 """Bytes of a file that are read at once."""
 

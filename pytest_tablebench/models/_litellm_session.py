@@ -40,16 +40,6 @@ if TYPE_CHECKING:
     from aiohttp.connector import Connection
     from yarl import URL
 
-__all__ = [
-    "READING",
-    "BoundedResponse",
-    "ResponseReading",
-    "client",
-    "close",
-    "direct_session",
-    "session",
-]
-
 
 @dataclass
 class ResponseReading:

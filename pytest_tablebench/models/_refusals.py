@@ -10,8 +10,6 @@ from typing import Any
 from pytest_tablebench.models.base import Request
 from pytest_tablebench.util.names import printable
 
-__all__ = ["RENAMED", "SYSTEM", "refusal_lines", "refused_part"]
-
 SYSTEM = "system"
 """Stands for turns of the system, among the names of parameters."""
 

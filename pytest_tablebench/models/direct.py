@@ -25,8 +25,6 @@ from pytest_tablebench.models.litellm_model import LiteLLMModel
 if TYPE_CHECKING:
     from pytest_tablebench.models._litellm_session import BoundedResponse
 
-__all__ = ["DirectModel"]
-
 REDIRECTS = 20
 """As many as litellm's client follows."""
 

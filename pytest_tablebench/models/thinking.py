@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-__all__ = ["Thoughts", "joined", "read_blocks", "split_thoughts", "thoughts_of"]
-
 
 @dataclass(frozen=True)
 class Thoughts:

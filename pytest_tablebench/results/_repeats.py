@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.results._cells import Cells
     from pytest_tablebench.results.score_columns import Integers
 
-__all__ = ["repeat_figures"]
-
 
 def repeat_figures(cells: Cells, datasets: Sequence[Integers]) -> dict[str, Any] | None:
     """Return what `summary.json` says of the repeats of a scope; None where nothing was repeated.

@@ -16,18 +16,6 @@ from pytest_tablebench.util.arrays import np
 if TYPE_CHECKING:
     from pytest_tablebench.results.score_columns import Floats, Integers
 
-__all__ = [
-    "FEWEST",
-    "agreement",
-    "example_values",
-    "mean",
-    "mean_of_equals",
-    "means",
-    "pass_at_k",
-    "pass_hat_k",
-    "robustness",
-]
-
 
 FEWEST = 3
 """Answered configurations from which an example has a consistency: of two, one is no majority."""

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from pytest_tablebench.results.record import Record, ScoreRow
 
-__all__ = ["JUDGED", "Agreement", "agreement_of", "rank_correlation", "weighted_kappa"]
-
 JUDGED = ("gpt_eval", "llm_score")
 """The parts of scores that are a judge's marks, from 0 to 1."""
 

@@ -16,8 +16,6 @@ from pytest_tablebench.results.snapshots import read_changes
 from pytest_tablebench.results.spending import add_spending
 from pytest_tablebench.util.entries import mapping
 
-__all__ = ["LoadedRun", "load_run", "summary_of"]
-
 
 @dataclass
 class LoadedRun:

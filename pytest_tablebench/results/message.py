@@ -11,8 +11,6 @@ from typing import Any, NamedTuple, Protocol
 from pytest_tablebench.results.checks import Finding
 from pytest_tablebench.results.record import Record, ScoreRow, row_values
 
-__all__ = ["AnswerCost", "CaseMessage", "CaseRecord", "MadeRecord", "ReadRecord"]
-
 
 class AnswerCost(NamedTuple):
     """What the answer to a case has cost: tokens, and USD; None where that is unknown."""

@@ -17,8 +17,6 @@ from pytest_tablebench.util.arrays import np
 if TYPE_CHECKING:
     from pytest_tablebench.results.score_columns import Flags, Floats
 
-__all__ = ["AXES", "Outlier", "outliers"]
-
 AXES = ("serializer", "perturbation", "strategy", "modality")
 """What a part of a dataset can be, beside the tags of its questions."""
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.message import CaseMessage
     from pytest_tablebench.results.writer import RunWriter
 
-__all__ = ["SnapshotComparison"]
-
 _NARROWING = (
     *("datasets", "serializers", "perturbations", "strategies", "modalities"),
     *("limit", "sample", "configs_per_example", "shard"),

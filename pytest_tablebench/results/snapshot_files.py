@@ -21,17 +21,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
     from pytest_tablebench.results.message import CaseMessage
 
-__all__ = [
-    "FOLDER",
-    "SnapshotFile",
-    "SnapshotPlaces",
-    "amber_extension",
-    "answer_of",
-    "file_name",
-    "read_entries",
-    "write_entries",
-]
-
 FOLDER = "snapshots"
 """Beside pytest's configuration file (the root folder of the run)."""
 

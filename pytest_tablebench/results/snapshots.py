@@ -19,24 +19,6 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable
 
-__all__ = [
-    "KINDS",
-    "Change",
-    "DiffPart",
-    "Entry",
-    "Excerpt",
-    "Kind",
-    "changes_data",
-    "compare",
-    "diff_line",
-    "excerpt",
-    "merged_changes",
-    "read_changes",
-    "shorten",
-    "word_diff",
-    "write_changes",
-]
-
 SCHEMA = 1
 """Version of `snapshots.json`."""
 

@@ -21,8 +21,6 @@ from pytest_tablebench.tables.hierarchy.complexity import complexity
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.entries import mapping
 
-__all__ = ["MappedTable", "parsed_table", "table_map"]
-
 _AS_IT_IS = "none"
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.compare import RunComparison
     from pytest_tablebench.results.score_table import ScoreTable
 
-__all__ = ["JudgedRun", "RunVerdict", "decided_before", "joint_exit_code", "judge_run"]
-
 HOLDS, FAILS, UNDECIDED = 0, 10, 11
 """Exit codes of gates."""
 

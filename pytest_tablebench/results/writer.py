@@ -32,8 +32,6 @@ from pytest_tablebench.results.inapplicable import InapplicableCases
 from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.message import CaseMessage, CaseRecord, MadeRecord, ReadRecord
 
-__all__ = ["Received", "RunWriter"]
-
 
 @dataclass(frozen=True)
 class Received:

@@ -26,8 +26,6 @@ from pytest_tablebench.store.upkeep import Compacted, merged, merged_name, segme
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable
 
-__all__ = ["Shared", "SharedStores", "Synced"]
-
 WAIT_S = 30.0
 """Longest time for which the last upload waits for one that is under way."""
 

@@ -18,17 +18,6 @@ from pytest_tablebench.store._segment import blocks
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable
 
-__all__ = [
-    "Compacted",
-    "Survey",
-    "compact",
-    "copy_segments",
-    "merged",
-    "merged_name",
-    "segments_of",
-    "survey",
-]
-
 IDLE = 600.0
 """Seconds for which a segment was not written to, so that it is taken to be finished."""
 
