@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from pytest_tablebench.results._intervals import moments, paired_bounds
-from pytest_tablebench.results.gates import make_rule, parse_gate
+from pytest_tablebench.results.gates import make_rule, order, parse_gate
 from pytest_tablebench.results.gates._evaluation import EvaluatedGate, correct, evaluate_gate
 from pytest_tablebench.results.gates._scopes import Scopes
 from pytest_tablebench.results.gates._sides import Sides
@@ -121,7 +121,6 @@ class Passes:
         blank = np.zeros((examples, 35))
         old = [record for name in datasets for record in as_records(blank, name)]
         self.rule = make_rule("passes", gates, planned, baseline=old)
-        self.looks = [*self.rule._early, self.rule.last]
 
     def run(self, pairs):
         """The share of calls made."""
@@ -133,10 +132,12 @@ class Passes:
                 (rule._old.datasets[name], old),
             ):
                 sheet.scores[:], sheet.passed[:], sheet.is_asked[:] = values, values, True
-        for number in self.looks[:-1]:
-            rule._look(number)
+        for step in range(1, rule.n_steps):
+            rule.done = step
+            rule._reach()
             if rule.all_decided:
-                return number / rule.last
+                return rule.done / rule.n_steps
+        rule.done = rule.n_steps
         rule._last_look()
         return 1.0
 
@@ -195,14 +196,14 @@ def test_betting_keeps_the_promises(drop, count):
             sheet.scores[:], sheet.passed[:], sheet.is_asked[:] = values, values, True
         rule._results.clear()
         rule._streams[0] = type(blank)(type(blank.wealth)(0.5, alpha=None), {"d": []})
-        for number, example in enumerate(rule._queue):
-            rule._next = number
-            rule._observe(*example)
+        for step in range(1, rule.n_steps + 1):
+            rule.done = step
+            rule._reach()
             if rule.all_decided:
                 break
         else:
             rule._last_look()
-        used.append((rule._next + 1) / 200)
+        used.append(rule.done / 200)
         fails += "fails" in rule.decided.values()
     if drop:
         assert fails / count >= at_least(0.90, count)
@@ -226,8 +227,8 @@ def test_the_planned_cases_verdict_is_rarely_wrong():
             seed=number,
         )
         records = {key(record): record for record in as_records(new)}
-        for place in rule._queue:
-            rule.feed(records[place])
+        for case in order(planned, "point", number):
+            rule.feed(records[key(case)])
             if rule.all_decided:
                 break
         truth = "holds" if (new - old).mean() >= -0.02 - 1e-12 else "fails"

@@ -9,7 +9,7 @@ import pytest
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.gates import Wealth, judge_gates, make_rule, order
 from pytest_tablebench.results.gates._stopping import ranks
-from pytest_tablebench.results.gates._wealth import betting_interval, decided_among
+from pytest_tablebench.results.gates._wealth import betting_interval
 from tests.support.gate_worlds import Record, World, as_records, cases_of
 
 
@@ -351,8 +351,13 @@ def test_wealth_all_at_once_is_wealth_step_by_step():
             wealth.feed(float(value))
             if wealth.decision and after is None:
                 after = number
-        decision = decided_among(values, 0.5, 200)
-        assert decision == ((wealth.decision, after) if wealth.decision else None)
+        at_once = Wealth(0.5, population=200)
+        at_once.feed(*values[:after].tolist())
+        assert at_once.decision == wealth.decision
+        if after is not None:
+            early = Wealth(0.5, population=200)
+            early.feed(*values[: after - 1].tolist())
+            assert early.decision is None
 
 
 def test_the_betting_interval_agrees_with_the_decisions():

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 
 from pytest_tablebench.results.figures import example_values
-from pytest_tablebench.results.gates._evaluation import evaluate_gate
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._result import State, holm, tolerant_bound
 from pytest_tablebench.results.gates._sides import about, values_of
@@ -17,9 +16,6 @@ from pytest_tablebench.results.gates._values import GateValues, collect
 from pytest_tablebench.results.gates._wealth import Wealth, betting_interval
 from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import out_of
-
-if TYPE_CHECKING:
-    pass
 
 DURING = 0.2
 """Share of the whole error that betting may spend: .01 of .05. The t at the end has the rest."""
@@ -58,18 +54,16 @@ class AnytimeRule(StoppingRule):
     """
 
     name = "anytime"
+    step_width = 2
     last_note = "Decided after all examples."
 
     def __init__(self, *args: Any, **options: Any) -> None:
         """As `StoppingRule`."""
         super().__init__(*args, **options)
-        first: dict[tuple[str, int], Any] = {}
-        self._left: dict[tuple[str, int], int] = {}
-        for key, (dataset, row, _) in self.planned_cells.places.items():
-            first.setdefault((dataset, row), self.ranks[key][:2])
-            self._left[dataset, row] = self._left.get((dataset, row), 0) + 1
-        self._queue = sorted(first, key=first.__getitem__)
-        self._next = 0
+        self._example_of = {
+            int(self.steps[dataset][row, column]): (dataset, row)
+            for dataset, row, column in self.planned_cells.places.values()
+        }
         self._streams: dict[int, _Stream] = {}
         for place, gate in enumerate(self.gates):
             if not gate.counted:
@@ -80,17 +74,9 @@ class AnytimeRule(StoppingRule):
                     Wealth(bound, alpha=None), {name: [] for name in names}
                 )
 
-    def _advance(self, dataset: str, row: int, column: int) -> None:
-        del column
-        self._left[dataset, row] -= 1
-        while self._next < len(self._queue) and self._left[self._queue[self._next]] == 0:
-            self._observe(*self._queue[self._next])
-            self._next += 1
-        if self._next == len(self._queue):
-            self._last_look()
-
-    def _observe(self, dataset: str, row: int) -> None:
+    def _reach(self) -> None:
         """Take the next example of the order into every open gate's wealth."""
+        dataset, row = self._example_of[self.done]
         for place in self.open():
             gate, stream = self.gates[place], self._streams[place]
             if gate.at_end or dataset not in stream.values:
@@ -151,38 +137,23 @@ class AnytimeRule(StoppingRule):
         )
 
     def _sample(self, place: int) -> GateValues:
-        return collect(self.gates[place], self.scopes(self.planned_cells.seen(self._masks())))
-
-    def _masks(self) -> dict[str, Any]:
-        masks = {
-            name: np.zeros(side.is_asked.shape, bool)
-            for name, side in self.planned_cells.sides.items()
-        }
-        for dataset, row in self._queue[: self._next + 1]:
-            masks[dataset][row] = True
-        return masks
+        return collect(self.gates[place], self.scopes(self.planned_cells.seen(self.masks)))
 
     def _settle(self, place: int, state: State) -> None:
         gate, stream = self.gates[place], self._streams[place]
-        scopes = self.scopes(self.planned_cells.seen(self._masks()))
         low, high = betting_interval(np.array(stream.rounds), DURING * self.alpha)
         if gate.baseline:
             low, high = 2 * low - 1, 2 * high - 1
-        result = replace(
-            evaluate_gate(gate, scopes, DURING * self.alpha / 2),
+        progress = out_of(self.done, self.n_steps, "example")
+        self.settle_by_betting(
+            place,
+            DURING * self.alpha / 2,
+            f"Decided after {progress}; the rest was not needed.",
             interval=(low, high),
-            se=None,
-            df=None,
             method="betting",
-            p=None,
             state=state,
-            notes=(),
             reason=f"betting on example after example decided that the gate {state}",
         )
-        count = self._next + 1
-        progress = out_of(count, len(self._queue), "example")
-        note = f"Decided after {progress}; the rest was not needed."
-        self.settle(place, result, note)
 
     def _tail(self, gate: Gate) -> float:
         del gate

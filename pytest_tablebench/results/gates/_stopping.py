@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.gates._counts import evaluate_cost
@@ -17,8 +18,12 @@ from pytest_tablebench.results.gates._scopes import Clusters, Scopes
 from pytest_tablebench.results.gates._sides import Key, Sides, key_of, read_side
 from pytest_tablebench.results.score_table import ScoreTable, raw_digests
 from pytest_tablebench.results.sheets import align
+from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import counted, out_of, unknown_name
 from pytest_tablebench.util.seeds import seeded_random
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results.score_columns import Flags, Places
 
 RuleName = Literal["passes", "anytime", "point"]
 RULES: tuple[RuleName, ...] = get_args(RuleName)
@@ -91,6 +96,8 @@ class StoppingRule(ABC):
     name: RuleName
     last_note: str
     """What is said of gates that the last look decides."""
+    step_width = 1
+    """How many entries of a case's rank name its step: cases of one step are asked together."""
 
     def __init__(
         self,
@@ -124,7 +131,19 @@ class StoppingRule(ABC):
             gates=self.gates,
             altered=altered,
         )
-        self.ranks = ranks(self.planned_cells.places, self.name, seed)
+        rank = ranks(self.planned_cells.places, self.name, seed)
+        marks = sorted({entry[: self.step_width] for entry in rank.values()})
+        numbers = {mark: number for number, mark in enumerate(marks, start=1)}
+        self.n_steps, self.done = len(marks), 0
+        self._left: Counter[int] = Counter()
+        self.steps: dict[str, Places] = {
+            name: np.zeros(side.is_asked.shape, dtype=int)
+            for name, side in self.planned_cells.sides.items()
+        }
+        for key, (dataset, row, column) in self.planned_cells.places.items():
+            number = numbers[rank[key][: self.step_width]]
+            self.steps[dataset][row, column] = number
+            self._left[number] += 1
         self.n_asked = 0
         self._clusters = clusters
         self._benchmarks = _benchmarks(cases) if benchmarks is None else benchmarks
@@ -170,9 +189,15 @@ class StoppingRule(ABC):
         """Take a record of the run; others' and repeated ones are ignored."""
         # Only beside a baseline's do answers count; they are kept to the end.
         place = self.planned_cells.fill(record, raw_digests((record,))[0] if self._old else None)
-        if place is not None:
-            self.n_asked += 1
-            self._advance(*place)
+        if place is None:
+            return
+        self.n_asked += 1
+        self._left[int(self.steps[place[0]][place[1:]])] -= 1
+        while self.done < self.n_steps and not self._left[self.done + 1]:
+            self.done += 1
+            self._reach()
+            if self.done == self.n_steps:
+                self._last_look()
 
     def results(
         self,
@@ -214,12 +239,18 @@ class StoppingRule(ABC):
         )
 
     @abstractmethod
-    def _advance(self, dataset: str, row: int, column: int) -> None:
-        """See what a new cell decides."""
+    def _reach(self) -> None:
+        """See what the step that is `done` decides."""
 
-    @abstractmethod
     def _tail(self, gate: Gate) -> float:
         """Return what the last look at a gate may be wrong by, on each side."""
+        del gate
+        return self.alpha / 2
+
+    @property
+    def masks(self) -> dict[str, Flags]:
+        """Which cells the steps so far have asked, by dataset."""
+        return {name: steps <= self.done for name, steps in self.steps.items()}
 
     def final(self, place: int, scopes: Scopes) -> GateResult:
         """Return the last result of a gate that is still open."""
@@ -278,6 +309,12 @@ class StoppingRule(ABC):
             EvaluatedGate(self.gates[place], evaluate_gate(self.gates[place], scopes, tail), tail)
             for place, tail in zip(places, tails, strict=True)
         ]
+
+    def settle_by_betting(self, place: int, tail: float, note: str, **facts: Any) -> None:
+        """Keep a decision that bets, not an interval, have made; `facts` are of the result."""
+        scopes = self.scopes(self.planned_cells.seen(self.masks))
+        result = evaluate_gate(self.gates[place], scopes, tail)
+        self.settle(place, replace(result, se=None, df=None, p=None, notes=(), **facts), note)
 
     def settle(self, place: int, result: GateResult, note: str) -> None:
         """Keep a decision; it is never taken back."""

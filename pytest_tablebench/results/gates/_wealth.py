@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.score_columns import Floats
 
 BETS = 20
+SHARES = [(number + 0.5) / BETS for number in range(BETS)]
 EDGE, LEAST = 1e-9, 1e-12
 
 Decision = Literal["above", "below"]
@@ -19,11 +20,10 @@ Decision = Literal["above", "below"]
 class Wealth:
     """Two wealth processes over values in 0..1, against each side of a threshold.
 
-    Fed one value at a time in an order drawn before any was seen. `decision` is "above" or
-    "below" once the mean is decided to be on that side, each with an error of `alpha` / 2 at
-    any stopping time, and stays so; `alpha` None leaves the decision to the caller. With
-    `population` the target is the mean of exactly so many values, drawn without replacement;
-    otherwise of the wider set they come from.
+    Fed in an order drawn before any value was seen. `decision` is "above" or "below" once the mean
+    is decided to be on that side, each with an error of `alpha` / 2 at any stopping time, and stays
+    so; `alpha` None leaves the decision to the caller. With `population` the target is the mean of
+    exactly so many values, drawn without replacement; otherwise of the wider set they come from.
 
     `log_above` is the logarithm of the wealth against "the mean is at most the threshold",
     `log_below` of that against "at least"; infinite where the population's remaining values
@@ -41,69 +41,35 @@ class Wealth:
         self.log_above = self.log_below = 0.0
         self.peak_above = self.peak_below = 0.0
         self._seen, self._sum = 0, 0.0
-        self._shares = [(number + 0.5) / BETS for number in range(BETS)]
-        self._above = [0.0] * BETS
-        self._below = [0.0] * BETS
+        self._wealth = np.zeros((2, BETS))
 
-    def feed(self, value: float) -> None:
-        """Take the next value; nothing changes after the decision."""
-        if self.decision is not None:
+    def feed(self, *values: float) -> None:
+        """Take the next values in their order; nothing changes after the decision."""
+        if self.decision is not None or not values:
             return
-        threshold = self.threshold
+        row = np.array(values, dtype=float)
+        still = np.full(len(row), self.threshold)
         if self.population is not None:
             # The mean still to come if the whole mean were the threshold.
-            left = self.population - self._seen
-            threshold = (self.population * threshold - self._sum) / left
-        self._seen += 1
-        self._sum += value
-        impossible = threshold < 0, threshold > 1
-        distance = value - threshold
-        threshold = min(1 - EDGE, max(EDGE, threshold))
-        for place, share in enumerate(self._shares):
-            up = 1 + share / threshold * distance
-            down = 1 - share / (1 - threshold) * distance
-            self._above[place] += math.log(max(LEAST, up))
-            self._below[place] += math.log(max(LEAST, down))
+            before = self._sum + np.concatenate([[0.0], row[:-1].cumsum()])
+            left = self.population - self._seen - np.arange(len(row))
+            still = (self.population * self.threshold - before) / left
+        self._seen += len(row)
+        self._sum += math.fsum(values)
+        inside = np.minimum(1 - EDGE, np.maximum(EDGE, still))
+        odds = np.array([1 / inside, 1 / (inside - 1)]) * (row - still)  # sides, values
+        wealth = self._wealth + _log_wealth(odds.T[:, :, None] * SHARES)
+        self._wealth = wealth[-1]
+        logs = _log_means(wealth)
         # What is left cannot bring the mean of the whole population to that side any more.
-        self.log_above = math.inf if impossible[0] else _mean(self._above)
-        self.log_below = math.inf if impossible[1] else _mean(self._below)
-        self.peak_above = max(self.peak_above, self.log_above)
-        self.peak_below = max(self.peak_below, self.log_below)
-        if self.log_above >= self.goal:
-            self.decision = "above"
-        elif self.log_below >= self.goal:
-            self.decision = "below"
-
-
-def _mean(logs: list[float]) -> float:
-    """Return the logarithm of the mean of numbers given by their logarithms."""
-    top = max(logs)
-    return top + math.log(math.fsum(math.exp(value - top) for value in logs) / len(logs))
-
-
-def decided_among(
-    values: Floats, threshold: float, population: int, alpha: float = 0.05
-) -> tuple[Decision, int] | None:
-    """Return the decision on the mean of a whole population, and after how many values.
-
-    `values` are the first of it in random order. The same as feeding them to `Wealth`, all at
-    once.
-    """
-    count = np.arange(len(values))
-    before = np.concatenate([[0.0], np.cumsum(values)[:-1]]) if len(values) else values
-    still = (population * threshold - before) / (population - count)
-    distance = (values - still)[:, None]
-    inside = np.clip(still, EDGE, 1 - EDGE)[:, None]
-    shares = (np.arange(BETS) + 0.5) / BETS
-    above = _log_means(np.log(np.maximum(LEAST, 1 + shares / inside * distance)))
-    below = _log_means(np.log(np.maximum(LEAST, 1 - shares / (1 - inside) * distance)))
-    goal = math.log(2 / alpha)
-    up, down = (above >= goal) | (still < 0), (below >= goal) | (still > 1)
-    hits = np.flatnonzero(up | down)
-    if not len(hits):
-        return None
-    first = int(hits[0])
-    return ("above" if up[first] else "below"), first + 1
+        logs[still < 0, 0] = logs[still > 1, 1] = math.inf
+        self.log_above, self.log_below = logs[-1].tolist()
+        peaks = logs.max(axis=0).tolist()
+        self.peak_above = max(self.peak_above, peaks[0])
+        self.peak_below = max(self.peak_below, peaks[1])
+        if max(peaks) >= self.goal:
+            first = int((logs >= self.goal).any(axis=1).argmax())
+            self.decision = "above" if logs[first, 0] >= self.goal else "below"
 
 
 def betting_interval(
@@ -114,7 +80,6 @@ def betting_interval(
     All means against which neither wealth ever reached 2 / `alpha`, widened to the next grid
     point.
     """
-    shares = (np.arange(BETS) + 0.5) / BETS
     goal = math.log(2 / alpha)
     low, high = 0, points
     grid = [min(1 - EDGE, max(EDGE, place / points)) for place in range(points + 1)]
@@ -124,9 +89,8 @@ def betting_interval(
         while left < right:
             middle = (left + right + (step < 0)) // 2
             mean = grid[middle]
-            share = shares / mean if step > 0 else -shares / (1 - mean)
-            factors = np.maximum(LEAST, 1 + share * (values - mean)[:, None])
-            out = bool((_log_means(np.log(factors)) >= goal).any())
+            share = np.divide(SHARES, mean if step > 0 else mean - 1)
+            out = bool((_log_means(_log_wealth((values - mean)[:, None] * share)) >= goal).any())
             if step > 0:
                 left, right = (middle + 1, right) if out else (left, middle)
             else:
@@ -138,9 +102,14 @@ def betting_interval(
     return low / points, high / points
 
 
+def _log_wealth(gains: Floats) -> Floats:
+    """Return the logarithm of each bet's wealth after each value, from the bets' gains."""
+    wealth: Floats = np.log(np.maximum(LEAST, 1 + gains)).cumsum(axis=0)
+    return wealth
+
+
 def _log_means(logs: Floats) -> Floats:
-    """Return the running wealth's logarithm: sums down the values, mean over the bets."""
-    sums = logs.cumsum(axis=0)
-    top = sums.max(axis=1, keepdims=True)
-    means: Floats = top[:, 0] + np.log(np.exp(sums - top).mean(axis=1))
+    """Return the logarithm of the mean over the bets of wealth given by its logarithms."""
+    top = logs.max(axis=-1, keepdims=True)
+    means: Floats = top[..., 0] + np.log(np.exp(logs - top).mean(axis=-1))
     return means
