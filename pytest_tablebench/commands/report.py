@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.reports.paper import Marks
+    from pytest_tablebench.reports.paper import Marks, PaperReport
 
 
 def add_parser(commands: Any) -> None:
@@ -98,7 +97,7 @@ def _report(options: argparse.Namespace) -> tuple[list[str], int]:
     lines += report_lines(report)
     run_page = runs[0].path / "report.html" if len(runs) == 1 and options.out is None else None
     page = run_page or _beside(report.folder)
-    return [*lines, *_page([run.path for run in runs], page, marks)], 0
+    return [*lines, *_page(report, page, marks)], 0
 
 
 def _beside(folder: Path) -> Path:
@@ -107,16 +106,17 @@ def _beside(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.html")
 
 
-def _page(runs: Sequence[Path], page: Path, marks: Marks | None) -> list[str]:
+def _page(report: PaperReport, page: Path, marks: Marks | None) -> list[str]:
     """Write the page of one run, or the leaderboard of several, and return what to say."""
     from pytest_tablebench.reports.html.board import write_leaderboard
     from pytest_tablebench.reports.publish import republish_page
 
     problems: list[str] = []
+    runs = [run.path for run in report.runs]
     if len(runs) == 1:
         problems = republish_page(runs[0], page)
     else:
-        write_leaderboard(runs, page, marks)
+        write_leaderboard(runs, page, marks, report)
     return [*(f"note: {problem}" for problem in problems), f"page: {printable(str(page))}"]
 
 

@@ -9,6 +9,7 @@ from bs4 import BeautifulSoup, Tag
 
 from pytest_tablebench.reports.html import board as board_module
 from pytest_tablebench.reports.html.board import write_leaderboard
+from pytest_tablebench.reports.paper import load_runs, write_report
 from pytest_tablebench.results import Record
 from tests.support.page_runs import record, write_run
 
@@ -99,3 +100,24 @@ def test_trebs_published_rows_stand_beside_a_run(tmp_path: Path) -> None:
     board = section(soup, "TReB leaderboard")
     assert {row("td")[0].text for row in board.select("tr.own")} == {"a", "b"}
     assert len(board.select("tbody tr:not(.own)")) == PUBLISHED_TREB
+
+
+def test_the_page_of_a_report_takes_its_analyses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = [
+        write_run(
+            tmp_path / name,
+            [
+                record(model=name, dataset=dataset, example_id=f"e{n}", score=n / 4)
+                for dataset in ("finqa", "wikitq")
+                for n in range(4)
+            ],
+        )
+        for name in ("a", "b")
+    ]
+    report = write_report(load_runs(folders), tmp_path / "report", plots=False)
+    write_leaderboard(folders, tmp_path / "alone.html")
+    monkeypatch.delattr(board_module, "analysis_of")
+    write_leaderboard(folders, tmp_path / "beside.html", report=report)
+    assert (tmp_path / "beside.html").read_bytes() == (tmp_path / "alone.html").read_bytes()

@@ -25,6 +25,7 @@ from pytest_tablebench.reports.paper._runs import (
     run_remarks,
     runs_by_mode,
 )
+from pytest_tablebench.reports.paper._write import PaperReport
 from pytest_tablebench.reports.paper.plots import PLOTS, write_plots
 from pytest_tablebench.reports.paper.text import PaperTable, labelled_notes, shown, text_columns
 from pytest_tablebench.results import summarize
@@ -37,18 +38,26 @@ _MAPS = ("impact_signed", "dataset_agreement")
 _WIDE = ("score_histogram", "difficulty_histogram", "formats_by_task")
 
 
-def write_leaderboard(runs: Sequence[Path], out: Path, marks: Marks | None = None) -> None:
+def write_leaderboard(
+    runs: Sequence[Path],
+    out: Path,
+    marks: Marks | None = None,
+    report: PaperReport | None = None,
+) -> None:
     """Write one page that ranks runs: run folders, or folders that hold some.
 
-    `marks` are a model's, of the structure of tables.
+    `marks` are a model's, of the structure of tables. With `report`, the report of the same runs
+    and marks, nothing is computed twice.
     Raises `SettingsError` for a folder that is no run, or where `out` cannot be written.
     """
-    loaded = load_runs(runs)
+    loaded = load_runs(runs) if report is None else report.runs
+    boards = boards_of(loaded, marks) if report is None else report.boards
+    analyses = {} if report is None else report.analyses
     names = sorted({row.benchmark for run in loaded for row in run.rows})
     facts = {
         "runs": loaded,
-        "benchmarks": [_benchmark(name, loaded, out) for name in names],
-        "boards": [_table(table) for table in boards_of(loaded, marks)],
+        "benchmarks": [_benchmark(name, loaded, out, analyses.get(name)) for name in names],
+        "boards": [_table(table) for table in boards],
         "remarks": [
             remark for run in loaded for remark in (*run_remarks(run), *_unnamed_tables(run))
         ],
@@ -67,11 +76,13 @@ def _unnamed_tables(run: RunData) -> list[str]:
     ]
 
 
-def _benchmark(name: str, runs: Sequence[RunData], out: Path) -> dict[str, Any]:
+def _benchmark(
+    name: str, runs: Sequence[RunData], out: Path, analysis: Mapping[str, Any] | None
+) -> dict[str, Any]:
     parts = runs_by_mode(runs, name)
     rows = [row for run in parts for row in run.rows]
     datasets = sorted({row.dataset for row in rows})
-    plots, maps, problem = _plots(runs, name)
+    plots, maps, problem = _plots(runs, name, analysis)
     return {
         "name": name,
         "datasets": datasets,
@@ -83,10 +94,10 @@ def _benchmark(name: str, runs: Sequence[RunData], out: Path) -> dict[str, Any]:
 
 
 def _plots(
-    runs: Sequence[RunData], benchmark: str
+    runs: Sequence[RunData], benchmark: str, analysis: Mapping[str, Any] | None
 ) -> tuple[list[Plot], list[dict[str, Any]], str | None]:
     try:
-        analysis = analysis_of(runs, benchmark)
+        analysis = analysis or analysis_of(runs, benchmark)
     except DataError as error:
         return [], [], printable(str(error), 400)
     names = [name for name in PLOTS if name not in _MAPS]

@@ -9,6 +9,14 @@ from __future__ import annotations
 
 from pytest_tablebench.reports.paper._realhit_tables import Marks, read_marks
 from pytest_tablebench.reports.paper._runs import load_runs, paths_without_runs
-from pytest_tablebench.reports.paper._write import report_lines, write_report
+from pytest_tablebench.reports.paper._write import PaperReport, report_lines, write_report
 
-__all__ = ["Marks", "load_runs", "paths_without_runs", "read_marks", "report_lines", "write_report"]
+__all__ = [
+    "Marks",
+    "PaperReport",
+    "load_runs",
+    "paths_without_runs",
+    "read_marks",
+    "report_lines",
+    "write_report",
+]

@@ -57,6 +57,8 @@ class PaperReport:
     boards: tuple[PaperTable, ...]
     remarks: tuple[str, ...]
     differences: tuple[str, ...]
+    analyses: Mapping[str, Mapping[str, Any]]
+    """What `analysis_of` returned, by benchmark."""
 
 
 def write_report(
@@ -76,7 +78,9 @@ def write_report(
     with writing(f"--out: cannot write into {folder}", "; choose another folder"):
         former = _former_files(folder)
         # All that can go wrong in the records goes wrong before anything is touched.
-        analyses = _analyses(loaded)
+        names = sorted({row.benchmark for run in loaded for row in run.rows})
+        analyses = {name: analysis_of(loaded, name) for name in names}
+        whole = {name: _with_whole_growth(loaded, name, analyses[name]) for name in names}
         boards = tuple(boards_of(loaded, marks))
         for path in former:
             path.unlink(missing_ok=True)
@@ -84,27 +88,28 @@ def write_report(
         # What an interrupted report leaves behind is still known as ours.
         _write_manifest(folder, loaded, [])
         parts = tuple(
-            _write_part(folder, name, analysis, plots=plots) for name, analysis in analyses.items()
+            _write_part(folder, name, analysis, plots=plots) for name, analysis in whole.items()
         )
         for board in boards:
             _write_table(folder, board)
         remarks = tuple(remark for run in loaded for remark in run_remarks(run))
         report = PaperReport(
-            folder, tuple(loaded), parts, boards, remarks, tuple(differences(loaded))
+            folder, tuple(loaded), parts, boards, remarks, tuple(differences(loaded)), analyses
         )
         (folder / _INDEX).write_text("\n".join(_index(report)) + "\n", encoding="utf-8")
         _write_manifest(folder, loaded, _files(report))
     return report
 
 
-def _analyses(runs: Sequence[RunData]) -> dict[str, dict[str, Any]]:
-    names = sorted({row.benchmark for run in runs for row in run.rows})
-    analyses = {name: analysis_of(runs, name) for name in names}
-    for name, analysis in analyses.items():
-        if len(analysis["w_growth"]) > 1:
-            rows = [row for run in runs_by_mode(runs, name) for row in run.rows]
-            analysis["w_growth"]["whole benchmark"] = benchmark_growth(rows)
-    return analyses
+def _with_whole_growth(
+    runs: Sequence[RunData], benchmark: str, analysis: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """Return the analyses with the growth of W over all datasets of the benchmark."""
+    if len(analysis["w_growth"]) < 2:
+        return analysis
+    rows = [row for run in runs_by_mode(runs, benchmark) for row in run.rows]
+    growth = {**analysis["w_growth"], "whole benchmark": benchmark_growth(rows)}
+    return {**analysis, "w_growth": growth}
 
 
 def _write_part(
