@@ -10,7 +10,7 @@ import pytest
 
 from pytest_tablebench.errors import OUR_STOP, TableBenchError
 from pytest_tablebench.hooks.progress import ProgressLine
-from pytest_tablebench.results.inapplicable import Inapplicable
+from pytest_tablebench.results.message import Inapplicable
 from pytest_tablebench.session.garbage import without_collections
 from pytest_tablebench.util.names import escaped
 from pytest_tablebench.util.notices import Unsaid

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.models._picture_tokens import picture_size, picture_tokens
-from pytest_tablebench.models._reading import as_read
 from pytest_tablebench.models._refusals import RENAMED, SYSTEM, refusal_lines
-from pytest_tablebench.models.base import MAX_REPLY, Message, Provider, Reply, Request, limited
+from pytest_tablebench.models._tokenizers import picture_size, picture_tokens
+from pytest_tablebench.models.base import (
+    MAX_REPLY,
+    Message,
+    Provider,
+    Reply,
+    Request,
+    as_read,
+    limited,
+)
 from pytest_tablebench.models.gguf import PREFIX, SMOLLM2, GGUFModel, find_model
 from pytest_tablebench.models.litellm_batch import BATCH_PROVIDERS
 from pytest_tablebench.models.litellm_facts import (

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from pytest_tablebench.models.base import Message
-from pytest_tablebench.models.openai_api import as_openai
+from pytest_tablebench.models.base import Message, as_openai
 
 if TYPE_CHECKING:
     from pytest_tablebench.models.litellm_model import LiteLLMModel

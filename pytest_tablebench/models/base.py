@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
 
-from pytest_tablebench.errors import ModelError
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.errors import CUT_OFF, ModelError
 from pytest_tablebench.models._usage import amount, count
 from pytest_tablebench.models.thinking import joined, split_thoughts
-from pytest_tablebench.serializers.content import Message, text_of, to_fields
+from pytest_tablebench.serializers.content import Content, Message, text_of, to_fields
 
 __all__ = ["MAX_REPLY", "Message", "Provider", "Reply", "Request", "limited"]
 
@@ -205,3 +207,42 @@ class Provider(Protocol):
     def complete(self, request: Request) -> Reply:
         """Answer one request."""
         ...
+
+
+def as_read(reply: Reply, compat: Compat) -> Reply:
+    """Return a reply as strategies and metrics receive it.
+
+    `fixed` reads the answer without the model's thoughts. `reference` reads the whole text, as the
+    published code does, however the reply ended.
+
+    Raises `ModelError` in `fixed` for a reply that the token limit ended before its answer.
+    """
+    if compat == "reference":
+        return reply.with_all_text()
+    if reply.is_cut_off:
+        tokens = reply.completion_tokens
+        after = "" if tokens is None else f" after {tokens} tokens"
+        content = "thoughts alone" if reply.written.strip() or reply.thinking else "no text"
+        raise ModelError(
+            f"the token limit ended the reply{after}, which holds {content}", reason=CUT_OFF
+        )
+    return reply
+
+
+def as_openai(messages: Iterable[Message]) -> list[dict[str, Any]]:
+    """Return the messages; pictures are `data:` URLs, the one form that all providers take."""
+    return [{"role": m.role, "content": _content(m.content)} for m in messages]
+
+
+def _content(content: Content) -> Any:
+    if isinstance(content, str):
+        return content
+    parts: list[dict[str, Any]] = []
+    for part in content:
+        if isinstance(part, str):
+            parts.append({"type": "text", "text": part})
+        else:
+            data = base64.b64encode(part.data).decode("ascii")
+            url = f"data:{part.media_type};base64,{data}"
+            parts.append({"type": "image_url", "image_url": {"url": url}})
+    return parts

@@ -14,9 +14,8 @@ from typing import Any
 
 from pytest_tablebench.config.secrets import redact, without_secrets
 from pytest_tablebench.models._tokenizers import STANDS_FOR, tokenizer_of
-from pytest_tablebench.models.base import Message
+from pytest_tablebench.models.base import Message, as_openai
 from pytest_tablebench.models.litellm_load import load
-from pytest_tablebench.models.openai_api import as_openai
 
 TESTED = ((1, 106), (1, 110))
 """Releases of litellm, from the first one on and before the second, whose calls others may send."""

@@ -16,10 +16,9 @@ from pytest_tablebench.config.secrets import placed_secrets
 from pytest_tablebench.errors import REFUSED, ModelError, SettingsError
 from pytest_tablebench.models._litellm_errors import Failures, body_of, forget_frames
 from pytest_tablebench.models._refusals import refused_part
-from pytest_tablebench.models.base import MAX_REPLY, Reply, Request, limited
+from pytest_tablebench.models.base import MAX_REPLY, Reply, Request, as_openai, limited
 from pytest_tablebench.models.litellm_facts import provider_of
 from pytest_tablebench.models.litellm_load import load, uncollected
-from pytest_tablebench.models.openai_api import as_openai
 from pytest_tablebench.models.thinking import read_blocks, thoughts_of
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from pytest_tablebench.results._further_figures import (
     part_figures,
 )
 from pytest_tablebench.results._intervals import ci95
-from pytest_tablebench.results._repeats import repeat_figures
-from pytest_tablebench.results._sampling import sampling_cost
+from pytest_tablebench.results._repeats import repeat_figures, sampling_cost
 from pytest_tablebench.results._slices import by_tag
 from pytest_tablebench.results.figures import mean
 from pytest_tablebench.results.memory import memory_figures

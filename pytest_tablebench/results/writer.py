@@ -28,9 +28,14 @@ from pytest_tablebench.results import (
 )
 from pytest_tablebench.results._model_run import ModelRun
 from pytest_tablebench.results.checks import JoinedCase, with_checks
-from pytest_tablebench.results.inapplicable import InapplicableCases
 from pytest_tablebench.results.loaded_run import LoadedRun
-from pytest_tablebench.results.message import CaseMessage, CaseRecord, MadeRecord, ReadRecord
+from pytest_tablebench.results.message import (
+    CaseMessage,
+    CaseRecord,
+    InapplicableCases,
+    MadeRecord,
+    ReadRecord,
+)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_tablebench.store._facts import describe
+from pytest_tablebench.store._line import describe
 from pytest_tablebench.store._store import Store
 
 __all__ = ["Store", "describe"]

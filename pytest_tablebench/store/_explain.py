@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_tablebench.models.base import Request
-from pytest_tablebench.store._facts import describe
 from pytest_tablebench.store._layer import Layer
+from pytest_tablebench.store._line import describe
 from pytest_tablebench.util.names import printable
 
 NOTHING = "no answer of this case is stored"

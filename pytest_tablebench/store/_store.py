@@ -17,11 +17,11 @@ from pytest_tablebench.errors import SettingsError, StoreError
 from pytest_tablebench.metrics.steps import Execute, Execution
 from pytest_tablebench.models.base import Reply, Request
 from pytest_tablebench.store._explain import Explainer
-from pytest_tablebench.store._facts import describe
 from pytest_tablebench.store._layer import SEGMENTS, Layer
 from pytest_tablebench.store._line import (
     BadLine,
     answer_line,
+    describe,
     execution_line,
     execution_of,
     reply_of,

@@ -20,8 +20,7 @@ from pytest_tablebench.config.addresses import without_credentials
 from pytest_tablebench.config.secrets import redact
 from pytest_tablebench.errors import SettingsError, StoreError
 from pytest_tablebench.store._layer import SEGMENTS
-from pytest_tablebench.store._notes import COMPACTED, Note, held
-from pytest_tablebench.store._pieces import Piece, covered, pieces_of
+from pytest_tablebench.store._pieces import COMPACTED, Note, Piece, covered, held, pieces_of
 from pytest_tablebench.store.upkeep import Compacted, merged, merged_name, segments_of
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable

@@ -12,7 +12,7 @@ from pytest_tablebench.config.addresses import address_fault, header_fault, with
 from pytest_tablebench.config.secrets import digest, placed_secrets, redact, without_secrets
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.models import LiteLLMModel, Message, Request
-from pytest_tablebench.store._facts import describe
+from pytest_tablebench.store._line import describe
 
 
 def hashed(text: str) -> str:

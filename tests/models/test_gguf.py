@@ -11,7 +11,7 @@ from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.models import Request, Resolution, make_provider
 from pytest_tablebench.models.gguf import GGUFModel, _model
-from pytest_tablebench.models.gguf._digest import digest
+from pytest_tablebench.models.gguf._model import digest
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.provider_pool import ProviderPool
 

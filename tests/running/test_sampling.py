@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pytest_tablebench.datasets.case import cross, draw_configurations
 from pytest_tablebench.results import ScoreRow, summarize
-from pytest_tablebench.results._sampling import sampling_cost
+from pytest_tablebench.results._repeats import sampling_cost
 
 GRID = list(product(["none", "transpose"], ["html", "csv", "json"]))
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.models import Message, Request
-from pytest_tablebench.models.openai_api import as_openai
+from pytest_tablebench.models.base import as_openai
 from pytest_tablebench.results import MediaFolder
 from pytest_tablebench.serializers.content import (
     Image,

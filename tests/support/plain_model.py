@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models import Reply, Request
-from pytest_tablebench.models.openai_api import as_openai
+from pytest_tablebench.models.base import as_openai
 
 __all__ = ["Plain"]
 

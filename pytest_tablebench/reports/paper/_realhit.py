@@ -13,7 +13,7 @@ from pytest_tablebench.reports.paper._published import (
 )
 from pytest_tablebench.reports.paper._runs import RunData, RunRow
 from pytest_tablebench.reports.paper.text import PaperTable, Value
-from pytest_tablebench.results.part_means import mean_parts, plain_mean
+from pytest_tablebench.results.figures import mean_parts, plain_mean
 from pytest_tablebench.util.names import counted, printable
 
 BENCHMARK, LONG = "realhitbench", "realhitbench_long"

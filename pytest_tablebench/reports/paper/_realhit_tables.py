@@ -13,7 +13,7 @@ from pytest_tablebench.reports.paper._published import Noted, beside_published, 
 from pytest_tablebench.reports.paper._realhit import BENCHMARK, CITATION, LONG
 from pytest_tablebench.reports.paper._runs import RunData
 from pytest_tablebench.reports.paper.text import PaperTable, Printed, Value
-from pytest_tablebench.results.part_means import plain_mean
+from pytest_tablebench.results.figures import plain_mean
 from pytest_tablebench.results.table_map import parsed_table
 from pytest_tablebench.results.texts import TEXTS, read_examples
 from pytest_tablebench.tables.hierarchy.measures import (

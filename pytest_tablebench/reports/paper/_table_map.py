@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.reports.paper._canvas import size
 from pytest_tablebench.reports.paper._runs import RunData
 from pytest_tablebench.reports.paper.text import PaperTable, Value
-from pytest_tablebench.results.part_means import plain_mean
+from pytest_tablebench.results.figures import plain_mean
 from pytest_tablebench.results.table_map import MappedTable, table_map
 from pytest_tablebench.results.texts import TEXTS, read_examples
 from pytest_tablebench.util.tokens import tokenizer_name

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results._intervals import clopper_pearson
+from pytest_tablebench.results._intervals import clopper_pearson, mcnemar, sign_flip
 from pytest_tablebench.results.gates._anytime import AnytimeRule
 from pytest_tablebench.results.gates._evaluation import cut_short, judge_gates
 from pytest_tablebench.results.gates._grammar import (
@@ -15,7 +15,6 @@ from pytest_tablebench.results.gates._grammar import (
     parse_gates,
     recorded_gates,
 )
-from pytest_tablebench.results.gates._paired import mcnemar, sign_flip
 from pytest_tablebench.results.gates._passes import PassesRule
 from pytest_tablebench.results.gates._point import PointRule
 from pytest_tablebench.results.gates._power import (

@@ -13,10 +13,9 @@ from pytest_tablebench.results._intervals import (
     level_bounds,
 )
 from pytest_tablebench.results.gates._grammar import Gate
-from pytest_tablebench.results.gates._result import GateResult, decide
+from pytest_tablebench.results.gates._result import GateResult, decide, number
 from pytest_tablebench.results.gates._scopes import Scopes
 from pytest_tablebench.results.gates._sides import about
-from pytest_tablebench.results.gates._words import number
 from pytest_tablebench.results.sheets import ScoreSheet
 from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import out_of

@@ -17,11 +17,18 @@ from pytest_tablebench.results._intervals import (
 )
 from pytest_tablebench.results.gates._counts import evaluate_cost, evaluate_count
 from pytest_tablebench.results.gates._grammar import COUNTS, Gate, parse_gate
-from pytest_tablebench.results.gates._result import GateResult, State, decide, holm
+from pytest_tablebench.results.gates._result import (
+    GateResult,
+    State,
+    decide,
+    holm,
+    margin_note,
+    number,
+    reason,
+)
 from pytest_tablebench.results.gates._scopes import Clusters, Scopes
 from pytest_tablebench.results.gates._sides import Key, read_side
 from pytest_tablebench.results.gates._values import GateValues, collect
-from pytest_tablebench.results.gates._words import margin_note, number, reason
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.util.names import are, counted, out_of, unknown_name
 
