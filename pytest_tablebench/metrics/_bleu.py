@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Sequence
-from math import exp, log
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score, heavy
 
-_LONGEST = 4
-"""BLEU counts runs of 1 to 4 tokens."""
-
-# The tokens of NIST's mteval script, version 13a: marks stand alone, but for apostrophes, points
-# and commas inside numbers, and hyphens that follow no digit. (nltk's needs data of its own.)
-_ENTITIES = (("&quot;", '"'), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
-_APART = (
-    (re.compile(r"([!-&(-+/:-@\[-`{-~])"), r" \1 "),
-    (re.compile(r"([^0-9])([.,])"), r"\1 \2 "),
-    (re.compile(r"([.,])([^0-9])"), r" \1 \2"),
-    (re.compile(r"([0-9])(-)"), r"\1 \2 "),
-)
+if TYPE_CHECKING:
+    from sacrebleu.metrics.bleu import BLEU
 
 
 @heavy
@@ -35,64 +23,42 @@ def bleu(
 ) -> Score:
     """BLEU-4 of one text, 0 to 1, without smoothing: 0 where no run of four tokens is shared.
 
-    Of several references each run counts as often as
-    the one that holds it most often, and the one nearest in length sets the brevity penalty.
+    Of several references each run counts as often as in the one that holds it most often, and the
+    one nearest in length sets the brevity penalty.
     """
-    from nltk.translate.bleu_score import (
-        brevity_penalty,
-        closest_ref_length,
-        modified_precision,
+    texts = [text for text in map(str, references) if text.strip()]
+    bleu = _sacrebleu("none", effective_order=False)
+    value = (
+        _share(bleu.corpus_score([str(prediction)], [[text] for text in texts]).score)
+        if texts
+        else 0.0
     )
-
-    words = bleu_tokens(str(prediction))
-    reference_words = [list(tokens) for tokens in map(bleu_tokens, map(str, references)) if tokens]
-    value = 0.0
-    if words and reference_words:
-        shares = [modified_precision(reference_words, words, n) for n in range(1, _LONGEST + 1)]
-        if all(share.numerator for share in shares):
-            nearest = closest_ref_length(reference_words, len(words))
-            mean = sum(map(log, shares)) / _LONGEST
-            value = min(1.0, brevity_penalty(nearest, len(words)) * exp(mean))
     return Score(value, {"bleu": value}, "bleu")
 
 
-def smoothed_bleu(words: Sequence[str], reference_words: Sequence[str]) -> float:
-    """Return BLEU of one text's tokens against one reference's, 0 to 1, as sacrebleu smooths it.
+def sentence_bleu(prediction: str, reference: str) -> float:
+    """Return BLEU of one text against one reference as sacreBLEU gives it, 0 to 1.
 
-    Runs of one to four tokens, as far as the text is long enough for any; where none of a length
-    is shared, half a run counts the first time, a quarter the second, and so on (Chen and Cherry
-    2014, method 3). Where no token is shared the result is 0.
+    Runs of one to four tokens, as far as the text is long enough for any.
     """
-    if not set(words) & set(reference_words):
-        return 0.0
-    shares, unshared = [], 1
-    for length in range(1, min(_LONGEST, len(words)) + 1):
-        total = len(words) - length + 1
-        shared = (_runs(words, length) & _runs(reference_words, length)).total()
-        if not shared:
-            unshared *= 2
-        shares.append(shared / total if shared else 1 / (unshared * total))
-    brevity = (
-        exp(1 - len(reference_words) / len(words)) if len(words) < len(reference_words) else 1.0
-    )
-    return min(1.0, brevity * exp(sum(map(log, shares)) / len(shares)))
+    return _share(_sacrebleu(effective_order=True).sentence_score(prediction, [reference]).score)
 
 
-def _runs(tokens: Sequence[str], length: int) -> Counter[tuple[str, ...]]:
-    return Counter(zip(*(tokens[start:] for start in range(length)), strict=False))
+def corpus_bleu(predictions: Sequence[str], references: Sequence[str]) -> float:
+    """Return BLEU of texts against one reference each as sacreBLEU gives it for a corpus, 0 to 1.
+
+    It is 0 where no text has four tokens.
+    """
+    bleu = _sacrebleu(effective_order=False)
+    return _share(bleu.corpus_score(predictions, [references]).score)
 
 
-def bleu_tokens(text: str) -> list[str]:
-    """Return the tokens of a text as NIST's script cuts them, version 13a."""
-    text = text.replace("-\n", "")
-    for written, character in _ENTITIES:
-        text = text.replace(written, character)
-    return cut_tokens(text)
+def _share(percentage: float) -> float:
+    return min(1.0, float(percentage) / 100)  # rounding may lead beyond 100
 
 
-def cut_tokens(text: str) -> list[str]:
-    """Return the tokens of a text in which no character is written as an entity."""
-    text = f" {text} "
-    for pattern, apart in _APART:
-        text = pattern.sub(apart, text)
-    return text.split()
+@cache
+def _sacrebleu(smoothing: str = "exp", *, effective_order: bool) -> BLEU:
+    from sacrebleu.metrics.bleu import BLEU
+
+    return BLEU(smooth_method=smoothing, effective_order=effective_order)

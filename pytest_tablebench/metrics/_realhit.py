@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
-from pytest_tablebench.metrics._bleu import bleu_tokens, smoothed_bleu
+from pytest_tablebench.metrics._bleu import corpus_bleu
 from pytest_tablebench.metrics._numbers import numbers_as_words
 from pytest_tablebench.metrics._plain_words import dates_as_words
 from pytest_tablebench.metrics._postprocess import plain_text, run_chain
@@ -149,7 +149,7 @@ def _reference_parts(reference: str, prediction: str) -> dict[str, float]:
         "em": float(reference == prediction),
         "f1": _percent(_word_f1(reference, prediction)),
         "rouge_l": _percent(overlap),
-        "sacrebleu": _percent(_sacrebleu(reference, prediction)),
+        "sacrebleu": _percent(corpus_bleu([prediction], [reference])),
     }
 
 
@@ -170,9 +170,3 @@ def _word_f1(reference: str, prediction: str) -> float:
     reference_words, prediction_words = reference.split(), prediction.split()
     same = (Counter(reference_words) & Counter(prediction_words)).total()
     return 2 * same / (len(reference_words) + len(prediction_words)) if same else 0.0
-
-
-def _sacrebleu(reference: str, prediction: str) -> float:
-    """Return BLEU as SacreBLEU gives it for a corpus: 0 for fewer than four tokens."""
-    tokens = bleu_tokens(prediction)
-    return smoothed_bleu(tokens, bleu_tokens(reference)) if len(tokens) >= 4 else 0.0

@@ -14,7 +14,7 @@ from typing import Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
-from pytest_tablebench.metrics._bleu import cut_tokens, smoothed_bleu
+from pytest_tablebench.metrics._bleu import sentence_bleu
 from pytest_tablebench.metrics._rouge import common_length, rouge_l, rouge_l_of_texts
 from pytest_tablebench.metrics._rouge_package import MAX_LETTERS
 from pytest_tablebench.metrics.chinese import chinese_words, is_chinese
@@ -98,30 +98,12 @@ def _near(prediction: str, reference: str, tolerance: float | None) -> bool:
 
 # BLEU
 
-# As sacrebleu prepares a text: an ampersand is turned back before the brackets, so that it may
-# begin one of them.
-_WRITTEN = (
-    ("<skipped>", ""),
-    ("-\n", ""),
-    ("&quot;", '"'),
-    ("&amp;", "&"),
-    ("&lt;", "<"),
-    ("&gt;", ">"),
-)
-
 
 def _sentence_bleu(prediction: str, answer: str) -> float:
     """Return smoothed BLEU of one text against one answer, 0 to 1."""
     if is_chinese(answer):
         prediction, answer = (" ".join(chinese_words(text)) for text in (prediction, answer))
-    return smoothed_bleu(_tokens(prediction), _tokens(answer))
-
-
-def _tokens(text: str) -> list[str]:
-    text = text.rstrip()
-    for written, character in _WRITTEN:
-        text = text.replace(written, character)
-    return cut_tokens(text)
+    return sentence_bleu(prediction, answer)
 
 
 # ROUGE-L
