@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
+    from pytest_tablebench.interchange.community_evals import HubTask
     from pytest_tablebench.interchange.exporter import Exporter
 
 
@@ -57,60 +59,26 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(lines=_export)
 
 
-def _csv(options: argparse.Namespace) -> Exporter:
-    from pytest_tablebench.interchange.flat import Csv
-
-    return Csv(raw=bool(options.raw))
-
-
-def _parquet(_: argparse.Namespace) -> Exporter:
-    from pytest_tablebench.interchange.flat import Parquet
-
-    return Parquet()
-
-
-def _every_eval_ever(options: argparse.Namespace) -> Exporter:
-    from pytest_tablebench.interchange.every_eval_ever import EveryEvalEver
-
-    return EveryEvalEver(
-        options.model_id,
-        organization=options.organization or "unknown",
-        relationship=options.relationship or "other",
-        samples=not options.no_samples,
-    )
-
-
-def _treb_submission(_: argparse.Namespace) -> Exporter:
-    from pytest_tablebench.interchange.treb_submission import TrebSubmission
-
-    return TrebSubmission()
-
-
-def _inspect(_: argparse.Namespace) -> Exporter:
-    from pytest_tablebench.interchange.inspect_log import InspectLog
-
-    return InspectLog()
-
-
 _HUB_TASK = re.compile(r"([^=]+)=([\w.-]+/[\w.-]+):([\w.-]+)", re.ASCII)
 
 
-def _community_evals(options: argparse.Namespace) -> Exporter:
+def _hub_tasks(texts: Sequence[str] | None, source: str | None) -> dict[str, HubTask]:
+    """Return what the options of community-evals say. Raises `SettingsError`."""
     from pytest_tablebench.datasets.pull.known import UPSTREAM
-    from pytest_tablebench.interchange.community_evals import CommunityEvals, HubTask
+    from pytest_tablebench.interchange.community_evals import HubTask
 
-    if not options.hub_dataset:
+    if not texts:
         raise SettingsError(
             "--to community-evals: say which benchmark on the hub a dataset of the run is: "
             "--hub-dataset NAME=DATASET:TASK, the task as the eval.yaml there names it"
         )
-    if options.source_url and not re.fullmatch(r"https?://[^\s<>]+", options.source_url):
+    if source and not re.fullmatch(r"https?://[^\s<>]+", source):
         raise SettingsError("--source-url: that is no address of a web page")
     pinned = {
         upstream.repository: upstream.revision for upstream in UPSTREAM.values() if upstream.pinned
     }
     tasks = {}
-    for text in options.hub_dataset:
+    for text in texts:
         match = _HUB_TASK.fullmatch(text)
         if match is None:
             raise SettingsError(
@@ -119,34 +87,42 @@ def _community_evals(options: argparse.Namespace) -> Exporter:
             )
         name, dataset, task = match.groups()
         tasks[name] = HubTask(dataset, task, pinned.get(dataset))
-    return CommunityEvals(tasks, options.source_url)
+    return tasks
 
 
-_FORMS: Mapping[str, tuple[Callable[[argparse.Namespace], Exporter], tuple[str, ...]]] = {
-    "csv": (_csv, ("raw",)),
-    "parquet": (_parquet, ()),
-    "inspect": (_inspect, ()),
-    "treb-submission": (_treb_submission, ()),
-    "community-evals": (_community_evals, ("hub_dataset", "source_url")),
+_FORMS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
+    "csv": ("flat", "Csv", ("raw",)),
+    "parquet": ("flat", "Parquet", ()),
+    "inspect": ("inspect_log", "InspectLog", ()),
+    "treb-submission": ("treb_submission", "TrebSubmission", ()),
+    "community-evals": ("community_evals", "CommunityEvals", ("hub_dataset", "source_url")),
     "every-eval-ever": (
-        _every_eval_ever,
+        "every_eval_ever",
+        "EveryEvalEver",
         ("model_id", "organization", "relationship", "no_samples"),
     ),
 }
-"""What makes the exporter of a form, and which options it takes."""
+"""The module and class of a form's exporter, and the options it takes."""
 
 
 def _export(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.results.loaded_run import load_run
 
-    make, takes = _FORMS[options.to]
-    for name in sorted({name for _, names in _FORMS.values() for name in names}):
+    module, kind, takes = _FORMS[options.to]
+    for name in sorted({name for *_, names in _FORMS.values() for name in names}):
         if getattr(options, name) is not None and name not in takes:
-            forms = [form for form, (_, names) in _FORMS.items() if name in names]
+            forms = [form for form, (*_, names) in _FORMS.items() if name in names]
             raise SettingsError(
                 f"--{name.replace('_', '-')} is for --to {' or '.join(forms)}, not for {options.to}"
             )
-    exporter = make(options)
+    fields = {name: getattr(options, name) for name in takes if getattr(options, name) is not None}
+    if fields.pop("no_samples", False):
+        fields["samples"] = False
+    if options.to == "community-evals":
+        hub_tasks = _hub_tasks(fields.pop("hub_dataset", None), fields.get("source_url"))
+        fields = {"tasks": hub_tasks, "source": fields.get("source_url")}
+    exporters = import_module(f"pytest_tablebench.interchange.{module}")
+    exporter: Exporter = getattr(exporters, kind)(**fields)
     run = load_run(options.run)
     folder = options.out or options.run / "export"
     with writing(f"--out: cannot write into {folder}", "; choose another folder"):

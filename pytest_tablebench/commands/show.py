@@ -28,13 +28,14 @@ def add_parser(commands: Any) -> None:
 
 
 def _show(options: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.interchange.exporter import RunTexts
     from pytest_tablebench.results.loaded_run import load_run
 
-    record = _find(load_run(options.run).records, options.case)
-    texts = _texts(options.run, record)
+    run = load_run(options.run)
+    record, texts = _find(run.records, options.case), RunTexts.of(run)
     lines = [f"case: {printable(record.case_id, 300)}", f"model: {printable(record.model, 200)}"]
-    lines += ["prompt:", *_block(texts.get(record.prompt_digest or "", ""))]
-    for role, text in texts.get(record.transcript or "", ()):
+    lines += ["prompt:", *_block(texts.prompt(record) or "")]
+    for role, text in texts.turns(record):
         lines += [f"{printable(role, 40)}:", *_block(text)]
     if record.raw is not None:
         lines += ["reply:", *_block(record.raw)]
@@ -73,20 +74,6 @@ def _find(records: tuple[Record, ...], case: str) -> Record:
         f"{len(matches)} cases begin with {printable(case, 200)}: {', '.join(names)}"
         + (", ..." if len(matches) > MOST else "")
     )
-
-
-def _texts(run: Path, record: Record) -> dict[str, Any]:
-    """Return what was kept of the case, by digest: its prompt, and what was said behind it."""
-    from pytest_tablebench.results.texts import TEXTS, PromptText, TranscriptText, read_texts
-
-    path = run / TEXTS
-    texts: dict[str, Any] = {}
-    for text in read_texts(path) if path.is_file() else ():
-        if isinstance(text, PromptText) and text.digest == record.prompt_digest:
-            texts[text.digest] = text.text
-        elif isinstance(text, TranscriptText) and text.digest == record.transcript:
-            texts[text.digest] = text.turns
-    return texts
 
 
 def _block(text: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.datasets.case import case_ids
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results.snapshots import Change, Entry, Kind, compare, excerpt
+from pytest_tablebench.results.snapshots import Change, Entry, Kind, change_of, compare
 from pytest_tablebench.util.names import printable, slug
 
 if TYPE_CHECKING:
@@ -174,15 +174,8 @@ class SnapshotFile:
         if recorded != data or self.recorded != self.path:
             self.pending[name] = data
         if old is not None and kind != "same":
-            self.changes[name] = Change(
-                case_id,
-                kind,
-                self.path.name,
-                name,
-                (old.verdict, answer.verdict),
-                (old.score, answer.score),
-                excerpt(old.text, answer.text),
-            )
+            both = old, answer
+            self.changes[name] = change_of(case_id, kind, self.path.name, name, both)
         return kind
 
     def unused(self) -> int:

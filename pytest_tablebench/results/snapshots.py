@@ -196,32 +196,36 @@ def diff_line(part: DiffPart) -> str:
 # The file in the run folder.
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A case whose answer is not the stored one. `verdicts` are the old and the new one."""
+Change = dict[str, Any]
+"""A case whose answer is not the stored one, as `snapshots.json` has it."""
 
-    case_id: str
-    kind: Kind
-    file: str
-    name: str
-    verdicts: tuple[Verdict, Verdict]
-    scores: tuple[float | None, float | None]
-    texts: Excerpt
 
-    def to_json(self, *, texts: bool = True) -> dict[str, Any]:
-        """Return the case's part of `snapshots.json`."""
-        data: dict[str, Any] = {
-            "case_id": self.case_id,
-            "kind": self.kind,
-            "file": self.file,
-            "name": self.name,
-            "old": {"verdict": self.verdicts[0], "score": self.scores[0]},
-            "new": {"verdict": self.verdicts[1], "score": self.scores[1]},
-        }
-        if texts:
-            data["old"]["text"], data["new"]["text"] = self.texts.old, self.texts.new
-            data |= {"start": self.texts.start, "cut": self.texts.cut}
-        return data
+def change_of(
+    case_id: str, kind: Kind, file: str, name: str, answers: tuple[Entry, Entry]
+) -> Change:
+    """Return the change from the first of two answers to the second."""
+    old, new = answers
+    shown = excerpt(old.text, new.text)
+    return {
+        "case_id": case_id,
+        "kind": kind,
+        "file": file,
+        "name": name,
+        "old": {"verdict": old.verdict, "score": old.score, "text": shown.old},
+        "new": {"verdict": new.verdict, "score": new.score, "text": shown.new},
+        "start": shown.start,
+        "cut": shown.cut,
+    }
+
+
+def _ordered(changes: Iterable[Change]) -> list[Change]:
+    """Return flipped verdicts first, then by case id; those behind `MAX_TEXTS` without texts."""
+    ordered = sorted(changes, key=lambda change: (change["kind"] != "flipped", change["case_id"]))
+    for change in ordered[MAX_TEXTS:]:
+        for place in (change["old"], change["new"], change):
+            for name in ("text", "start", "cut"):
+                place.pop(name, None)
+    return ordered
 
 
 def changes_data(
@@ -244,7 +248,6 @@ def changes_data(
             (`unused`: None where only a part of the cases ran, which cannot tell).
         problems: files that could not be used, and why.
     """
-    ordered = sorted(changes, key=lambda change: (change.kind != "flipped", change.case_id))
     return {
         "schema": SCHEMA,
         "updated": updated,
@@ -252,7 +255,7 @@ def changes_data(
         "counts": {name: counts.get(name, 0) for name in (*KINDS, "no_answer")},
         "files": {name: dict(counters) for name, counters in files.items()},
         "problems": list(problems),
-        "changes": [change.to_json(texts=n < MAX_TEXTS) for n, change in enumerate(ordered)],
+        "changes": _ordered(changes),
     }
 
 
@@ -263,15 +266,7 @@ def merged_changes(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     `SettingsError` for content that `changes_data` did not write.
     """
     try:
-        changes = sorted(
-            (change for part in parts for change in part["changes"]),
-            key=lambda change: (change["kind"] != "flipped", change["case_id"]),
-        )
-        for change in changes[MAX_TEXTS:]:
-            change["old"].pop("text", None)
-            change["new"].pop("text", None)
-            change.pop("start", None)
-            change.pop("cut", None)
+        changes = _ordered(change for part in parts for change in part["changes"])
         stored: dict[str, int] = {}
         for part in parts:
             for name, counters in part["files"].items():

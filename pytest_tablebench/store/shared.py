@@ -3,7 +3,7 @@
 It holds pieces of segments. Each machine has them in a folder of its own, which is a store as any
 other, and is what processes read and write; here that folder and the shared store are brought to
 the same contents. Nothing that is there is ever changed, and nobody waits for a lock. Pieces go
-only once another holds what they held, and a note there says so (`_notes.py`).
+only once another holds what they held, and a note there says so (`_pieces.Note`).
 """
 
 from __future__ import annotations

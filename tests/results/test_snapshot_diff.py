@@ -13,6 +13,7 @@ from pytest_tablebench.results.snapshots import (
     MAX_TEXTS,
     Change,
     Entry,
+    change_of,
     changes_data,
     compare,
     diff_line,
@@ -183,15 +184,8 @@ def test_nothing_in_a_diff_takes_effect():
 
 def change(case_id: str, kind: str = "reworded") -> Change:
     new = "wrong" if kind == "flipped" else "right"
-    return Change(
-        case_id,
-        kind,
-        "f.ambr",
-        f"t[{case_id}]",
-        ("right", new),
-        (1.0, 0.5),
-        excerpt("a", "b\ud800"),
-    )
+    answers = Entry("right", 1.0, "a"), Entry(new, 0.5, "b\ud800")
+    return change_of(case_id, kind, "f.ambr", f"t[{case_id}]", answers)
 
 
 def test_the_file_of_changes(tmp_path):
