@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
@@ -68,8 +69,7 @@ def check_baseline(gates: Iterable[Gate]) -> None:
 
 def _with(run: Mapping[str, Any], names: Iterable[str], *path: str) -> list[str]:
     """Return the names with those that run.json has at a place, sorted."""
-    content: Any = run
-    for key in path:
-        content = content.get(key) if isinstance(content, dict) else None
+    *folders, last = path
+    content = mapping(run, *folders).get(last)
     planned = content if isinstance(content, dict | list) else ()
     return sorted({*names, *(name for name in planned if isinstance(name, str))})

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat
 from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.util.names import printable
-
-if TYPE_CHECKING:
-    from pytest_tablebench.interchange.helm import HelmCase, HelmScore
 
 
 def add_parser(commands: Any) -> None:
@@ -42,25 +39,25 @@ def add_parser(commands: Any) -> None:
 
 
 def _import(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.interchange.helm import Published, compared_lines, read_helm
+    from pytest_tablebench.interchange.helm import compared_lines, read_helm
     from pytest_tablebench.interchange.import_run import import_run
     from pytest_tablebench.interchange.read_eee import read_every_eval_ever
     from pytest_tablebench.interchange.read_lm_eval import read_lm_eval
 
-    published = Published()
     if options.form == "lm-eval":
         evaluations = read_lm_eval(options.paths, model=options.model)
     elif options.form == "helm":
         score_reply = partial(_helm_score, compat=options.compat)
         evaluations = [
             replace(evaluation, run={**evaluation.run, "compat": options.compat})
-            for evaluation in read_helm(options.paths, score_reply, _tags, published)
+            for evaluation in read_helm(options.paths, score_reply, _tags)
         ]
     else:
         evaluations = read_every_eval_ever(options.paths)
     with writing(f"--out: cannot write into {options.out}", "; choose another folder"):
         imported = import_run(evaluations, options.out, model=options.model)
-    lines = [*imported.lines(), *compared_lines(published)]
+    compared = compared_lines(evaluations) if options.form == "helm" else []
+    lines = [*imported.lines(), *compared]
     return [*lines, f"run folder: {printable(str(options.out))}"], 0
 
 
@@ -74,22 +71,28 @@ def _tags(dataset: str) -> Mapping[str, str]:
     return tags()
 
 
-def _helm_score(case: HelmCase, *, compat: Compat) -> HelmScore:
+def _helm_score(
+    dataset_name: str, reply: str, references: Sequence[str], *, compat: Compat
+) -> dict[str, Any]:
     """Score a reply from HELM by the metric of its dataset.
 
     HELM's files lack FinQA's tables and printed answers, so the part that needs them is left out.
     """
-    from pytest_tablebench.interchange.helm import HelmScore
     from pytest_tablebench.running.builtins import builtin_registry
     from pytest_tablebench.running.scoring import judge_reply
 
     registry = builtin_registry()
-    dataset = registry.datasets[case.dataset]
-    context = {"table": None, "answer": ""} if case.dataset == "finqa" else {}
-    judged = judge_reply(registry, dataset, case.reply, case.references, compat=compat, **context)
+    dataset = registry.datasets[dataset_name]
+    context = {"table": None, "answer": ""} if dataset_name == "finqa" else {}
+    judged = judge_reply(registry, dataset, reply, references, compat=compat, **context)
     score = judged.score
     if score is None:
-        raise SettingsError(f"dataset {case.dataset!r} has no metric")
-    parts = {name: part for name, part in score.parts.items() if name != "execution_accuracy"}
-    value, metric, threshold = score.value, str(dataset.metric), dataset.threshold
-    return HelmScore(value, metric, score.part, parts, judged.prediction, threshold)
+        raise SettingsError(f"dataset {dataset_name!r} has no metric")
+    return {
+        "score": score.value,
+        "threshold": dataset.threshold,
+        "metric": str(dataset.metric),
+        "part": score.part,
+        "parts": {name: part for name, part in score.parts.items() if name != "execution_accuracy"},
+        "prediction": judged.prediction,
+    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,18 @@ class Evaluation:
     rows: tuple[EvaluationRow, ...]
     fields: tuple[Mapping[str, Any], ...] = ()
     run: Mapping[str, Any] = field(default_factory=dict)
+
+
+def files_of(paths: Sequence[Path], pattern: str, missing: str) -> Iterator[Path]:
+    """Yield files as they are, and those of folders by a pattern of their names.
+
+    Raises `DataError` for a folder without any; `missing` says what it lacks.
+    """
+    for path in paths:
+        files = sorted(path.rglob(pattern)) if path.is_dir() else [path]
+        if not files:
+            raise DataError(f"{_shown(path)}: {missing}")
+        yield from files
 
 
 def read_json(path: Path) -> dict[str, Any]:

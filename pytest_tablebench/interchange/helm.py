@@ -8,8 +8,9 @@ request and reply, and `per_instance_stats.json` the scores that HELM gave.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -49,53 +50,17 @@ _RECIPE = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class HelmCase:
-    """A reply to be scored."""
+HelmScorer = Callable[[str, str, Sequence[str]], dict[str, Any]]
+"""Scores a reply by our metric, from dataset, reply and references.
 
-    dataset: str
-    reply: str
-    references: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class HelmScore:
-    """What our metric gives a reply.
-
-    Arguments:
-        value: the score.
-        metric: the name of the metric.
-        part: the name of the number that is the score.
-        parts: all of its numbers.
-        prediction: the reply after post-processing.
-        threshold: the score from which the reply is right.
-    """
-
-    value: float
-    metric: str
-    part: str | None
-    parts: Mapping[str, float]
-    prediction: Any
-    threshold: float
-
-
-@dataclass
-class Published:
-    """The scores of cases by our metric and by HELM, by dataset."""
-
-    pairs: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
-    without: dict[str, int] = field(default_factory=dict)
-    """By dataset, the answered cases that HELM gave no score."""
-
-
-HelmScorer = Callable[[HelmCase], HelmScore]
+Returns the fields of a record: `score`, `threshold`, `metric`, `part`, `parts`, `prediction`.
+"""
 
 
 def read_helm(
     paths: Sequence[Path],
     score_reply: HelmScorer,
     tags: Callable[[str], Mapping[str, str]],
-    published: Published,
 ) -> list[Evaluation]:
     """Read run folders of HELM, and those in folders; score each reply.
 
@@ -103,18 +68,27 @@ def read_helm(
         paths: folders.
         score_reply: scores a reply by our metric.
         tags: returns the tags of a dataset's questions.
-        published: is given the scores of each case, ours and HELM's.
 
     Raises `DataError` naming the file that cannot be read, and for a run of anything but a recipe
     of ToRR.
     """
-    return [_evaluation(folder, score_reply, tags, published) for folder in _folders(paths)]
+    return [_evaluation(folder, score_reply, tags) for folder in _folders(paths)]
 
 
-def compared_lines(published: Published) -> list[str]:
+def compared_lines(evaluations: Sequence[Evaluation]) -> list[str]:
     """Return a line for each dataset: the mean here and in the files, and how many cases differ."""
+    scores: dict[str, list[tuple[float, float]]] = {}
+    without: Counter[str] = Counter()
+    for fields in chain.from_iterable(evaluation.fields for evaluation in evaluations):
+        if fields["outcome"] == "no_answer":
+            continue
+        if PUBLISHED in fields["parts"]:
+            pair = fields["score"], fields["parts"][PUBLISHED]
+            scores.setdefault(fields["dataset"], []).append(pair)
+        else:
+            without[fields["dataset"]] += 1
     lines = []
-    for dataset, pairs in published.pairs.items():
+    for dataset, pairs in scores.items():
         ours, theirs = (sum(values) / len(pairs) for values in zip(*pairs, strict=True))
         differences = [abs(score - other) for score, other in pairs if abs(score - other) > 1e-9]
         differ = f"all {len(pairs):,} cases are equal"
@@ -122,7 +96,7 @@ def compared_lines(published: Published) -> list[str]:
             most = max(differences)
             differ = f"{len(differences):,} of {len(pairs):,} cases differ, by {most:.3f} at most"
         lines.append(f"{dataset}: mean score {ours:.3f} here, {theirs:.3f} published; {differ}")
-    for dataset, count in published.without.items():
+    for dataset, count in without.items():
         lines.append(f"{dataset}: {count:,} answered cases have no published score")
     return lines
 
@@ -130,21 +104,16 @@ def compared_lines(published: Published) -> list[str]:
 def _folders(paths: Sequence[Path]) -> Iterator[Path]:
     for path in paths:
         folder = path.parent if path.name in {SPEC, STATE, STATS} else path
-        folders = (
-            [folder]
-            if (folder / SPEC).exists()
-            else sorted(spec.parent for spec in folder.rglob(SPEC))
-        )
-        if not folders:
+        specs = [folder / SPEC] if (folder / SPEC).exists() else sorted(folder.rglob(SPEC))
+        if not specs:
             raise DataError(f"{printable(str(path))}: there is no {SPEC} of HELM in it")
-        yield from folders
+        yield from (spec.parent for spec in specs)
 
 
 def _evaluation(
     folder: Path,
     score_reply: HelmScorer,
     tags: Callable[[str], Mapping[str, str]],
-    published: Published,
 ) -> Evaluation:
     spec = read_json(folder / SPEC)
     recipe = _recipe(spec, folder / SPEC)
@@ -158,8 +127,7 @@ def _evaluation(
     rows, fields = [], []
     for number, request in enumerate(listing(read_json(state).get("request_states")), start=1):
         place = f"{printable(str(state))}, request_states[{number - 1}]"
-        row, case = _case(request, place, recipe | {"dataset": dataset}, score_reply)
-        _compare(case, scores, dataset, published, request)
+        row, case = _case(request, place, recipe | {"dataset": dataset}, score_reply, scores)
         rows.append(row)
         fields.append(case | {"tags": dict(tags(dataset))})
     generation = {name: adapter[name] for name in ("temperature", "max_tokens") if name in adapter}
@@ -210,7 +178,11 @@ def _trial(entry: Mapping[str, Any]) -> int:
 
 
 def _case(
-    state: Any, place: str, recipe: Mapping[str, str], score_reply: HelmScorer
+    state: Any,
+    place: str,
+    recipe: Mapping[str, str],
+    score_reply: HelmScorer,
+    scores: Mapping[tuple[str, int], float],
 ) -> tuple[EvaluationRow, dict[str, Any]]:
     """Return the row of a request, and what a record says of it."""
     if not isinstance(state, dict):
@@ -255,35 +227,12 @@ def _case(
     }
     if not is_answered:
         return EvaluationRow(data, place), fields | {"outcome": "no_answer"}
-    scored = score_reply(HelmCase(recipe["dataset"], str(reply), references))
-    is_right = scored.value >= scored.threshold
-    data["evaluation"] = {"score": scored.value, "is_correct": is_right}
+    scored = score_reply(recipe["dataset"], str(reply), references)
+    is_right = scored["score"] >= scored["threshold"]
+    data["evaluation"] = {"score": scored["score"], "is_correct": is_right}
+    if (sample, repeat - 1) in scores:
+        scored["parts"][PUBLISHED] = scores[sample, repeat - 1]
     reason = mapping(completions[0], "finish_reason").get("reason")
-    return EvaluationRow(data, place), fields | {
-        "outcome": "right" if is_right else "wrong",
-        "score": scored.value,
-        "threshold": scored.threshold,
-        "metric": scored.metric,
-        "part": scored.part,
-        "parts": dict(scored.parts),
-        "prediction": scored.prediction,
-        "flags": ["truncated"] if reason == "length" else [],
-    }
-
-
-def _compare(
-    case: dict[str, Any],
-    scores: Mapping[tuple[str, int], float],
-    dataset: str,
-    published: Published,
-    state: Mapping[str, Any],
-) -> None:
-    """Put HELM's score of a case beside ours."""
-    if case["outcome"] == "no_answer":
-        return
-    theirs = scores.get((str(mapping(state, "instance").get("id")), case["repeat"] - 1))
-    if theirs is None:
-        published.without[dataset] = published.without.get(dataset, 0) + 1
-        return
-    case["parts"] = {**case["parts"], PUBLISHED: theirs}
-    published.pairs.setdefault(dataset, []).append((case["score"], theirs))
+    outcome = {"outcome": "right" if is_right else "wrong"}
+    flags = {"flags": ["truncated"] if reason == "length" else []}
+    return EvaluationRow(data, place), fields | outcome | scored | flags

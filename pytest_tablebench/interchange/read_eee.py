@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import file_digest
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -11,6 +11,7 @@ from pytest_tablebench.errors import DataError
 from pytest_tablebench.interchange._evaluation import (
     Evaluation,
     EvaluationRow,
+    files_of,
     read_json,
     read_lines,
 )
@@ -24,18 +25,7 @@ def read_every_eval_ever(paths: Sequence[Path]) -> list[Evaluation]:
 
     Raises `DataError` naming what cannot be read, is of another version, or has no rows.
     """
-    return [_evaluation(path) for path in _aggregates(paths)]
-
-
-def _aggregates(paths: Sequence[Path]) -> Iterator[Path]:
-    for path in paths:
-        if not path.is_dir():
-            yield path
-            continue
-        files = sorted(path.rglob("*.json"))
-        if not files:
-            raise DataError(f"{printable(str(path))}: there is no .json file in it")
-        yield from files
+    return [_evaluation(path) for path in files_of(paths, "*.json", "there is no .json file in it")]
 
 
 def _evaluation(path: Path) -> Evaluation:

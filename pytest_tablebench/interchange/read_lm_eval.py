@@ -12,6 +12,7 @@ from pytest_tablebench.errors import DataError
 from pytest_tablebench.interchange._evaluation import (
     Evaluation,
     EvaluationRow,
+    files_of,
     read_json,
     read_lines,
 )
@@ -31,21 +32,10 @@ def read_lm_eval(paths: Sequence[Path], *, model: str | None = None) -> list[Eva
 
     Raises `DataError` naming what cannot be read, and where nothing names the model.
     """
-    return [_evaluation(path, model) for path in _samples(paths)]
-
-
-def _samples(paths: Sequence[Path]) -> Iterator[Path]:
-    for path in paths:
-        if path.is_dir():
-            files = sorted(path.rglob("samples_*.jsonl"))
-            if not files:
-                raise DataError(
-                    f"{printable(str(path))}: there is no samples_TASK_DATE.jsonl in it; lm-eval "
-                    f"writes them with --log_samples"
-                )
-            yield from files
-        elif not path.name.startswith("results_"):  # read with the samples beside it
-            yield path
+    missing = "there is no samples_TASK_DATE.jsonl in it; lm-eval writes them with --log_samples"
+    # Results are read with the samples beside them.
+    chosen = [path for path in paths if path.is_dir() or not path.name.startswith("results_")]
+    return [_evaluation(path, model) for path in files_of(chosen, "samples_*.jsonl", missing)]
 
 
 def _evaluation(path: Path, model: str | None) -> Evaluation:
