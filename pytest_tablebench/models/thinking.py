@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 
 @dataclass(frozen=True)
@@ -54,16 +53,16 @@ def split_thoughts(reply: str) -> Thoughts:
     if channels is not None:
         return channels
     blocks: list[str] = []
-    place, tags = 0, _Tags(reply)
+    place, tags = 0, list(_tags(reply))
     while len(blocks) < _MOST_BLOCKS:
         opening = _OPEN.match(reply, place)
         begins = place if opening is None else opening.end()
         if opening is None:
-            close = tags.lone_close(begins)
+            close = _lone_close(tags, begins)
             if close is None:
                 break
         else:
-            close = tags.close_of(str(opening[opening.lastindex or 0]).lower(), begins)
+            close = _close_of(str(opening[opening.lastindex or 0]).lower(), tags, begins)
             if close is None:
                 return Thoughts(joined(*blocks, reply[begins:]), "", closed=False)
         blocks.append(reply[begins : close.start])
@@ -170,40 +169,21 @@ class _Tag:
     quoted: bool
 
 
-class _Tags:
-    """The tags of a reply in order."""
+def _close_of(name: str, tags: Sequence[_Tag], start: int) -> _Tag | None:
+    """Return the tag that closes `name`, or else another closing tag; None without one.
 
-    def __init__(self, reply: str) -> None:
-        self._tags = list(_tags(reply))
-        self._next = 0
+    A quoted tag is only returned if no other one follows.
+    """
+    closing = [tag for tag in tags if tag.closes and tag.start >= start]
+    plain = [tag for tag in closing if not tag.quoted]
+    same_name = (tag for tag in plain if tag.name == name)
+    return next(same_name, next(iter(plain), closing[-1] if closing else None))
 
-    def close_of(self, name: str, start: int) -> _Tag | None:
-        """Return the tag that closes `name`, or else another closing tag; None without one.
 
-        A quoted tag is only returned if no other one follows.
-        """
-        self._skip(start)
-        other = quoted = None
-        for tag in islice(self._tags, self._next, None):
-            if tag.closes and tag.quoted:
-                quoted = tag
-            elif tag.closes and tag.name == name:
-                return tag
-            elif tag.closes:
-                other = other or tag
-        return other or quoted
-
-    def lone_close(self, start: int) -> _Tag | None:
-        """Return the first tag, if it is a closing one; quoted tags are left out."""
-        self._skip(start)
-        for tag in islice(self._tags, self._next, None):
-            if not tag.quoted:
-                return tag if tag.closes else None
-        return None
-
-    def _skip(self, start: int) -> None:
-        while self._next < len(self._tags) and self._tags[self._next].start < start:
-            self._next += 1
+def _lone_close(tags: Sequence[_Tag], start: int) -> _Tag | None:
+    """Return the first tag, if it is a closing one; quoted tags are left out."""
+    first = next((tag for tag in tags if tag.start >= start and not tag.quoted), None)
+    return first if first is not None and first.closes else None
 
 
 def _tags(reply: str) -> Iterator[_Tag]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.errors import SettingsError, writing
 from pytest_tablebench.results.record import SCHEMA, Record, check_schema
 from pytest_tablebench.results.texts import TEXTS
 from pytest_tablebench.util.entries import listing, mapping
@@ -30,15 +31,13 @@ def check_writable(path: Path, *, fresh: bool = True) -> list[Path]:
     `SettingsError` saying what to do.
     """
     probe = path / f".write-test-{os.getpid()}"
-    try:
+    with _writing_into(path):
         if fresh and ((path / RECORDS).exists() or (path / RUN).exists()):
             raise _taken(path)
         made = [folder for folder in (path, *path.parents) if not folder.exists()]
         path.mkdir(parents=True, exist_ok=True)
         probe.write_bytes(b"")
         probe.unlink()
-    except OSError as error:
-        raise _unwritable(path, error) from None
     return made
 
 
@@ -70,15 +69,16 @@ def claim_folder(path: Path) -> tuple[Path, list[Path]]:
     """
     name, number = path.name, 2
     while True:
-        try:
-            made = [folder for folder in (path, *path.parents) if not folder.exists()]
-            path.mkdir(parents=True)
-        except OSError as error:
-            if not (isinstance(error, FileExistsError) and path.exists()):
-                raise _unwritable(path, error) from None
-            path, number = path.with_name(f"{name}-{number}"), number + 1
-        else:
-            return path, made
+        made = [folder for folder in (path, *path.parents) if not folder.exists()]
+        with _writing_into(path):
+            try:
+                path.mkdir(parents=True)
+            except FileExistsError:
+                if not path.exists():
+                    raise
+                path, number = path.with_name(f"{name}-{number}"), number + 1
+            else:
+                return path, made
 
 
 def _taken(path: Path) -> SettingsError:
@@ -88,11 +88,8 @@ def _taken(path: Path) -> SettingsError:
     )
 
 
-def _unwritable(path: Path, error: OSError) -> SettingsError:
-    return SettingsError(
-        f"--bench-results: cannot write into {path} ({error.strerror or error}); choose another "
-        f"folder"
-    )
+def _writing_into(path: Path) -> AbstractContextManager[None]:
+    return writing(f"--bench-results: cannot write into {path}", "; choose another folder")
 
 
 class RunFolder:
@@ -104,14 +101,13 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         check_writable(path)
         self.path = path
-        try:
-            # Exclusive, and first of all: who makes this file owns the folder, and a run that
-            # another process began here meanwhile stays whole.
-            self._records = LineFile(path / RECORDS)
-        except FileExistsError:
-            raise _taken(path) from None
-        except OSError as error:
-            raise _unwritable(path, error) from None
+        with _writing_into(path):
+            try:
+                # Exclusive, and first of all: who makes this file owns the folder, and a run that
+                # another process began here meanwhile stays whole.
+                self._records = LineFile(path / RECORDS)
+            except FileExistsError:
+                raise _taken(path) from None
 
     def write_run(self, data: Mapping[str, Any]) -> dict[str, Any]:
         """Write `run.json`; return what a reader finds in it."""

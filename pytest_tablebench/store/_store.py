@@ -13,7 +13,7 @@ from threading import RLock
 from typing import Any, TypeVar
 
 from pytest_tablebench.config.secrets import without_secrets
-from pytest_tablebench.errors import SettingsError, StoreError
+from pytest_tablebench.errors import SettingsError, StoreError, writing
 from pytest_tablebench.metrics.steps import Execute, Execution
 from pytest_tablebench.models.base import Reply, Request
 from pytest_tablebench.store._explain import Explainer
@@ -312,15 +312,11 @@ class Store:
 def _made(path: Path) -> Path:
     """Make the folder of the segments and see that files can be made in it."""
     folder = path / SEGMENTS
-    try:
+    hint = f"; choose another folder, or give this one as {READONLY} to only read it"
+    with writing(f"{WRITABLE}: cannot write into {printable(str(path))}", hint):
         folder.mkdir(parents=True, exist_ok=True)
         if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
             raise PermissionError(0, "no permission to write")
-    except OSError as error:
-        raise SettingsError(
-            f"{WRITABLE}: cannot write into {printable(str(path))} ({_why(error)}); choose "
-            f"another folder, or give this one as {READONLY} to only read it"
-        ) from None
     return folder
 
 

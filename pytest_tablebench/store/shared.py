@@ -18,7 +18,7 @@ from typing import Any
 
 from pytest_tablebench.config.addresses import without_credentials
 from pytest_tablebench.config.secrets import redact
-from pytest_tablebench.errors import SettingsError, StoreError
+from pytest_tablebench.errors import SettingsError, StoreError, writing
 from pytest_tablebench.store._layer import SEGMENTS
 from pytest_tablebench.store._pieces import COMPACTED, Note, Piece, covered, held, pieces_of
 from pytest_tablebench.store.upkeep import Compacted, merged, merged_name, segments_of
@@ -316,17 +316,14 @@ class SharedStores:
     def fetch(self) -> None:
         """Bring all into the folders. Raises `SettingsError`: a run without is not begun."""
         for shared, folder, is_target in self._places:
-            try:
-                if is_target:
-                    shared.claim()
-                shared.fetch(folder)
-            except StoreError as error:
-                raise SettingsError(str(error)) from None
-            except OSError as error:
-                raise SettingsError(
-                    f"answer store {shared.shown}: its folder here, {printable(str(folder))}, "
-                    f"cannot be written ({error.strerror or error})"
-                ) from None
+            place = f"its folder here, {printable(str(folder))},"
+            with writing(f"answer store {shared.shown}: {place} cannot be written"):
+                try:
+                    if is_target:
+                        shared.claim()
+                    shared.fetch(folder)
+                except StoreError as error:
+                    raise SettingsError(str(error)) from None
 
     def start(self, every: float) -> None:
         """Go on, every so many seconds, until `close`."""

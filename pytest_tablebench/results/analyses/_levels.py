@@ -51,14 +51,6 @@ def performance(scores: Scores) -> dict[str, Any]:
     }
 
 
-def _extremes(grid: ScoreGrid) -> tuple[Floats, Floats]:
-    """Return the lowest and highest score by model and example, NaN without an answer."""
-    # fmin and fmax pass over NaN without a warning where there is nothing else.
-    low: Floats = np.fmin.reduce(grid.cells, axis=2)
-    high: Floats = np.fmax.reduce(grid.cells, axis=2)
-    return low, high
-
-
 def robustness(scores: Scores) -> dict[str, Any]:
     """Return 1 minus the range of an example's scores, averaged (section 2).
 
@@ -95,7 +87,8 @@ def min_max(scores: Scores) -> dict[str, Any]:
     """Return the means of each example's best and worst score (section 11)."""
     columns = {}
     for grid in scores.grids:
-        low, high = (means(values) for values in _extremes(grid))
+        # fmin and fmax pass over NaN without a warning where there is nothing else.
+        low, high = (means(end.reduce(grid.cells, axis=2)) for end in (np.fmin, np.fmax))
         columns[grid.dataset] = {
             model: {"max": figure(best, "no scores"), "min": figure(worst, "no scores")}
             for model, best, worst in zip(scores.models, high, low, strict=True)
