@@ -106,7 +106,6 @@ def _by_model(
 def _conversations(
     model: str, measured: Sequence[_MeasuredTable]
 ) -> Iterator[Conversation[tuple[int, ...]]]:
-    """Yield what asks a model for the marks of each table."""
     from pytest_tablebench.generate.annotate import ask_for_complexity, read_complexity
     from pytest_tablebench.generate.question_maker import reply_text
 
@@ -171,7 +170,6 @@ def _shown(table: PaperTable, marks: _Marks | None) -> list[str]:
 def _written(
     out: Path, table: PaperTable, measured: Sequence[_MeasuredTable], marks: _Marks | None
 ) -> list[str]:
-    """Write the figures and the map: by the model where it has given marks, else by rule."""
     from pytest_tablebench.reports.paper.plots import write_plots
     from pytest_tablebench.reports.paper.text import csv_text
     from pytest_tablebench.results.table_map import MappedTable

@@ -62,7 +62,6 @@ def _import(options: argparse.Namespace) -> tuple[list[str], int]:
 
 
 def _tags(dataset: str) -> Mapping[str, str]:
-    """Return the tags that all questions of a dataset have."""
     from pytest_tablebench.running.builtins import builtin_registry
 
     tags: Callable[[], Mapping[str, str]] = getattr(

@@ -99,7 +99,6 @@ def _merge(options: argparse.Namespace) -> tuple[list[str], int]:
 
 
 def _conclude(run: LoadedRun, verdict: RunVerdict, baseline: LoadedRun | None, code: int) -> None:
-    """Write the verdict into run.json."""
     from pytest_tablebench.results.folder import rewrite_run
 
     facts = {name: value for name, value in run.run.items() if name != "schema"}

@@ -107,7 +107,6 @@ def _beside(folder: Path) -> Path:
 
 
 def _page(report: PaperReport, page: Path, marks: Marks | None) -> list[str]:
-    """Write the page of one run, or the leaderboard of several, and return what to say."""
     from pytest_tablebench.reports.html.board import write_leaderboard
     from pytest_tablebench.reports.publish import republish_page
 

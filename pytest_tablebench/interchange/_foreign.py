@@ -144,7 +144,6 @@ def _is_tag(text: str) -> bool:
 
 
 def _has_reply(data: Mapping[str, Any]) -> bool:
-    """Return whether a model said anything in a row."""
     output, messages = data.get("output"), data.get("messages")
     if output is not None:
         return any(output["raw"])

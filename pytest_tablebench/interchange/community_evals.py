@@ -80,7 +80,6 @@ class CommunityEvals:
 
 
 def _scopes(run: LoadedRun) -> dict[str, Mapping[str, Any]]:
-    """Return the figures of each benchmark and dataset, by name."""
     scopes: dict[str, Mapping[str, Any]] = {}
     for benchmark, scope in run.summary["benchmarks"].items():
         scopes |= {benchmark: scope} | scope["datasets"]

@@ -155,7 +155,6 @@ class _SampleLines:
             yield line
 
     def facts(self, path: str) -> dict[str, Any]:
-        """Return what the aggregate says of the file."""
         return {
             "format": "jsonl",
             "file_path": path,

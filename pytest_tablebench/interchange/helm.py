@@ -148,7 +148,6 @@ def _evaluation(
 
 
 def _recipe(spec: Mapping[str, Any], place: Path) -> dict[str, str]:
-    """Return dataset, serializer, perturbation and demonstrations of a run."""
     recipe = mapping(spec, "scenario_spec", "args").get("recipe")
     match = _RECIPE.search(recipe if isinstance(recipe, str) else str(spec.get("name")))
     if match is None or match["dataset"] not in MAIN:
@@ -161,7 +160,6 @@ def _recipe(spec: Mapping[str, Any], place: Path) -> dict[str, str]:
 
 
 def _published_scores(path: Path, main: str) -> dict[tuple[str, int], float]:
-    """Return HELM's main figure by instance and trial."""
     scores: dict[tuple[str, int], float] = {}
     for entry in read_json_list(path):
         for stat in listing(entry.get("stats")):

@@ -254,7 +254,6 @@ def _facts_of_run(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
 
 
 def _params(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters that the first result names."""
     for result in facts.get("evaluation_results") or ():
         config = result.get("generation_config") if isinstance(result, dict) else None
         params = config.get("generation_args") if isinstance(config, dict) else None

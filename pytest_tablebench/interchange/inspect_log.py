@@ -90,7 +90,6 @@ class _Log:
         ]
 
     def write(self, file: IO[bytes]) -> None:
-        """Write the zip, sample by sample."""
         summaries = []
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as log:
             start = {"version": VERSION, "eval": self._spec(), "plan": {}}

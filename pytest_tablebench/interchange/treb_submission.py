@@ -75,7 +75,6 @@ def submitted(record: Record, texts: RunTexts) -> SubmittedAnswer:
 
 
 def _subtask_of(dataset: str) -> str:
-    """Return upstream's name of a dataset's subtask."""
     from pytest_tablebench.datasets.treb import subtask_names
 
     return subtask_names().get(dataset, dataset.removeprefix("treb_"))

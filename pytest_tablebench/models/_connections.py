@@ -70,7 +70,6 @@ class SoleRequest(aiohttp.ClientRequest):
             await super().write_bytes(writer, conn, content_length)
 
     def _refuse_unread(self, conn: Connection) -> None:
-        """Close a connection that holds unread bytes."""
         protocol, transport = conn.protocol, conn.transport
         if protocol is None or transport is None:
             return

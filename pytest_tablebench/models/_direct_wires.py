@@ -178,7 +178,6 @@ def _openai(litellm: Any, route: _WireRoute) -> _Made:
 
 
 def _handler(litellm: Any, route: _WireRoute) -> _Made:
-    """What litellm's own client sends."""
     from litellm.llms.custom_httpx.http_handler import get_default_headers
 
     base = route.base or litellm.api_base

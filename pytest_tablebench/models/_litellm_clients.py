@@ -111,7 +111,6 @@ def openai_call(
 
 
 def _chunks(client: openai.OpenAI, file_id: str) -> Iterator[bytes]:
-    """Yield a file as it comes."""
     with client.files.with_streaming_response.content(file_id) as response:
         yield from response.iter_bytes(CHUNK)
 

@@ -280,7 +280,6 @@ def _status(error: Exception, chain: list[BaseException], response: Any) -> int 
 
 
 def _broke_off(kinds: set[str]) -> bool:
-    """Whether a connection ended that had been made."""
     if kinds & TOO_SLOW:
         return False
     # litellm calls a connection that was reset one that could not be made; aiohttp knows better.
@@ -351,7 +350,6 @@ def _start(text: str) -> str:
 
 
 def _detail(error: Exception, response: Any, placed: frozenset[str]) -> str:
-    """What the server or litellm says, on one short line."""
     message = _error_field(response, "message") or str(error).split("\nTraceback", 1)[0]
     return _said(message, placed)
 

@@ -126,7 +126,6 @@ class BoundedResponse(aiohttp.ClientResponse):
         return self._headers.get("Content-Encoding", "")
 
     async def _read_into(self, body: Body) -> None:
-        """Read until the end or until the body is full."""
         async for chunk in self.content.iter_chunked(CHUNK):
             for _ in body.feed(chunk):
                 await asyncio.sleep(0)  # other calls go on meanwhile

@@ -63,7 +63,6 @@ class ScriptedModel:
         return entry if isinstance(entry, Reply) else Reply(entry, finish_reason="stop")
 
     def _find(self, request: Request) -> Entry:
-        """Look an answer up in any kind of script."""
         if callable(self._replies):
             return self._replies(request)
         try:
@@ -103,7 +102,6 @@ class _Script:
 
 
 def _read(path: Path) -> _Script:
-    """Read a script file; errors name the file and the line."""
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except FileNotFoundError:
@@ -146,7 +144,6 @@ def _add(script: _Script, line: object) -> None:
 
 
 def _entry(line: dict[str, str]) -> Entry:
-    """The answer that a line of a script file gives."""
     if ("text" in line) == ("error" in line):
         raise ValueError("exactly one of 'text' and 'error' is needed")
     if "text" in line:

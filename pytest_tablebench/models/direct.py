@@ -130,7 +130,6 @@ class DirectModel:
         return made
 
     def _leave(self, why: str) -> None:
-        """Have litellm make all further calls, and say so."""
         self._by_litellm = True
         self._tell(f"calls to {self._model.model} are made by litellm, {why}")
 

@@ -88,7 +88,6 @@ class _PartScores:
     """Which examples of `whole` the part has, where no differences are."""
 
     def bounded(self, tail: float) -> Outlier:
-        """Return the part with the bounds of its difference."""
         value, whole = float(self.values.mean()), float(self.whole.mean())
         if self.differences is not None:
             inside = moments([self.differences], [self.groups])

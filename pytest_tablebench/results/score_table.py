@@ -183,7 +183,6 @@ class ScoreTableBuilder:
                 self._take(list(group))
 
     def _take(self, records: list[Any]) -> None:
-        """Take records of one type."""
         try:
             kind = type(records[0])
             if kind not in self._readers:
@@ -242,7 +241,6 @@ class ScoreTableBuilder:
             lazy_column.extend(lazy[name], rows, count)
 
     def _add_rare(self, fields: Fields, rows: int, examples: Sequence[int]) -> None:
-        """Take what few records have."""
         for name, marks in self._marks.items():
             column = fields.get(name)
             if column is None or not any(column):

@@ -127,7 +127,6 @@ class TextWriter:
                 self._file = None
 
     def _append(self, kind: str, name: str, **fields: Any) -> None:
-        """Write a line unless the file has it."""
         if self._written is None:
             self._written = self._read_back() if self.path.exists() else set()
         if (key := f"{kind[0]}{name}") in self._written:

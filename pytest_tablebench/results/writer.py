@@ -322,7 +322,6 @@ class RunWriter:
         return None if planned is None else planned - self.inapplicable.count(model)
 
     def _sent(self, model: str) -> dict[str, Any] | None:
-        """Return the parameters that are sent, without those that a server refused."""
         planned = self.plans.get(model, {}).get("sent")
         refused = self.refused.get(model, {})
         return planned and {name: value for name, value in planned.items() if name not in refused}
@@ -357,7 +356,6 @@ def _option_entries(settings: Settings) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return the value of a setting as JSON can hold it."""
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, Mapping):

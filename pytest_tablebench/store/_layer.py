@@ -166,7 +166,6 @@ class Layer:
             os.close(self._files.popitem()[1])
 
     def _take_in(self, number: int, segment: Segment, *, opening: bool) -> None:
-        """Index what is behind the segment's position."""
         with segment.path.open("rb", buffering=0) as file:
             # A second look at an unfinished line: its writer may be in the middle of it.
             for _ in range(2 if opening else 1):

@@ -202,7 +202,6 @@ def describe(request: Request) -> dict[str, Any]:
 
 
 def _endpoint(addresses: str) -> str:
-    """The address; where variables name several, each of them."""
     return " ".join(map(without_credentials, addresses.split(" ")))
 
 

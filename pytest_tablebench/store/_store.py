@@ -259,7 +259,6 @@ class Store:
         return layer
 
     def _append(self, line: bytes, key: bytes | None) -> None:
-        """Write one line and take it in."""
         with self._lock:
             target = self._target
             if target is None or self._closed:

@@ -147,7 +147,6 @@ def _aggregate(laid: Match) -> str:
 
 
 def _is_total(laid: Match, row: int) -> bool:
-    """Say whether a row sums up the others."""
     return laid.cell(row, 0).lower().startswith(("total", "sum", "average", "overall"))
 
 
@@ -249,7 +248,6 @@ def _how_many_wanted(question: LexicalQuestion, position: int) -> int:
 
 
 def _most_frequent(laid: Match) -> str:
-    """Return the commonest value of the asked column."""
     column = label_column(laid)
     cells = Counter(cell for row in range(len(laid.rows)) if (cell := laid.cell(row, column)))
     if not cells or cells.most_common(1)[0][1] < 2:

@@ -96,7 +96,6 @@ class _CasePair:
 
     @classmethod
     def of(cls, key: Key, old: ComparedRun, new: ComparedRun) -> _CasePair:
-        """Return the two sides of a case."""
         sides = [(run.table, run.rows[key]) for run in (old, new)]
         answered = [not isnan(float(table.score[row])) for table, row in sides]
         verdicts = [float(table.passed[row]) for table, row in sides]
@@ -113,7 +112,6 @@ class _CasePair:
 
     @property
     def has_both_answers(self) -> bool:
-        """Whether both answered."""
         return self.answered_before and self.answered_after
 
     @property
@@ -278,7 +276,6 @@ def _table_remarks(parts: Iterable[PairedDataset]) -> Iterator[str]:
 
 
 def _remarks(old: ComparedRun, new: ComparedRun, unlike: bool) -> Iterator[str]:
-    """Yield what a reader must know, in plain sentences."""
     if unlike:
         yield "the runs are unlike: a difference may come from anything named above"
     for word, about in (("before", old.about), ("after", new.about)):

@@ -219,7 +219,6 @@ def _judged(
     values: Sequence[_Values],
     measure: Measure,
 ) -> MeasureDifference:
-    """Return the difference with interval and p-value."""
     differences = [side_values.differences for side_values in values]
     equal = all(abs(difference) < _SAME for part in differences for difference in part)
     if equal and all(side_values.same_text for side_values in values):

@@ -154,7 +154,6 @@ def evaluate_gate(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
 def _with_interval(
     gate: Gate, result: GateResult, sample_moments: Moments, sample: GateValues, tail: float
 ) -> GateResult:
-    """Fill in interval, state and reason."""
     if sample.identical and sample_moments.df is None and abs(sample_moments.mean) < 1e-9:
         low, high, method, p = 0.0, 0.0, "identical answers", None
     else:

@@ -252,5 +252,4 @@ def _error(text: str, place: int, message: str) -> SettingsError:
 
 
 def _prefix(text: str) -> str:
-    """Return how a message about a gate begins."""
     return f"gate {printable(' '.join(text.split()), 100)!r}: "

@@ -133,5 +133,4 @@ class PlannedCells:
 
 
 def _named(side: ScoreSheet) -> ScoreSheet:
-    """Return the sheet with the clusters that records have named so far."""
     return with_clusters(side, side.clusters or ())

@@ -45,7 +45,6 @@ def order(cases: Iterable[CaseLike], rule: RuleName, seed: int = 0) -> list[Case
 
 
 def _modes(cases: Iterable[Any]) -> frozenset[str]:
-    """Return strategy and modality, of which all cases have the same."""
     combinations = {
         (getattr(case, "strategy", ""), getattr(case, "modality", "")) for case in cases
     }

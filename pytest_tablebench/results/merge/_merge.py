@@ -244,7 +244,6 @@ def _datasets(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _gates(runs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the gates that the runs were given, judged or not."""
     return _union(map(recorded_gates, runs))
 
 
