@@ -57,7 +57,7 @@ def _import(options: argparse.Namespace) -> tuple[list[str], int]:
     with writing(f"--out: cannot write into {options.out}", "; choose another folder"):
         imported = import_run(evaluations, options.out, model=options.model)
     compared = compared_lines(evaluations) if options.form == "helm" else []
-    lines = [*imported.lines(), *compared]
+    lines = [*imported, *compared]
     return [*lines, f"run folder: {printable(str(options.out))}"], 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -24,7 +24,6 @@ from pytest_tablebench.interchange.exporter import (
 )
 from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.media import MEDIA, merge_media
-from pytest_tablebench.results.record import Record
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable, slug
@@ -76,9 +75,10 @@ class EveryEvalEver:
             aggregate = self._aggregate(run, benchmark, model_id)
             if self.samples:
                 path = subfolder / f"{mark}_samples.jsonl"
-                rows = _SampleLines(records, texts, aggregate["evaluation_id"], model_id)
-                write_whole(folder / path, rows)
-                aggregate["detailed_evaluation_results"] = rows.facts(path.as_posix())
+                ids = aggregate["evaluation_id"], model_id
+                rows = (row_of(record, texts, *ids) for record in records)
+                facts = _write_rows(folder / path, rows, path.as_posix())
+                aggregate["detailed_evaluation_results"] = facts
                 written.append(folder / path)
             text = json.dumps(plain(aggregate), indent=2, default=str) + "\n"
             write_whole(folder / subfolder / f"{mark}.json", text)
@@ -137,31 +137,25 @@ def _model_place(model_id: str) -> tuple[str, str]:
     return parts[0].replace(":", "_"), "_".join(parts[1:]).replace(":", "_")
 
 
-class _SampleLines:
-    """The lines of the cases; what they come to is known when all were taken."""
+def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]], place: str) -> dict[str, Any]:
+    """Write the rows of cases; return what the aggregate says of the file at that place."""
+    digest, count = sha256(), 0
 
-    def __init__(
-        self, records: Sequence[Record], texts: RunTexts, evaluation_id: str, model_id: str
-    ) -> None:
-        self._records, self._texts = records, texts
-        self._ids = evaluation_id, model_id
-        self._digest = sha256()
-
-    def __iter__(self) -> Iterator[bytes]:
-        for record in self._records:
-            row = plain(row_of(record, self._texts, *self._ids))
-            line = json.dumps(row).encode("ascii") + b"\n"  # ASCII: no line end inside
-            self._digest.update(line)
+    def lines() -> Iterator[bytes]:
+        nonlocal count
+        for count, row in enumerate(rows, start=1):  # noqa: B007
+            line = json.dumps(plain(row)).encode("ascii") + b"\n"  # ASCII: no line end inside
+            digest.update(line)
             yield line
 
-    def facts(self, path: str) -> dict[str, Any]:
-        return {
-            "format": "jsonl",
-            "file_path": path,
-            "hash_algorithm": "sha256",
-            "checksum": self._digest.hexdigest(),
-            "total_rows": len(self._records),
-        }
+    write_whole(path, lines())
+    return {
+        "format": "jsonl",
+        "file_path": place,
+        "hash_algorithm": "sha256",
+        "checksum": digest.hexdigest(),
+        "total_rows": count,
+    }
 
 
 def _results(run: LoadedRun, benchmark: str) -> Iterator[dict[str, Any]]:

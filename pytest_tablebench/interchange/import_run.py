@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,30 +33,10 @@ _UNKNOWN: Mapping[str, str] = {
 """Fields of a record, and what nobody has said where all records lack them."""
 
 
-@dataclass(frozen=True)
-class ImportedRun:
-    """The run that an import wrote."""
-
-    records: Sequence[Record]
-    libraries: Sequence[str]
-    unknown: Sequence[str]
-    """What the files do not say of any case."""
-
-    def lines(self) -> list[str]:
-        """Return what people are told."""
-        datasets = {record.dataset for record in self.records}
-        lost = sum(record.score is None for record in self.records)
-        cases = f"{counted(len(self.records), 'case')} of {counted(len(datasets), 'dataset')}"
-        lines = [f"imported {cases}, {lost:,} without an answer, from {', '.join(self.libraries)}"]
-        if self.unknown:
-            lines.append(f"not said there, so not known: {', '.join(self.unknown)}")
-        return lines
-
-
 def import_run(
     evaluations: Sequence[Evaluation], out: Path, *, model: str | None = None
-) -> ImportedRun:
-    """Write the evaluations of one model as one run folder.
+) -> list[str]:
+    """Write the evaluations of one model as one run folder; return what to say of it.
 
     Arguments:
         evaluations: all are checked before anything is written.
@@ -104,7 +83,15 @@ def import_run(
         folder.write_run(run)
     finally:
         folder.close()
-    return ImportedRun(case_records, run["imported"]["libraries"], run["imported"]["unknown"])
+    datasets = counted(len({record.dataset for record in case_records}), "dataset")
+    lost = sum(record.score is None for record in case_records)
+    lines = [
+        f"imported {counted(len(case_records), 'case')} of {datasets}, {lost:,} without an answer, "
+        f"from {', '.join(run['imported']['libraries'])}"
+    ]
+    if unknown := run["imported"]["unknown"]:
+        lines.append(f"not said there, so not known: {', '.join(unknown)}")
+    return lines
 
 
 def _cases(evaluation: Evaluation) -> Iterable[tuple[EvaluationRow, dict[str, Any]]]:

@@ -7,8 +7,8 @@ The fields are upstream's: `id`, `model_name`, `question`, `generation` (the who
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_tablebench.errors import DataError
@@ -22,15 +22,7 @@ LANGUAGES = ("English", "Chinese")
 """Upstream's folders of samples; ours stand in the ids of examples, upstream's ids have none."""
 
 
-@dataclass(frozen=True)
-class SubmittedAnswer:
-    """One line of a submission."""
-
-    id: str
-    model_name: str
-    question: str
-    generation: str
-    pred_answer: str
+FIELDS = ("id", "model_name", "question", "generation", "pred_answer")
 
 
 @dataclass(frozen=True)
@@ -53,13 +45,13 @@ class TrebSubmission:
             answers = [submitted(record, texts) for record in records]
             _check_once(answers, run.path, strategy)
             path = folder / f"treb-{slug(strategy)}.jsonl"
-            lines = (json.dumps(asdict(answer), ensure_ascii=False) for answer in answers)
+            lines = (json.dumps(answer, ensure_ascii=False) for answer in answers)
             write_whole(path, "".join(f"{line}\n" for line in lines))
             paths.append(path)
         return paths
 
 
-def submitted(record: Record, texts: RunTexts) -> SubmittedAnswer:
+def submitted(record: Record, texts: RunTexts) -> dict[str, str]:
     """Return the line of an answered case."""
     language, _, rest = record.example_id.partition("|")
     example = rest if language in LANGUAGES else record.example_id
@@ -71,7 +63,7 @@ def submitted(record: Record, texts: RunTexts) -> SubmittedAnswer:
         record.raw or "",
         json_text(record.prediction) or "",
     )
-    return SubmittedAnswer(*(plain(value) for value in values))
+    return dict(zip(FIELDS, map(plain, values), strict=True))
 
 
 def _subtask_of(dataset: str) -> str:
@@ -80,9 +72,9 @@ def _subtask_of(dataset: str) -> str:
     return subtask_names().get(dataset, dataset.removeprefix("treb_"))
 
 
-def _check_once(answers: Sequence[SubmittedAnswer], run: Path, strategy: str) -> None:
+def _check_once(answers: Sequence[Mapping[str, str]], run: Path, strategy: str) -> None:
     """Raise `DataError` where a sample has several answers: upstream takes one."""
-    ids = [answer.id for answer in answers]
+    ids = [answer["id"] for answer in answers]
     if len(set(ids)) < len(ids):
         twice = next(name for name in ids if ids.count(name) > 1)
         raise DataError(

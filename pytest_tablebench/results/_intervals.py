@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.score_columns import Floats
+    from pytest_tablebench.results.score_columns import Floats, Integers
 
 EQUAL = 1e-18
 """Variance of a mean below this is float noise: all values are equal."""
@@ -102,12 +102,11 @@ class _DatasetSums:
         rest = row - centre
         if groups is None:
             return cls(len(row), centre, rest, np.ones(len(row)), None)
-        places: dict[Hashable, int] = {}
-        index = np.array([places.setdefault(group, len(places)) for group in groups])
-        if len(places) < 2:
+        index, names = numbered(groups)
+        if len(names) < 2:
             return None
         sums = np.bincount(index, weights=rest)
-        return cls(len(row), centre, sums, np.bincount(index).astype(float), tuple(places))
+        return cls(len(row), centre, sums, np.bincount(index).astype(float), names)
 
     @property
     def factor(self) -> float:
@@ -123,6 +122,13 @@ class _DatasetSums:
     def size(self) -> float:
         """n^2 / sum of squared cluster sizes: the number of clusters if all are equally large."""
         return float(self.n) ** 2 / float(self.counts @ self.counts)
+
+
+def numbered(groups: Sequence[Hashable]) -> tuple[Integers, tuple[Hashable, ...]]:
+    """Return the number of each value's group, and the groups in the order in which they come."""
+    places: dict[Hashable, int] = {}
+    index = np.array([places.setdefault(group, len(places)) for group in groups])
+    return index, tuple(places)
 
 
 def _shared_between(strata: Sequence[_DatasetSums]) -> tuple[float, float, float]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.results._intervals import moments, paired_bounds
+from pytest_tablebench.results._intervals import moments, numbered, paired_bounds
 from pytest_tablebench.results.figures import means
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.results.sheets import ScoreSheet, sheets
@@ -113,10 +113,9 @@ class _PartScores:
         if self.groups is None or self.is_inside is None:
             return variance, count - 1
         weights = np.where(self.is_inside, 1 / part, 0.0) - 1 / count
-        places: dict[Hashable, int] = {}
-        index = np.array([places.setdefault(group, len(places)) for group in self.groups])
+        index, names = numbered(self.groups)
         sums = np.bincount(index, weights=weights * (self.whole - self.whole.mean()))
-        cluster_count = len(places)
+        cluster_count = len(names)
         return max(
             variance, cluster_count / (cluster_count - 1) * float(sums @ sums)
         ), cluster_count - 1

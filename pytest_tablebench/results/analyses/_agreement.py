@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -123,17 +122,12 @@ def _steps(values: Floats) -> Integers:
     return steps
 
 
-@dataclass(frozen=True)
-class _Concordance:
-    """Kendall's W of each repeat (None where undefined, with the reason), and its raters."""
-
-    values: list[float | None]
-    reasons: list[str]
-    raters: list[int]
-
-
-def _concordance(table: Floats, repeat: Integers, repeats: int) -> _Concordance:
+def _concordance(
+    table: Floats, repeat: Integers, repeats: int
+) -> list[tuple[float | None, str, int]]:
     """Return Kendall's W among the raters of each repeat, corrected for ties (section 8).
+
+    Beside it are the reason where it is undefined (None), and the number of raters.
 
     `table` is (raters, models), higher is better. Raters without a score for every model are
     left out. With average ranks, taken from their mean, d_rj of rater r for model j, the
@@ -153,14 +147,13 @@ def _concordance(table: Floats, repeat: Integers, repeats: int) -> _Concordance:
     np.add.at(sums, repeat, deviations)
     between = (sums**2).sum(axis=1)
     within = np.bincount(repeat, weights=(deviations**2).sum(axis=1), minlength=repeats)
-    values: list[float | None] = []
-    reasons = []
+    concordances: list[tuple[float | None, str, int]] = []
     for count, above, below in zip(raters.tolist(), between, within, strict=True):
         reason = FEW_RATERS if count < 2 else ALL_TIED if below == 0 else ""
         reason = FEW_MODELS if models < 2 else reason
-        reasons.append(reason)
-        values.append(None if reason else float(above / (count * below)))
-    return _Concordance(values, reasons, raters.tolist())
+        value = None if reason else float(above / (count * below))
+        concordances.append((value, reason, count))
+    return concordances
 
 
 def kendall_w(scores: Scores) -> dict[str, Any]:
@@ -194,13 +187,8 @@ def kendall_w(scores: Scores) -> dict[str, Any]:
 
 def _single(table: Floats) -> Figure:
     """Return W of one table (models, raters)."""
-    concordance = _concordance(table.T, np.zeros(table.shape[1], dtype=np.intp), 1)
-    return figure(
-        concordance.values[0],
-        concordance.reasons[0],
-        raters=concordance.raters[0],
-        raters_left_out=table.shape[1] - concordance.raters[0],
-    )
+    [(value, reason, raters)] = _concordance(table.T, np.zeros(table.shape[1], dtype=np.intp), 1)
+    return figure(value, reason, raters=raters, raters_left_out=table.shape[1] - raters)
 
 
 def w_growth(draws: Draws) -> dict[str, Any]:
@@ -251,13 +239,14 @@ def _repeated(grid: ScoreGrid, raters: Raters) -> Figure:
 
 def _mean_w(scores: Floats, raters: Raters) -> Figure:
     """Return the mean of W over repeats; `scores` is (raters, models)."""
-    concordance = _concordance(scores, raters.repeat, raters.repeats)
-    numbers = [value for value in concordance.values if value is not None]
+    concordances = _concordance(scores, raters.repeat, raters.repeats)
+    values = [value for value, _, _ in concordances]
+    numbers = [value for value in values if value is not None]
     return figure(
         sum(numbers) / len(numbers) if numbers else None,
-        next(iter(concordance.reasons), "no repeats"),
-        per_repeat=concordance.values,
-        n_undefined=len(concordance.values) - len(numbers),
+        next((reason for _, reason, _ in concordances), "no repeats"),
+        per_repeat=values,
+        n_undefined=len(values) - len(numbers),
     )
 
 

@@ -11,6 +11,7 @@ from pytest_tablebench.results._intervals import (
     Moments,
     clopper_pearson,
     level_bounds,
+    numbered,
 )
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._result import GateResult, decide, number
@@ -147,9 +148,8 @@ def _by_examples(
 
     The share is a ratio of two sums, so its residuals are losses less share times sizes.
     """
-    places: dict[Hashable, int] = {}
-    index = np.array([places.setdefault(group, len(places)) for group in groups])
-    count = len(places)
+    index, names = numbered(groups)
+    count = len(names)
     if count < 2:
         return None
     share = float(losses.sum() / sizes.sum())
