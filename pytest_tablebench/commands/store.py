@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -44,6 +45,16 @@ def add_parser(commands: Any) -> None:
     compact.set_defaults(lines=_compact)
 
 
+@contextmanager
+def _naming_files() -> Iterator[None]:
+    """Raise `SettingsError`, naming the file, for an `OSError` inside."""
+    try:
+        yield
+    except OSError as error:
+        where = f"{printable(str(error.filename))}: " if error.filename else ""
+        raise SettingsError(f"{where}{error.strerror or error}") from None
+
+
 def _sync(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.store.shared import Shared
     from pytest_tablebench.store.upkeep import copy_segments
@@ -51,7 +62,7 @@ def _sync(options: argparse.Namespace) -> tuple[list[str], int]:
     problems: list[str] = []
     source = _existing_place(options.source, problems.append)
     target = _place(options.target, problems.append)
-    try:
+    with _naming_files():
         if isinstance(source, Shared):
             synced = source.copy_to(target) if isinstance(target, Shared) else source.fetch(target)
             count, size = synced.files, synced.bytes
@@ -60,8 +71,6 @@ def _sync(options: argparse.Namespace) -> tuple[list[str], int]:
             count, size = synced.files, synced.bytes
         else:
             count, size = copy_segments(source, target)
-    except OSError as error:
-        raise _failed(error) from None
     lines = [f"note: {problem}" for problem in dict.fromkeys(problems)]
     return [*lines, f"brought {counted(count, 'segment')}, {size:,} bytes"], 0
 
@@ -99,13 +108,11 @@ def _compact(options: argparse.Namespace) -> tuple[list[str], int]:
     place = _existing_place(options.place, problems.append)
     if not isinstance(place, Path) and options.idle is not None:
         raise SettingsError("--idle is for folders: in a shared store nothing is written to twice")
-    try:
+    with _naming_files():
         if isinstance(place, Path):
             done = compact(place, idle=IDLE if options.idle is None else options.idle)
         else:
             done = place.compact()
-    except OSError as error:
-        raise _failed(error) from None
     lines = [f"note: {problem}" for problem in dict.fromkeys(problems)]
     lines += [f"went no further: {done.stopped}"] if done.stopped else []
     before, after = (
@@ -142,16 +149,9 @@ def _surveyed(text: str, warn: Callable[[str], None]) -> Survey:
     from pytest_tablebench.store.upkeep import survey
 
     place = _existing_place(text, warn)
-    try:
+    with _naming_files():
         if isinstance(place, Path):
             return survey(place)
         with TemporaryDirectory(prefix="tablebench-") as folder:
             place.fetch(Path(folder))
             return survey(Path(folder))
-    except OSError as error:
-        raise _failed(error) from None
-
-
-def _failed(error: OSError) -> SettingsError:
-    where = f"{printable(str(error.filename))}: " if error.filename else ""
-    return SettingsError(f"{where}{error.strerror or error}")

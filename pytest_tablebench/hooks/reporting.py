@@ -10,7 +10,6 @@ import pytest
 
 from pytest_tablebench.errors import OUR_STOP, TableBenchError
 from pytest_tablebench.hooks.progress import ProgressLine
-from pytest_tablebench.results.message import Inapplicable
 from pytest_tablebench.session.garbage import without_collections
 from pytest_tablebench.util.names import escaped
 from pytest_tablebench.util.notices import Unsaid
@@ -136,7 +135,7 @@ class ReportingHooks:
             self.session.ending.wait_for(pending)
         inapplicable = report.__dict__.pop("tablebench_inapplicable", None)
         if inapplicable is not None:
-            self.writer.inapplicable.add(Inapplicable(*inapplicable))
+            self.writer.leave_out(*inapplicable)
             return
         message: CaseMessage | None = report.__dict__.pop("tablebench", None)
         if message is None:

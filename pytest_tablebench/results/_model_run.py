@@ -71,6 +71,9 @@ class ModelRun:
     judge: _Paid = field(default_factory=_Paid)
     written: int = 0
     claimed: bool = False
+    inapplicable: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Dataset of each case whose table a perturbation does not apply to, and why, by case id."""
+    inapplicable_items: int = 0
     _mappings: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:

@@ -24,15 +24,15 @@ PENDING_CODE = 12
 RUN, RECORDS, SUMMARY = "run.json", "records.jsonl", "summary.json"
 
 
-def check_writable(path: Path, *, fresh: bool = True) -> list[Path]:
-    """Create the folder and try to write into it; a `fresh` one must not hold a run already.
+def check_writable(path: Path) -> list[Path]:
+    """Create the folder and try to write into it; it must not hold a run already.
 
     Returns the folders it had to make, innermost first; they are left behind. Raises
     `SettingsError` saying what to do.
     """
     probe = path / f".write-test-{os.getpid()}"
     with _writing_into(path):
-        if fresh and ((path / RECORDS).exists() or (path / RUN).exists()):
+        if (path / RECORDS).exists() or (path / RUN).exists():
             raise _taken(path)
         made = [folder for folder in (path, *path.parents) if not folder.exists()]
         path.mkdir(parents=True, exist_ok=True)
@@ -212,17 +212,15 @@ def read_run(path: Path) -> dict[str, Any]:
 _Kept = TypeVar("_Kept")
 
 
-def read_records(
-    path: Path, *, keep: Callable[[Record], Record] = lambda record: record
-) -> Iterator[Record]:
+def read_records(path: Path) -> Iterator[Record]:
     """Yield the records of a run folder, whatever became of the run.
 
-    All are held in memory at once; `keep` may return less of each. A last line torn by a crash
+    All are held in memory at once. A last line torn by a crash
     is left out; so is a damaged line elsewhere, with a notice that names it. A case that was run
     again counts once, with its last record. Raises `SettingsError` for a newer schema, and where
     no line at all can be read.
     """
-    return (record for _, record in read_places(path, keep=keep))
+    return (record for _, record in read_places(path, keep=lambda record: record))
 
 
 def read_places(

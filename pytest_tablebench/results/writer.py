@@ -29,13 +29,7 @@ from pytest_tablebench.results import (
 from pytest_tablebench.results._model_run import ModelRun
 from pytest_tablebench.results.checks import JoinedCase, with_checks
 from pytest_tablebench.results.loaded_run import LoadedRun
-from pytest_tablebench.results.message import (
-    CaseMessage,
-    CaseRecord,
-    InapplicableCases,
-    MadeRecord,
-    ReadRecord,
-)
+from pytest_tablebench.results.message import CaseMessage, CaseRecord, MadeRecord, ReadRecord
 
 
 @dataclass(frozen=True)
@@ -54,8 +48,6 @@ class RunWriter:
         self.started = datetime.now(UTC)
         self.counts: dict[str, int] = dict.fromkeys(get_args(Outcome), 0)
         self.facts: dict[str, Any] = {}
-        self.inapplicable = InapplicableCases()
-        """Cases whose tables told that a perturbation does not apply to them."""
         self.model_runs = {model: ModelRun(model, path) for model, path in paths.items()}
         self.made: list[Path] = []
         self.plans: dict[str, dict[str, Any]] = {}
@@ -173,6 +165,12 @@ class RunWriter:
             self.counts[before.outcome] -= 1
         return record
 
+    def leave_out(self, model: str, dataset: str, case_id: str, why: str) -> None:
+        """Count an item without a record; a case of several tests is counted once."""
+        model_run = self.model_runs[model]
+        model_run.inapplicable[case_id] = dataset, why
+        model_run.inapplicable_items += 1
+
     def unseen(self, gated: Collection[tuple[str, str]]) -> Counter[str]:
         """Count the failures that neither a case's record nor a gate of the test's own counts.
 
@@ -232,11 +230,11 @@ class RunWriter:
         """Return whether all planned cases of a model are recorded, as all their tests see them."""
         model_run = self.model_runs[model]
         planned = self.facts.get("cases", {}).get(model)
-        if planned is None or len(model_run.rows) < planned - self.inapplicable.count(model):
+        if planned is None or len(model_run.rows) < planned - len(model_run.inapplicable):
             return False
         findings = sum(len(case.findings) for case in model_run.cases.values())
         items = int(self.facts.get("items", {}).get(model, 0))
-        return findings >= items - self.inapplicable.items[model]
+        return findings >= items - model_run.inapplicable_items
 
     def _status(self, model_run: ModelRun) -> str:
         return "complete" if self.complete(model_run.model) else "incomplete"
@@ -292,9 +290,7 @@ class RunWriter:
             "strategy": self._axis("strategies", "direct"),
             "modality": self._axis("modalities", "text"),
             "grid": self.facts.get("grid"),
-            "by_dataset": self.inapplicable.added_to(
-                self.facts.get("by_dataset", {}), model_run.model
-            ),
+            "by_dataset": _with_inapplicable(self.facts.get("by_dataset", {}), model_run),
             "judge_params": self.facts.get("judge_params", {}),
             "datasets": self.facts.get("datasets", {}),
             "missing": self.facts.get("missing", {}),
@@ -319,7 +315,7 @@ class RunWriter:
     def _planned(self, model: str) -> int | None:
         """Return how many cases of a model were to be asked, without those that do not apply."""
         planned = self.facts.get("cases", {}).get(model)
-        return None if planned is None else planned - self.inapplicable.count(model)
+        return None if planned is None else planned - len(self.model_runs[model].inapplicable)
 
     def _sent(self, model: str) -> dict[str, Any] | None:
         planned = self.plans.get(model, {}).get("sent")
@@ -335,6 +331,19 @@ class RunWriter:
     def _axis(self, name: str, usual: str) -> str:
         """Return the names on an axis of the grid, one behind the other."""
         return ",".join((self.facts.get("grid") or {}).get(name) or [usual])
+
+
+def _with_inapplicable(by_dataset: Mapping[str, Any], model_run: ModelRun) -> dict[str, Any]:
+    """Return the entry `by_dataset` of `run.json` with a model's inapplicable cases counted."""
+    counts: dict[str, Counter[str]] = {}
+    for dataset, why in model_run.inapplicable.values():
+        counts.setdefault(dataset, Counter())[why] += 1
+    merged = dict(by_dataset)
+    for dataset, reasons in counts.items():
+        entry = dict(merged.get(dataset, {}))
+        total = reasons + Counter(entry.get("does_not_apply") or {})
+        merged[dataset] = {**entry, "does_not_apply": dict(total.most_common())}
+    return merged
 
 
 def _option_entries(settings: Settings) -> dict[str, Any]:

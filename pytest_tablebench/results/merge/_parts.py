@@ -137,6 +137,10 @@ class RunParts:
 
     parts: tuple[RunPart, ...]
     notes: tuple[str, ...]
+    split: int | None
+    """How many parts the run was split into; None for one that was not."""
+    examples: Mapping[str, list[int]]
+    """How many examples each part of the whole has, by dataset; empty if unknown."""
 
     @cached_property
     def source_runs(self) -> list[SourceRun]:
@@ -147,16 +151,6 @@ class RunParts:
         return sorted(
             by_text.values(), key=lambda source_run: (source_run.number or 0, source_run.text)
         )
-
-    @property
-    def split(self) -> int | None:
-        """How many parts the run was split into; None for one that was not."""
-        return self.parts[0].split
-
-    @property
-    def examples(self) -> dict[str, list[int]]:
-        """How many examples each part of the whole has, by dataset; empty if unknown."""
-        return self.parts[0].examples
 
     @cached_property
     def missing(self) -> list[int]:
@@ -227,9 +221,7 @@ def read_parts(paths: Sequence[Path]) -> RunParts:
     notes: dict[str, None] = {}
     for part in parts[1:]:
         notes |= dict.fromkeys(_compared(parts[0], part))
-    whole = RunParts(tuple(parts), tuple(notes))
-    _ = whole.split, whole.examples  # what is broken is said before anything is read
-    return whole
+    return RunParts(tuple(parts), tuple(notes), parts[0].split, parts[0].examples)
 
 
 def _order(part: RunPart) -> tuple[Any, ...]:
