@@ -17,8 +17,9 @@ from pytest_tablebench.reports.html._details import _detail, excerpt
 from pytest_tablebench.reports.html._page import word_diff
 from pytest_tablebench.reports.html._render import chance, money, number, percent, signed
 from pytest_tablebench.reports.html.board import write_leaderboard
-from pytest_tablebench.results import Record, read_records
+from pytest_tablebench.results import Record
 from pytest_tablebench.results.compare import compare_runs
+from pytest_tablebench.results.folder import read_places
 from pytest_tablebench.util.names import slug
 from tests.support.page_files import Gate, block, changed, page, text_of
 from tests.support.page_runs import make_records, record, write_run
@@ -518,7 +519,7 @@ def test_long_replies_are_not_held_in_memory(tmp_path: Path) -> None:
     write_run(tmp_path / "run", records)
     del records
     tracemalloc.start()
-    kept = list(read_records(tmp_path / "run", keep=excerpt))
+    kept = [record for _, record in read_places(tmp_path / "run", keep=excerpt)]
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert len(kept) > 10

@@ -20,9 +20,9 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results import Record, read_records, read_run
 from pytest_tablebench.results.merge import read_merge
 from pytest_tablebench.results.snapshots import (
-    Change,
+    Entry,
+    change_of,
     changes_data,
-    excerpt,
     read_changes,
     write_changes,
 )
@@ -391,18 +391,19 @@ def test_a_baseline_is_compared_with(tmp_path: Path, capsys: pytest.CaptureFixtu
 def changed(numbers: Iterable[int], stored: int, **more: Any) -> dict[str, Any]:
     """What a run over these cases tells of their answers: each fifth one has another verdict."""
     changes = [
-        Change(
+        change_of(
             f"d1/{n:04}/csv/none",
             "reworded" if n % 5 else "flipped",
             "f.ambr",
             f"n{n}",
-            ("right", "right" if n % 5 else "wrong"),
-            (1.0, 0.0),
-            excerpt("old", f"new {n}", 100),
+            (
+                Entry("right", 1.0, "old"),
+                Entry("right" if n % 5 else "wrong", 0.0, f"new {n}"),
+            ),
         )
         for n in numbers
     ]
-    counts = Counter(change.kind for change in changes) + Counter(same=len(changes), no_answer=1)
+    counts = Counter(change["kind"] for change in changes) + Counter(same=len(changes), no_answer=1)
     content: dict[str, Any] = {"updated": False, "problems": ["f.ambr: odd"], **more}
     return changes_data(counts, changes, files={"f.ambr": {"stored": stored}}, **content)
 
