@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 BETS = 20
 SHARES = [(number + 0.5) / BETS for number in range(BETS)]
+TOGETHER = 4096
+"""Values that are computed at once: memory is bounded, whatever the number of cases."""
+
 EDGE, LEAST = 1e-9, 1e-12
 
 Decision = Literal["above", "below"]
@@ -45,9 +48,11 @@ class Wealth:
 
     def feed(self, *values: float) -> None:
         """Take the next values in their order; nothing changes after the decision."""
-        if self.decision is not None or not values:
-            return
-        row = np.array(values, dtype=float)
+        for start in range(0, len(values), TOGETHER):
+            if self.decision is None:
+                self._feed(np.array(values[start : start + TOGETHER], dtype=float))
+
+    def _feed(self, row: Floats) -> None:
         still = np.full(len(row), self.threshold)
         if self.population is not None:
             # The mean still to come if the whole mean were the threshold.
@@ -55,7 +60,7 @@ class Wealth:
             left = self.population - self._seen - np.arange(len(row))
             still = (self.population * self.threshold - before) / left
         self._seen += len(row)
-        self._sum += math.fsum(values)
+        self._sum += math.fsum(row)
         inside = np.minimum(1 - EDGE, np.maximum(EDGE, still))
         odds = np.array([1 / inside, 1 / (inside - 1)]) * (row - still)  # sides, values
         wealth = self._wealth + _log_wealth(odds.T[:, :, None] * SHARES)
