@@ -14,7 +14,8 @@ import time
 from itertools import islice, product
 
 from pytest_tablebench.results import ScoreRow
-from pytest_tablebench.results.gates import RULES, judge_gates, make_rule, order
+from pytest_tablebench.results.gates import judge_gates, make_rule, order
+from pytest_tablebench.results.gates._stopping import RULES
 
 SERIALIZERS = ["html", "csv", "json", "markdown", "indexed_row_major", "df", "concat"]
 PERTURBATIONS = ["none", "shuffle_rows", "shuffle_cols", "transpose", "insert_empty_rows"]

@@ -15,7 +15,8 @@ from itertools import islice, product
 from statistics import mean
 
 from pytest_tablebench.results import ScoreRow
-from pytest_tablebench.results.gates import RULES, make_rule, order
+from pytest_tablebench.results.gates import make_rule, order
+from pytest_tablebench.results.gates._stopping import RULES
 
 SERIALIZERS = ["html", "csv", "json", "markdown", "indexed_row_major", "df", "concat"]
 PERTURBATIONS = ["none", "shuffle_rows", "shuffle_cols", "transpose", "insert_empty_rows"]

@@ -23,7 +23,6 @@ from pytest_tablebench.models.litellm_facts import (
     not_tested,
 )
 from pytest_tablebench.models.litellm_model import LiteLLMModel
-from pytest_tablebench.models.retry import RetryPolicy
 
 __all__ = [
     "BATCH_PROVIDERS",
@@ -37,7 +36,6 @@ __all__ = [
     "Reply",
     "Request",
     "Resolution",
-    "RetryPolicy",
     "as_read",
     "limited",
     "litellm_version",

@@ -18,16 +18,10 @@ from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.config.printed_prompts import PrintedPrompts
 from pytest_tablebench.config.secrets import without_secrets
 from pytest_tablebench.config.settings import Settings, without_credentials
-from pytest_tablebench.results import (
-    Outcome,
-    RunFolder,
-    ScoreTable,
-    check_writable,
-    claim_folder,
-    clear_pending,
-)
+from pytest_tablebench.results import Outcome, RunFolder, ScoreTable
 from pytest_tablebench.results._model_run import ModelRun
 from pytest_tablebench.results.checks import JoinedCase, with_checks
+from pytest_tablebench.results.folder import check_writable, claim_folder, clear_pending
 from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.message import CaseMessage, CaseRecord, MadeRecord, ReadRecord
 

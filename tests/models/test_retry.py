@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.models import RetryPolicy
+from pytest_tablebench.models.retry import RetryPolicy
 
 
 def busy(retry_after: float | None = None) -> ModelError:

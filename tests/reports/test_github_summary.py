@@ -20,12 +20,12 @@ from pytest_tablebench.reports.github import (
 )
 from pytest_tablebench.results import ScoreRow, summarize
 from pytest_tablebench.results.compare import (
-    Answers,
     MeasureDifference,
     RunComparison,
     RunFacts,
     ScopeComparison,
 )
+from pytest_tablebench.results.compare._types import Answers
 from pytest_tablebench.results.gates import GateResult
 
 RUN = {

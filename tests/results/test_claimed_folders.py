@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results import RunFolder, claim_folder, folder, read_run
+from pytest_tablebench.results import RunFolder, folder, read_run
+from pytest_tablebench.results.folder import claim_folder
 from pytest_tablebench.session.kept_run import KeptRun, run_paths
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -16,7 +16,8 @@ from benchmarks.shared_tables import PER_TABLE, TABLES, rates
 from pytest_tablebench.reports.further_text import cluster_lines
 from pytest_tablebench.results import Record, ScoreTable, summarize
 from pytest_tablebench.results._intervals import level_bounds, moments
-from pytest_tablebench.results.gates import assumed_sd, judge_gates, plan_gates, smallest_drop
+from pytest_tablebench.results.gates import judge_gates, plan_gates
+from pytest_tablebench.results.gates._power import assumed_sd, smallest_drop
 from pytest_tablebench.results.outliers import outliers
 
 TABLE = "aabb"

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_tablebench.results import ScoreRow
-from pytest_tablebench.results.gates import RULES, judge_gates, make_rule, order, plan_gates
+from pytest_tablebench.results.gates import judge_gates, make_rule, order, plan_gates
+from pytest_tablebench.results.gates._stopping import RULES
 from tests.results.test_slices import cell, example
 
 Records = list[ScoreRow]

@@ -11,14 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench import DataError
-from pytest_tablebench.results import (
-    Record,
-    ScoreRow,
-    ScoreTable,
-    pass_at_k,
-    pass_hat_k,
-    summarize,
-)
+from pytest_tablebench.results import Record, ScoreRow, ScoreTable, summarize
+from pytest_tablebench.results.figures import pass_at_k, pass_hat_k
 from tests.support.repeats import RUN, dataset_scope, repeats, runs
 
 # The estimators

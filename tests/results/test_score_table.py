@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench import DataError
-from pytest_tablebench.results import ScoreRow, ScoreTable, ScoreTableBuilder
+from pytest_tablebench.results import ScoreRow, ScoreTable
 from pytest_tablebench.results._examples import Examples
 from pytest_tablebench.results.figures import example_values, mean, means, robustness
-from pytest_tablebench.results.score_table import raw_digests
+from pytest_tablebench.results.score_table import ScoreTableBuilder, raw_digests
 from pytest_tablebench.results.sheets import benchmarks_of, sheets
 
 
@@ -120,7 +120,8 @@ def test_what_only_later_records_have_is_unknown_of_the_others():
 
 def test_filling_it_loads_no_numpy():
     code = (
-        "import sys; from pytest_tablebench.results import ScoreRow, ScoreTableBuilder; "
+        "import sys; from pytest_tablebench.results import ScoreRow; "
+        "from pytest_tablebench.results.score_table import ScoreTableBuilder; "
         "ScoreTableBuilder().append(ScoreRow('b', 'd', 'e', 's', 'p', 1.0, True, None)); "
         "sys.exit('numpy' in sys.modules)"
     )

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from pytest_tablebench.results.analyses import BEST_SKILL, BEST_SUBTASK, MEAN, by_skill
+from pytest_tablebench.results.analyses import BEST_SUBTASK, by_skill
+from pytest_tablebench.results.analyses._skills import BEST_SKILL, MEAN
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results.gates import Wealth, judge_gates, make_rule, order
+from pytest_tablebench.results.gates import judge_gates, make_rule, order
 from pytest_tablebench.results.gates._stopping import ranks
-from pytest_tablebench.results.gates._wealth import betting_interval
+from pytest_tablebench.results.gates._wealth import Wealth, betting_interval
 from tests.support.gate_worlds import Record, World, as_records, cases_of
 
 

@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pytest_tablebench.results.analyses._skills import (
-    BEST_SKILL,
-    BEST_SUBTASK,
-    MEAN,
-    RULES,
-    by_skill,
-)
+from pytest_tablebench.results.analyses._skills import BEST_SUBTASK, RULES, by_skill
 
 __all__ = [
-    "BEST_SKILL",
     "BEST_SUBTASK",
-    "MEAN",
     "RULES",
     "analyse",
     "benchmark_growth",

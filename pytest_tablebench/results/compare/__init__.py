@@ -4,7 +4,6 @@ from pytest_tablebench.results.compare._compare import compare_runs
 from pytest_tablebench.results.compare._sides import check_alike, latest_run, setting_differences
 from pytest_tablebench.results.compare._types import (
     MEASURES,
-    Answers,
     Measure,
     MeasureDifference,
     RunComparison,
@@ -14,7 +13,6 @@ from pytest_tablebench.results.compare._types import (
 
 __all__ = [
     "MEASURES",
-    "Answers",
     "Measure",
     "MeasureDifference",
     "RunComparison",

@@ -4,11 +4,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results._intervals import clopper_pearson, mcnemar, sign_flip
+from pytest_tablebench.results._intervals import mcnemar, sign_flip
 from pytest_tablebench.results.gates._anytime import AnytimeRule
 from pytest_tablebench.results.gates._evaluation import cut_short, judge_gates
 from pytest_tablebench.results.gates._grammar import (
-    MEASURES,
     Gate,
     gate_without_baseline,
     parse_gate,
@@ -17,39 +16,25 @@ from pytest_tablebench.results.gates._grammar import (
 )
 from pytest_tablebench.results.gates._passes import PassesRule
 from pytest_tablebench.results.gates._point import PointRule
-from pytest_tablebench.results.gates._power import (
-    PlannedGate,
-    assumed_sd,
-    plan_gates,
-    power,
-    smallest_drop,
-)
+from pytest_tablebench.results.gates._power import PlannedGate, plan_gates
 from pytest_tablebench.results.gates._result import (
     GateResult,
     exit_code,
-    holm,
     stored_results,
     verdict_line,
 )
 from pytest_tablebench.results.gates._scopes import without_tags
-from pytest_tablebench.results.gates._stopping import RULES, StoppingRule, order
-from pytest_tablebench.results.gates._wealth import Wealth
+from pytest_tablebench.results.gates._stopping import StoppingRule, order
 from pytest_tablebench.util.names import unknown_name
 
 __all__ = [
-    "MEASURES",
-    "RULES",
     "Gate",
     "GateResult",
     "PlannedGate",
     "StoppingRule",
-    "Wealth",
-    "assumed_sd",
-    "clopper_pearson",
     "cut_short",
     "exit_code",
     "gate_without_baseline",
-    "holm",
     "judge_gates",
     "make_rule",
     "mcnemar",
@@ -57,10 +42,8 @@ __all__ = [
     "parse_gate",
     "parse_gates",
     "plan_gates",
-    "power",
     "recorded_gates",
     "sign_flip",
-    "smallest_drop",
     "stored_results",
     "verdict_line",
     "without_tags",
@@ -78,5 +61,5 @@ def make_rule(
         rule.name: rule for rule in (PassesRule, AnytimeRule, PointRule)
     }
     if name not in rules:
-        raise SettingsError(f"--bench-stop-when-decided: {unknown_name('rule', name, RULES)}")
+        raise SettingsError(f"--bench-stop-when-decided: {unknown_name('rule', name, rules)}")
     return rules[name](gates, planned, **options)
