@@ -69,7 +69,7 @@ $(STAMP): pyproject.toml constraints.txt
 $(RUNS): pyproject.toml constraints.txt
 	$(PYTHON) -c "import sys; sys.exit('Python 3.11 or newer is needed; set PYTHON=...' if sys.version_info < (3, 11) else 0)"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip $(PINNED) --editable .
+	$(BIN)/python -m pip $(PINNED) --editable ".[benchmarks]"
 	$(BIN)/python -c "open('$(RUNS)', 'w').close()"
 
 clean:

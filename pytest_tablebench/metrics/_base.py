@@ -50,6 +50,19 @@ def heavy(metric: Made) -> Made:
     return metric
 
 
+def needs(*modules: str) -> Callable[[Made], Made]:
+    """Mark a metric with modules that it imports and the extra `benchmarks` installs.
+
+    A dataset that it scores is refused at the start where one is missing.
+    """
+
+    def mark(metric: Made) -> Made:
+        metric.modules = modules  # type: ignore[attr-defined]
+        return metric
+
+    return mark
+
+
 def judged_with(**params: Any) -> Callable[[Made], Made]:
     """Mark a metric with the parameters of its requests."""
 

@@ -7,12 +7,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.metrics._base import Processed, Score, heavy
+from pytest_tablebench.metrics._base import Processed, Score, heavy, needs
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU
 
 
+@needs("sacrebleu")
 @heavy
 def bleu(
     prediction: Processed,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.metrics._base import Processed, Score
+from pytest_tablebench.metrics._base import Processed, Score, needs
 from pytest_tablebench.metrics._f1 import f_measure
 from pytest_tablebench.metrics._tokens import tokens, words
 from pytest_tablebench.metrics._unicode import normalized
@@ -23,6 +23,7 @@ def token_f1(reference: Iterable[str], prediction: Iterable[str]) -> float:
     )
 
 
+@needs("spacy")
 def f1_strings(
     prediction: Processed, references: Sequence[Processed], *, compat: Compat = "fixed", **_: Any
 ) -> Score:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.metrics._base import Processed, Score, heavy
+from pytest_tablebench.metrics._base import Processed, Score, heavy, needs
 from pytest_tablebench.metrics._fin_qa_equality import same_programs
 from pytest_tablebench.metrics._fin_qa_program import (
     NOT_AVAILABLE,
@@ -21,6 +21,7 @@ from pytest_tablebench.metrics._fin_qa_program import (
 from pytest_tablebench.tables.table import Table
 
 
+@needs("sympy")
 @heavy
 def fin_qa(
     prediction: Processed,

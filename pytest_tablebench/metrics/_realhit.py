@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.metrics._base import Processed, Score
+from pytest_tablebench.metrics._base import Processed, Score, needs
 from pytest_tablebench.metrics._bleu import corpus_bleu
 from pytest_tablebench.metrics._numbers import numbers_as_words
 from pytest_tablebench.metrics._plain_words import dates_as_words
@@ -42,6 +42,7 @@ _JOINTS = dict.fromkeys("-\u2010\u2011\u2012\u2013", "hyphen") | {
 }
 
 
+@needs("sacrebleu")
 def realhit(
     prediction: Processed,
     references: Sequence[Processed],
@@ -75,6 +76,7 @@ def realhit(
     return Score(parts["em"], parts, "em")
 
 
+@needs("sacrebleu")
 def realhit_analysis(
     prediction: Processed,
     references: Sequence[Processed],

@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.errors import NotJudgedError
-from pytest_tablebench.metrics._base import Judgement, Processed, Score, judged_with
+from pytest_tablebench.metrics._base import Judgement, Processed, Score, judged_with, needs
 from pytest_tablebench.metrics._realhit import realhit_analysis
 from pytest_tablebench.metrics.judge_reply import read_score
 from pytest_tablebench.metrics.steps import Ask
@@ -38,6 +38,7 @@ _COVERAGE = (
 )
 
 
+@needs("sacrebleu")
 @judged_with(max_tokens=4096)
 def realhit_judged(
     prediction: Processed,

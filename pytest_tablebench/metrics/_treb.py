@@ -13,7 +13,7 @@ from math import isclose
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.metrics._base import Processed, Score
+from pytest_tablebench.metrics._base import Processed, Score, needs
 from pytest_tablebench.metrics._bleu import sentence_bleu
 from pytest_tablebench.metrics._rouge import common_length, rouge_l, rouge_l_of_texts
 from pytest_tablebench.metrics._rouge_package import MAX_LETTERS
@@ -45,6 +45,7 @@ def treb_em(
     return _best("em", same, prediction, references)
 
 
+@needs("jieba", "sacrebleu")
 def treb_bleu(
     prediction: Processed,
     references: Sequence[Processed],
@@ -56,6 +57,7 @@ def treb_bleu(
     return _best("bleu", _sentence_bleu, prediction, references)
 
 
+@needs("jieba")
 def treb_rouge(
     prediction: Processed,
     references: Sequence[Processed],

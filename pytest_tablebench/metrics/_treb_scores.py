@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.errors import NotJudgedError
-from pytest_tablebench.metrics._base import Judgement, Processed, Score, judged_with
+from pytest_tablebench.metrics._base import Judgement, Processed, Score, judged_with, needs
 from pytest_tablebench.metrics._realhit_judge import UNREADABLE
 from pytest_tablebench.metrics._treb import treb_bleu, treb_em, treb_rouge
 from pytest_tablebench.metrics.judge_reply import (
@@ -55,6 +55,7 @@ def em_letters(
     return Score(share, {"em_letters": share}, "em_letters")
 
 
+@needs("jieba", "sacrebleu")
 @judged_with(temperature=0.2, max_tokens=4096)
 def treb(
     prediction: Processed,

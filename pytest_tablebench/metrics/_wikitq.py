@@ -9,7 +9,7 @@ from operator import eq
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.metrics._base import Processed, Score
+from pytest_tablebench.metrics._base import Processed, Score, needs
 from pytest_tablebench.metrics._f1_strings import f1_strings, flat, token_f1
 from pytest_tablebench.metrics._numbers import canonical_number
 from pytest_tablebench.metrics._plain_words import plain_words
@@ -24,6 +24,7 @@ _MOST_NOTES = 5
 _OTHER_ANSWER = re.compile(r"\s*(?:or|not|and|either|maybe|perhaps)\b", re.IGNORECASE)
 
 
+@needs("spacy")
 def wikitq(
     prediction: Processed,
     references: Sequence[Processed],

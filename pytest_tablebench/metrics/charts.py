@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.metrics._base import Judgement, Score
+from pytest_tablebench.metrics._base import Judgement, Score, needs
 from pytest_tablebench.metrics._chart_axes import PICTURE
 from pytest_tablebench.metrics._chart_code import (
     Program,
@@ -32,6 +32,7 @@ WORKBOOK, CSV = "table.xlsx", "table.csv"
 """What the table is called beside a program, by what the prompts say."""
 
 
+@needs("matplotlib")
 def realhit_chart(
     prediction: str,
     references: Sequence[str],
@@ -71,6 +72,7 @@ def realhit_chart(
     return _score(chart_verdict(drawn, references, compat=compat, shares=shares))
 
 
+@needs("matplotlib")
 def tablebench_chart(
     prediction: str,
     references: Sequence[str],

@@ -7,6 +7,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from pytest_tablebench.config.extras import PICTURES, require
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets import metric_of
 from pytest_tablebench.datasets.case import TEXT
@@ -103,6 +104,7 @@ def check_datasets(runner: Runner, names: Iterable[str]) -> None:
         check_threshold(f"dataset {name!r}", runner.axes.defaults(name).threshold)
         _check_metric(runner, name)
         _check_named_metrics(runner, name)
+        _check_modules(runner, name)
         runner.axes.check_declared(name)
         _check_formats(runner, name)
 
@@ -122,6 +124,16 @@ def _check_named_metrics(runner: Runner, name: str) -> None:
         if metric not in registry.metrics:
             metrics = (*kinds, *registry.metrics)
             raise SettingsError(f"{place}: {unknown_name('metric', metric, metrics)}")
+
+
+def _check_modules(runner: Runner, name: str) -> None:
+    """Raise `SettingsError` where a package is missing that a metric or a serializer imports."""
+    metrics = [metric_of(runner.registry.datasets[name]), *runner.named_metrics(name)]
+    for metric in filter(None, metrics):
+        modules = getattr(runner.registry.metrics.get(metric), "modules", ())
+        require(modules, f"dataset {name!r}, scored by {metric},")
+    if any(modality != TEXT for modality in runner.axes.modalities(name)):
+        require(PICTURES, f"dataset {name!r}, which shows pictures,")
 
 
 def _check_formats(runner: Runner, name: str) -> None:

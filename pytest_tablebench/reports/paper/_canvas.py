@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.config.extras import PLOTS, require
 from pytest_tablebench.reports.formats import numbered
 from pytest_tablebench.util.names import printable
 
@@ -42,8 +43,10 @@ Maker = Callable[["Figure"], bool]
 def write_figures(makers: Mapping[str, Maker], folder: Path) -> dict[str, list[Path]]:
     """Draw figures into a folder, by the stem of their files.
 
-    Returns the files by the same names; an empty list where there was nothing to draw.
+    Returns the files by the same names; an empty list where there was nothing to draw. Raises
+    `SettingsError` without matplotlib.
     """
+    require(PLOTS, "a report with figures")
     import matplotlib as mpl
     from matplotlib.figure import Figure
 

@@ -1,0 +1,40 @@
+"""What is missing where the extra `benchmarks` is not installed, and where that is said."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from pytest_tablebench.config.extras import PICTURES, PLOTS, require
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.metrics import METRICS
+
+ROOT = Path(__file__).parents[2]
+MODULES = {
+    "arabic-reshaper": "arabic_reshaper",
+    "fonttools": "fontTools",
+    "pillow": "PIL",
+    "python-bidi": "bidi",
+}
+
+
+def test_what_is_missing_is_named_with_the_extra() -> None:
+    require(["json"], "nothing")
+    with pytest.raises(SettingsError) as raised:
+        require(["no_such_a", "json", "no_such_b"], "dataset 'x', scored by y,")
+    assert str(raised.value) == (
+        "dataset 'x', scored by y, needs no_such_a and no_such_b, not installed here: "
+        'pip install "pytest-tablebench[benchmarks]"'
+    )
+
+
+def test_the_extra_has_all_that_is_asked_for_and_nothing_else() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    names = {
+        re.split("[<>=]", entry)[0] for entry in project["optional-dependencies"]["benchmarks"]
+    }
+    asked = {module for metric in METRICS.values() for module in getattr(metric, "modules", ())}
+    assert {MODULES.get(name, name) for name in names} == {*asked, *PICTURES, *PLOTS}
