@@ -17,6 +17,9 @@ STOPPED = "stopped"
 MODEL_STOPPED = "model_stopped"
 """Reason of a `ModelError` for what is not asked of one model any more; others go on."""
 
+STOP_AFTER = 3
+"""Failures in a row that no other case of a model can survive either, until it is given up."""
+
 PENDING = "pending"
 """Reason of a `ModelError` for what was handed in and is answered another day."""
 

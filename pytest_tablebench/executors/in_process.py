@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import ModelError, StoreError
-from pytest_tablebench.executors.local._dispatch import Dispatcher, Lane, RunLimits
-from pytest_tablebench.executors.local._queue import Job
+from pytest_tablebench.executors._dispatch import Dispatcher, Lane, RunLimits
+from pytest_tablebench.executors._queue import Job
 from pytest_tablebench.executors.local._wire import (
     read_error,
     read_reply,

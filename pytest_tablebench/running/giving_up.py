@@ -10,13 +10,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.errors import ENGINE, MODEL_STOPPED, PENDING, STOPPED, ModelError
+from pytest_tablebench.errors import (
+    ENGINE,
+    MODEL_STOPPED,
+    PENDING,
+    STOP_AFTER,
+    STOPPED,
+    ModelError,
+)
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.case import Case
-
-STOP_AFTER = 3
-"""Cases in a row whose requests could not be made, until their model is given up."""
 
 
 @dataclass

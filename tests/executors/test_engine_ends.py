@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.executors.local._dispatch import Wait
-from pytest_tablebench.executors.local._lane_state import GIVE_UP_AFTER, SPARE_RETRIES, STOP_AFTER
+from pytest_tablebench.errors import STOP_AFTER
+from pytest_tablebench.executors._dispatch import Wait
+from pytest_tablebench.executors._lane_state import GIVE_UP_AFTER, SPARE_RETRIES
 from tests.support.dispatch_simulation import (
     DOWN,
     FILTERED,

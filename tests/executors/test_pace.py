@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tablebench.executors.local._pace import Pace
+from pytest_tablebench.executors._pace import Pace
 
 PATIENCE_S = 180.0
 

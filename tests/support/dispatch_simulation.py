@@ -9,8 +9,8 @@ from itertools import count, zip_longest
 from typing import Any
 
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.executors.local._dispatch import Dispatcher, Lane, RunLimits
-from pytest_tablebench.executors.local._queue import Job
+from pytest_tablebench.executors._dispatch import Dispatcher, Lane, RunLimits
+from pytest_tablebench.executors._queue import Job
 
 __all__ = [
     "DOWN",

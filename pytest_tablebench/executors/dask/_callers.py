@@ -14,11 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_tablebench.errors import ENGINE, ModelError, StoreError
+from pytest_tablebench.executors._queue import Job
 from pytest_tablebench.executors.dask._cluster import Cluster
 from pytest_tablebench.executors.dask._worker import Task, WorkerHandle
 from pytest_tablebench.executors.local._callers import CallListener, OnAnswer
 from pytest_tablebench.executors.local._connection import Connection
-from pytest_tablebench.executors.local._queue import Job
 from pytest_tablebench.executors.local._wire import (
     error_fields,
     not_stored,

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from pytest_tablebench.errors import ENGINE, ModelError
+from pytest_tablebench.executors._queue import Job
 from pytest_tablebench.executors.local._caller_processes import CallerProcesses
 from pytest_tablebench.executors.local._connection import Connection
-from pytest_tablebench.executors.local._queue import Job
 from pytest_tablebench.executors.local._wire import error_fields, pack, read_error
 
 PER_CALLER = 64

@@ -7,7 +7,7 @@ import hmac
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from pytest_tablebench.executors.local._queue import Job
+from pytest_tablebench.executors._queue import Job
 from pytest_tablebench.executors.local._wire import LineSplitter, header, pack
 
 ROLES = frozenset({"caller", "runner", "keeper"})

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from pytest_tablebench.errors import ENGINE, ModelError
-from pytest_tablebench.executors.local._queue import Job
+from pytest_tablebench.executors._queue import Job
 from pytest_tablebench.util.names import printable
 
 SERVER = "pytest_tablebench.models.gguf.serve"

@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import ENGINE, MODEL_STOPPED, ModelError, TableBenchError
+from pytest_tablebench.executors._dispatch import Dispatcher, Lane, RunLimits
+from pytest_tablebench.executors._queue import Job
 from pytest_tablebench.executors.local._broadcast import Broadcast
 from pytest_tablebench.executors.local._caller_processes import end_spare
 from pytest_tablebench.executors.local._callers import CallerPool, LocalCallers
 from pytest_tablebench.executors.local._connection import Connection
-from pytest_tablebench.executors.local._dispatch import Dispatcher, Lane, RunLimits
 from pytest_tablebench.executors.local._listener import Listener
 from pytest_tablebench.executors.local._programs import Programs
-from pytest_tablebench.executors.local._queue import Job
 from pytest_tablebench.executors.local._scorers import Scorers
 from pytest_tablebench.executors.local._servers import Servers
 from pytest_tablebench.executors.local._wire import (

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_tablebench.errors import MODEL_STOPPED, STOPPED, ModelError
-from pytest_tablebench.executors.local._lane_state import SPARE_RETRIES, LaneState, Totals
-from pytest_tablebench.executors.local._pace import Pace
-from pytest_tablebench.executors.local._queue import Job
+from pytest_tablebench.executors._lane_state import SPARE_RETRIES, LaneState, Totals
+from pytest_tablebench.executors._pace import Pace
+from pytest_tablebench.executors._queue import Job
 from pytest_tablebench.executors.local._wire import error_fields
 from pytest_tablebench.models.retry import RetryPolicy
 

@@ -6,11 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_tablebench.errors import ModelError
-from pytest_tablebench.executors.local._queue import JobQueue
-
-STOP_AFTER = 3
-"""Failures in a row that no other case of a model can survive either, until it is given up."""
+from pytest_tablebench.errors import STOP_AFTER, ModelError
+from pytest_tablebench.executors._queue import JobQueue
 
 GIVE_UP_AFTER = 20
 """Calls of a model in a row that failed for good in other ways, until it is given up."""
