@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 import pytest
 
+from pytest_tablebench.config import extras
 from tests.support.toy_bench import Bench
-
-ABSENT = """
-import importlib.util as util
-import sys
-
-find = util.find_spec
-util.find_spec = lambda name, *rest: None if name in {"spacy", "PIL"} else find(name, *rest)
-for module in list(sys.modules.values()):
-    if getattr(module, "find_spec", None) is find:
-        module.find_spec = util.find_spec
-"""
 
 
 @pytest.fixture
-def without(bench: Bench) -> Bench:
-    conftest = bench.path / "conftest.py"
-    conftest.write_text(ABSENT + conftest.read_text("utf-8"), encoding="utf-8")
+def without(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    """Runs in this process, as if spaCy and Pillow were not installed."""
+
+    def find_spec(name: str) -> object:
+        return None if name in {"spacy", "PIL"} else importlib.util.find_spec(name)
+
+    monkeypatch.setattr(extras, "find_spec", find_spec)
     return bench
 
 
@@ -29,11 +25,9 @@ def test_a_metric_whose_package_is_missing_is_refused_before_a_call(without: Ben
     conftest = without.path / "conftest.py"
     text = conftest.read_text("utf-8")
     assert 'metric = "exact_match"' in text
-    without.run("--model=echo/any", "--bench-limit=1", "--bench-results=first").assert_outcomes(
-        passed=1
-    )
+    without.run("--model=echo/any", "--bench-limit=1", results="first").assert_outcomes(passed=1)
     conftest.write_text(text.replace('metric = "exact_match"', 'metric = "f1_strings"'), "utf-8")
-    result = without.run("--model=echo/any", "--bench-limit=1", "--bench-results=second")
+    result = without.run("--model=echo/any", "--bench-limit=1", results="second")
     assert result.ret == 4
     result.stderr.fnmatch_lines(
         ["*dataset 'toy', scored by f1_strings, needs spacy, not installed here: pip install *"]
