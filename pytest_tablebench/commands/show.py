@@ -32,7 +32,8 @@ def _show(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.results.loaded_run import load_run
 
     run = load_run(options.run)
-    record, texts = _find(run.records, options.case), RunTexts.of(run)
+    record = _find(run.records, options.case)
+    texts = RunTexts.of(run, record)
     lines = [f"case: {printable(record.case_id, 300)}", f"model: {printable(record.model, 200)}"]
     lines += ["prompt:", *_block(texts.prompt(record) or "")]
     for role, text in texts.turns(record):

@@ -13,7 +13,6 @@ import json
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -209,7 +208,7 @@ def prepare(
         usable = table if table.is_structured else text_table(table)
         finish = yield from maker.converse(usable)
         return PreparedTable(source.name, finish, usable)
-    return PreparedTable(source.name, partial(maker.skip, reason))
+    return PreparedTable(source.name, maker.left_out(reason))
 
 
 def _write_table(table: Table, path: Path) -> None:

@@ -116,9 +116,13 @@ class QuestionMaker:
         """Questions so far."""
         return self.tally.accepted
 
-    def skip(self, reason: str, _: int | None = None) -> None:
+    def skip(self, reason: str) -> None:
         """Count a table that is left out."""
         self.tally.tables[reason] += 1
+
+    def left_out(self, reason: str) -> Finish:
+        """Return what counts a table that is left out, in its turn."""
+        return lambda _: self.skip(reason)
 
     def state(self) -> dict[str, dict[str, int]]:
         """Return the counts."""

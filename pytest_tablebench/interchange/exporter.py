@@ -60,10 +60,13 @@ class RunTexts:
     questions: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, run: LoadedRun) -> RunTexts:
-        """Read the texts of a run; none where they were not kept."""
+    def of(cls, run: LoadedRun, case: Record | None = None) -> RunTexts:
+        """Read the texts of a run, or of one case; none where they were not kept."""
         texts = cls()
         for text in read_texts(run.path / TEXTS):
+            digest = getattr(text, "digest", None)
+            if case is not None and digest not in {case.prompt_digest, case.transcript}:
+                continue
             if isinstance(text, PromptText):
                 texts.prompts[text.digest] = text.text
             elif isinstance(text, ExampleText):

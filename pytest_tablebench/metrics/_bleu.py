@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.config.extras import require
 from pytest_tablebench.metrics._base import Processed, Score, heavy, needs
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def sentence_bleu(prediction: str, reference: str) -> float:
 
     Runs of one to four tokens, as far as the text is long enough for any.
     """
-    return _share(_sacrebleu(effective_order=True).sentence_score(prediction, [reference]).score)
+    return _share(_sacrebleu().sentence_score(prediction, [reference]).score)
 
 
 def corpus_bleu(predictions: Sequence[str], references: Sequence[str]) -> float:
@@ -59,7 +60,8 @@ def _share(percentage: float) -> float:
 
 
 @cache
-def _sacrebleu(smoothing: str = "exp", *, effective_order: bool) -> BLEU:
+def _sacrebleu(smoothing: str = "exp", *, effective_order: bool = True) -> BLEU:
+    require(["sacrebleu"], "BLEU")
     from sacrebleu.metrics.bleu import BLEU
 
     return BLEU(smooth_method=smoothing, effective_order=effective_order)

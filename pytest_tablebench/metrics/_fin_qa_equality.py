@@ -29,6 +29,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from pytest_tablebench.config.extras import require
 from pytest_tablebench.metrics._fin_qa_program import (
     MalformedProgramError,
     ProgramStep,
@@ -337,6 +338,7 @@ def _simplified(tree: Tree) -> Any:
     Programs of the same shape share their formulas, whatever their numbers, so that a run
     asks for few of them.
     """
+    require(["sympy"], "the equality of FinQA programs")
     import sympy
 
     try:

@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from pytest_tablebench.config.extras import require
 from pytest_tablebench.metrics._numbers import canonical_number
 
 # Marks that only separate or wrap answers; signs such as %, $, + and - carry meaning.
@@ -18,6 +19,7 @@ _LONG_RUN = re.compile(rf"(\S{{{_LONG},}})")
 @lru_cache(maxsize=1)
 def _tokenizer() -> Any:
     # The rules alone: equal to the reference's pipeline with every component off.
+    require(["spacy"], "token F1")
     from spacy.lang.en import English
 
     return English().tokenizer

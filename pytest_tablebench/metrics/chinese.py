@@ -7,6 +7,8 @@ import warnings
 from functools import lru_cache
 from typing import Any
 
+from pytest_tablebench.config.extras import require
+
 MAX_CHARACTERS = 20_000
 """How much of a text is cut into words; behind that each character is one."""
 
@@ -43,6 +45,7 @@ def _tokenizer() -> Any:
     Filled here and not by its `initialize`: that would trust a file in the folder for temporary
     files, where anybody may write, and log to the terminal.
     """
+    require(["jieba"], "the score of a Chinese answer")
     with warnings.catch_warnings():
         # Its source has escapes, and an import, that newer Pythons warn of.
         warnings.simplefilter("ignore")

@@ -229,11 +229,6 @@ class RequestClient:
         if isinstance(work, Request) and not isinstance(outcome, Execution):
             self.spent.add(work.model, outcome)
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether all has a reply, or was asked without one, and no program is to run."""
-        return not self.missing and not self.programs
-
     def forget(self, *, missing: bool = False) -> None:
         """Forget what was told so far; replies stay in the store.
 

@@ -155,9 +155,10 @@ class ModelClient(RequestClient):
     def _expect(
         self, conversation: Conversation[Any], further: list[Request], *, is_supposed: bool
     ) -> tuple[Any, bool]:
-        """Follow a conversation; return its value, and whether an expected reply is behind it.
+        """Follow a conversation; return its value, and whether it depends on an expected reply.
 
-        What depends on such replies is not in doubt for being the same request: each counts.
+        Requests that depend on one join `further`, even if two are equal: their replies will
+        differ.
         """
 
         def answer(step: Any, _: int) -> Any:

@@ -1,4 +1,4 @@
-"""Whether a function that somebody registers can be called as the package calls it."""
+"""Checks that a registered function takes the arguments with which the package calls it."""
 
 from __future__ import annotations
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from pytest_tablebench.config import extras
 from pytest_tablebench.config.extras import PICTURES, PLOTS, require
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.metrics import METRICS
+from pytest_tablebench.metrics import METRICS, _bleu, _tokens, chinese
 
 ROOT = Path(__file__).parents[2]
 MODULES = {
@@ -38,3 +39,18 @@ def test_the_extra_has_all_that_is_asked_for_and_nothing_else() -> None:
     }
     asked = {module for metric in METRICS.values() for module in getattr(metric, "modules", ())}
     assert {MODULES.get(name, name) for name in names} == {*asked, *PICTURES, *PLOTS}
+
+
+def test_a_score_names_the_extra_where_its_package_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    for load, subject in (
+        (_bleu._sacrebleu, "BLEU needs sacrebleu"),
+        (_tokens._tokenizer, "token F1 needs spacy"),
+        (chinese._tokenizer, "the score of a Chinese answer needs jieba"),
+    ):
+        load.cache_clear()
+        with pytest.raises(SettingsError, match=subject):
+            load()
+        load.cache_clear()

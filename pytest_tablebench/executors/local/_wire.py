@@ -110,8 +110,8 @@ def read_request(body: bytes) -> Request:
 def execute_body(task: Execute) -> bytes:
     """Return all of a program, for whoever runs it."""
     files = {name: base64.b64encode(data).decode("ascii") for name, data in task.files.items()}
-    fields = {**vars(task), "files": files, "limits": asdict(task.limits), "expected": None}
-    return to_json(fields)
+    fields = {name: value for name, value in vars(task).items() if name != "expected"}
+    return to_json({**fields, "files": files, "limits": asdict(task.limits)})
 
 
 def read_execute(body: bytes) -> Execute:

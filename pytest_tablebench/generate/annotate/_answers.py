@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from pytest_tablebench.errors import STOPPED, ModelError
@@ -96,7 +95,7 @@ class AnswerGenerator(QuestionMaker):
         try:
             shows = text_of(table)
         except RefusedError as error:
-            return partial(self.skip, error.reason)
+            return self.left_out(error.reason)
         tally = Tally()
         questions = self._questions[str(table.name)]
         outcomes = yield [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.generate._shared import digest_of
@@ -60,7 +59,7 @@ class QuestionGenerator(QuestionMaker):
         try:
             shows = text_of(table)
         except RefusedError as error:
-            return partial(self.skip, error.reason)
+            return self.left_out(error.reason)
         digest = digest_of(table.title, table.lines, table.spans)
         tally, tasks = Tally(), self._tasks
         if STRUCTURE in tasks and not (is_kept(table, table) and twins_of(table, digest)):

@@ -1,6 +1,6 @@
-"""What models are told: a table, a kind of question, and what to write.
+"""The questions to models that make and check questions about tables.
 
-Each question also says what a likely reply is, so that a plan can price what follows from it.
+Each carries a likely reply, so that a plan can price the questions that follow from it.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def ask_for_pairs(shows: str, subtask: str, language: str, count: int, model: st
 
 
 def _likely_pairs(subtask: str, language: str, count: int) -> dict[str, Any]:
-    """Return pairs that are read as they stand: about 150 characters of question, 30 of answer."""
+    """Return valid pairs, with about 150 characters of question and 30 of answer each."""
     metric = SUBTASKS[subtask]["metric"]
     answers: dict[str, Any] = {
         "number": 1234567.5,
@@ -224,7 +224,7 @@ def _drafted(shows: str, draft: Draft, language: str) -> str:
 def ask_model(
     instructions: str, text: str, model: str, expected: Mapping[str, Any] | None = None
 ) -> Ask:
-    """Return what a model is told and then asked; `expected` is a likely reply, as JSON values."""
+    """Return a question with its instructions; `expected` is a likely reply, as JSON values."""
     messages = Message("system", instructions.strip()), Message("user", text)
     likely = "" if expected is None else json.dumps(expected, ensure_ascii=False)
     return Ask(messages, model, likely)

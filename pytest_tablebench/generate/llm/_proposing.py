@@ -6,7 +6,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.generate._shared import LANGUAGES, digest_of, spoken
@@ -96,7 +95,7 @@ class ProposedQuestions(QuestionMaker):
                 table, lambda candidate: shown(candidate, self._subtasks[0], LANGUAGES[0]), _LONGEST
             )
         except RefusedError as error:
-            return partial(self.skip, error.reason)
+            return self.left_out(error.reason)
         shares = list(self._shares(table))
         replies = yield [
             reply_text(

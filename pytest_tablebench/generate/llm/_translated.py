@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import islice
 from typing import Any, Protocol
 
@@ -153,9 +152,9 @@ class Translator(QuestionMaker):
         try:
             words = yield from self._words(table, original)
         except RefusedError as error:
-            return partial(self.skip, f"not translated: {error.reason}")
+            return self.left_out(f"not translated: {error.reason}")
         except ModelError as error:
-            return partial(self.skip, f"not translated: no reply: {error.reason}")
+            return self.left_out(f"not translated: no reply: {error.reason}")
         both = _Both(table, words.of(table), original, words)
         outcomes = yield [self._pair(both, question) for question in original.entries]
         texts = [question.text for question in original.entries]

@@ -28,7 +28,14 @@ class _Stream:
     wealth: Wealth
     values: dict[str, list[float]]
     rounds: list[float] = field(default_factory=list)
-    tables: list[Hashable] = field(default_factory=list)
+    tables: set[Hashable] = field(default_factory=set)
+    has_twice: bool = False
+    """Whether two of the examples so far share a table."""
+
+    def add_table(self, table: Hashable) -> None:
+        """Take the table of the next example."""
+        self.has_twice = self.has_twice or table in self.tables
+        self.tables.add(table)
 
     @property
     def is_shared(self) -> bool:
@@ -36,7 +43,7 @@ class _Stream:
 
         Examples that are all over one table are independent: the gate is about this table.
         """
-        return 1 < len(set(self.tables)) < len(self.tables)
+        return self.has_twice and len(self.tables) > 1
 
 
 class AnytimeRule(StoppingRule):
@@ -78,7 +85,7 @@ class AnytimeRule(StoppingRule):
             value = self._value(gate, dataset, row)
             if value is not None:
                 stream.values[dataset].append(value)
-                stream.tables.append(self._table(dataset, row))
+                stream.add_table(self._table(dataset, row))
                 _round(gate, stream)
         self._decide()
 
