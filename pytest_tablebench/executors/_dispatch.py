@@ -14,7 +14,7 @@ from pytest_tablebench.errors import MODEL_STOPPED, STOPPED, ModelError
 from pytest_tablebench.executors._lane_state import SPARE_RETRIES, LaneState, Totals
 from pytest_tablebench.executors._pace import Pace
 from pytest_tablebench.executors._queue import Job
-from pytest_tablebench.executors.local._wire import error_fields
+from pytest_tablebench.executors._wire import error_fields
 from pytest_tablebench.models.retry import RetryPolicy
 
 WAIT_S = 5.0
@@ -109,16 +109,6 @@ class Dispatcher:
         self._resting: set[Job] = set()
         self._last_errors: dict[str, ModelError] = {}
         self._watched: set[str] = set()
-
-    @property
-    def answered(self) -> int:
-        """Calls that were answered, over all models."""
-        return sum(total.calls_paid for total in self.totals)
-
-    @property
-    def retries(self) -> int:
-        """Calls that repeated a failed one, over all models."""
-        return sum(total.retries for total in self.totals)
 
     def submit(self, job: Job) -> None:
         """Take a job; its outcome is delivered in any case."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.errors import ModelError, StoreError
 from pytest_tablebench.executors._dispatch import Dispatcher, Lane, RunLimits
 from pytest_tablebench.executors._queue import Job
-from pytest_tablebench.executors.local._wire import (
+from pytest_tablebench.executors._wire import (
     read_error,
     read_reply,
     reply_fields,

@@ -12,15 +12,15 @@ import pytest
 
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.executors import Outcome, Work
-from pytest_tablebench.executors.local import Address, broker
-from pytest_tablebench.executors.local._callers import LocalCallers
-from pytest_tablebench.executors.local._connection import Connection
-from pytest_tablebench.executors.local._wire import (
+from pytest_tablebench.executors._wire import (
     PROBLEMS,
     error_fields,
     pack,
     reply_fields,
 )
+from pytest_tablebench.executors.local import Address, broker
+from pytest_tablebench.executors.local._callers import LocalCallers
+from pytest_tablebench.executors.local._connection import Connection
 from pytest_tablebench.models import Reply
 from pytest_tablebench.store import Store
 from tests.support.broker_site import TOKEN, Asker, Site, come, request
@@ -281,7 +281,7 @@ class Overheard(Connection):
     """A connection that keeps what it is sent."""
 
     def __init__(self, keeper: broker.Broker, role: str) -> None:
-        super().__init__(keeper)
+        super().__init__(keeper, lambda _: None)
         self.role = role
         self.sent: list[dict[str, Any]] = []
 
@@ -324,8 +324,9 @@ def test_an_answer_stored_by_a_caller_that_died_is_not_paid_for_again(
     (told,) = client.sent
     assert told["key"] == kept.key()
     assert told["reply"] == reply_fields(Reply("36"))
-    assert keeper.dispatcher.answered == 1
-    assert keeper.dispatcher.retries == 0  # it was no failure of the model's
+    (total,) = keeper.dispatcher.totals
+    assert total.calls_paid == 1
+    assert total.retries == 0  # it was no failure of the model's
     # The question and the call that was lost go to the next caller.
     following = Overheard(keeper, "caller")
     keeper.joined(following)

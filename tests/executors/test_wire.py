@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tablebench.errors import ModelError
-from pytest_tablebench.executors.local._wire import (
+from pytest_tablebench.executors._wire import (
     LineSplitter,
     error_fields,
     header,

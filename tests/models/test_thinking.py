@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_tablebench.executors.local._wire import read_reply, reply_fields
+from pytest_tablebench.executors._wire import read_reply, reply_fields
 from pytest_tablebench.models import Reply, limited
 from pytest_tablebench.models.thinking import read_blocks, split_thoughts, thoughts_of
 from pytest_tablebench.store._line import answer_line, read_answer, reply_of

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.executors import Outcome, Work
-from pytest_tablebench.executors.local import Address, LocalExecutor, broker
-from pytest_tablebench.executors.local._wire import (
+from pytest_tablebench.executors._wire import (
     LineSplitter,
     header,
     pack,
     read_request,
     reply_fields,
 )
+from pytest_tablebench.executors.local import Address, LocalExecutor, broker
 from pytest_tablebench.models import Message, Reply, Request
 
 if sys.platform != "win32":

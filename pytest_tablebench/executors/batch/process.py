@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import ModelError, TableBenchError
+from pytest_tablebench.executors._wire import error_fields
 from pytest_tablebench.executors.batch._ledger import Batch, Ledger, Waiting, written_base
-from pytest_tablebench.executors.local._wire import error_fields
 from pytest_tablebench.models.base import Reply
 from pytest_tablebench.models.litellm_batch import ENDPOINT, BatchService, BatchState
 from pytest_tablebench.store import Store

@@ -19,12 +19,12 @@ from typing import Any
 
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.executors._queue import Job
+from pytest_tablebench.executors._wire import error_fields, header, pack, to_json
 from pytest_tablebench.executors.local._callers import LocalCallers
 from pytest_tablebench.executors.local._connection import Connection
 from pytest_tablebench.executors.local._listener import Listener
 from pytest_tablebench.executors.local._programs import Programs
 from pytest_tablebench.executors.local._scorers import Scorers
-from pytest_tablebench.executors.local._wire import error_fields, header, pack, to_json
 from pytest_tablebench.store import Store
 from pytest_tablebench.util.leftovers import TemporaryFolder
 

@@ -15,11 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_tablebench.errors import ENGINE, ModelError, StoreError
 from pytest_tablebench.executors._queue import Job
-from pytest_tablebench.executors.dask._cluster import Cluster
-from pytest_tablebench.executors.dask._worker import Task, WorkerHandle
-from pytest_tablebench.executors.local._callers import CallListener, OnAnswer
-from pytest_tablebench.executors.local._connection import Connection
-from pytest_tablebench.executors.local._wire import (
+from pytest_tablebench.executors._wire import (
     error_fields,
     not_stored,
     read_error,
@@ -27,6 +23,10 @@ from pytest_tablebench.executors.local._wire import (
     read_reply,
     read_request,
 )
+from pytest_tablebench.executors.dask._cluster import Cluster
+from pytest_tablebench.executors.dask._worker import Task, WorkerHandle
+from pytest_tablebench.executors.local._callers import CallListener, OnAnswer
+from pytest_tablebench.executors.local._connection import Connection
 from pytest_tablebench.metrics.steps import read_execution
 
 if TYPE_CHECKING:

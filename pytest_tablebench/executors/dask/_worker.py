@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import ENGINE, ModelError
 from pytest_tablebench.executors._queue import Job
+from pytest_tablebench.executors._wire import header, pack, to_json
 from pytest_tablebench.executors.dask._actor import TAKE_S, WorkerActor, versions
-from pytest_tablebench.executors.local._wire import header, pack, to_json
 from pytest_tablebench.serializers.content import image_names
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from pytest_tablebench.executors._dispatch import Dispatcher
+from pytest_tablebench.executors._wire import PROBLEMS, to_json
 from pytest_tablebench.executors.local._connection import Connection
-from pytest_tablebench.executors.local._wire import PROBLEMS, to_json
 
 TOTALS_EVERY_S = 0.2
 

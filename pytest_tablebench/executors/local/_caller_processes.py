@@ -6,7 +6,8 @@ It imports nothing that is slow: a broker starts its spare caller before all els
 from __future__ import annotations
 
 import subprocess
-import sys
+
+from pytest_tablebench.executors._process import start_module
 
 __all__ = ["CallerProcesses", "end_spare", "start_spare"]
 
@@ -63,9 +64,4 @@ def _take_spare() -> subprocess.Popen[bytes] | None:
 
 
 def _start(*arguments: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(  # noqa: S603 - this interpreter
-        # -P: a module in the user's working folder must not be imported here.
-        [sys.executable, "-P", "-m", CALLER, *arguments],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-    )
+    return start_module(CALLER, *arguments, stdout=subprocess.DEVNULL)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from pytest_tablebench.errors import ENGINE, ModelError
+from pytest_tablebench.executors._process import processors
 from pytest_tablebench.executors._queue import Job
+from pytest_tablebench.executors._wire import error_fields, pack, read_error
 from pytest_tablebench.executors.local._caller_processes import CallerProcesses
 from pytest_tablebench.executors.local._connection import Connection
-from pytest_tablebench.executors.local._wire import error_fields, pack, read_error
 
 PER_CALLER = 64
 """Calls in flight up to which one calling process is enough: litellm costs 3 ms of CPU a call."""
@@ -29,9 +29,7 @@ def caller_count(connections: int, number: int | None = None) -> int:
     """Return how many processes make so many calls at a time: by need, up to the processors."""
     if number is not None:
         return number
-    affinity = getattr(os, "sched_getaffinity", None)
-    cores = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
-    return max(1, min(cores, -(-connections // PER_CALLER)))
+    return max(1, min(processors(), -(-connections // PER_CALLER)))
 
 
 class CallListener(Protocol):
@@ -124,11 +122,7 @@ class LocalCallers:
         self._guard()
 
     def _start_caller(self) -> None:
-        names = ("store", "timeout", "max_reply", "lanes", "connections", "transport")
-        fields = {name: self._config[name] for name in names}
-        settings = self._config.get("settings", {})
-        token = self._listener.token
-        config = {"port": self.port, "token": token, **fields, "settings": settings}
+        config = {**self._config, "port": self.port, "token": self._listener.token}
         needs_litellm = any(lane.get("reference") is None for lane in self._config["lanes"])
         self._processes.start(pack(config), needs_litellm=needs_litellm)
 
@@ -233,7 +227,7 @@ class LocalCallers:
         """Return False: whoever holds the callers has programs run and answers scored."""
         return False
 
-    def close(self, done: Callable[[], None] = lambda: None) -> None:
+    def close(self, done: Callable[[], None]) -> None:
         """Have the callers end by themselves, after what is in flight."""
         self._closing = True
         for caller in self._ready:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from pytest_tablebench.executors._queue import Job
-from pytest_tablebench.executors.local._wire import LineSplitter, header, pack
+from pytest_tablebench.executors._wire import LineSplitter, header, pack
 
 ROLES = frozenset({"caller", "runner", "keeper"})
 
@@ -37,12 +37,10 @@ class ConnectionHandler(Protocol):
 class Connection(asyncio.Protocol):
     """One connection; the first line says who it is.
 
-    `settled` is told once that is known, or the connection has ended before.
+    `identified` is called once that is known, or the connection has ended before.
     """
 
-    def __init__(
-        self, broker: ConnectionHandler, identified: Callable[[Connection], None] | None = None
-    ) -> None:
+    def __init__(self, broker: ConnectionHandler, identified: Callable[[Connection], None]) -> None:
         self.broker = broker
         self.role: str | None = None
         self.pid: int | None = None
@@ -82,13 +80,9 @@ class Connection(asyncio.Protocol):
             return False
         if is_ours:
             self.role, self.pid = role, head.get("pid")
-            self._report_identified()
+            self._identified(self)
             self.broker.joined(self)
         return is_ours
-
-    def _report_identified(self) -> None:
-        if self._identified is not None:
-            self._identified(self)
 
     def send(self, head: Mapping[str, Any], body: bytes | None = None) -> None:
         """Send a message; one to somebody who has gone is dropped."""
@@ -100,6 +94,6 @@ class Connection(asyncio.Protocol):
             self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
-        self._report_identified()
+        self._identified(self)
         if self.role is not None:
             self.broker.left(self)

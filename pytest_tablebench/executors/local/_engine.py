@@ -6,7 +6,6 @@ import contextlib
 import os
 import secrets
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,9 +14,10 @@ from typing import Any, Literal
 
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.executors._process import last_line, start_module
+from pytest_tablebench.executors._wire import PROBLEMS, REFUSALS, pack
 from pytest_tablebench.executors.local._callers import caller_count
 from pytest_tablebench.executors.local._executor import Address, LocalExecutor
-from pytest_tablebench.executors.local._wire import PROBLEMS, REFUSALS, pack
 from pytest_tablebench.executors.local.providers import settings_fields
 from pytest_tablebench.models import may_be_direct, refusal_lines
 from pytest_tablebench.models.base import MAX_REPLY
@@ -115,10 +115,8 @@ class BrokerProcess:
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         # A session of its own: Ctrl-C in a terminal must reach pytest alone, which then says
         # what is to end and what is paid for already.
-        self.process = subprocess.Popen(  # noqa: S603 - this interpreter
-            # -P: a module of the user's in the working folder is none of this process's.
-            [sys.executable, "-P", "-m", module],
-            stdin=subprocess.PIPE,
+        self.process = start_module(
+            module,
             stdout=subprocess.PIPE,
             stderr=self.errors,
             env=_environment(),
@@ -195,23 +193,12 @@ class Engine:
     def _given(self, store: Path) -> dict[str, Any]:
         config = self.config
         return {
+            **vars(config),
             "token": self._token,
             "lanes": [vars(lane) for lane in config.lanes],
-            "connections": config.connections,
-            "retries": config.retries,
-            "timeout": config.timeout,
-            "max_reply": config.max_reply,
-            "transport": config.transport,
-            "max_cost": config.max_cost,
-            "patience": config.patience,
             "callers": self._callers() * bool(config.lanes),
-            "store": str(store),
-            "eager": config.eager,
-            "settings": dict(config.settings),
-            "sandbox": dict(config.sandbox),
             "callers_given": config.callers,
-            "scheduler": config.scheduler,
-            "score_there": config.score_there,
+            "store": str(store),
         }
 
     @property
@@ -280,9 +267,7 @@ class Engine:
         """Return the end of what the process wrote before it ended."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(END_S)
-        self._broker.errors.seek(0)
-        lines = self._broker.errors.read().decode("utf-8", "replace").strip().splitlines()
-        return lines[-1] if lines else f"it ended with {self._process.returncode}"
+        return last_line(self._broker.errors) or f"it ended with {self._process.returncode}"
 
 
 def _environment() -> dict[str, str]:

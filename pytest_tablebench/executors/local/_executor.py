@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pytest_tablebench.errors import ENGINE, ModelError
-from pytest_tablebench.executors.local._metrics import grade_body
-from pytest_tablebench.executors.local._wire import (
+from pytest_tablebench.executors._wire import (
     LineSplitter,
     execute_body,
     header,
@@ -22,6 +21,7 @@ from pytest_tablebench.executors.local._wire import (
     request_body,
     to_json,
 )
+from pytest_tablebench.executors.local._metrics import grade_body
 from pytest_tablebench.executors.protocol import Outcome, Work
 from pytest_tablebench.metrics.steps import Execute, Grade, read_execution
 

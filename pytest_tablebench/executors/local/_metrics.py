@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import METRIC, ModelError
-from pytest_tablebench.executors.local._wire import to_json
+from pytest_tablebench.executors._wire import to_json
 from pytest_tablebench.executors.local.providers import Reference, reference_of
 from pytest_tablebench.metrics import Metric
 from pytest_tablebench.metrics.steps import Grade

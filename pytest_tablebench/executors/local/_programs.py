@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from pytest_tablebench.errors import ENGINE, ModelError, StoreError
-from pytest_tablebench.executors.local._wire import error_fields, read_execute, to_json
+from pytest_tablebench.executors._wire import error_fields, read_execute, to_json
 from pytest_tablebench.metrics.steps import execution_fields
 from pytest_tablebench.sandbox import Sandbox
 from pytest_tablebench.store import Store

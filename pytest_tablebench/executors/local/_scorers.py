@@ -6,13 +6,13 @@ import asyncio
 import contextlib
 import json
 import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from pytest_tablebench.errors import METRIC, ModelError
-from pytest_tablebench.executors.local._wire import error_fields
+from pytest_tablebench.executors._process import start_module
+from pytest_tablebench.executors._wire import error_fields
 
 SCORER = "pytest_tablebench.executors.local.scorer"
 
@@ -55,11 +55,7 @@ class Scorers:
             return None
         try:
             if self._process is None:
-                self._process = subprocess.Popen(  # noqa: S603 - this interpreter
-                    [sys.executable, "-P", "-m", SCORER],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                )
+                self._process = start_module(SCORER, stdout=subprocess.PIPE)
             process = self._process
             assert process.stdin is not None  # noqa: S101 - they are pipes
             assert process.stdout is not None  # noqa: S101

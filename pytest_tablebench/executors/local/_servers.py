@@ -8,14 +8,14 @@ import json
 import os
 import secrets
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from pytest_tablebench.errors import ENGINE, ModelError
+from pytest_tablebench.executors._process import last_line, processors, start_module
 from pytest_tablebench.executors._queue import Job
 from pytest_tablebench.util.names import printable
 
@@ -123,9 +123,8 @@ class _ModelServer:
         self._tell = listens, ended
         self._stopped = False
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
-        self._process = subprocess.Popen(  # noqa: S603 - this interpreter
-            [sys.executable, "-P", "-m", SERVER],
-            stdin=subprocess.PIPE,
+        self._process = start_module(
+            SERVER,
             stdout=subprocess.PIPE,
             stderr=self._errors,
             # Threads that wait for each other by spinning take ten times as long where the
@@ -159,9 +158,10 @@ class _ModelServer:
         process.wait()
         if not self._stopped:
             did = "ended" if self.url is not None else "did not start"
-            code, last_line = process.returncode, _last_line(self._errors) or "nothing"
+            code = process.returncode
+            output = printable(last_line(self._errors), 200) or "nothing"
             name = printable(self._name, 80)
-            self.ended = f"the server of {name} {did} (exit code {code}); it last said: {last_line}"
+            self.ended = f"the server of {name} {did} (exit code {code}); it last said: {output}"
             self._say(1)
         self._errors.close()
 
@@ -173,12 +173,4 @@ class _ModelServer:
 def _threads() -> int:
     """Return how many threads compute: the processors of this process, or as OpenMP is told."""
     variable = os.environ.get("OMP_NUM_THREADS", "")
-    affinity = getattr(os, "sched_getaffinity", None)
-    cores = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
-    return int(variable) if variable.isdecimal() and int(variable) > 0 else cores
-
-
-def _last_line(errors: IO[bytes]) -> str:
-    errors.seek(0)
-    lines = errors.read()[-4096:].decode("utf-8", "replace").strip().splitlines()
-    return printable(lines[-1], 200) if lines else ""
+    return int(variable) if variable.isdecimal() and int(variable) > 0 else processors()

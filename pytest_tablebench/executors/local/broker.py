@@ -21,6 +21,13 @@ from typing import Any
 from pytest_tablebench.errors import ENGINE, MODEL_STOPPED, ModelError, TableBenchError
 from pytest_tablebench.executors._dispatch import Dispatcher, Lane, RunLimits
 from pytest_tablebench.executors._queue import Job
+from pytest_tablebench.executors._wire import (
+    REFUSALS,
+    error_fields,
+    read_error,
+    reply_fields,
+    to_json,
+)
 from pytest_tablebench.executors.local._broadcast import Broadcast
 from pytest_tablebench.executors.local._caller_processes import end_spare
 from pytest_tablebench.executors.local._callers import CallerPool, LocalCallers
@@ -29,13 +36,6 @@ from pytest_tablebench.executors.local._listener import Listener
 from pytest_tablebench.executors.local._programs import Programs
 from pytest_tablebench.executors.local._scorers import Scorers
 from pytest_tablebench.executors.local._servers import Servers
-from pytest_tablebench.executors.local._wire import (
-    REFUSALS,
-    error_fields,
-    read_error,
-    reply_fields,
-    to_json,
-)
 from pytest_tablebench.store import Store
 
 __all__ = ["Broker", "main"]

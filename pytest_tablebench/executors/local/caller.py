@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import ModelError, StoreError
-from pytest_tablebench.executors.local._wire import (
+from pytest_tablebench.executors._wire import (
     LineSplitter,
     error_fields,
     header,
