@@ -43,11 +43,10 @@ __all__ = [
 ]
 
 PROBLEMS = "problems"
+"""How the names of notes begin that say what is wrong with the store's files."""
 
 REFUSALS = "refusals"
 """How the names of notes begin that say what a model does not take."""
-
-"""How the names of notes begin that say what is wrong with the store's files."""
 
 _encode = json.JSONEncoder(separators=(",", ":"), default=str).encode
 

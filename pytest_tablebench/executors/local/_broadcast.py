@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_tablebench.executors._dispatch import Dispatcher
@@ -21,7 +21,6 @@ class Broadcast:
         self._dispatcher = dispatcher
         self._loop = loop
         self._clients: set[Connection] = set()
-        self._keepers: set[Connection] = set()
         self._totals_due = False
         self._waits: list[dict[str, Any]] = []
         self._told: list[dict[str, Any]] = []
@@ -30,20 +29,21 @@ class Broadcast:
     def joined(self, connection: Connection) -> None:
         """Tell a client from now on; who is waited for at this moment, at once."""
         self._clients.add(connection)
-        if connection.role == "keeper":
-            self._keepers.add(connection)
         if self._told:
             connection.send({"waits": self._told})
 
     def left(self, connection: Connection) -> None:
         """Tell a client no more."""
         self._clients.discard(connection)
-        self._keepers.discard(connection)
 
     def note(self, name: str, body: bytes) -> None:
         """Tell who keeps the run something, under a name."""
-        for keeper in self._keepers:
-            keeper.send({"note": name}, body)
+        self._send_keepers({"note": name}, body)
+
+    def _send_keepers(self, head: Mapping[str, Any], body: bytes | None = None) -> None:
+        for client in self._clients:
+            if client.role == "keeper":
+                client.send(head, body)
 
     def problems(self, source: object, problems: Sequence[str]) -> None:
         """Tell all that one source has found wrong so far."""
@@ -75,9 +75,7 @@ class Broadcast:
 
     def _send_totals(self) -> None:
         self._totals_due = False
-        totals = self.totals()
-        for keeper in self._keepers:
-            keeper.send({"totals": totals})
+        self._send_keepers({"totals": self.totals()})
 
     def announce_waits(self) -> None:
         """Tell everybody who is waited for, in times of day, when that changes."""

@@ -201,12 +201,9 @@ class Broker:
     def _put_question(self, connection: Connection, head: dict[str, Any], body: bytes) -> None:
         """Pass a question about a model (its facts, a count of tokens) on to a caller."""
         self.start_callers()
-        if self._broken is not None:
-            connection.send({"re": head["id"], "error": error_fields(self._broken)})
-        else:
-            self.callers.question(
-                head["what"], body, lambda answer: connection.send({"re": head["id"], **answer})
-            )
+        self.callers.question(
+            head["what"], body, lambda answer: connection.send({"re": head["id"], **answer})
+        )
 
     def _ask(self, connection: Connection, head: Mapping[str, Any], body: bytes) -> None:
         key = head["key"]
