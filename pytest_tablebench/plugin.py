@@ -24,7 +24,8 @@ from pytest_tablebench.registry import Registry
 from pytest_tablebench.util.names import escaped
 
 if TYPE_CHECKING:
-    from pytest_tablebench.running.runner import Answer, CaseRun
+    from pytest_tablebench.running.answer import Answer
+    from pytest_tablebench.running.case_run import CaseRun
 
 pytest_plugins = ["pytest_tablebench.hooks.collection", "pytest_tablebench.hooks.running"]
 """Modules of hooks beside those here."""
@@ -176,7 +177,7 @@ def answer(case: CaseRun) -> Answer:
     try:
         return case.ask()
     except TableBenchError as error:
-        from pytest_tablebench.running.runner import no_answer_text
+        from pytest_tablebench.running.case_run import no_answer_text
 
         # Failed without a traceback: it would say nothing about the model, and cost milliseconds.
         pytest.fail(no_answer_text(error), pytrace=False)

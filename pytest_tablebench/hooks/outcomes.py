@@ -21,7 +21,8 @@ from pytest_tablebench.errors import (
 from pytest_tablebench.hooks.items import case_of, check_of, key_of
 from pytest_tablebench.results.checks import Finding
 from pytest_tablebench.running.assertions import WrongAnswer
-from pytest_tablebench.running.runner import CaseRun, Runner, no_answer_text
+from pytest_tablebench.running.case_run import CaseRun, no_answer_text
+from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from pytest_tablebench.metrics import JUDGED_PARTS
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.running.runner import Answer, CaseRun
+    from pytest_tablebench.running.answer import Answer
+    from pytest_tablebench.running.case_run import CaseRun
 
 
 _PROGRAM = ("program_", "no_program")

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.running.axes import Axes
     from pytest_tablebench.running.prefetch import PrefetchWindow
 
-__all__ = ["CaseRun", "CaseSupport", "no_answer_reason", "no_answer_text"]
-
 SHOWN, SEARCHED = 800, 4000
 """Characters of an error that are shown, and that are searched for secrets before."""
 

@@ -5,7 +5,7 @@ It needs neither pytest nor an executor: its caller answers each step, and passe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,11 +24,14 @@ from pytest_tablebench.running.answer import (
 )
 from pytest_tablebench.running.judging import Judging, not_judged, request_of, whole_messages
 from pytest_tablebench.running.pending import is_of_the_engine
+from pytest_tablebench.strategies import Said, asked_about, named_strategy
 
 if TYPE_CHECKING:
+    from pytest_tablebench.datasets import ReplyForm
+    from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.models import Request
-    from pytest_tablebench.running.conversations import Conversations
     from pytest_tablebench.running.pending import PendingCase, Route
+    from pytest_tablebench.strategies import Strategy, Task
 
 Value = TypeVar("Value")
 
@@ -58,6 +61,55 @@ def follow(
     except StopIteration as end:
         value: Value = end.value
         return value
+
+
+@dataclass(frozen=True)
+class Conversations:
+    """Begins the conversations about cases.
+
+    Arguments:
+        task: makes the task of a case: its example, its prompt.
+        strategies: how a task becomes an answer, by name.
+        route: how a model is asked about a dataset, by their names; without the second, how it
+            judges, or is asked besides. It may wait for the engine the first time.
+        reply_form: gives the form of plain replies to a case, None where it has none.
+        format_retries: how often a reply without its form is asked for again.
+    """
+
+    task: Callable[[Case], Task]
+    strategies: Mapping[str, Strategy]
+    route: Callable[[str, str | None], Route]
+    reply_form: Callable[[Case], ReplyForm | None] = lambda _: None
+    format_retries: int = 0
+
+    def strategy_of(self, case: Case) -> Strategy:
+        """Return how a case becomes an answer."""
+        return named_strategy(case.strategy, self.strategies)[0]
+
+    def task_of(self, case: Case) -> Task:
+        """Return the task of a case, which knows how its model is asked. Raises `ModelError`."""
+        task, continues = self.task(case), self.route_of(case, None).continues
+        return task if task.continues == continues else replace(task, continues=continues)
+
+    def begin(self, case: Case, task: Task) -> Generator[Step, Reply | Execution, Said]:
+        """Begin all that is asked about a case."""
+        tasks = [replace(version, continues=task.continues) for version in task.versions] or [task]
+        form = self.reply_form(case)
+        return asked_about(self.strategy_of(case), tasks, form, self.format_retries)
+
+    def route_of(self, case: Case, step: Ask | None) -> Route:
+        """Return how a step of a case's strategy is asked: parameters are a dataset's own.
+
+        Raises `ModelError`.
+        """
+        if step is not None and step.model is not None:
+            return self.route(step.model, None)
+        return self.route(case.model, case.dataset)
+
+    def request(self, case: Case, step: Ask, number: int) -> Request:
+        """Return the request that a step of a case's strategy means. Raises `ModelError`."""
+        route = self.route_of(case, step)
+        return request_of(route, case, step, self.strategy_of(case).name, number)
 
 
 @dataclass(frozen=True)
@@ -118,11 +170,18 @@ class ConversationDriver:
         if not isinstance(outcome, Score) and not isinstance(pending.step, Grade):
             self._record_step(pending, pending.step, pending.key, outcome)
         pending.arrived.clear()
+        return self._resume(pending, lambda conversation: conversation.send(outcome))
+
+    def _resume(
+        self, pending: PendingCase, resume: Callable[[Generator[Any, Any, Any]], Step | Grade]
+    ) -> Step | Grade | None:
+        """Return the next step of a conversation, None at its end, after keeping its value."""
+        if pending.conversation is None:
+            return None
         try:
-            following: Step | Grade = pending.conversation.send(outcome)
+            return resume(pending.conversation)
         except StopIteration as end:
             return self._ended(pending, end.value)
-        return following
 
     def _record_step(
         self, pending: PendingCase, step: Step, key: str, outcome: Reply | Execution
@@ -155,13 +214,7 @@ class ConversationDriver:
             except Exception as error:  # a user's post-processor failed: the case reports it
                 pending.unscored = error
         pending.answer = answer
-        if pending.conversation is None:
-            return None
-        try:
-            following: Step | Grade = next(pending.conversation)
-        except StopIteration as end:
-            return self._ended(pending, end.value)
-        return following
+        return self._resume(pending, next)
 
     def take_error(self, pending: PendingCase, error: Exception) -> Step | Grade | None:
         """Pass an error to its conversation; return the step that it asks instead.
@@ -183,26 +236,16 @@ class ConversationDriver:
     def _refuse(self, pending: PendingCase, error: ModelError) -> Step | Grade | None:
         if pending.conversation is None or pending.dropped:
             raise error
-        try:
-            following: Step | Grade = pending.conversation.throw(error)
-        except StopIteration as end:
-            return self._ended(pending, end.value)
-        return following
+        return self._resume(pending, lambda conversation: conversation.throw(error))
 
     def _without_judge(self, pending: PendingCase, error: Exception) -> Step | Grade | None:
         failure = pending.unscored = not_judged(error)
-        conversation = pending.conversation
-        if conversation is None or not isinstance(failure, NotJudgedError):
-            pending.conversation = None
-            return None
-        try:
-            following: Step | Grade = conversation.throw(failure)
-        except StopIteration as end:
-            pending.score, pending.conversation = end.value, None
-        except Exception as raised:
-            pending.unscored, pending.conversation = raised, None
-        else:
-            return following
+        if isinstance(failure, NotJudgedError):
+            try:
+                return self._resume(pending, lambda conversation: conversation.throw(failure))
+            except Exception as raised:
+                pending.unscored = raised
+        pending.conversation = None
         return None
 
     def fail(self, pending: PendingCase, error: Exception) -> None:

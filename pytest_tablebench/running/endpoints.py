@@ -7,8 +7,6 @@ import re
 
 from pytest_tablebench.config.addresses import header_fault, without_credentials
 
-__all__ = ["endpoint", "key_fault"]
-
 _ALSO = {"huggingface": "HF", "bedrock": "AWS", "sagemaker": "AWS", "meta": "LLAMA"}
 """Providers that have addresses in variables of another name, by the first word of theirs."""
 

@@ -16,8 +16,6 @@ from pytest_tablebench.models import Reply, Request, Resolution
 if TYPE_CHECKING:
     from pytest_tablebench.store import Store
 
-__all__ = ["Limit", "Settled", "is_cut", "limit_of", "limits_of", "room_for", "settled", "stored"]
-
 NAMES = ("max_tokens", "max_completion_tokens")
 """Parameters that limit a reply, as a caller of litellm names them."""
 

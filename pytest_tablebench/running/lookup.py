@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.errors import ModelError
@@ -12,18 +13,41 @@ from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Grade, Step
 from pytest_tablebench.models import MAX_REPLY, Reply, Request, limited
 from pytest_tablebench.running.conversation import ConversationDriver
 from pytest_tablebench.running.limits import limit_of, settled
-from pytest_tablebench.running.pictures import PictureKeeper
-from pytest_tablebench.serializers.content import images_of
+from pytest_tablebench.serializers.content import Image, images_of
 
 if TYPE_CHECKING:
+    from pytest_tablebench.results import MediaFolder
     from pytest_tablebench.running.limits import Use
     from pytest_tablebench.running.pending import PendingCase, Route
     from pytest_tablebench.store import Store
 
-__all__ = ["PROGRAMS", "StepLookup"]
-
 PROGRAMS = "programs"
 """The lane of work that asks no model: programs, and answers that are scored elsewhere."""
+
+
+@dataclass
+class PictureKeeper:
+    """Writes pictures into the run folders.
+
+    Arguments:
+        folder: returns the folder for the pictures of a model's run; None: none are kept.
+    """
+
+    folder: Callable[[str], MediaFolder] | None = None
+
+    def path(self, model: str) -> Path | None:
+        """Return where the pictures of a model's run are."""
+        return None if self.folder is None else self.folder(model).path
+
+    def keep(self, model: str, images: Iterable[Image]) -> None:
+        """Write pictures that are not there yet. Raises `ModelError` if the disk refuses them."""
+        if self.folder is None:
+            return
+        for image in images:
+            try:
+                self.folder(model).put(image)
+            except OSError as error:
+                raise ModelError(f"a picture cannot be kept: {error}", reason="error") from None
 
 
 @dataclass(kw_only=True)

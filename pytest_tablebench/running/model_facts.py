@@ -14,8 +14,6 @@ from pytest_tablebench.models import LiteLLMModel, Resolution, litellm_version
 if TYPE_CHECKING:
     from pytest_tablebench.store import Store
 
-__all__ = ["Refusals", "Resolutions"]
-
 
 class Resolutions:
     """Facts about models for given parameters, each asked of the engine once.

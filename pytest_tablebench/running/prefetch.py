@@ -27,8 +27,6 @@ from pytest_tablebench.running.pending import PendingCase
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.case import Case
 
-__all__ = ["PrefetchWindow"]
-
 BATCH = 8
 """The share of the window that is begun together."""
 

@@ -8,8 +8,6 @@ from dataclasses import replace
 from pytest_tablebench.models import Message
 from pytest_tablebench.util.tokens import first_tokens
 
-__all__ = ["PROMPT_CUT", "RESERVED_TOKENS", "cut_messages"]
-
 PROMPT_CUT = "prompt_cut"
 """The flag of a case with a prompt that was cut to the model's context."""
 

@@ -21,14 +21,11 @@ from pytest_tablebench.errors import (
     SmallPoolError,
     described,
 )
-from pytest_tablebench.running.answer import Answer
 from pytest_tablebench.running.axes import Axes
-from pytest_tablebench.running.case_run import CaseRun, no_answer_reason, no_answer_text
-from pytest_tablebench.running.conversation import ConversationDriver
-from pytest_tablebench.running.conversations import Conversations
+from pytest_tablebench.running.case_run import CaseRun
+from pytest_tablebench.running.conversation import ConversationDriver, Conversations
 from pytest_tablebench.running.judging import Judging, metric_params, of_metric
-from pytest_tablebench.running.lookup import StepLookup
-from pytest_tablebench.running.pictures import PictureKeeper
+from pytest_tablebench.running.lookup import PictureKeeper, StepLookup
 from pytest_tablebench.running.prefetch import PrefetchWindow
 from pytest_tablebench.running.provider_pool import ProviderPool
 from pytest_tablebench.running.rendering import Renderer
@@ -38,8 +35,6 @@ from pytest_tablebench.util.names import counted
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Source
     from pytest_tablebench.registry import Registry
-
-__all__ = ["Answer", "CaseRun", "Runner", "no_answer_reason", "no_answer_text"]
 
 
 class Runner:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.checks import Finding
     from pytest_tablebench.results.gates import PlannedGate
     from pytest_tablebench.results.message import CaseMessage
-    from pytest_tablebench.running.runner import CaseRun
+    from pytest_tablebench.running.case_run import CaseRun
     from pytest_tablebench.session.cases import Cases
     from pytest_tablebench.session.kept_run import KeptRun
 

@@ -15,7 +15,7 @@ from pytest_tablebench.tables.table import Table
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Example
-    from pytest_tablebench.running.runner import CaseRun
+    from pytest_tablebench.running.case_run import CaseRun
     from pytest_tablebench.session.cases import Cases
 
 

@@ -32,7 +32,7 @@ from pytest_tablebench.session.messages import (
 if TYPE_CHECKING:
     from pytest_tablebench.results.checks import Finding
     from pytest_tablebench.results.message import CaseMessage
-    from pytest_tablebench.running.runner import CaseRun
+    from pytest_tablebench.running.case_run import CaseRun
     from pytest_tablebench.session.cases import Cases
 
 __all__ = ["PROBLEMS", "Worker"]

@@ -15,8 +15,9 @@ from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets import text_key
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import DataError
+from pytest_tablebench.running.answer import Answer
 from pytest_tablebench.running.builtins import builtin_registry
-from pytest_tablebench.running.runner import Answer, Runner
+from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.tables.table import Table
 from tests.support.turl_files import TEST, TRAIN, cell, opened, row, turl
 

@@ -14,8 +14,7 @@ from pytest_tablebench.metrics import POSTPROCESSORS, Judgement, Metric, Score
 from pytest_tablebench.metrics.steps import Ask, Execution, Grade, Step
 from pytest_tablebench.models import Message, Reply
 from pytest_tablebench.registry import Registry
-from pytest_tablebench.running.conversation import ConversationDriver, follow
-from pytest_tablebench.running.conversations import Conversations
+from pytest_tablebench.running.conversation import ConversationDriver, Conversations, follow
 from pytest_tablebench.running.judging import Judging
 from pytest_tablebench.running.pending import PendingCase, Route
 from pytest_tablebench.strategies import Task

@@ -16,8 +16,7 @@ from pytest_tablebench.metrics._exact_match import exact_match
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution
 from pytest_tablebench.models import Message, Reply, Request
 from pytest_tablebench.registry import Registry
-from pytest_tablebench.running.conversation import ConversationDriver
-from pytest_tablebench.running.conversations import Conversations
+from pytest_tablebench.running.conversation import ConversationDriver, Conversations
 from pytest_tablebench.running.judging import Judging, converses
 from pytest_tablebench.running.lookup import StepLookup
 from pytest_tablebench.running.pending import PendingCase, Route

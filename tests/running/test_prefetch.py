@@ -15,8 +15,7 @@ from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.executors import Work
 from pytest_tablebench.models import MAX_REPLY, Reply, Request, limited
 from pytest_tablebench.registry import Registry
-from pytest_tablebench.running.conversation import ConversationDriver
-from pytest_tablebench.running.conversations import Conversations
+from pytest_tablebench.running.conversation import ConversationDriver, Conversations
 from pytest_tablebench.running.lookup import StepLookup
 from pytest_tablebench.running.pending import Route
 from pytest_tablebench.running.prefetch import PrefetchWindow

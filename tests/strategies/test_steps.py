@@ -15,8 +15,7 @@ from pytest_tablebench.executors import Executor, Outcome, Work
 from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Limits
 from pytest_tablebench.models import Message, Reply, Request
 from pytest_tablebench.running.answer import step_records
-from pytest_tablebench.running.conversation import ConversationDriver
-from pytest_tablebench.running.conversations import Conversations
+from pytest_tablebench.running.conversation import ConversationDriver, Conversations
 from pytest_tablebench.running.lookup import StepLookup
 from pytest_tablebench.running.pending import Route
 from pytest_tablebench.running.prefetch import PrefetchWindow

@@ -1,6 +1,6 @@
-"""Judges of a finished run: what they said comes from the store, and none is asked.
+"""Judges of a finished run.
 
-So does what came of programs: none is run.
+`StoredJudge` takes replies and outcomes of programs from the store. `NewJudge` may ask as well.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.settings import Settings, kept_store
-from pytest_tablebench.errors import NotJudgedError, SettingsError
+from pytest_tablebench.errors import ModelError, NotJudgedError, SettingsError
 from pytest_tablebench.metrics.steps import Execute, Execution, Step
+from pytest_tablebench.models import Reply, Request, refusal_lines
 from pytest_tablebench.running.answer import StepFacts, step_facts
+from pytest_tablebench.running.asking import RequestClient
 from pytest_tablebench.running.conversation import follow
-from pytest_tablebench.running.judging import converses, of_metric, request_of
+from pytest_tablebench.running.judging import converses, not_judged, of_metric, request_of
 from pytest_tablebench.running.limits import stored
 from pytest_tablebench.running.provider_pool import ProviderPool
 from pytest_tablebench.running.scoring import ScoredReply, judgement, processed_texts
@@ -23,7 +25,6 @@ from pytest_tablebench.running.scoring import ScoredReply, judgement, processed_
 if TYPE_CHECKING:
     from pytest_tablebench.config.compat import Compat
     from pytest_tablebench.datasets import AskedDataset, Example
-    from pytest_tablebench.models import Reply, Request
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.results.record import Record
     from pytest_tablebench.running.limits import Limit
@@ -135,6 +136,55 @@ class StoredJudge:
     def close(self) -> None:
         """Close the store."""
         self._models.close()
+
+
+class NewJudge(StoredJudge):
+    """A judge who may be asked. Replies that the store has are taken from there.
+
+    Arguments:
+        judge: the model.
+        run: the content of run.json: parameters, and the store, where replies are kept.
+        registry: datasets, metrics and providers by name.
+        api_base: the address of the judge; None: its own.
+        max_cost: US dollars after which nothing more is asked.
+    """
+
+    def __init__(
+        self,
+        judge: str,
+        run: Mapping[str, Any],
+        registry: Registry,
+        *,
+        api_base: str | None = None,
+        max_cost: float | None = None,
+    ) -> None:
+        kept = run.get("store")
+        settings = Settings(
+            models=(judge,),
+            params=mapping(run.get("params")),
+            api_base=api_base,
+            max_cost=max_cost,
+            store=kept_store(kept),
+            stored=kept != "none",
+        )
+        models = ProviderPool(settings, registry, judged_as(run, settings))
+        super().__init__(run, registry, judge=judge, models=models)
+        self.asking = RequestClient(settings, models)
+        self.problems: list[str] = []
+        """What is wrong with a shared store, and what the server refused; all after `close`."""
+
+    def _reply(self, request: Request, limits: Sequence[Limit]) -> Reply:
+        try:
+            reply = self.asking.reply(request, limits)
+        except ModelError as error:
+            raise not_judged(error) from None
+        if isinstance(reply, str):
+            raise NotJudgedError("the judge was not asked yet")
+        return reply
+
+    def close(self) -> None:
+        """Close the store, and end what asked."""
+        self.problems = [*self.asking.close(), *refusal_lines(self.asking.spent.left_out)]
 
 
 def judged_as(run: Mapping[str, Any], settings: Settings) -> Callable[[str], Mapping[str, Any]]:
