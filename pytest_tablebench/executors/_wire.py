@@ -22,26 +22,6 @@ from pytest_tablebench.models.base import Message, Reply, Request
 from pytest_tablebench.serializers.content import read_fields, to_fields
 from pytest_tablebench.util.names import printable
 
-__all__ = [
-    "PROBLEMS",
-    "REFUSALS",
-    "LineSplitter",
-    "error_fields",
-    "execute_body",
-    "header",
-    "not_stored",
-    "pack",
-    "read_error",
-    "read_execute",
-    "read_reply",
-    "read_request",
-    "read_score",
-    "reply_fields",
-    "request_body",
-    "score_fields",
-    "to_json",
-]
-
 PROBLEMS = "problems"
 """How the names of notes begin that say what is wrong with the store's files."""
 

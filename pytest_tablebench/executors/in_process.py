@@ -15,11 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.errors import ModelError, StoreError
 from pytest_tablebench.executors._dispatch import Dispatcher, Lane, RunLimits
 from pytest_tablebench.executors._queue import Job
-from pytest_tablebench.executors._wire import (
-    read_error,
-    read_reply,
-    reply_fields,
-)
+from pytest_tablebench.executors._wire import read_error
 from pytest_tablebench.executors.protocol import Executor, Outcome, Work
 from pytest_tablebench.models import Provider, Reply, Request, limited
 from pytest_tablebench.util.names import printable
@@ -27,8 +23,6 @@ from pytest_tablebench.util.notices import notice
 
 if TYPE_CHECKING:
     from pytest_tablebench.store import Store
-
-__all__ = ["InProcessExecutor"]
 
 
 SLICE_S = 0.5
@@ -80,8 +74,8 @@ class InProcessExecutor:
         """Calls that the dispatchers have started, and that are still to be made."""
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
         self._timer_numbers = itertools.count()
-        self._exceptions: dict[str, Exception] = {}
-        """Exceptions of providers that are no `ModelError`, by key of the request."""
+        self._results: dict[str, Reply | Exception] = {}
+        """Replies, and exceptions of providers that are no `ModelError`, by key of the request."""
         self._outcomes: list[tuple[str, Outcome]] = []
 
     @property
@@ -172,13 +166,14 @@ class InProcessExecutor:
             dispatcher.fail(job, error)
         except BaseException as error:  # the user's own code: the test shows its traceback
             if isinstance(error, Exception):
-                self._exceptions[job.key] = error
+                self._results[job.key] = error
             dispatcher.fail(job, ModelError(type(error).__name__, reason="error"))
             if not isinstance(error, Exception):
                 raise  # Ctrl-C, or a skip or a time limit of pytest: the next call can start
         else:
             self._keep(dispatcher, request, reply)
-            dispatcher.succeed(job, reply_fields(reply))
+            self._results[job.key] = reply
+            dispatcher.succeed(job, vars(reply))
 
     def _keep(self, dispatcher: Dispatcher, request: Request, reply: Reply) -> None:
         store = self._store(request.model) if self._keeps else None
@@ -197,14 +192,12 @@ class InProcessExecutor:
         """Return the answer that another process has stored since the request was submitted."""
         store = self._store(self._requests[job.key].model)
         reply = None if store is None else store.look_again(job.key)
-        return None if reply is None else reply_fields(limited(reply, self._max_reply))
+        if reply is None:
+            return None
+        self._results[job.key] = reply = limited(reply, self._max_reply)
+        return vars(reply)
 
     def _deliver(self, job: Job, outcome: dict[str, Any]) -> None:
         del self._requests[job.key]
-        exception = self._exceptions.pop(job.key, None)
-        if exception is not None:
-            self._outcomes.append((job.key, exception))
-        elif "error" in outcome:
-            self._outcomes.append((job.key, read_error(outcome["error"])))
-        else:
-            self._outcomes.append((job.key, read_reply(outcome["reply"])))
+        result = self._results.pop(job.key, None)
+        self._outcomes.append((job.key, result or read_error(outcome["error"])))

@@ -17,8 +17,6 @@ from pytest_tablebench.metrics import Score
 from pytest_tablebench.metrics.steps import Execute, Execution, Grade
 from pytest_tablebench.models import Reply, Request
 
-__all__ = ["Executor", "Outcome", "Work"]
-
 Outcome = Reply | Execution | Score | Exception
 """Of the exceptions only a provider in this process may raise one that is no `ModelError`."""
 

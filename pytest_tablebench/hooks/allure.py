@@ -20,8 +20,6 @@ from pytest_tablebench.hooks.items import case_of, check_of
 from pytest_tablebench.reports.allure import case_labels, history_id
 from pytest_tablebench.util.names import escaped
 
-__all__ = ["install"]
-
 _SUITES = {"parentSuite", "suite", "subSuite"}
 
 

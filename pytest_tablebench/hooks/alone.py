@@ -11,8 +11,6 @@ from pytest_tablebench.hooks.reporting import ReportingHooks
 if TYPE_CHECKING:
     from pytest_tablebench.session.alone import Alone
 
-__all__ = ["AloneReporting"]
-
 
 class AloneReporting(ReportingHooks):
     """Registered where one process does all."""

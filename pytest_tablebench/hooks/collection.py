@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.session.alone import Alone
     from pytest_tablebench.session.worker import Worker
 
-__all__ = ["is_ours"]
-
 LONGEST = 99
 """Characters of a case's part of a node id."""
 

@@ -10,18 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_tablebench.errors import ModelError, TableBenchError
+from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.hooks.items import case_of, check_of, key_of
 from pytest_tablebench.results.checks import Finding
-from pytest_tablebench.results.message import CaseMessage
+from pytest_tablebench.session.case_messages import died_message
 
 if TYPE_CHECKING:
     from pytest_tablebench.session.controller import Controller
     from pytest_tablebench.session.worker import Worker
-
-__all__ = ["RunningCases", "WorkerDeaths"]
-
-DIED = ModelError("the worker died while it ran the case", reason="worker_died")
 
 
 class RunningCases:
@@ -48,14 +44,10 @@ class RunningCases:
         case = case_of(item)
         if case is None:
             return
-        from pytest_tablebench.session.case_messages import case_message
-
-        run = self._session.cases.runner.start(case)
-        run.error = DIED
         # Broken: a worker's death is no outcome of the model alone, and gates do not hide it.
         key, check = key_of(item, self._session.cases.item_prefix), check_of(item)
         finding = Finding(key, check, None, failed=True, broken=True)
-        self._session.announce(item.nodeid, case_message(run, finding, DIED))
+        self._session.announce(item.nodeid, case, finding)
 
 
 class WorkerDeaths:
@@ -89,7 +81,7 @@ class WorkerDeaths:
         case = next((case for case in announced if case.node_id == crashitem), None)
         if case is None or not session.has_selected:
             return
-        message = CaseMessage.decode(case.record)
+        message = died_message(case)
         joined = session.run.writer.model_runs[message.model].cases.get(message.case_id)
         if joined is None or message.finding.item not in joined.findings:  # it had come to its end
             report.tablebench = message

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.session.alone import Alone
     from pytest_tablebench.session.controller import Controller
 
-__all__ = ["make_keeper", "make_worker"]
-
 
 def _is_controller(config: pytest.Config) -> bool:
     """Whether workers of xdist's will run the tests of this process."""

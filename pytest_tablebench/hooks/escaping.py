@@ -10,8 +10,6 @@ import pytest
 
 from pytest_tablebench.util.names import escaped
 
-__all__ = ["HarmlessWarnings", "escape_report"]
-
 
 def escape_report(report: pytest.TestReport) -> None:
     """Escape, in place, all texts of a report that pytest shows.

@@ -8,17 +8,6 @@ import pytest
 
 from pytest_tablebench.datasets.case import Case
 
-__all__ = [
-    "arrange",
-    "case_of",
-    "check_of",
-    "key_of",
-    "limits",
-    "name_checks",
-    "number",
-    "place_of",
-]
-
 # One mapping of the session's takes a third of the memory of an entry in each item's stash.
 _PLACES = pytest.StashKey[dict[pytest.Item, int]]()
 _CHECKS = pytest.StashKey[dict[tuple[str, str], str]]()

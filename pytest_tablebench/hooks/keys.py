@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.session.base import Session
     from pytest_tablebench.session.worker import Worker
 
-__all__ = ["CALLED", "CASE_SESSION", "MARKER", "RUN", "SESSION"]
-
 MARKER = "tablebench"
 
 SESSION: pytest.StashKey[Session] = pytest.StashKey()

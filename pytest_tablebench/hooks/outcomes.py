@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.session.alone import Alone
     from pytest_tablebench.session.worker import Worker
 
-__all__ = ["FAILED_PARTS", "annotate", "annotate_part", "never_asked", "spare_traceback"]
-
 NO_VERDICT = "it has a score and no verdict: free text is right or wrong by facts or a judge"
 
 FAILED_PARTS = pytest.StashKey[int]()

@@ -24,13 +24,6 @@ from pytest_tablebench.util.names import known_names, printable
 if TYPE_CHECKING:
     from pytest_tablebench.session.base import Session
 
-__all__ = [
-    "check_given_names",
-    "check_keys",
-    "check_names",
-    "may_be_registered_below",
-]
-
 
 def check_keys(config: pytest.Config) -> None:
     """Raise `SettingsError` for a `bench_` key of the configuration file that nobody knows."""

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.reports.progress_text import Progress
     from pytest_tablebench.results.writer import RunWriter
 
-__all__ = ["ProgressLine"]
-
 
 class ProgressLine:
     """Writes a line of counts now and then, in place of pytest's letters."""

@@ -7,8 +7,6 @@ from typing import Any
 
 from xdist.scheduler import LoadScheduling, WorkStealingScheduling
 
-__all__ = ["LateScheduling", "one_by_one", "stealing"]
-
 
 class LateScheduling:
     """xdist's scheduler for `--dist=load` until all workers have collected, then the one chosen.

@@ -20,8 +20,6 @@ from pytest_tablebench.util.names import printable
 if TYPE_CHECKING:
     from pytest_tablebench.results.message import CaseMessage
 
-__all__ = ["check_snapshot"]
-
 _CHECKS: pytest.StashKey[SnapshotChecks] = pytest.StashKey()
 
 

@@ -17,14 +17,12 @@ from pytest_tablebench.reports.snapshot_text import change_parts, change_title, 
 from pytest_tablebench.results.snapshot_comparison import SnapshotComparison
 from pytest_tablebench.results.snapshot_files import FOLDER, SnapshotPlaces
 from pytest_tablebench.results.snapshots import diff_line
-from pytest_tablebench.session.command_line import selected_by
+from pytest_tablebench.session.base import selected_by
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.message import CaseMessage
     from pytest_tablebench.session.base import RunKeeper
-
-__all__ = ["SnapshotHooks"]
 
 SHOWN = 10
 """Changes that the terminal shows; all are in `snapshots.json`."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.hooks.reporting import ReportingHooks
     from pytest_tablebench.results.writer import RunWriter
 
-__all__ = ["TerminalHooks"]
-
 NOT_OF_ONE_CASE = frozenset(
     {
         *("datasets", "shard", "results", "gates", "gate_point", "baseline", "allow_unlike"),

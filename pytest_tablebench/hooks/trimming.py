@@ -8,8 +8,6 @@ import pytest
 
 from pytest_tablebench.hooks.keys import MARKER
 
-__all__ = ["ReportTrimmer"]
-
 EVERY = 600
 """Reports after which those in vain are dropped."""
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.session.controller import Controller
     from pytest_tablebench.session.worker import Worker
 
-__all__ = ["ControllerHooks", "ControllerReporting", "WorkerHooks"]
-
 
 class WorkerHooks:
     """Hooks of a worker that has cases.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_tablebench.config.secrets import redact
@@ -18,7 +19,7 @@ from pytest_tablebench.errors import (
     TableError,
     described,
 )
-from pytest_tablebench.metrics import Score, score
+from pytest_tablebench.metrics import Score
 from pytest_tablebench.results import Record, outcome_of_score
 from pytest_tablebench.results.record import ASSERTION
 from pytest_tablebench.running.answer import Answer, StepFacts, step_records
@@ -28,6 +29,7 @@ from pytest_tablebench.running.scoring import (
     asked_by,
     judge_example,
     processed_texts,
+    score_by,
 )
 from pytest_tablebench.serializers.content import Content, digest_of
 from pytest_tablebench.util.names import printable
@@ -134,8 +136,11 @@ class CaseRun:
     @property
     def asked(self) -> AskedDataset:
         """The dataset as the case's strategy asks it: how answers are scored."""
-        form = asked_by(self.runner.registry, self.case.dataset, self.case.strategy)
-        return form.about(self.example)
+        return self._form.about(self.example)
+
+    @cached_property
+    def _form(self) -> AskedDataset:
+        return asked_by(self.runner.registry, self.case.dataset, self.case.strategy)
 
     @property
     def answered(self) -> bool:
@@ -149,7 +154,8 @@ class CaseRun:
         """
         try:
             if pending.score is not None:
-                self._judged = self._by_judge(answer, pending.score)
+                prediction, references = self._texts(answer)
+                self._judged = ScoredReply(pending.score, prediction, tuple(references))
                 if pending.unscored is not None:
                     self.flags += ("not_judged",)
             elif isinstance(pending.unscored, NotJudgedError):
@@ -171,20 +177,25 @@ class CaseRun:
             self.flags += tuple(flag for flag in self.score.flags if flag not in self.flags)
             self.score = replace(self.score, parts={**self.score.parts, **answer.parts})
 
-    def _by_judge(self, answer: Answer, scored: Score) -> ScoredReply:
-        """Return the score that a conversation ended in, and what was judged in it."""
-        references = self.example.references if self.example is not None else ()
-        compat, registry = self.runner.settings.compat, self.runner.registry
-        prediction, processed = processed_texts(
-            registry, self.asked, answer.text, references, compat
-        )
-        return ScoredReply(scored, prediction, tuple(processed))
-
-    def _chain(self, answer: Answer) -> ScoredReply:
+    def _asked_example(self) -> Example:
         if self.example is None:
             raise SettingsError(f"{self.id}: judge an answer after asking for it")
-        compat, registry = self.runner.settings.compat, self.runner.registry
-        return judge_example(registry, self.asked, answer.text, self.example, compat=compat)
+        return self.example
+
+    def _texts(self, answer: Answer) -> tuple[Any, list[Any]]:
+        """Return the processed answer and references."""
+        references, compat = self._asked_example().references, self.runner.settings.compat
+        return processed_texts(self.runner.registry, self.asked, answer.text, references, compat)
+
+    def _chain(self, answer: Answer) -> ScoredReply:
+        example, compat = self._asked_example(), self.runner.settings.compat
+        registry = self.runner.registry
+        return judge_example(registry, self.asked, answer.text, example, compat=compat)
+
+    def _score_by(self, metric: str, prediction: Any, references: Sequence[Any]) -> Score:
+        registry, compat = self.runner.registry, self.runner.settings.compat
+        context = self._asked_example().context
+        return score_by(registry, metric, prediction, references, compat=compat, context=context)
 
     def judge(self, answer: Answer, part: str | None = None) -> float:
         """Return the score of an answer by the dataset's chain and metric; records nothing.
@@ -194,14 +205,12 @@ class CaseRun:
         `SettingsError` when neither the metric's parts nor the registry know the name, and
         without a name where the dataset has no metric.
         """
-        is_judged = answer is self.answer and self._judged is not None
         if isinstance(self.error, NotJudgedError):
             if part is None or part not in self.runner.registry.metrics:
                 raise self.error
-            return self._other_metric(answer, part)
-        judged = self._judged if is_judged else self._chain(answer)
-        if judged is None or self.example is None:
-            raise SettingsError(f"{self.id}: judge an answer after asking for it")
+            return self._score_by(part, *self._texts(answer)).value  # this one needs no judge
+        judged = self._judged if answer is self.answer else None
+        judged = judged or self._chain(answer)
         scored, metric = judged.score, self.asked.metric
         if part is None and scored is None:
             raise SettingsError(
@@ -210,38 +219,13 @@ class CaseRun:
             )
         if part is not None and (scored is None or part not in scored.parts):
             metric = part
-            scored = score(
-                part,
-                judged.prediction,
-                judged.references,
-                compat=self.runner.settings.compat,
-                metrics=self.runner.registry.metrics,
-                **self.example.context,
-            )
+            scored = self._score_by(part, judged.prediction, judged.references)
         if scored is None:
             raise SettingsError(f"{self.id}: no metric scored the answer")
         value = scored.parts.get(part, scored.value) if part else scored.value
         if not 0 <= value <= 1:
             raise SettingsError(f"{part!r} of {metric} is {value:g}, no score from 0 to 1")
         return value
-
-    def _other_metric(self, answer: Answer, part: str) -> float:
-        """Score an answer by a metric that needs no judge, where the dataset's own does."""
-        example = self.example
-        if example is None:
-            raise SettingsError(f"{self.id}: judge an answer after asking for it")
-        compat, registry = self.runner.settings.compat, self.runner.registry
-        prediction, references = processed_texts(
-            registry, self.asked, answer.text, example.references, compat
-        )
-        return score(
-            part,
-            prediction,
-            references,
-            compat=compat,
-            metrics=registry.metrics,
-            **example.context,
-        ).value
 
     def _parts(self, *, answered: bool) -> dict[str, float]:
         """Return the named scores; those that need no judge stay where he has no answer."""

@@ -67,16 +67,23 @@ def judge_reply(
     prediction, processed = processed_texts(registry, dataset, reply, references, compat)
     metric, scored = metric_of(dataset), None
     if metric is not None:
-        scored = score(
-            metric,
-            prediction,
-            processed,
-            compat=compat,
-            metrics=registry.metrics,
-            **context,
-        )
+        scored = score_by(registry, metric, prediction, processed, compat=compat, context=context)
         scored = _main_part(_as_asked(dataset), scored)
     return ScoredReply(scored, prediction, tuple(processed))
+
+
+def score_by(
+    registry: Registry,
+    metric: str,
+    prediction: Any,
+    references: Sequence[Any],
+    *,
+    compat: Compat,
+    context: Mapping[str, Any],
+) -> Score:
+    """Score a processed answer by a registered metric."""
+    texts = metric, prediction, references
+    return score(*texts, compat=compat, metrics=registry.metrics, **context)
 
 
 def judge_example(
@@ -132,10 +139,8 @@ def _grade(
     try:
         arguments = pickle.dumps((prediction, processed, context))
     except Exception:  # of values that are not ours
-        return _main_part(
-            form,
-            score(name, prediction, processed, compat=compat, metrics=registry.metrics, **context),
-        )
+        scored = score_by(registry, name, prediction, processed, compat=compat, context=context)
+        return _main_part(form, scored)
     return _main_part(form, (yield Grade(name, function, compat, arguments)))
 
 

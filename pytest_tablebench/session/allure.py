@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pytest_tablebench.config.settings import Settings
 
-__all__ = ["writes_allure"]
-
 
 def writes_allure(settings: Settings, case_count: int) -> bool:
     """Return whether we write Allure results of so many cases, where there is a place for them.

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.session.cases import Cases
     from pytest_tablebench.session.kept_run import KeptRun
 
-__all__ = ["Alone"]
-
 
 class Alone(CaseRunner, RunKeeper):
     """Runs cases and keeps the run."""
@@ -62,7 +60,7 @@ class Alone(CaseRunner, RunKeeper):
 
         `thresholds` are those that markers give, by test.
         """
-        from pytest_tablebench.session.checks import check_data, check_selection
+        from pytest_tablebench.session.cases import check_data, check_selection
 
         check_selection(self.cases, self.verdicts, thresholds)
         check_data(self.cases, self.verdicts)

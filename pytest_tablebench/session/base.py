@@ -24,7 +24,13 @@ if TYPE_CHECKING:
     from pytest_tablebench.session.kept_run import KeptRun
     from pytest_tablebench.session.verdict import Verdicts
 
-__all__ = ["CaseRunner", "RunKeeper", "Session"]
+
+SELECTING = {
+    "keyword": "-k",
+    "lf": "--lf",
+    "deselect": "--deselect",
+    "stepwise": "--stepwise",
+}
 
 
 class Session:
@@ -171,14 +177,13 @@ class RunKeeper(Session):
 
     def _make_run(self) -> KeptRun:
         """Return the run of this process, with nothing on disk yet."""
-        from pytest_tablebench.session.command_line import named_by, selected_by
         from pytest_tablebench.session.kept_run import KeptRun, run_paths
 
         now = datetime.now(UTC).astimezone()
         run = KeptRun(
             self.settings, run_paths(self.settings, self.config.invocation_params.dir, now)
         )
-        run.writer.named_by = named_by(self.config)
+        run.writer.named_by = _named_by(self.config)
         run.writer.selected_by = selected_by(self.config)
         return run
 
@@ -239,3 +244,19 @@ class RunKeeper(Session):
             self.models.store()  # its errors say what is wrong with a folder
         run.claim()
         self._on_begin()
+
+
+def selected_by(config: pytest.Config) -> list[str]:
+    """Return the options that select single cases, as they are written; none without any.
+
+    Marks are not among them: they select whole datasets, which a table names.
+    """
+    options = [text for name, text in SELECTING.items() if config.getoption(name, None)]
+    named = any("::" in argument for argument in config.option.file_or_dir or ())
+    return [*options, *(["test ids"] if named else [])]
+
+
+def _named_by(config: pytest.Config) -> list[str]:
+    """Return the words that name suites on the command line; none where a configuration does."""
+    named = dict.fromkeys(word.partition("::")[0] for word in config.option.file_or_dir or ())
+    return ["--pyargs", *named] if named and config.option.pyargs else list(named)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results.checks import Finding, join_checks
 from pytest_tablebench.results.message import AnswerCost, CaseMessage, MadeRecord
+from pytest_tablebench.results.record import Record
 from pytest_tablebench.results.texts import example_key
-from pytest_tablebench.running.answer import EXTENDED
+from pytest_tablebench.running.answer import EXTENDED, Answer, StepFacts
 from pytest_tablebench.serializers.content import text_of
 from pytest_tablebench.tables.content import STRUCTURE
 from pytest_tablebench.tables.table import Table
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.datasets import Example
     from pytest_tablebench.running.case_run import CaseRun
     from pytest_tablebench.session.cases import Cases
+    from pytest_tablebench.session.messages import CaseAhead
 
 
 class CaseMessages:
@@ -51,14 +53,30 @@ class CaseMessages:
                 # The configurations of an example follow each other: once is enough.
                 self._example_reported[case.model] = key
                 example = key, run.example.question, table_values(run.example)
-        return case_message(
-            run,
+        answer, case_record = run.answer, None
+        if not _has_no_result(run, finding):
+            record = run.record(join_checks([finding]), error or run.error)
+            paid = bool(answer and answer.calls)
+            # A record with an answer is better than one without, and what was paid for is told.
+            rank = int(run.answered), int(paid), -(run.position or 0)
+            case_record = MadeRecord(record, rank)
+        judged = [step for step in run.judging if step.kind == "ask" and not step.from_store]
+        return CaseMessage(
+            run.case.case_id,
+            run.case.model,
+            run.case.repeat,
             finding,
-            error,
+            case_record,
+            calls=answer.calls if answer else 0,
+            from_store=bool(answer and answer.from_store),
+            spent=None if answer is None else _cost(answer),
             prompt=prompt,
             transcript=(str(run.transcript), turns) if turns else None,
             example=example,
             facts=facts,
+            judged=tuple(map(_cost, judged)),
+            reasoning_tokens=answer.reasoning_tokens if answer is not None else None,
+            is_extended=answer is not None and EXTENDED in answer.flags,
         )
 
     def new_facts(self, not_judged: Sequence[str]) -> dict[str, Any] | None:
@@ -107,40 +125,18 @@ class CaseMessages:
         return facts
 
 
-def case_message(
-    run: CaseRun, finding: Finding, error: BaseException | None, **extras: Any
-) -> CaseMessage:
-    """Return what the run writer needs of what a test found of its case.
+def _cost(spent: Answer | StepFacts) -> AnswerCost:
+    return AnswerCost(spent.prompt_tokens, spent.completion_tokens, spent.cost_usd)
 
-    `extras` are the other fields of the message, which the run writer may not know yet.
-    """
-    answer, case, case_record = run.answer, run.case, None
-    if not _has_no_result(run, finding):
-        record = run.record(join_checks([finding]), error or run.error)
-        paid = bool(answer and answer.calls)
-        # A record with an answer is better than one without, and what was paid for is told.
-        rank = int(run.answered), int(paid), -(run.position or 0)
-        case_record = MadeRecord(record, rank)
-    spent = None
-    if answer is not None:
-        spent = AnswerCost(answer.prompt_tokens, answer.completion_tokens, answer.cost_usd)
-    judged = [step for step in run.judging if step.kind == "ask" and not step.from_store]
-    return CaseMessage(
-        case.case_id,
-        case.model,
-        case.repeat,
-        finding,
-        case_record,
-        calls=answer.calls if answer else 0,
-        from_store=bool(answer and answer.from_store),
-        spent=spent,
-        reasoning_tokens=answer.reasoning_tokens if answer is not None else None,
-        is_extended=answer is not None and EXTENDED in answer.flags,
-        judged=tuple(
-            AnswerCost(step.prompt_tokens, step.completion_tokens, step.cost_usd) for step in judged
-        ),
-        **extras,
+
+def died_message(ahead: CaseAhead) -> CaseMessage:
+    """Return the message of a case whose worker died while it ran the case."""
+    finding = Finding(*ahead.finding)
+    record = Record(
+        **ahead.case, outcome="no_answer", reason="worker_died", checks=join_checks([finding])
     )
+    made = MadeRecord(record, (0, 0, 0))
+    return CaseMessage(record.case_id, record.model, record.repeat, finding, made)
 
 
 def _has_no_result(run: CaseRun, finding: Finding) -> bool:

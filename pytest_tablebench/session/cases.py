@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.results import MediaFolder
 from pytest_tablebench.running.gate_subjects import planned_clusters
+from pytest_tablebench.running.judging import of_metric
 from pytest_tablebench.running.runner import Runner
-from pytest_tablebench.session.engine_needs import engine_needs, is_surely_asked
 from pytest_tablebench.session.garbage import freeze_at_exit
 from pytest_tablebench.session.messages import EngineNeeds
 from pytest_tablebench.session.selection import Selection
 
 if TYPE_CHECKING:
+    from pytest_tablebench.executors.local import LaneConfig
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.results.gates import PlannedGate
     from pytest_tablebench.session.verdict import Verdicts
-
-__all__ = ["Cases"]
 
 
 class Cases:
@@ -59,7 +60,7 @@ class Cases:
 
     def is_asked_first(self, dataset: str) -> bool:
         """Return whether a case of a dataset surely leads to calls, and is the first to do so."""
-        if self._is_anticipated or not is_surely_asked(self.runner, dataset):
+        if self._is_anticipated or not _is_surely_asked(self.runner, dataset):
             return False
         self._is_anticipated = True
         return True
@@ -73,7 +74,7 @@ class Cases:
 
     def engine_needs(self) -> EngineNeeds:
         """Return what the engine is needed for."""
-        return engine_needs(self.runner, self.selection)
+        return _engine_needs(self.runner, self.selection)
 
     def open_store(self) -> None:
         """Open the answer store where a model needs it: its errors come up before any call.
@@ -109,3 +110,100 @@ class Cases:
             model: verdicts.planned(cases, places, clusters(cases))
             for model, cases in by_model.items()
         }
+
+
+def _engine_needs(runner: Runner, selection: Selection) -> EngineNeeds:
+    """Return what the engine is needed for."""
+    settings = runner.settings
+    if settings.replay:
+        return EngineNeeds(needed=False)
+    lanes = list(runner.models.lanes().values())
+    judged = runner.judged_metrics(selection.datasets()) if settings.judge is not None else ()
+    models = {*selection.planned(), *([settings.judge] if judged else [])}
+    if not any(lane.model in models for lane in lanes):
+        lanes = []
+    return EngineNeeds(
+        [lane.values() for lane in lanes],
+        bool(lanes) and _calls_will_come(runner, selection, lanes),
+        bool(lanes) or _may_need_it(runner, selection),
+    )
+
+
+def _may_need_it(runner: Runner, selection: Selection) -> bool:
+    """Whether a program may be run for a selected case, or an answer be scored elsewhere."""
+    cases = selection.cases
+    strategies = {case.strategy: runner.conversations.strategy_of(case) for case in cases}
+    judging = runner.judging
+    has_rounds = any(getattr(strategy, "rounds", None) != 1 for strategy in strategies.values())
+    return has_rounds or any(
+        judging.metrics_with_judge(dataset, strategy, metrics := runner.named_metrics(dataset))
+        or judging.sent(dataset, strategy, metrics)
+        for dataset, strategy in {(case.dataset, case.strategy) for case in cases}
+    )
+
+
+def _calls_will_come(runner: Runner, selection: Selection, lanes: Iterable[LaneConfig]) -> bool:
+    """Whether calls will surely come: who was asked before may have all answers stored."""
+    lane_models = {lane.model for lane in lanes}
+    subjects: set[tuple[str, str | None]]
+    subjects = {(case.model, case.dataset) for case in selection.cases}
+    if (judge := runner.settings.judge) is not None:
+        judged = runner.judged_metrics(selection.datasets())
+        subjects |= {(judge, of_metric(metric)) for metric in judged}
+    return not all(
+        runner.models.facts_are_stored(model, subject)
+        for model, subject in subjects
+        if model in lane_models
+    )
+
+
+def _is_surely_asked(runner: Runner, dataset: str) -> bool:
+    """Whether a case of a dataset that is collected leads to calls through litellm."""
+    settings, models = runner.settings, runner.models
+    if not settings.explicit or settings.plan or settings.replay or settings.executor != "local":
+        return False
+    try:
+        ours = [model for model in settings.models if model in models.engine_models()]
+        folder = settings.store_folder()
+        kept = settings.readonly_stores or (folder is not None and os.path.lexists(folder))
+        stored = kept and all(models.facts_are_stored(model, dataset) for model in ours)
+    except TableBenchError:  # what is wrong is said when all is collected
+        return False
+    return bool(ours) and not stored
+
+
+def check_selection(
+    cases: Cases, verdicts: Verdicts | None, thresholds: Mapping[str, object]
+) -> None:
+    """Raise `SettingsError` for a threshold, a gate or a replay that no selected case fits.
+
+    Arguments:
+        cases: those that were selected.
+        verdicts: what judges the run.
+        thresholds: those that markers give, by test.
+    """
+    from pytest_tablebench.running.name_checks import check_tests
+    from pytest_tablebench.running.preflight import check_replay, check_threshold
+
+    for place, value in thresholds.items():
+        check_threshold(place, value)
+    datasets = cases.selection.datasets()
+    if verdicts is not None:
+        meant = "bench_gate" in cases.settings.command_line_keys
+        verdicts.check_selected(datasets, cases.selection.missing, meant=meant)
+        check_tests(verdicts.gates, cases.tests)
+    if datasets:
+        check_replay(cases.runner)
+
+
+def check_data(cases: Cases, verdicts: Verdicts | None) -> None:
+    """Raise `SettingsError` for datasets that nobody can run, and for gates on unknown tags.
+
+    One process of a run does this for all: the files are read for it.
+    """
+    from pytest_tablebench.running.gate_subjects import check_subjects
+    from pytest_tablebench.running.preflight import check_datasets
+
+    check_datasets(cases.runner, cases.selection.datasets())
+    if verdicts is not None and "bench_gate" in cases.settings.command_line_keys:
+        check_subjects(cases.runner, verdicts.gates, cases.selection.cases)

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_tablebench.session.base import RunKeeper
-from pytest_tablebench.session.command_line import selected_by
+from pytest_tablebench.session.base import RunKeeper, selected_by
 from pytest_tablebench.session.messages import (
     CallsExpected,
     CaseAhead,
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.running.axes import Axes
     from pytest_tablebench.running.provider_pool import ProviderPool
     from pytest_tablebench.session.kept_run import KeptRun
-
-__all__ = ["CHANNEL", "EACH", "Controller"]
 
 CHANNEL, EACH = "tablebench_channel", "tablebench_each"
 """Keys of a worker's input: its channel, and whether each worker runs all items."""
@@ -63,11 +60,12 @@ class Controller(RunKeeper):
     @property
     def run(self) -> KeptRun:
         """The run that this process keeps. Safe to call from any thread."""
-        with self._making:
-            if self._kept is None:
-                _ = self.notices
-                self._kept = self._make_run()
-            return self._kept
+        if self._kept is None:
+            with self._making:
+                if self._kept is None:
+                    _ = self.notices
+                    self._kept = self._make_run()
+        return self._kept
 
     @cached_property
     def axes(self) -> Axes:

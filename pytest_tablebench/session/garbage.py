@@ -7,8 +7,6 @@ import contextlib
 import gc
 from collections.abc import Iterator
 
-__all__ = ["freeze_at_exit", "freeze_garbage", "without_collections"]
-
 
 def freeze_at_exit() -> None:
     """Have the interpreter end without a last collection, which takes as long as writing a page."""

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.executors.batch import Batches
     from pytest_tablebench.store.shared import SharedStores
 
-__all__ = ["KeptRun", "run_paths"]
-
 
 def run_paths(settings: Settings, base: Path, now: datetime) -> dict[str, Path]:
     """Return the run folder of each model: the one asked for, or a name by time and model.

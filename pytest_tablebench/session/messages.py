@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, get_args
 
 
@@ -68,12 +68,14 @@ class CaseAhead:
 
     Arguments:
         node_id: of the item.
-        record: the encoded message of the case without an answer.
+        case: the fields of its record, as far as they are known without an answer.
+        finding: the values of the test's finding if the worker dies.
         cases: how many cases are selected, by model.
     """
 
     node_id: str
-    record: str
+    case: Mapping[str, Any]
+    finding: Sequence[Any]
     cases: Mapping[str, int]
 
 
@@ -91,7 +93,7 @@ _KINDS: Mapping[str, type[Message]] = {kind.__name__: kind for kind in get_args(
 
 def encode(message: Message) -> str:
     """Return a message as ASCII JSON."""
-    return json.dumps([type(message).__name__, asdict(message)])
+    return json.dumps([type(message).__name__, vars(message)])
 
 
 def decode(text: str) -> Message:

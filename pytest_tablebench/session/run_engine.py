@@ -12,8 +12,6 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.executors.local import BrokerProcess, Engine, EngineConfig, LaneConfig
 from pytest_tablebench.session.messages import EngineNeeds
 
-__all__ = ["RunEngine"]
-
 
 class RunEngine:
     """The processes that make the calls of a run, from their start until they have ended.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ import pytest
 from pluggy import PluggyTeardownRaisedWarning
 
 from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.session.base import CaseRunner
 from pytest_tablebench.session.controller import CHANNEL, EACH
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
     from pytest_tablebench.running.case_run import CaseRun
     from pytest_tablebench.session.cases import Cases
 
-__all__ = ["PROBLEMS", "Worker"]
+CASE_FIELDS = tuple(field.name for field in fields(Case))
+"""The fields that a case and its record have in common."""
 
 PROBLEMS = "tablebench_problems"
 """Key of a worker's output: what it has read past."""
@@ -92,7 +94,7 @@ class Worker(CaseRunner):
 
         `thresholds` are those that markers give, by test.
         """
-        from pytest_tablebench.session.checks import check_data, check_selection
+        from pytest_tablebench.session.cases import check_data, check_selection
 
         check_selection(self.cases, self.verdicts, thresholds)
         if self._plans:
@@ -165,10 +167,14 @@ class Worker(CaseRunner):
 
     # Run.
 
-    def announce(self, node_id: str, message: CaseMessage) -> None:
+    def announce(self, node_id: str, case: Case, finding: Finding) -> None:
         """Send the controller what to record of an item if this process dies with it."""
+        runner = self.cases.runner
+        record_fields = {name: getattr(case, name) for name in CASE_FIELDS}
+        record_fields["benchmark"] = runner.benchmark_of(case.dataset)
+        record_fields["preserves_meaning"] = runner.axes.preserves_meaning(case.perturbation)
         with contextlib.suppress(OSError):  # the controller is gone, and ends this process
-            self._send(CaseAhead(node_id, message.encode(), self.cases.planned))
+            self._send(CaseAhead(node_id, record_fields, finding, self.cases.planned))
 
     def message(self, run: CaseRun, finding: Finding, error: BaseException | None) -> CaseMessage:
         """Return what a finished item reports of its case, and what this process has read past."""

@@ -9,8 +9,6 @@ import subprocess
 
 from pytest_tablebench.executors._process import start_module
 
-__all__ = ["CallerProcesses", "end_spare", "start_spare"]
-
 LITELLM = "litellm"
 """The argument with which a caller imports litellm before it reads its configuration."""
 

@@ -23,8 +23,6 @@ from pytest_tablebench.models import may_be_direct, refusal_lines
 from pytest_tablebench.models.base import MAX_REPLY
 from pytest_tablebench.util.leftovers import TemporaryFolder, sweep
 
-__all__ = ["BrokerProcess", "Engine", "EngineConfig", "LaneConfig"]
-
 BROKER = "pytest_tablebench.executors.{}.broker"
 """The module that is the broker, by whose it is."""
 

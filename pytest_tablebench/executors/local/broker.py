@@ -38,8 +38,6 @@ from pytest_tablebench.executors.local._scorers import Scorers
 from pytest_tablebench.executors.local._servers import Servers
 from pytest_tablebench.store import Store
 
-__all__ = ["Broker", "main"]
-
 MakeCallerPool = Callable[["Broker"], CallerPool]
 
 

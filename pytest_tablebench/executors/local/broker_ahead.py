@@ -9,8 +9,6 @@ import sys
 
 from pytest_tablebench.executors.local._caller_processes import start_spare
 
-__all__ = ["main"]
-
 
 def main() -> int:
     """Serve one run, or none."""

@@ -35,9 +35,6 @@ from pytest_tablebench.models.litellm_load import load
 from pytest_tablebench.models.litellm_model import LiteLLMModel, close
 from pytest_tablebench.store import Store
 
-__all__ = ["Caller", "main"]
-
-
 APART_S = 0.004
 """Seconds between two calls that start: litellm takes about that long to send one."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.config.compat import COMPAT_MODES, Compat, check_compat
 from pytest_tablebench.datasets import asked_dataset, cluster_of, open_dataset
 from pytest_tablebench.errors import CUT_OFF, DataError, NotJudgedError, SettingsError
-from pytest_tablebench.metrics import Score, score
+from pytest_tablebench.metrics import Score
 from pytest_tablebench.models.thinking import split_thoughts
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.results.record import ASSERTION, Outcome, Record, outcome_of_score
@@ -19,7 +19,7 @@ from pytest_tablebench.running.answer import TRUNCATED
 from pytest_tablebench.running.perturbing import example_perturber
 from pytest_tablebench.running.rejudge._judge import StoredJudge, mapping
 from pytest_tablebench.running.rejudge._judge_steps import with_judge_steps
-from pytest_tablebench.running.scoring import judge_example
+from pytest_tablebench.running.scoring import judge_example, score_by
 from pytest_tablebench.strategies import PARSED, answer_place, texts_of
 from pytest_tablebench.tables.perturbations import apply_perturbation, parse_perturbation
 from pytest_tablebench.tables.table_file import TableFile
@@ -312,13 +312,9 @@ class Scorer:
         scored = judged.score
         if record.metric is not None and record.metric != dataset.metric:
             # Its suite named another metric than the dataset's.
-            scored = score(
-                record.metric,
-                judged.prediction,
-                judged.references,
-                compat=compat,
-                metrics=registry.metrics,
-                **example.context,
+            texts = judged.prediction, judged.references
+            scored = score_by(
+                registry, record.metric, *texts, compat=compat, context=example.context
             )
         if scored is None:
             raise SettingsError(f"dataset {printable(record.dataset, 80)!r} has no metric")
