@@ -197,7 +197,12 @@ def _name_of(kind: str, part: object) -> str:
 def _require_callable(kind: str, name: str, part: object) -> None:
     """Raise `SettingsError` for a part that cannot be called as its kind is."""
     problem = None
-    if kind == "strategy":
+    if kind == "dataset":
+        from pytest_tablebench.datasets import Dataset
+
+        if not isinstance(part, Dataset):
+            problem = "is not a pytest_tablebench.extend.Dataset: derive its class from that"
+    elif kind == "strategy":
         problem = method_problem(part, "converse", _CONVERSE)
     elif kind in _CALLS:
         problem = call_problem(part, _CALLS[kind])

@@ -83,7 +83,7 @@ def _read_folder(options: argparse.Namespace) -> _FolderTranslation:
     if options.out.resolve() == options.folder.resolve():
         raise SettingsError("-o: name another folder than the one that is translated")
     dataset = open_folder(options.folder, ".")
-    readable, problems = dataset.questions(dataset.tables(options.folder))
+    readable, problems = dataset.questions(dataset.table_reader(options.folder))
     if not readable:
         raise DataError(f"{options.folder}: {problems[0]}")
     to = options.to or ("en" if language_of(readable[0].text) == "zh" else "zh")

@@ -61,7 +61,7 @@ def _read_questions(
         if not folder.is_dir():
             raise DataError(f"{folder}: there is no such folder")
         dataset = open_folder(folder, ".")
-        questions, wrong = dataset.questions(dataset.tables(folder))
+        questions, wrong = dataset.questions(dataset.table_reader(folder))
         problems += map(str, wrong)
         for question in questions:
             yield dataset.name, question

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def data_state(dataset: Dataset, data: Path) -> tuple[str, str]:
     """Return `there`, `missing` or `unusable`, and why or what to do: empty where it is there."""
-    from pytest_tablebench.datasets.files import fetch_command
+    from pytest_tablebench.datasets.files import how_to_get
 
     folder = data / dataset.folder
     try:
@@ -23,6 +23,6 @@ def data_state(dataset: Dataset, data: Path) -> tuple[str, str]:
             return "there", ""
         return "unusable", printable(str(source.problems[0]))
     except DataMissing:
-        return "missing", f"get it with: {fetch_command(dataset.get, folder)}"
+        return "missing", how_to_get(dataset.fetch, folder)
     except DataError as error:
         return "unusable", printable(str(error))

@@ -14,36 +14,30 @@ from pytest_tablebench.datasets._benchmark import (
 from pytest_tablebench.util.lazy import lazily
 
 if TYPE_CHECKING:
-    from pytest_tablebench.datasets._answer_forms import (
+    from pytest_tablebench.datasets._asked import AskedDataset, asked_dataset
+    from pytest_tablebench.datasets._dataset import Dataset, open_dataset
+    from pytest_tablebench.datasets._defaults import Defaults, defaults_of
+    from pytest_tablebench.datasets._example import Example, text_key
+    from pytest_tablebench.datasets._file_dataset import FileDataset, Opened, PoolFiles
+    from pytest_tablebench.datasets._prompts import (
         AnswerForm,
         AnswerPlace,
-        AskedDataset,
-        asked_dataset,
-    )
-    from pytest_tablebench.datasets._base import (
-        Dataset,
-        Example,
-        Pool,
-        Problem,
         PromptParts,
         Render,
         ReplyForm,
+        render_field,
+    )
+    from pytest_tablebench.datasets._questions import TableQuestions, table_question
+    from pytest_tablebench.datasets._row_source import RowSource
+    from pytest_tablebench.datasets._sampling import sampled_ids, shard_numbers
+    from pytest_tablebench.datasets._source import (
+        ExamplePool,
+        Pool,
+        Problem,
         Source,
         SourceFacts,
-        metric_of,
-        open_dataset,
-        render_field,
-        text_key,
     )
-    from pytest_tablebench.datasets._defaults import Defaults, defaults_of
-    from pytest_tablebench.datasets._questions import TableQuestions, table_question
-    from pytest_tablebench.datasets._strata import (
-        Stratum,
-        cluster_of,
-        sampled_ids,
-        shard_numbers,
-        stratum_of,
-    )
+    from pytest_tablebench.datasets._strata import Stratum, cluster_of, stratum_of
 
 __all__ = [
     "AnswerForm",
@@ -53,11 +47,16 @@ __all__ = [
     "Dataset",
     "Defaults",
     "Example",
+    "ExamplePool",
+    "FileDataset",
+    "Opened",
     "Pool",
+    "PoolFiles",
     "Problem",
     "PromptParts",
     "Render",
     "ReplyForm",
+    "RowSource",
     "Source",
     "SourceFacts",
     "Stratum",
@@ -67,7 +66,6 @@ __all__ = [
     "built_in_datasets",
     "cluster_of",
     "defaults_of",
-    "metric_of",
     "open_dataset",
     "render_field",
     "sampled_ids",
@@ -77,19 +75,22 @@ __all__ = [
     "text_key",
 ]
 
-_DEFAULTS = ("Defaults", "defaults_of")
-_FORMS = ("AnswerForm", "AskedDataset", "AnswerPlace", "asked_dataset")
-_QUESTIONS = ("TableQuestions", "table_question")
-_STRATA = ("Stratum", "cluster_of", "sampled_ids", "shard_numbers", "stratum_of")
-
-# The names of benchmarks are wanted in every session, the datasets in those of ours alone.
+# The names of benchmarks are needed in every session, the datasets in those of ours alone.
 __getattr__ = lazily(
     __name__,
     {
-        "_answer_forms": _FORMS,
-        "_defaults": _DEFAULTS,
-        "_questions": _QUESTIONS,
-        "_strata": _STRATA,
-        "_base": set(__all__) - {*_DEFAULTS, *_FORMS, *_QUESTIONS, *_STRATA},
+        "_asked": ("AskedDataset", "asked_dataset"),
+        "_dataset": ("Dataset", "open_dataset"),
+        "_defaults": ("Defaults", "defaults_of"),
+        "_example": ("Example", "text_key"),
+        "_file_dataset": ("FileDataset", "Opened", "PoolFiles"),
+        "_prompts": (
+            *("AnswerForm", "AnswerPlace", "PromptParts", "Render", "ReplyForm", "render_field"),
+        ),
+        "_questions": ("TableQuestions", "table_question"),
+        "_row_source": ("RowSource",),
+        "_sampling": ("sampled_ids", "shard_numbers"),
+        "_source": ("ExamplePool", "Pool", "Problem", "Source", "SourceFacts"),
+        "_strata": ("Stratum", "cluster_of", "stratum_of"),
     },
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_tablebench.datasets._base import Dataset
+    from pytest_tablebench.datasets._dataset import Dataset
 
 _ROOM = __name__.rpartition(".")[0]
 

@@ -7,24 +7,23 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets._base import (
-    Example,
-    Problem,
-    PromptParts,
-    Render,
-    SourceFacts,
-    render_field,
-)
-from pytest_tablebench.datasets._sources import Identified, RowSource
+from pytest_tablebench.datasets._dataset import Dataset
+from pytest_tablebench.datasets._example import Example
+from pytest_tablebench.datasets._prompts import PromptParts, Render, render_field
+from pytest_tablebench.datasets._row_source import Identified, RowSource
+from pytest_tablebench.datasets._source import Problem, SourceFacts
 from pytest_tablebench.datasets._strata import Stratum
-from pytest_tablebench.datasets.files import fetch_command, file_digest, read_json, require_files
-from pytest_tablebench.datasets.pull._upstream import Upstream
+from pytest_tablebench.datasets.files import file_digest, how_to_get, read_json, require_files
 from pytest_tablebench.datasets.rows import BadRowError, QuestionRow
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.serializers.content import Content
+    from pytest_tablebench.tables.table import Table
 
 R = TypeVar("R", bound=Identified)
 Item = TypeVar("Item")
@@ -103,11 +102,10 @@ class Opened:
         return row
 
 
-class FileDataset(Generic[R]):
+class FileDataset(Dataset, Generic[R]):
     """A dataset of upstream files. Its subclass gives these, `rows`, `example` and `key`.
 
     Attributes:
-        upstream: where `tablebench pull` gets the files.
         test: files of the questions; they have to be there.
         pools: where demonstrations come from: the first whose files are all there; by default
             there are none.
@@ -116,18 +114,8 @@ class FileDataset(Generic[R]):
         instruction, source, target_prefix: the pieces of the prompt, with the names of inputs
             in braces; `reference_instruction` takes the first one's place in that mode.
         fixed_chain: the post-processors; `reference_chain` where that mode has others.
-        options: names of settings that rows depend on.
     """
 
-    name: str
-    folder: str
-    get: str
-    upstream: Upstream | None = None
-    benchmark: str
-    metric: str | None
-    shots = 0
-    limit: int | None = None
-    threshold = 1.0
     test: tuple[str, ...]
     pools: tuple[PoolFiles, ...] = (PoolFiles(()),)
     others: tuple[str, ...] = ()
@@ -139,11 +127,6 @@ class FileDataset(Generic[R]):
     reference_instruction: str | None = None
     fixed_chain: tuple[str, ...]
     reference_chain: tuple[str, ...] | None = None
-    options: tuple[str, ...] = ()
-
-    def __init_subclass__(cls) -> None:
-        if "folder" in vars(cls):
-            cls.get = f"tablebench pull {cls.folder}"
 
     def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterable[R]:
         """Read the usable rows of `test` or of a pool; `opened` takes note of the others."""
@@ -177,6 +160,10 @@ class FileDataset(Generic[R]):
         """Return why a row is not asked in a format and under a perturbation; None: it is."""
         return None
 
+    def as_given(self, opened: Opened) -> Callable[[Table, str], Content | None]:  # noqa: ARG002
+        """Return what gives the dataset's own form of a table (see `Source.as_given`)."""
+        return lambda *_: None
+
     def notes_of(self, compat: Compat) -> tuple[str, ...]:  # noqa: ARG002 - mostly the same
         """Return what every run in a mode has to record."""
         return self.notes
@@ -202,6 +189,7 @@ class FileDataset(Generic[R]):
                 *([pool.note] if pool.note else []),
             ),
             place=str(folder / self.test[0]),
+            as_given=self.as_given(opened),
         )
         source.example_ids(1)  # a file that is not what it should be says so at once
         return source
@@ -215,6 +203,7 @@ class FileDataset(Generic[R]):
         files: Sequence[str],
         notes: tuple[str, ...],
         place: str,
+        as_given: Callable[[Table, str], Content | None] = lambda *_: None,
     ) -> RowSource[R]:
         """Return rows as a source; `files` are recorded by their digests."""
         return RowSource(
@@ -229,6 +218,7 @@ class FileDataset(Generic[R]):
             ),
             problems=opened.problems,
             place=place,
+            as_given=as_given,
         )
 
     def _completed(self, options: Mapping[str, Any], row: R) -> Example:
@@ -242,17 +232,17 @@ class FileDataset(Generic[R]):
     def _pool(self, folder: Path) -> PoolFiles:
         """See that the files are there, and return where demonstrations come from."""
         pool_files = self.pools[0].files if len(self.pools) == 1 else ()
-        require_files(folder, [*self.test, *self.others, *pool_files], get=self.get)
+        require_files(folder, [*self.test, *self.others, *pool_files], fetch=self.fetch)
         for pool in self.pools:
             if all((folder / file).is_file() for file in pool.files):
                 break
         else:  # the first is the largest: the next one will do
             pool = self.pools[1]
-            require_files(folder, pool.files, get=self.get)
+            require_files(folder, pool.files, fetch=self.fetch)
         for name in self.folders:
             if not (folder / name).is_dir():
-                command = fetch_command(self.get, folder)
-                raise DataError(f"{folder} lacks the folder {name}; get it with: {command}")
+                remedy = how_to_get(self.fetch, folder)
+                raise DataError(f"{folder} lacks the folder {name}; {remedy}")
         return pool
 
     def chain(self, compat: Compat) -> tuple[str, ...]:

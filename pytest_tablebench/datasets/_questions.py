@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets._base import (
-    Example,
-    PromptParts,
-    Render,
-    Source,
-    SourceFacts,
-    text_key,
-)
-from pytest_tablebench.datasets._sources import RowSource
+from pytest_tablebench.datasets._dataset import Dataset
+from pytest_tablebench.datasets._example import Example, text_key
+from pytest_tablebench.datasets._prompts import PromptParts, Render
+from pytest_tablebench.datasets._row_source import RowSource
+from pytest_tablebench.datasets._source import SourceFacts
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 
@@ -114,7 +111,7 @@ def memory_source(
     )
 
 
-class TableQuestions:
+class TableQuestions(Dataset):
     """A dataset of short questions over tables, scored by exact match or another metric.
 
     Arguments:
@@ -122,15 +119,15 @@ class TableQuestions:
         examples: the questions (see `table_question`), or a function that loads them when the
             first test needs them.
         demonstrations: worked examples for the prompt; `shots` of them are shown.
+        benchmark: the benchmark whose figures it is part of.
         instruction: the prompt's first lines.
-        threshold: score from which an answer counts as right.
+        prompt: makes the whole prompt, in place of `instruction`, table and question.
+        chain: the post-processors of replies and references.
         metric: registered metric that scores replies; `ordered` and `aliases` of a question
             reach it as keyword arguments. None: a reply is right where all tests over it pass.
+        threshold: score from which an answer counts as right.
+        tags: of every question; a question's own tag of the same name goes first.
     """
-
-    benchmark = "own"
-    limit: int | None = None
-    get = ""
 
     def __init__(
         self,
@@ -139,34 +136,46 @@ class TableQuestions:
         *,
         demonstrations: Sequence[Example] = (),
         shots: int = 0,
+        benchmark: str = "own",
         instruction: str = INSTRUCTION,
-        threshold: float = 1.0,
+        prompt: Callable[[Example, Render], PromptParts] | None = None,
+        chain: Sequence[str] = ("take_first_non_empty_line", "strip_answer_marker"),
         metric: str | None = "exact_match",
+        threshold: float = 1.0,
+        tags: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.name = self.folder = name
+        self.benchmark = benchmark
         self.metric = metric
         self.shots = shots
         self.threshold = threshold
         self._examples = examples
         self._demonstrations = demonstrations
         self._instruction = instruction
+        self._prompt = prompt
+        self._chain = tuple(chain)
+        self._tags = dict(tags)
 
     def open(
         self,
         folder: Path,  # noqa: ARG002 - nothing is read from the data folder
         *,
         compat: Compat = "fixed",  # noqa: ARG002 - there is no reference
-    ) -> Source:
+        **options: Any,  # noqa: ARG002 - none is asked for
+    ) -> RowSource[Example]:
         """Return the questions."""
         examples = self._examples() if callable(self._examples) else self._examples
-        return memory_source(examples, self._demonstrations)
+        tagged = (replace(example, tags={**self._tags, **example.tags}) for example in examples)
+        return memory_source(tagged if self._tags else examples, self._demonstrations)
 
     def chain(self, compat: Compat) -> tuple[str, ...]:  # noqa: ARG002 - there is no reference
-        """First line, without what models wrap a short answer in."""
-        return ("take_first_non_empty_line", "strip_answer_marker")
+        """Return the post-processors; by default the first line without an answer marker."""
+        return self._chain
 
     def prompt(self, example: Example, render: Render) -> PromptParts:
-        """Return the prompt: title where there is one, table, question."""
+        """Return the prompt: by default title where there is one, table, question."""
+        if self._prompt is not None:
+            return self._prompt(example, render)
         table: Table = example.inputs["table"]
         title = f"Title: {table.title}\n" if table.title else ""
         question = example.inputs["question"]

@@ -25,36 +25,38 @@ PULL = "tablebench pull "
 """How the command of a dataset begins that `tablebench pull` fetches: `tablebench pull NAME`."""
 
 
-def fetch_command(get: str, folder: Path) -> str:
-    """Return the command line that fetches a dataset's files into `folder`.
+def how_to_get(fetch: str, folder: Path) -> str:
+    """Return what to do for a dataset's files in `folder`, as the end of a message.
 
-    `get` is the dataset's attribute; to `tablebench pull NAME` the data folder is added.
+    `fetch` is the dataset's command; to `tablebench pull NAME` the data folder is added.
     """
-    command = get.format(folder=folder)
-    if not command.startswith(PULL):
-        return command
-    data = str(folder.parent)
-    command = command.replace("tablebench", program("tablebench"), 1)
-    return f'{command} --bench-data="{data}"' if " " in data else f"{command} --bench-data={data}"
+    if not fetch:
+        return "put its files there: no command fetches them"
+    command = fetch.format(folder=folder)
+    if command.startswith(PULL):
+        data = f'"{folder.parent}"' if " " in str(folder.parent) else str(folder.parent)
+        command = command.replace("tablebench", program("tablebench"), 1)
+        command = f"{command} --bench-data={data}"
+    return f"get it with: {command}"
 
 
-def require_files(folder: Path, files: Sequence[str], *, get: str) -> None:
+def require_files(folder: Path, files: Sequence[str], *, fetch: str) -> None:
     """Raise `DataMissing` without the folder, and `DataError` for a folder without the files.
 
     A pull that has not finished has not brought the dataset: that is `DataMissing` as well.
     """
-    command = fetch_command(get, folder)
+    remedy = how_to_get(fetch, folder)
     if not folder.is_dir():
-        raise DataMissing(f"no data in {folder}; get it with: {command}")
+        raise DataMissing(f"no data in {folder}; {remedy}")
     missing = [name for name in files if not (folder / name).is_file()]
     if missing and _unfinished_pull(folder):
-        raise DataMissing(f"the pull into {folder} has not finished; go on with: {command}")
+        raise DataMissing(f"the pull into {folder} has not finished; {remedy}")
     if missing:
         names = sorted(entry.name for entry in folder.iterdir())
         present = [name for name in names if not name.startswith(".")][:6]
         raise DataError(
             f"{folder} lacks {', '.join(missing)} (it holds {', '.join(present) or 'nothing'}): "
-            f"half copied, or another dataset's folder; get it with: {command}"
+            f"half copied, or another dataset's folder; {remedy}"
         )
 
 

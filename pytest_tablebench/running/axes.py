@@ -12,7 +12,7 @@ from pytest_tablebench.config.options import MODALITIES, OPTIONS, Option
 from pytest_tablebench.config.paper_settings import FLAG
 from pytest_tablebench.config.secrets import without_secrets
 from pytest_tablebench.config.settings import USUAL_PARAMS
-from pytest_tablebench.datasets import Defaults, defaults_of
+from pytest_tablebench.datasets import Dataset, Defaults, defaults_of
 from pytest_tablebench.datasets.case import DIRECT, IMAGE, IMAGE_TEXT, NO_TABLE, TEXT
 from pytest_tablebench.errors import SettingsError, UnknownNameError
 from pytest_tablebench.running.name_checks import check_names
@@ -107,7 +107,7 @@ class Axes:
         """
         defaults, declared = self.defaults(dataset), self._declared(dataset)
         threshold = defaults.threshold if threshold is None else threshold
-        usual, origins = Defaults(), dict[str, str]()
+        usual, origins = defaults_of(Dataset), dict[str, str]()
         paper = self._settings.paper_setting(self._registry.datasets[dataset].benchmark)
         for option in OPTIONS:
             if not option.by_dataset or option.entry == "params":

@@ -90,7 +90,7 @@ def _parts_of(runner: Runner, dataset: str, example_ids: Sequence[str]) -> dict[
         for example in filter(None, examples):
             perfect_reply = example.target
             if task.several:
-                perfect_reply = json.dumps([perfect_reply] * len(task.dataset.versions(example)))  # type: ignore[attr-defined]
+                perfect_reply = json.dumps([perfect_reply] * len(task.dataset.versions(example)))
             for reply in (perfect_reply, ""):
                 try:
                     scored = judge_example(

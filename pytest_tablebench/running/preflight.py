@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from pytest_tablebench.config.extras import PICTURES, require
 from pytest_tablebench.config.settings import Settings
-from pytest_tablebench.datasets import metric_of
 from pytest_tablebench.datasets.case import TEXT
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics.typed_answer import KINDS
@@ -119,7 +118,7 @@ def _check_metric(runner: Runner, name: str) -> None:
 
 def _check_named_metrics(runner: Runner, name: str) -> None:
     registry = runner.registry
-    kinds = KINDS if metric_of(registry.datasets[name]) == "typed_answer" else ()
+    kinds = KINDS if registry.datasets[name].metric == "typed_answer" else ()
     for metric, place in runner.named_metrics(name).items():
         if metric not in registry.metrics:
             metrics = (*kinds, *registry.metrics)
@@ -128,7 +127,7 @@ def _check_named_metrics(runner: Runner, name: str) -> None:
 
 def _check_modules(runner: Runner, name: str) -> None:
     """Raise `SettingsError` where a package is missing that a metric or a serializer imports."""
-    metrics = [metric_of(runner.registry.datasets[name]), *runner.named_metrics(name)]
+    metrics = [runner.registry.datasets[name].metric, *runner.named_metrics(name)]
     for metric in filter(None, metrics):
         modules = getattr(runner.registry.metrics.get(metric), "modules", ())
         require(modules, f"dataset {name!r}, scored by {metric},")

@@ -133,10 +133,9 @@ class Renderer:
                 turns=turns,
             )
 
-        versions = getattr(dataset.dataset, "versions", None)
-        if versions is None:
+        if not dataset.several:
             return task(whole)
-        tasks = tuple(map(task, versions(whole)))
+        tasks = tuple(map(task, dataset.dataset.versions(whole)))
         prompts = joined([shown_by(version.messages) for version in tasks])
         return replace(tasks[0], example=whole, prompt=prompts, versions=tasks)
 
@@ -176,11 +175,10 @@ class Renderer:
         name = parse_perturbation(perturbation)[0]
         if getattr(self._registry.perturbations[name], "hides_tables", False):
             return lambda _: ""
-        plain = name == "none"
-        as_given = getattr(self._source(dataset), "as_given", None) if plain else None
+        is_plain = name == "none"
 
         def content(table: Table, name: str) -> Content:
-            written: Content | None = as_given(table, name) if as_given is not None else None
+            written = self._source(dataset).as_given(table, name) if is_plain else None
             return self._registry.serializers[name](table) if written is None else written
 
         def show(table: Table) -> Content:

@@ -141,8 +141,8 @@ class Runner:
         self, dataset: str, source: Source, cases: list[Case], node_ids: list[str]
     ) -> tuple[list[Case], list[str]]:
         """Leave out the cases that make no sense, and count them by reason."""
-        refuses = cache(getattr(self.registry.datasets[dataset], "refuses", _applies))
-        why = cache(getattr(source, "does_not_apply", _applies))
+        refuses = cache(self.registry.datasets[dataset].refuses)
+        why = cache(source.does_not_apply)
         reasons = [
             refuses(case.strategy) or why(case.example_id, case.serializer, case.perturbation)
             for case in cases
@@ -205,8 +205,8 @@ class Runner:
 
     def named_metrics(self, dataset: str) -> Mapping[str, str]:
         """Return the metrics that examples of an opened dataset name, and where."""
-        metrics: Mapping[str, str] = getattr(self._sources.get(dataset), "metrics", {})
-        return metrics
+        source = self._sources.get(dataset)
+        return {} if source is None else source.metrics
 
     def benchmark_of(self, dataset: str) -> str:
         """Return the benchmark a dataset belongs to."""

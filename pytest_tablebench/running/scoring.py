@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.compat import Compat, check_compat
-from pytest_tablebench.datasets import AskedDataset, Dataset, asked_dataset, metric_of
+from pytest_tablebench.datasets import AskedDataset, Dataset, asked_dataset
 from pytest_tablebench.errors import ModelError, NotJudgedError, SettingsError
 from pytest_tablebench.metrics import Judgement, Score, begin, run_chain, score
 from pytest_tablebench.metrics.steps import Grade
@@ -65,7 +65,7 @@ def judge_reply(
     `context` is what metrics need beside the texts.
     """
     prediction, processed = processed_texts(registry, dataset, reply, references, compat)
-    metric, scored = metric_of(dataset), None
+    metric, scored = dataset.metric, None
     if metric is not None:
         scored = score_by(registry, metric, prediction, processed, compat=compat, context=context)
         scored = _main_part(_as_asked(dataset), scored)
@@ -181,7 +181,7 @@ def judgement(
     if reply is None:
         prediction = processed[0] if processed else ""
     conversation = begin(
-        str(metric_of(dataset)),
+        str(dataset.metric),
         prediction,
         processed,
         compat=compat,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.datasets import Defaults, TableQuestions, defaults_of
+from pytest_tablebench.datasets import Dataset, Defaults, TableQuestions, defaults_of
 from pytest_tablebench.errors import SettingsError
 
 
@@ -16,33 +16,44 @@ def declaring(**attributes: Any) -> TableQuestions:
 
 
 def test_a_dataset_that_declares_nothing_is_run_as_usual():
-    assert defaults_of(declaring()) == Defaults()
+    usual = defaults_of(declaring())
+    assert usual == defaults_of(Dataset)
     # Spec torr.md section 1 has no strategy but the direct one.
-    assert Defaults().strategy == ("direct",)
+    assert (usual.strategy, usual.shots, usual.limit) == (("direct",), 0, None)
 
 
-def test_every_attribute_is_read():
-    found = defaults_of(
+def test_an_empty_strategy_is_the_usual_one():
+    assert defaults_of(declaring(strategy=())).strategy == ("direct",)
+
+
+def test_every_field_is_read():
+    declared = defaults_of(
         declaring(
             serializers="latex",
             perturbations=("none", "transpose"),
             strategy=["direct", "two_step", "direct"],
             modality=("text", "image"),
             limit=7,
+            judged_threshold=0.5,
             params={"max_tokens": 4096, "temperature": 0.2},
             part="em",
             parts=("f1", "ecr"),
+            tables=False,
         )
     )
-    assert found == Defaults(
+    assert declared == Defaults(
         serializers=("latex",),
         perturbations=("none", "transpose"),
         strategy=("direct", "two_step"),
         modality=("text", "image"),
+        shots=0,
         limit=7,
+        threshold=1.0,
+        judged_threshold=0.5,
         params={"max_tokens": 4096, "temperature": 0.2},
         part="em",
         parts=("f1", "ecr"),
+        tables=False,
     )
     assert defaults_of(declaring(parts=())).parts == ()  # none, and not all
 

@@ -22,6 +22,7 @@ class Boats(RowDataset):
     """Questions about boats, in a JSON list."""
 
     name = folder = "boats"
+    get = "tablebench pull boats"
     benchmark = "harbours"
     metric = "exact_match"
     test = ("test.json",)

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_tablebench import Table
 from pytest_tablebench.cli import main
-from pytest_tablebench.datasets._base import Example
+from pytest_tablebench.datasets._example import Example
 from pytest_tablebench.metrics import METRICS
 from tests.support.nasty_workbooks import nasty_workbook
 from tests.support.own_folders import asked, only, opened, write_folder

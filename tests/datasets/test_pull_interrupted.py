@@ -259,7 +259,7 @@ def test_an_unfinished_pull_has_not_brought_the_dataset(place: Place) -> None:
     folder = place.data / "qtsumm"
     place.server.always(".json", GATED)
     place.refused("qtsumm")
-    with pytest.raises(DataMissing, match=r"has not finished; go on with: tablebench pull qtsumm"):
+    with pytest.raises(DataMissing, match=r"has not finished; get it with: tablebench pull qtsumm"):
         dataset.open(folder)
     place.server.always(".json", None)
     place.server.always("test.json", Fault(status=404))

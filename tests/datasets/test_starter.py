@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tablebench.datasets._base import Dataset, Source
+from pytest_tablebench.datasets._dataset import Dataset
+from pytest_tablebench.datasets._source import Source
 from pytest_tablebench.datasets.starter.starter import Starter
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tablebench.datasets import Example, SourceFacts, Stratum, sampled_ids, table_question
+from pytest_tablebench.datasets import Example, Source, Stratum, sampled_ids, table_question
 from pytest_tablebench.datasets._questions import memory_source
-from pytest_tablebench.datasets._strata import draw
+from pytest_tablebench.datasets._sampling import draw
 from pytest_tablebench.datasets.starter.starter import Starter
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
@@ -87,10 +87,8 @@ def test_ones_own_questions_have_their_tags_and_tables() -> None:
     assert Counter(n % 2 for n in numbers) == {0: 3, 1: 3}
 
 
-class Loading:
+class Loading(Source):
     """A source of somebody's own, which knows nothing of strata."""
-
-    facts, problems, pool = SourceFacts({}), (), ()
 
     def __init__(self) -> None:
         self.examples = {example.id: example for example in questions(9)}
@@ -106,7 +104,7 @@ class Loading:
 
 def test_a_source_without_strata_loads_its_examples() -> None:
     source = Loading()
-    ids = sampled_ids(source, 3, name="own")  # type: ignore[arg-type]
+    ids = sampled_ids(source, 3, name="own")
     # Three kinds take turns: both of the questions, and the one that cannot be loaded.
     assert "q4" in ids
     assert {int(name[1:]) % 2 for name in ids if name != "q4"} == {0, 1}

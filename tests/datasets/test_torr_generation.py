@@ -118,8 +118,8 @@ def test_fixed_properties(name: str) -> None:
     for compat in ("fixed", "reference"):
         chain = ("to_string_stripped",) if name == "qtsumm" else ("lower_case",)
         assert dataset.chain(compat) == chain
-    assert "\n" not in dataset.get
-    assert dataset.get
+    assert "\n" not in dataset.fetch
+    assert dataset.fetch
 
 
 @every

@@ -178,7 +178,7 @@ def test_without_data_one_line_says_which_command_fetches_it(tmp_path: Path) -> 
             dataset.open(tmp_path / "data" / "treb")
         said[name] = str(caught.value)
     (line,) = set(said.values())
-    assert line.endswith(f"get them with: tablebench pull treb --bench-data={tmp_path / 'data'}")
+    assert line.endswith(f"get it with: tablebench pull treb --bench-data={tmp_path / 'data'}")
 
 
 @pytest.mark.parametrize(
@@ -312,13 +312,13 @@ def test_of_several_tables_reference_has_the_first_and_fixed_all_by_their_names(
 def test_reference_shows_a_table_as_upstream_writes_it(data: Path) -> None:
     source = NAMES["treb_table_query"].open(data / "treb", compat="reference")
     table = source.example("English|harbours|1|made_1").inputs["table"]
-    assert source.as_given is not None
     assert source.as_given(table, "markdown") == sample("Table_Query")["Table_markdown"][0]
     assert source.as_given(table, "html") == sample("Table_Query")["Table_html"][0]
     assert source.as_given(table, "csv") is None
     assert source.as_given(Table(["a"], []), "html") is None
     assert "upstream's own" in source.facts.notes[0]
-    assert NAMES["treb_table_query"].open(data / "treb").as_given is None
+    plain = NAMES["treb_table_query"].open(data / "treb")
+    assert plain.as_given(table, "markdown") is None
 
 
 def test_a_table_that_cannot_be_read_is_shown_as_it_is_given(tmp_path: Path) -> None:

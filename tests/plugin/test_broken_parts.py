@@ -34,7 +34,7 @@ def pytest_tablebench_register_perturbation(register):
 def broken(self, example_id):
     return make(*self.rows[{}["example"]] if example_id == "bo" else self.rows[example_id])
 
-Source.example = broken
+Rows.example = broken
 """,
         ["--bench-serializer=csv", "--bench-perturbation=none"],
         'self.rows[{}["example"]]',
@@ -65,7 +65,7 @@ def test_a_part_that_fails_costs_its_cases_and_says_where(bench: Bench, part: st
 
 @pytest.mark.parametrize("name", ["facts", "problems"])
 def test_a_dataset_whose_facts_fail_says_so_in_the_run(bench: Bench, name: str) -> None:
-    broken = f"\nSource.{name} = property(lambda self: {{}}['{name}'])\n"
+    broken = f"\nRows.{name} = property(lambda self: {{}}['{name}'])\n"
     bench.pytester.makeconftest(CONFTEST + broken)
     result = bench.run("--model=echo/any", "--bench-limit=1")
     assert "INTERNALERROR" not in result.stdout.str()

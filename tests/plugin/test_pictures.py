@@ -69,9 +69,8 @@ def test_a_picture_reaches_the_server_and_lies_in_the_run_folder_once(tmp_path: 
 
 
 TREE = """
-from types import SimpleNamespace
-
-from pytest_tablebench.datasets import Example, PromptParts, SourceFacts
+from pytest_tablebench.datasets import Dataset, Example, PromptParts
+from pytest_tablebench.datasets._questions import memory_source
 from pytest_tablebench.tables.content import Span
 from pytest_tablebench.tables.table import Table
 
@@ -85,16 +84,13 @@ SALES = Table(
 )
 
 
-class Tree:
+class Tree(Dataset):
     name = folder = "tree"
-    benchmark, metric, shots, limit, threshold, get = "trees", "exact_match", 0, None, 1.0, ""
+    benchmark, metric = "trees", "exact_match"
 
     def open(self, folder, *, compat="fixed"):
         example = Example("one", {"table": SALES}, "How many?", ("4",), "4")
-        return SimpleNamespace(
-            facts=SourceFacts({}), problems=(), pool=(),
-            example_ids=lambda limit: ["one"], example=lambda name: example,
-        )
+        return memory_source([example])
 
     def chain(self, compat):
         return ()

@@ -71,7 +71,7 @@ def by_example(treb: Bench, results: str = "run") -> dict[str, dict[str, Any]]:
 def test_without_data_the_suite_is_skipped_with_the_command_that_fetches_it(treb: Bench) -> None:
     done = run(treb, "-rs")
     done.assert_outcomes(skipped=1)
-    done.stdout.fnmatch_lines(["*no samples of TReB in *get them with: tablebench pull treb*"])
+    done.stdout.fnmatch_lines(["*no samples of TReB in *get it with: tablebench pull treb*"])
 
 
 def test_every_subtask_in_the_data_is_run_and_one_without_an_entry_too(treb: Bench) -> None:

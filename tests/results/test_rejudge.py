@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tablebench.datasets import Example, PromptParts, SourceFacts
+from pytest_tablebench.datasets import Dataset, Example, PromptParts, Source, SourceFacts
 from pytest_tablebench.errors import DataError, DataMissing, SettingsError
 from pytest_tablebench.metrics import METRICS, POSTPROCESSORS, Score
 from pytest_tablebench.registry import Registry
@@ -139,16 +139,12 @@ def test_what_cannot_be_judged_is_refused(tmp_path):
 # Raw replies scored again
 
 
-class Toy:
+class Toy(Dataset, Source):
     """A dataset whose references and chain depend on nothing but the mode."""
 
     name = folder = "toy"
     benchmark = "toys"
     metric = "halves"
-    shots = 0
-    limit = None
-    threshold = 1.0
-    get = ""
 
     def __init__(self) -> None:
         self.opened: list[str] = []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tablebench.datasets import Example
+from pytest_tablebench.datasets import Dataset, Example
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.models import Message, Reply
 from pytest_tablebench.running.builtins import builtin_registry
@@ -105,11 +105,11 @@ def test_any_other_text_is_one_answer(text: str) -> None:
     assert texts_of(text) == [text]
 
 
-class Versions:
+class Versions(Dataset):
     """A dataset whose cases are two questions, with a form of replies."""
 
     name = "versions"
-    benchmark = "own"
+    has_versions = True
     metric = "realhit_structure"
     reply_form = Marked()
 

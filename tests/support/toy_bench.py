@@ -19,7 +19,9 @@ CONFTEST = """
 import json
 from pathlib import Path
 
-from pytest_tablebench.datasets import Example, PromptParts, SourceFacts
+from pytest_tablebench.datasets import (
+    Dataset, Example, PromptParts, Source, SourceFacts
+)
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models import Reply
 from pytest_tablebench.tables.table import Table
@@ -56,9 +58,9 @@ class Pool:
         return make(*self.rows[index])
 
 
-class Source:
+class Rows(Source):
     facts = SourceFacts({"toy.json": "0" * 64})
-    problems = ()
+    pool = None
 
     def __init__(self, name):
         log("open", name)
@@ -74,19 +76,15 @@ class Source:
         return make(*self.rows[example_id])
 
 
-class Toy:
+class Toy(Dataset):
     benchmark = "toys"
     metric = "exact_match"
-    shots = 0
-    limit = None
-    threshold = 1.0
-    get = ""
 
     def __init__(self, name):
         self.name = self.folder = name
 
     def open(self, folder, *, compat="fixed"):
-        return Source(self.name)
+        return Rows(self.name)
 
     def chain(self, compat):
         return ("take_first_non_empty_line",)

@@ -45,13 +45,12 @@ def of_settings(
     dataset: FolderDataset, names: Mapping[str, Collection[str]]
 ) -> Iterator[tuple[str, str]]:
     """Yield (field, message) for names in the settings that are not known."""
-    for field, kind in (
-        ("serializers", "serializer"),
-        ("perturbations", "perturbation"),
-        ("strategy", "strategy"),
+    for field, kind, declared in (
+        ("serializers", "serializer", dataset.serializers),
+        ("perturbations", "perturbation", dataset.perturbations),
+        ("strategy", "strategy", dataset.strategy),
     ):
-        written = getattr(dataset, field) or ()
-        for name in (written,) if isinstance(written, str) else written:
+        for name in (declared,) if isinstance(declared, str) else declared:
             if field in names and name.partition("[")[0] not in names[field]:
                 yield field, unknown_name(kind, name, sorted(names[field]))
 

@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets._base import Example, Problem, PromptParts, Render, SourceFacts
+from pytest_tablebench.datasets._dataset import Dataset
+from pytest_tablebench.datasets._example import Example
 from pytest_tablebench.datasets._file_dataset import Opened
+from pytest_tablebench.datasets._prompts import PromptParts, Render
 from pytest_tablebench.datasets._questions import INSTRUCTION
-from pytest_tablebench.datasets._sources import RowSource
+from pytest_tablebench.datasets._row_source import RowSource
+from pytest_tablebench.datasets._source import Problem, SourceFacts
 from pytest_tablebench.datasets._strata import cluster_name
 from pytest_tablebench.datasets.folder.questions import (
     FolderQuestion,
@@ -54,7 +57,7 @@ class FolderProblem:
     message: str
 
 
-class FolderDataset:
+class FolderDataset(Dataset):
     """A dataset of a folder that somebody wrote.
 
     `is_own` tells the user's folders, which `test_own` runs, from those that come with the package.
@@ -67,9 +70,8 @@ class FolderDataset:
         problem: why nothing in it can be used, reported when the dataset is opened.
     """
 
-    get = ""
     is_own = True
-    metric: str | None = "typed_answer"
+    metric = "typed_answer"
     parts = ("partial",)  # the others only say of what kind an answer is
 
     def __init__(
@@ -86,7 +88,8 @@ class FolderDataset:
         self.benchmark = settings.benchmark
         self.shots, self.limit = settings.shots, settings.limit
         self.threshold = 1.0 if settings.threshold is None else settings.threshold
-        self.strategy, self.modality = settings.strategy, settings.modality
+        self.strategy = settings.strategy or Dataset.strategy
+        self.modality = settings.modality or Dataset.modality
         self.params = settings.params
         self.serializers, self.perturbations = settings.serializers, settings.perturbations
         self._settings = settings
@@ -97,9 +100,10 @@ class FolderDataset:
         folder: Path,
         *,
         compat: Compat = "fixed",  # noqa: ARG002 - there is no reference
+        **options: Any,  # noqa: ARG002 - none is asked for
     ) -> RowSource[FolderQuestion]:
         """Open the folder. What is wrong in it becomes problems; the other questions run."""
-        tables = self.tables(folder)
+        tables = self.table_reader(folder)
         questions, problems = self.questions(tables)
         clusters = clusters_of(self.name, questions)
         licence = self._settings.licence
@@ -122,7 +126,7 @@ class FolderDataset:
             },
         )
 
-    def tables(self, folder: Path) -> FolderTables:
+    def table_reader(self, folder: Path) -> FolderTables:
         """Return the reader of the folder's tables, with the folder's settings."""
         return FolderTables(folder, include_hidden=self._settings.include_hidden)
 

@@ -27,7 +27,7 @@ def fix_dataset(dataset: FolderDataset, folder: Path) -> list[str]:
     a column of a CSV table in which nothing stands, no name either, is left out. What is written is
     UTF-8. Raises `DataError` for a file that cannot be written.
     """
-    tables = dataset.tables(folder)
+    tables = dataset.table_reader(folder)
     try:
         rows = [(number, row) for number, row in raw_questions(tables, dataset.question_file)]
     except DataError:  # checking says what is wrong with it

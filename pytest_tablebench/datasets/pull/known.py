@@ -13,7 +13,7 @@ def known_sources() -> dict[str, Upstream]:
     """Return the source of every dataset that names one, by the source's name."""
     upstreams: dict[str, Upstream] = {}
     for dataset in built_in_datasets():
-        source: Upstream | None = getattr(dataset, "upstream", None)
+        source = dataset.upstream
         if source is not None:
             others = upstreams.get(source.name, source).serves
             upstreams[source.name] = replace(source, serves=(*others, dataset.name))

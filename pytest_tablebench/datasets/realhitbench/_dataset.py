@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.config.printed_prompts import filled, placeholders_in
-from pytest_tablebench.datasets._answer_forms import AnswerForm, AnswerPlace
-from pytest_tablebench.datasets._base import Example, PromptParts, Render, render_field
+from pytest_tablebench.datasets._example import Example
 from pytest_tablebench.datasets._file_dataset import FileDataset, Opened
-from pytest_tablebench.datasets._sources import RowSource
+from pytest_tablebench.datasets._prompts import (
+    AnswerForm,
+    AnswerPlace,
+    PromptParts,
+    Render,
+    render_field,
+)
+from pytest_tablebench.datasets._row_source import RowSource
 from pytest_tablebench.datasets._strata import Stratum
-from pytest_tablebench.datasets.files import fetch_command
+from pytest_tablebench.datasets.files import how_to_get
 from pytest_tablebench.datasets.pull._upstream import CC_BY_NC, Upstream, files_at
 from pytest_tablebench.datasets.realhitbench._prompts import (
     CANNED,
@@ -38,6 +44,10 @@ from pytest_tablebench.errors import DataMissing
 from pytest_tablebench.metrics.realhit_numbers import has_decimal_commas
 from pytest_tablebench.metrics.realhit_reply import read_reply
 from pytest_tablebench.util.tokens import tokenizer_name
+
+if TYPE_CHECKING:
+    from pytest_tablebench.serializers.content import Content
+    from pytest_tablebench.tables.table import Table
 
 UPSTREAM = Upstream(
     "realhitbench",
@@ -105,6 +115,9 @@ class RealHit(FileDataset[RealHitQuestion]):
         self.benchmark = "realhitbench_long" if long else "realhitbench"
         self.kind = kind
         self.test = (LONG if long else QUESTIONS,)
+        # A strategy says itself where the answer goes: no marker is asked for.
+        forms = dict.fromkeys(PLACES, AnswerForm(prompt=self._unmarked))
+        self.answer_forms = forms | {"line": AnswerForm(prompt=self._of_tree)}
 
     def reading(self, compat: Compat) -> tuple[str, ...]:
         """Return what finds the answer; a reply without a marker is one whole in `reference`."""
@@ -117,11 +130,12 @@ class RealHit(FileDataset[RealHitQuestion]):
         file = self.test[0]
         if file == LONG and (folder / QUESTIONS).is_file() and not (folder / file).is_file():
             # A part of its own that one may do without.
-            command = fetch_command(self.get, folder)
-            raise DataMissing(f"{folder} lacks {file}; get it with: {command}")
-        source = super().open(folder, compat=compat, **options)
-        source.as_given = partial(Tables(folder).as_given, texts=compat == "reference")
-        return source
+            raise DataMissing(f"{folder} lacks {file}; {how_to_get(self.fetch, folder)}")
+        return super().open(folder, compat=compat, **options)
+
+    def as_given(self, opened: Opened) -> Callable[[Table, str], Content | None]:
+        """Return what gives upstream's own files, pictures alone in `fixed`."""
+        return partial(Tables(opened.folder).as_given, texts=opened.compat == "reference")
 
     def notes_of(self, compat: Compat) -> tuple[str, ...]:
         """Return what unperturbed tables are sent as, and what their tags are taken from."""
@@ -164,12 +178,6 @@ class RealHit(FileDataset[RealHitQuestion]):
     def stratum(self, row: RealHitQuestion) -> Stratum | None:
         """Return the sub-type and the table's structure, and the table."""
         return Stratum((row.subtype, row.tags.get("structure")), row.file)
-
-    @property
-    def answer_forms(self) -> dict[AnswerPlace, AnswerForm]:
-        """Prompts without a marker, where a strategy says where the answer stands."""
-        forms = dict.fromkeys(PLACES, AnswerForm(prompt=self._unmarked))
-        return forms | {"line": AnswerForm(prompt=self._of_tree)}
 
     def _of_tree(self, example: Example, render: Render) -> PromptParts:
         """Return the prompt's pieces with the rules of TreeThinker's last question."""

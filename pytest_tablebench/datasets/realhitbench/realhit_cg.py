@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets._answer_forms import AnswerForm, AnswerPlace
-from pytest_tablebench.datasets._base import Example
+from pytest_tablebench.datasets._example import Example
 from pytest_tablebench.datasets._file_dataset import Opened
+from pytest_tablebench.datasets._prompts import AnswerForm
 from pytest_tablebench.datasets.realhitbench._dataset import PLACES, RealHit
 from pytest_tablebench.datasets.realhitbench._rows import CHARTS, RealHitQuestion, read_questions
 from pytest_tablebench.datasets.realhitbench._tables import Tables
@@ -25,11 +25,11 @@ class Charts(RealHit):
     metric = "realhit_chart"
     typed = True
 
-    @property
-    def answer_forms(self) -> dict[AnswerPlace, AnswerForm]:
-        """The same everywhere: the program is the answer, and is not run on the way to it."""
+    def __init__(self, name: str, kind: str, *, long: bool = False) -> None:
+        super().__init__(name, kind, long=long)
+        # The program is the answer, and is not run on the way to it.
         forms = dict.fromkeys(PLACES, AnswerForm(judged="reply"))
-        return forms | {"line": AnswerForm(judged="reply", prompt=self._of_tree)}
+        self.answer_forms = forms | {"line": AnswerForm(judged="reply", prompt=self._of_tree)}
 
     def reading(self, compat: Compat) -> tuple[str, ...]:
         """Return what finds the answer; in `fixed` the program may stand anywhere in a reply."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_tablebench.datasets._base import Example
+from pytest_tablebench.datasets._example import Example
 from pytest_tablebench.datasets.realhitbench._dataset import RealHit
 from pytest_tablebench.datasets.realhitbench._rows import RealHitQuestion
 from pytest_tablebench.tables.table_file import TableFile

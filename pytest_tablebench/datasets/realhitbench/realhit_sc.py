@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from pytest_tablebench.datasets._base import Example
+from pytest_tablebench.datasets._example import Example
 from pytest_tablebench.datasets._file_dataset import Opened
 from pytest_tablebench.datasets.realhitbench._dataset import RealHit
 from pytest_tablebench.datasets.realhitbench._rows import (
@@ -28,6 +28,7 @@ class Structure(RealHit):
 
     metric = "realhit_structure"
     options = ("structure",)
+    has_versions = True
 
     def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterable[RealHitQuestion]:
         """Read the rows whose rearranged table is there, with their gold answers.

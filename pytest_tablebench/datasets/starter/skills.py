@@ -7,9 +7,10 @@ Each is a benchmark of its own name, so that the figures of `starter` stay what 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets._sources import RowSource
+from pytest_tablebench.datasets._row_source import RowSource
 from pytest_tablebench.datasets.folder import FolderDataset
 from pytest_tablebench.datasets.folder._dataset import FolderSettings
 from pytest_tablebench.datasets.folder.questions import FolderQuestion
@@ -41,9 +42,10 @@ class EmbeddedFolder(FolderDataset):
         folder: Path,  # noqa: ARG002 - the files come with the package
         *,
         compat: Compat = "fixed",
+        **options: Any,
     ) -> RowSource[FolderQuestion]:
         """Open the package's own files."""
-        return super().open(Path(__file__).parent / self.folder, compat=compat)
+        return super().open(Path(__file__).parent / self.folder, compat=compat, **options)
 
 
 DATASETS = (

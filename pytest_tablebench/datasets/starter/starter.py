@@ -6,11 +6,13 @@ import hashlib
 import json
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets._base import Example, SourceFacts
+from pytest_tablebench.datasets._example import Example
 from pytest_tablebench.datasets._questions import TableQuestions, memory_source, table_question
-from pytest_tablebench.datasets._sources import RowSource
+from pytest_tablebench.datasets._row_source import RowSource
+from pytest_tablebench.datasets._source import SourceFacts
 from pytest_tablebench.tables.table import Table
 
 _FILES = ("tables.jsonl", "questions.jsonl")
@@ -19,16 +21,15 @@ _FILES = ("tables.jsonl", "questions.jsonl")
 class Starter(TableQuestions):
     """Small tables from many fields, and questions with one short, certain answer."""
 
-    benchmark = "starter"
-
     def __init__(self) -> None:
-        super().__init__("starter", (), shots=1)
+        super().__init__("starter", (), benchmark="starter", shots=1)
 
     def open(
         self,
         folder: Path,  # noqa: ARG002 - the files come with the package
         *,
         compat: Compat = "fixed",  # noqa: ARG002 - there is no reference
+        **options: Any,  # noqa: ARG002 - none is asked for
     ) -> RowSource[Example]:
         """Open the package's own files; no question uses a table of the demonstrations."""
         contents = {name: (files(__package__) / name).read_bytes() for name in _FILES}

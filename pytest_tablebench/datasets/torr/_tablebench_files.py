@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from pytest_tablebench.datasets._base import Problem
-from pytest_tablebench.datasets.files import fetch_command, read_text, require_files
+from pytest_tablebench.datasets._source import Problem
+from pytest_tablebench.datasets.files import how_to_get, read_text, require_files
 from pytest_tablebench.datasets.rows import BadRowError, cells, text_field
 from pytest_tablebench.datasets.torr._common import SOURCE_LIMIT
 from pytest_tablebench.errors import DataError
@@ -69,7 +69,7 @@ class Version:
         return sum(row is not None for row in self.rows)
 
 
-def find_version(folder: Path, qtype: str, *, get: str) -> Version:
+def find_version(folder: Path, qtype: str, *, fetch: str) -> Version:
     """Read the best of the versions in `folder` and its subfolder `v2`.
 
     That is the one with most usable rows of the kind, so that a part never stands for the
@@ -78,7 +78,7 @@ def find_version(folder: Path, qtype: str, *, get: str) -> Version:
     """
     names = _candidates(folder)
     if not names:
-        require_files(folder, ["TableBench_DP.jsonl"], get=get)
+        require_files(folder, ["TableBench_DP.jsonl"], fetch=fetch)
     versions = [_read(folder, name, qtype) for name in names]
     best = max(versions, key=lambda version: (version.usable, -_BEST.index(version.schema)))
     if not best.usable:
@@ -86,7 +86,7 @@ def find_version(folder: Path, qtype: str, *, get: str) -> Version:
         first = f"; first problem: {problems[0]}" if problems else ""
         raise DataError(
             f"{folder}: no usable row of qtype {qtype} in {', '.join(names)}{first}; "
-            f"get the files with: {fetch_command(get, folder)}"
+            f"{how_to_get(fetch, folder)}"
         )
     others = [version for version in versions if version is not best]
     left = ", ".join(f"{version.file} ({version.usable} rows)" for version in others)

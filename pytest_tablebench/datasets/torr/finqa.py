@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from pytest_tablebench.datasets._answer_forms import AnswerForm, AnswerPlace
-from pytest_tablebench.datasets._base import Example, PromptParts, Render
+from pytest_tablebench.datasets._example import Example
 from pytest_tablebench.datasets._file_dataset import Opened, PoolFiles
+from pytest_tablebench.datasets._prompts import AnswerForm, PromptParts, Render
 from pytest_tablebench.datasets._streams import json_items
 from pytest_tablebench.datasets.pull._upstream import MIT, Upstream, files_at
 from pytest_tablebench.datasets.rows import BadRowError, text_field
@@ -202,7 +202,7 @@ class FinQA(ToRR[_FinQARow]):
             note="where a program of Python gives the answer, its value is judged, and no program "
             "in FinQA's own language is compared: such scores are execution accuracies",
         )
-        self.answer_forms: Mapping[AnswerPlace, AnswerForm] = {"printed": value, "box": value}
+        self.answer_forms = {"printed": value, "box": value}
 
     def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterator[_FinQARow]:
         """Yield the rows with more than a header; reads no further than asked, files are large."""

@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets._base import Example
+from pytest_tablebench.datasets._example import Example
 from pytest_tablebench.datasets._file_dataset import Opened
-from pytest_tablebench.datasets._sources import RowSource
+from pytest_tablebench.datasets._row_source import RowSource
 from pytest_tablebench.datasets.pull._upstream import APACHE, Upstream, files_at
 from pytest_tablebench.datasets.torr._common import CLOSING, ToRR
 from pytest_tablebench.datasets.torr._tablebench_files import TableBenchRow, find_version
@@ -111,7 +111,7 @@ class TableBench(ToRR[TableBenchRow]):
 
     def open(self, folder: Path, *, compat: Compat = "fixed", **_: Any) -> RowSource[TableBenchRow]:
         """Open the files in `folder`, whichever of upstream's versions they are."""
-        version = find_version(folder, self.qtype, get=self.get)
+        version = find_version(folder, self.qtype, fetch=self.fetch)
         splits = split_lottery(len(version.rows))
         rows: dict[str, list[TableBenchRow]] = {name: [] for name in _SPLITS}
         for row, split in zip(version.rows, splits, strict=True):

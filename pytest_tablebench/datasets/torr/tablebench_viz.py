@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets._answer_forms import AnswerForm, AnswerPlace
-from pytest_tablebench.datasets._base import Example
+from pytest_tablebench.datasets._example import Example
 from pytest_tablebench.datasets._file_dataset import FileDataset, Opened
-from pytest_tablebench.datasets._sources import RowSource
+from pytest_tablebench.datasets._prompts import AnswerForm, AnswerPlace
+from pytest_tablebench.datasets._row_source import RowSource
 from pytest_tablebench.datasets.torr._tablebench_files import CHARTS, TableBenchRow, find_version
 from pytest_tablebench.datasets.torr.tablebench import TableBench
 from pytest_tablebench.tables.table_file import TableFile
@@ -28,7 +28,7 @@ class TableBenchCharts(FileDataset[TableBenchRow]):
     upstream = TableBench.upstream
     metric = "tablebench_chart"
     params = MappingProxyType({"temperature": 0, "max_tokens": 4096})
-    answer_forms: MappingProxyType[AnswerPlace, AnswerForm] = MappingProxyType(
+    answer_forms: Mapping[AnswerPlace, AnswerForm] = MappingProxyType(
         dict.fromkeys(("line", "object", "printed", "box"), AnswerForm(judged="reply"))
     )
     fixed_chain = ()
@@ -44,7 +44,7 @@ class TableBenchCharts(FileDataset[TableBenchRow]):
 
     def open(self, folder: Path, *, compat: Compat = "fixed", **_: Any) -> RowSource[TableBenchRow]:
         """Open the files in `folder`, whichever of upstream's versions they are."""
-        version = find_version(folder, CHARTS, get=self.get)
+        version = find_version(folder, CHARTS, fetch=self.fetch)
         return self.opened_source(
             Opened(folder, compat, "TableBench", version.problems),
             [row for row in version.rows if row is not None],

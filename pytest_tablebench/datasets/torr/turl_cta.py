@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets._base import Example
+from pytest_tablebench.datasets._example import Example
 from pytest_tablebench.datasets._file_dataset import Opened, PoolFiles
 from pytest_tablebench.datasets._streams import json_items
 from pytest_tablebench.datasets.files import read_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from pytest_tablebench.datasets._base import Example
+from pytest_tablebench.datasets._example import Example
 from pytest_tablebench.datasets._file_dataset import Opened, PoolFiles
 from pytest_tablebench.datasets.files import read_rows
 from pytest_tablebench.datasets.pull._upstream import CC_BY_SA, Upstream, files_at

@@ -10,12 +10,12 @@ from types import MappingProxyType
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
-from pytest_tablebench.datasets._answer_forms import AnswerForm, AnswerPlace
-from pytest_tablebench.datasets._base import Example, PromptParts, Render, text_key
+from pytest_tablebench.datasets._example import Example, text_key
 from pytest_tablebench.datasets._file_dataset import FileDataset, Opened
-from pytest_tablebench.datasets._sources import RowSource
+from pytest_tablebench.datasets._prompts import AnswerForm, AnswerPlace, PromptParts, Render
+from pytest_tablebench.datasets._row_source import RowSource
 from pytest_tablebench.datasets._strata import Stratum
-from pytest_tablebench.datasets.files import fetch_command
+from pytest_tablebench.datasets.files import how_to_get
 from pytest_tablebench.datasets.pull._upstream import APACHE, File, Upstream
 from pytest_tablebench.datasets.treb._samples import (
     Sample,
@@ -125,7 +125,7 @@ class TReB(FileDataset[SampleInFolder]):
             remark=subtask.remark,
         )
         programs = replace(form, prompt=self.frames_first)
-        self.answer_forms: dict[AnswerPlace, AnswerForm] = {
+        self.answer_forms = {
             "line": form,
             "object": form,
             "printed": programs,
@@ -146,6 +146,14 @@ class TReB(FileDataset[SampleInFolder]):
         """Open the files that hold samples of the subtask. Raises `DataMissing` or `DataError`."""
         files = self._files(folder)
         opened = Opened(folder, compat, "TReB")
+        samples = cache(lambda: {table_name(row.sample): row.sample for row in source.rows()})
+
+        def as_upstream(table: Table, serializer: str) -> str | None:
+            """Return upstream's own Markdown or HTML, which `reference` shows."""
+            if compat == "fixed":
+                return None
+            return as_given(samples().get(table.name or ""), serializer)
+
         source = self.opened_source(
             opened,
             self._rows(opened, files),
@@ -153,12 +161,10 @@ class TReB(FileDataset[SampleInFolder]):
             files=[path.relative_to(folder).as_posix() for path in files],
             notes=(*self._notes(), *([AS_GIVEN] if compat == "reference" else [])),
             place=f"{self.subtask.name} in {folder}",
+            as_given=as_upstream,
         )
         if not source.example_ids(1) and not opened.problems:
             raise self._missing(folder)
-        if compat == "reference":
-            samples = cache(lambda: {table_name(row.sample): row.sample for row in source.rows()})
-            source.as_given = lambda table, form: as_given(samples().get(table.name or ""), form)
         return source
 
     def _files(self, folder: Path) -> list[Path]:
@@ -173,8 +179,8 @@ class TReB(FileDataset[SampleInFolder]):
         return paths
 
     def _missing(self, folder: Path) -> DataMissing:
-        command = fetch_command(self.get, folder)
-        return DataMissing(f"no samples of TReB in {folder}; get them with: {command}")
+        remedy = how_to_get(self.fetch, folder)
+        return DataMissing(f"no samples of TReB in {folder}; {remedy}")
 
     def _notes(self) -> tuple[str, ...]:
         if self.metric == "treb_instruction":

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from pytest_tablebench.datasets._base import Example, Problem, SourceFacts
+from pytest_tablebench.datasets._example import Example
+from pytest_tablebench.datasets._source import Problem, Source, SourceFacts
 from pytest_tablebench.datasets._strata import Stratum, cluster_name, stratum_of
 from pytest_tablebench.errors import DataError
 
@@ -49,7 +50,7 @@ class RowPool(Generic[R]):
         return self.make(self.rows[index])
 
 
-class RowSource(Generic[R]):
+class RowSource(Source, Generic[R]):
     """A dataset's opened rows.
 
     Arguments:
@@ -64,11 +65,9 @@ class RowSource(Generic[R]):
         facts: of the files; called once.
         problems: what `test` and `pool` append unusable rows to.
         place: where the questions stand, for messages.
+        as_given: see `Source.as_given`.
         metrics: those that rows name, each with the place where.
     """
-
-    as_given: Callable[[Table, str], Content | None] | None = None
-    """Gives what the dataset's own files show of a table that nothing has changed."""
 
     def __init__(
         self,
@@ -82,6 +81,7 @@ class RowSource(Generic[R]):
         facts: Callable[[], SourceFacts],
         problems: Sequence[Problem] = (),
         place: str,
+        as_given: Callable[[Table, str], Content | None] = lambda *_: None,
         metrics: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.metrics = metrics
@@ -92,6 +92,7 @@ class RowSource(Generic[R]):
         self._key = key
         self._stratum = stratum
         self._does_not_apply = does_not_apply
+        self._as_given = as_given
         self._load_facts = facts
         self._problems = problems
         self._place = place
@@ -161,3 +162,7 @@ class RowSource(Generic[R]):
     def does_not_apply(self, example_id: str, serializer: str, perturbation: str) -> str | None:
         """Return why an example that was read is not asked so; None: it is."""
         return self._does_not_apply(self._read[example_id], serializer, perturbation)
+
+    def as_given(self, table: Table, serializer: str) -> Content | None:
+        """Return what the dataset's own files show of an unperturbed table; None: nothing."""
+        return self._as_given(table, serializer)
