@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         TableError,
     )
     from pytest_tablebench.metrics import Score, postprocess, score
-    from pytest_tablebench.results import analyse
+    from pytest_tablebench.results import analyse, interval
     from pytest_tablebench.results.gates import judge_gates
     from pytest_tablebench.running.assertions import (
         WrongAnswer,
@@ -63,6 +63,7 @@ __all__ = [
     "assert_rouge",
     "assert_score",
     "assert_token_f1",
+    "interval",
     "judge_gates",
     "perturb",
     "postprocess",
@@ -98,7 +99,7 @@ __getattr__ = lazily(
         ),
         "metrics": ("Score", "postprocess", "score"),
         "tables.perturbations": ("perturb",),
-        "results": ("analyse",),
+        "results": ("analyse", "interval"),
         "results.gates": ("judge_gates",),
         "running.scoring": ("score_answer",),
         "serializers": ("serialize",),

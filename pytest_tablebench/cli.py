@@ -112,12 +112,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _pull(names: Sequence[str], data: Path | None) -> None:
     from pytest_tablebench.config.settings import Settings
     from pytest_tablebench.datasets.pull import pull
+    from pytest_tablebench.datasets.pull.known import known_sources
+    from pytest_tablebench.running.builtins import command_registry
 
     def say(line: str) -> None:
         print(printable(line), flush=True)
 
     try:
-        pull(names, Settings(data=data).data_folder(), say=say)
+        folder = Settings(data=data).data_folder()
+        upstreams = known_sources(command_registry(folder).datasets.values())
+        pull(names, folder, say=say, upstreams=upstreams)
     except KeyboardInterrupt:
         raise DataError("interrupted; the same command goes on from here") from None
 
@@ -134,7 +138,8 @@ def _list(data: Path | None) -> None:
     for name, dataset in registry.datasets.items():
         state, why = data_state(dataset, folder)
         text = f"{state}; {why}" if why else state
-        print(f"  {name:<{names}} {dataset.benchmark:<{benchmarks}} {text}")
+        licence = printable(dataset.licence_name.partition(" (")[0] or "-", 20)
+        print(f"  {name:<{names}} {dataset.benchmark:<{benchmarks}} {licence:<20} {text}")
     print("serializers\n  " + " ".join(registry.serializers))
     grid = registry.grid("starter").perturbations
     extra = [name for name in registry.perturbations if name not in grid]

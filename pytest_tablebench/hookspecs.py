@@ -45,9 +45,9 @@ def pytest_tablebench_register_dataset(
     `data` is the data folder of the session (`--bench-data`), for datasets that depend on what
     lies there; None outside of a session. A function that has no use for it leaves it out.
 
-    How a dataset is run where no option says otherwise it declares in attributes (see
-    `pytest_tablebench.datasets.Defaults`). Without `serializers` and `perturbations` it is run in
-    ToRR's seven and five, and behind these in what was registered
+    A dataset is a `pytest_tablebench.extend.Dataset`, whose fields say how it is run where no
+    option does. Without `serializers` and `perturbations` it is run in ToRR's seven and five, and
+    behind these in what was registered
 
     - by the package that registers the dataset;
     - for a dataset of a `conftest.py`: by any package, by that file, and by those of the folders

@@ -15,6 +15,7 @@ PACKAGE = ROOT / "pytest_tablebench"
 PAGE = ROOT / "docs" / "architecture.md"
 
 ROOMS = [
+    "extend",
     "plugin",
     "cli",
     "commands",

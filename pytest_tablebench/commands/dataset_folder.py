@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.commands._suites import check_and_run
-from pytest_tablebench.errors import DataError
+from pytest_tablebench.datasets.described import SETTINGS_FILE
+from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.util.names import counted, printable
 
 
 def add_parsers(commands: Any) -> None:
     """Add both commands to the `tablebench` parser."""
     new = commands.add_parser("new", help="write a small dataset folder to begin with")
-    new.add_argument("folder", type=Path, metavar="DIR", help="folder that is not there yet")
+    new.add_argument(
+        "folder", type=Path, nargs="?", metavar="DIR", help="folder that is not there yet"
+    )
+    new.add_argument(
+        "--from",
+        dest="questions",
+        type=Path,
+        metavar="FILE",
+        help="describe a file of questions (JSON, JSON lines, CSV, Parquet) in a tablebench.toml "
+        "beside it, or with a copy of it in DIR",
+    )
     new.set_defaults(lines=_new)
     check = commands.add_parser("check", help="look for mistakes in dataset folders")
-    check.add_argument("folder", type=Path, metavar="DIR", help="dataset folder, or one of them")
+    check.add_argument(
+        "folder",
+        type=Path,
+        metavar="DIR",
+        help="dataset folder, one of several, or tablebench.toml",
+    )
     check.add_argument(
         "--fix", action="store_true", help="mend what has only one meaning, and say what was done"
     )
@@ -27,16 +44,44 @@ def add_parsers(commands: Any) -> None:
 def _new(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.datasets.folder import write_example
 
-    folder: Path = options.folder
+    folder: Path | None = options.folder
+    if options.questions is not None:
+        return _describe(options.questions, folder), 0
+    if folder is None:
+        raise SettingsError("name a folder that is not there yet: tablebench new DIR")
     names = write_example(folder)
     return [f"{printable(str(folder))}: {', '.join(names)}", *check_and_run(folder)], 0
 
 
+def _describe(questions: Path, folder: Path | None) -> list[str]:
+    """Write a description of a file of questions; return what was guessed and how to go on."""
+    from pytest_tablebench.datasets.described import write_guess
+
+    if not questions.is_file():
+        raise DataError(f"{questions}: no such file")
+    place = questions.parent if folder is None else folder
+    if folder is not None:
+        try:
+            folder.mkdir(parents=True)
+            shutil.copyfile(questions, folder / questions.name)
+        except OSError as error:
+            raise DataError(f"{folder} cannot be written: {error.strerror or error}") from None
+    lines = [printable(line, 200) for line in write_guess(place, questions.name)]
+    return [f"{printable(str(place / SETTINGS_FILE))}:", *lines, *check_and_run(place)]
+
+
 def _check(options: argparse.Namespace) -> tuple[list[str], int]:
-    from pytest_tablebench.datasets.folder import check_dataset, fix_dataset, folder_datasets
+    from pytest_tablebench.datasets.folder import (
+        FolderDataset,
+        check_dataset,
+        check_described,
+        fix_dataset,
+        folder_datasets,
+    )
     from pytest_tablebench.running.builtins import command_registry
 
-    datasets = list(folder_datasets(options.folder))
+    data: Path = options.folder.parent if options.folder.name == SETTINGS_FILE else options.folder
+    datasets = list(folder_datasets(data))
     if not datasets:
         raise DataError(
             f"no dataset in {options.folder}: it needs questions.csv, .jsonl or .xlsx; begin with "
@@ -47,14 +92,19 @@ def _check(options: argparse.Namespace) -> tuple[list[str], int]:
         "serializers": list(registry.serializers),
         "perturbations": list(registry.perturbations),
         "strategy": list(registry.strategies),
+        "metric": list(registry.metrics),
+        "chain": list(registry.postprocessors),
     }
     lines, code = [], 0
     for dataset in datasets:
-        if options.fix:
-            place = options.folder / dataset.folder
-            done = fix_dataset(dataset, place)
-            lines += [printable(f"{dataset.name}: fixed: {text}", 400) for text in done]
-        checked = check_dataset(dataset, options.folder / dataset.folder, names)
+        place = data / dataset.folder
+        if not isinstance(dataset, FolderDataset):
+            checked = check_described(dataset, place, names)
+        else:
+            if options.fix:
+                done = fix_dataset(dataset, place)
+                lines += [printable(f"{dataset.name}: fixed: {text}", 400) for text in done]
+            checked = check_dataset(dataset, place, names)
         lines += [printable(str(problem), 400) for problem in checked.problems]
         lines += [printable(f"{dataset.name}: {note}", 400) for note in checked.notes]
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in checked.kinds.items())

@@ -1,4 +1,4 @@
-"""Packages that few runs need: the extra `benchmarks` brings them, and messages name it."""
+"""Packages that few runs need: an extra brings them, and messages name it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ PLOTS = ("matplotlib",)
 """What draws the figures of reports."""
 
 
-def require(modules: Iterable[str], subject: str) -> None:
+def require(modules: Iterable[str], subject: str, *, extra: str = "benchmarks") -> None:
     """Raise `SettingsError` where modules that a subject needs are not installed."""
     missing = [module for module in modules if find_spec(module) is None]
     if missing:
         raise SettingsError(
             f"{subject} needs {' and '.join(missing)}, not installed here: "
-            f'pip install "pytest-tablebench[benchmarks]"'
+            f'pip install "pytest-tablebench[{extra}]"'
         )

@@ -41,6 +41,12 @@ class Dataset:
     """One shell command line that fetches the files, with `{folder}` for the target."""
     upstream: Upstream | None = None
     """Where `tablebench pull` gets the files."""
+    licence: str = ""
+    """The licence of the data; "": that of `upstream`."""
+    citation: str = ""
+    """How the authors ask to be cited."""
+    is_own: bool = False
+    """Whether the user's data folder declares it: `suites/test_own.py` asks those."""
 
     serializers: str | tuple[str, ...] = ()
     """The serializers of its grid; empty: the usual ones (see `Registry.grid`)."""
@@ -77,6 +83,11 @@ class Dataset:
     """The form that prompts ask of plain replies."""
     has_versions: bool = False
     """Whether a case asks all `versions` of its example; its metric gets the list of answers."""
+
+    @property
+    def licence_name(self) -> str:
+        """The licence of the data, "" where none is stated."""
+        return self.licence or ("" if self.upstream is None else self.upstream.licence.name)
 
     @property
     def fetch(self) -> str:

@@ -84,10 +84,8 @@ def _several(marker: pytest.Mark) -> _Several | None:
     question that may be asked under the perturbations of the run.
     """
     if marker.kwargs.get("folders") is True:
-        from pytest_tablebench.datasets.folder import FolderDataset
-
         return _Several(
-            lambda dataset: isinstance(dataset, FolderDataset) and dataset.is_own,
+            lambda dataset: dataset.is_own,
             (TableBenchError,),
             lambda name: slug(name, 20),
             folders=True,

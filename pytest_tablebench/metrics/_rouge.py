@@ -15,6 +15,7 @@ from typing import Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score, heavy
+from pytest_tablebench.metrics._bleu import sentence_bleu
 from pytest_tablebench.metrics._f1 import f_measure
 from pytest_tablebench.metrics._rouge_package import f_measures, is_affordable
 from pytest_tablebench.metrics._sentences import sentences
@@ -39,6 +40,7 @@ def rouge(
     compat: Compat = "fixed",
     variants: Collection[str] = VARIANTS,
     with_meteor: bool = False,
+    with_bleu: bool = False,
     **_: Any,
 ) -> Score:
     """F-measures of ROUGE-1, -2, -L (the score) and -Lsum; 0 where a side has no token.
@@ -46,7 +48,7 @@ def rouge(
     Tokens are the runs of a-z and 0-9 of the lower-cased text, not stemmed. Of several
     references each variant takes its own best. `variants` leaves out parts that are not
     wanted; without rougeL the score is 0. `with_meteor` adds the part `meteor` where it can be
-    computed (see `meteor.py`).
+    computed (see `meteor.py`), `with_bleu` the part `bleu`: sacreBLEU's of the one text.
 
     Time is bounded for texts no model should write: longest common subsequences look at the
     first `MAX_TOKENS` tokens of a text, ROUGE-Lsum at as many of the prediction's sentences
@@ -58,6 +60,10 @@ def rouge(
     parts = {name: max((measures[name] for measures in each), default=0.0) for name in names}
     if with_meteor and (value := meteor(list(map(str, references)), str(prediction))) is not None:
         parts["meteor"] = value
+    if with_bleu:
+        texts = [text for text in map(str, references) if text.strip()]
+        values = [sentence_bleu(str(prediction), text) for text in texts]
+        parts["bleu"] = max(values, default=0.0)
     return Score(parts.get("rougeL", 0.0), parts, "rougeL")
 
 

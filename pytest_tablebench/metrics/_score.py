@@ -22,6 +22,7 @@ from pytest_tablebench.metrics._rouge import rouge
 from pytest_tablebench.metrics._tab_fact import tab_fact, tab_fact_batch
 from pytest_tablebench.metrics._tablebench import tablebench
 from pytest_tablebench.metrics._tablebench_answer import tablebench_answer
+from pytest_tablebench.metrics._tatqa import tatqa
 from pytest_tablebench.metrics._treb import treb_bleu, treb_em, treb_rouge
 from pytest_tablebench.metrics._treb_scores import em_letters, treb
 from pytest_tablebench.metrics._turl import turl, turl_batch
@@ -52,6 +53,7 @@ METRICS: dict[str, Metric] = {
         tablebench,
         tablebench_answer,
         tablebench_chart,
+        tatqa,
         treb,
         treb_bleu,
         treb_em,

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from . import (  # noqa: F401 - they register their replays
     hierarchy,
+    other,
     realhitbench,
     statistics,
     tablebench,

@@ -15,6 +15,7 @@ from tests.support.matrix import FULL
 
 from . import (  # noqa: F401 - they register their replays
     hierarchy,
+    other,
     realhitbench,
     statistics,
     tablebench,
@@ -62,6 +63,7 @@ COUNTS = {
     },
     "sampling.json": {"demo_choice": 8, "generator": 6, "split_lottery": 1},
     "serializers.json": {"serializer": 245},
+    "tatqa.json": {"tatqa.answer": 200},
     "tablebench.json": {
         "tablebench.by_type": 2,
         "tablebench.chart_compare": 19,

@@ -180,7 +180,7 @@ def test_a_file_in_a_benchmarks_folder_is_a_dataset(
     found = [dataset.name for dataset in built_in_datasets()]
     assert sorted(found) == sorted([*known, "newest"])
     # And `tablebench pull` knows where it is.
-    assert known_sources()["newest"].serves == ("newest",)
+    assert known_sources(built_in_datasets())["newest"].serves == ("newest",)
 
 
 @pytest.mark.usefixtures("_fresh_modules")

@@ -79,10 +79,10 @@ def test_the_settings_file_names_and_arranges(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("name = 3", "tablebench.toml: name must be a text"),
+        ("name = 3", "tablebench.toml: line 1: name must be a text"),
         ("nam = 'x'", "unknown key 'nam'; did you mean 'name'?"),
         ("name = ", "tablebench.toml: Invalid value"),
-        ("[defaults]\nshots = -1", "tablebench.toml: shots must be a whole number"),
+        ("[defaults]\nshots = -1", "tablebench.toml: line 2: shots must be a whole number"),
         ("[defaults]\nthreshold = 2", "threshold must be a number from 0 to 1"),
         ("[defaults]\nparams = 7", "params must be names and values: { max_tokens = 200 }"),
         ("[defaults.params]\napi_key = 'x'", "params cannot set api_key, which has an option"),

@@ -237,7 +237,9 @@ def test_files_may_go_into_a_folder_below() -> None:
 
 def test_the_table() -> None:
     expected = {"finqa", "wikitq", "tabfact", "turl_cta", "numericnlg", "scigen", "qtsumm"}
-    assert set(UPSTREAM) == expected | {"realhitbench", "tablebench", "treb"}
+    assert set(UPSTREAM) == expected | {
+        *("realhitbench", "tablebench", "treb", "aitqa", "fetaqa", "tatqa")
+    }
     assert UPSTREAM["finqa"].revision.startswith("0f16e286")
     assert UPSTREAM["tablebench"].revision.startswith("90593ad8")
     assert [name for name in UPSTREAM if UPSTREAM[name].pinned] == ["finqa", "tablebench"]
@@ -251,8 +253,8 @@ def test_the_table() -> None:
 
 def test_every_dataset_that_says_pull_can_be_pulled_into_its_folder() -> None:
     for dataset in builtin_registry().datasets.values():
-        if dataset.get.startswith("tablebench "):
-            [source] = sources([dataset.get.removeprefix("tablebench pull ")])
+        if dataset.fetch.startswith("tablebench "):
+            [source] = sources([dataset.fetch.removeprefix("tablebench pull ")])
             assert sources([dataset.name]) == (source,)
             assert source.name == dataset.folder
 

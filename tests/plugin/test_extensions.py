@@ -33,8 +33,7 @@ def test_starter(case, answer):
 """
 
 CONFTEST = """
-from pytest_tablebench import Table
-from pytest_tablebench.datasets import TableQuestions, table_question
+from pytest_tablebench.extend import Table, TableQuestions, table_question
 
 BOATS = Table(["Boat", "Crew"], [["Wren", "3"], ["Tern", "5"]])
 

@@ -216,7 +216,9 @@ def test_every_dataset_opens_on_what_is_pulled(
         elif not found and not file.optional:
             # The slices lack some training files; those of another split stand in for them.
             other = next(
-                split for split in ("dev", "val", "test", "final") if stand_in(file, split) in there
+                split
+                for split in ("dev", "val", "test", "final", "test_gold")
+                if stand_in(file, split) in there
             )
             found = {file.target: there[stand_in(file, other)]}
         files |= {upstream_path(file, path): text for path, text in found.items()}
@@ -230,7 +232,7 @@ def test_every_dataset_opens_on_what_is_pulled(
     datasets = [
         dataset
         for dataset in builtin_registry().datasets.values()
-        if dataset.folder == name and dataset.get
+        if dataset.folder == name and dataset.fetch
     ]
     for dataset in datasets:
         opened = dataset.open(tmp_path / name)

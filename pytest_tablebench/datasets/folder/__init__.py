@@ -9,11 +9,11 @@ from pytest_tablebench.util.lazy import lazily
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets.folder._check import FolderCheck, check_dataset
+    from pytest_tablebench.datasets.folder._check_described import check_described
     from pytest_tablebench.datasets.folder._dataset import FolderDataset
     from pytest_tablebench.datasets.folder._example import write_example
     from pytest_tablebench.datasets.folder._find import (
         QUESTION_FILES,
-        SETTINGS_FILE,
         folder_datasets,
         has_tables_alone,
         open_folder,
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "QUESTION_FILES",
-    "SETTINGS_FILE",
     "FolderCheck",
     "FolderDataset",
     "check_dataset",
+    "check_described",
     "fix_dataset",
     "folder_datasets",
     "has_tables_alone",
@@ -38,12 +38,10 @@ __getattr__ = lazily(
     __name__,
     {
         "_check": ("FolderCheck", "check_dataset"),
+        "_check_described": ("check_described",),
         "_dataset": ("FolderDataset",),
         "_example": ("write_example",),
-        "_find": (
-            *("QUESTION_FILES", "SETTINGS_FILE"),
-            *("folder_datasets", "has_tables_alone", "open_folder"),
-        ),
+        "_find": (*("QUESTION_FILES", "folder_datasets", "has_tables_alone", "open_folder"),),
         "_fix": ("fix_dataset",),
     },
 )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_tablebench.datasets.folder._dataset import FolderDataset
+from pytest_tablebench.datasets._dataset import Dataset
 from pytest_tablebench.datasets.folder.questions import FolderQuestion
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import printable, unknown_name
@@ -42,7 +42,7 @@ _SLASHES = re.compile(r"\s*(\d{1,2})[/-](\d{1,2})[/-]\d{4}\b.{0,20}")
 
 
 def of_settings(
-    dataset: FolderDataset, names: Mapping[str, Collection[str]]
+    dataset: Dataset, names: Mapping[str, Collection[str]]
 ) -> Iterator[tuple[str, str]]:
     """Yield (field, message) for names in the settings that are not known."""
     for field, kind, declared in (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from pytest_tablebench.datasets._questions import INSTRUCTION
 from pytest_tablebench.datasets._row_source import RowSource
 from pytest_tablebench.datasets._source import Problem, SourceFacts
 from pytest_tablebench.datasets._strata import cluster_name
+from pytest_tablebench.datasets.described import DatasetDescription
 from pytest_tablebench.datasets.folder.questions import (
     FolderQuestion,
     clusters_of,
@@ -31,25 +32,6 @@ from pytest_tablebench.util.names import printable
 
 
 @dataclass(frozen=True)
-class FolderSettings:
-    """What `tablebench.toml` says; None and () stand for what is usual."""
-
-    name: str | None = None
-    benchmark: str = "own"
-    licence: str | None = None
-    shots: int = 0
-    limit: int | None = None
-    threshold: float | None = None
-    instruction: str | None = None
-    strategy: str | tuple[str, ...] | None = None
-    modality: str | tuple[str, ...] | None = None
-    params: Mapping[str, Any] = field(default_factory=dict)
-    serializers: tuple[str, ...] = ()
-    perturbations: tuple[str, ...] = ()
-    include_hidden: bool = False
-
-
-@dataclass(frozen=True)
 class FolderProblem:
     """Why nothing in a folder can be used: a file in it, "" for the folder, and the message."""
 
@@ -60,17 +42,15 @@ class FolderProblem:
 class FolderDataset(Dataset):
     """A dataset of a folder that somebody wrote.
 
-    `is_own` tells the user's folders, which `test_own` runs, from those that come with the package.
-
     Arguments:
         name: how options, gates and reports call it.
         folder: inside the data folder.
         question_file: the file of questions in it.
-        settings: of its settings file.
-        problem: why nothing in it can be used, reported when the dataset is opened.
+        description: what its settings file says.
+        problems: why nothing in it can be used, reported when the dataset is opened.
+        is_own: whether the user's data folder has it.
     """
 
-    is_own = True
     metric = "typed_answer"
     parts = ("partial",)  # the others only say of what kind an answer is
 
@@ -79,21 +59,24 @@ class FolderDataset(Dataset):
         name: str,
         folder: str,
         question_file: str,
-        settings: FolderSettings | None = None,
+        description: DatasetDescription | None = None,
         *,
-        problem: FolderProblem | None = None,
+        problems: Sequence[FolderProblem] = (),
+        is_own: bool = False,
     ) -> None:
-        settings = settings or FolderSettings()
+        self.description = description or DatasetDescription()
+        self.is_own = is_own
+        settings = self.description.defaults
         self.name, self.folder, self.question_file = name, folder, question_file
-        self.benchmark = settings.benchmark
+        self.benchmark = self.description.benchmark
+        self.licence, self.citation = self.description.licence, self.description.citation
         self.shots, self.limit = settings.shots, settings.limit
         self.threshold = 1.0 if settings.threshold is None else settings.threshold
         self.strategy = settings.strategy or Dataset.strategy
         self.modality = settings.modality or Dataset.modality
         self.params = settings.params
         self.serializers, self.perturbations = settings.serializers, settings.perturbations
-        self._settings = settings
-        self._problem = problem
+        self._problems = tuple(problems)
 
     def open(
         self,
@@ -106,7 +89,7 @@ class FolderDataset(Dataset):
         tables = self.table_reader(folder)
         questions, problems = self.questions(tables)
         clusters = clusters_of(self.name, questions)
-        licence = self._settings.licence
+        licence = self.licence
         notes = [*tables.notes, *([f"licence: {licence}"] if licence else [])]
         return RowSource(
             questions,
@@ -128,16 +111,16 @@ class FolderDataset(Dataset):
 
     def table_reader(self, folder: Path) -> FolderTables:
         """Return the reader of the folder's tables, with the folder's settings."""
-        return FolderTables(folder, include_hidden=self._settings.include_hidden)
+        return FolderTables(folder, include_hidden=self.description.include_hidden)
 
     def questions(self, tables: FolderTables) -> tuple[list[FolderQuestion], list[Problem]]:
         """Return the questions that can be asked, and what is wrong with the others."""
         file, seen, usable = self._file(self.question_file), set[str](), list[FolderQuestion]()
         opened = Opened(tables.folder, "fixed", self.name)
-        if self._problem is not None:
-            name = self._problem.file
-            place = self._file(name) if name else printable(self.folder, 120)
-            opened.bad(place, None, "", self._problem.message)
+        for problem in self._problems:
+            place = self._file(problem.file) if problem.file else printable(self.folder, 120)
+            opened.bad(place, None, "", problem.message)
+        if self._problems:
             return usable, opened.problems
         try:
             for number, row in raw_questions(tables, self.question_file):
@@ -186,8 +169,8 @@ class FolderDataset(Dataset):
         A threshold that the question or the folder names makes a verdict of the score.
         """
         scored_by_words = question.metric is None and question.context["kind"] == "free_text"
-        has_threshold = question.threshold is not None or self._settings.threshold is not None
-        return has_threshold or not scored_by_words
+        thresholds = (question.threshold, self.description.defaults.threshold)
+        return not scored_by_words or thresholds != (None, None)
 
     def chain(self, compat: Compat) -> tuple[str, ...]:  # noqa: ARG002 - there is no reference
         """The whole reply: the metric knows how many lines an answer of its kind has."""
@@ -201,8 +184,8 @@ class FolderDataset(Dataset):
             title = f"Title: {table.title}\n" if table.title else ""
             which = "Table" if len(tables) == 1 else f"Table {number}"
             parts.append(f"{title}{which}:\n{render(table)}\n\n")
-        instruction = self._settings.instruction or INSTRUCTION
-        if not tables and not self._settings.instruction:
+        instruction = self.description.instruction
+        if not tables and instruction == INSTRUCTION:
             instruction = instruction.partition(". ")[2]  # which speaks of a table
         source = f"{''.join(parts)}Question: {example.inputs['question']}\n"
         return PromptParts(instruction, source, "Answer: ")

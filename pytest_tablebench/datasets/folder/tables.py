@@ -154,7 +154,7 @@ class FolderTables:
             text = self.text(name)
             try:
                 if kind in {".html", ".htm"}:
-                    return _require_size(_html(text + "\n"))
+                    return _require_size(html_table(text + "\n"))
                 return _delimited(text, "\t" if kind == ".tsv" else delimiter_of(text), name)
             except (DataError, TableError) as error:
                 raise _named(name, error) from None
@@ -209,7 +209,8 @@ def _delimited(text: str, delimiter: str, name: str) -> Table:
     return Table(tuple(rows[0]), tuple(map(tuple, rows[1:])), name=name)
 
 
-def _html(text: str) -> Table:
+def html_table(text: str) -> Table:
+    """Read the first table of HTML, with its structure only where cells are merged."""
     try:
         return Table.from_html(text)
     except MergedCellsError:

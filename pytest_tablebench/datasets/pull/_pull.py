@@ -18,13 +18,18 @@ from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.util.names import printable, unknown_name
 
 
-def sources(names: Iterable[str]) -> tuple[Upstream, ...]:
+def sources(
+    names: Iterable[str], upstreams: Mapping[str, Upstream] | None = None
+) -> tuple[Upstream, ...]:
     """Return the sources of datasets, each once; a dataset or its source may be named.
 
-    Raises `SettingsError` with the nearest names for one that is not known.
+    `upstreams` are all sources by name; None: those of the built-in datasets. Raises
+    `SettingsError` with the nearest names for one that is not known.
     """
     by_name = {
-        name: source for source in UPSTREAM.values() for name in (source.name, *source.serves)
+        name: source
+        for source in (UPSTREAM if upstreams is None else upstreams).values()
+        for name in (source.name, *source.serves)
     }
     chosen: dict[str, Upstream] = {}
     for name in names:
@@ -39,6 +44,7 @@ def pull(
     data: Path,
     *,
     say: Say,
+    upstreams: Mapping[str, Upstream] | None = None,
     servers: Mapping[str, str] = MappingProxyType({}),
     sleep: Callable[[float], None] = time.sleep,
     bar: bool | None = None,
@@ -51,6 +57,7 @@ def pull(
         names: datasets, or sources that serve several.
         data: the data folder; made when it is not there.
         say: shown a line of text.
+        upstreams: see `sources`.
         servers: other addresses of `SERVERS`, by name; without one the environment says it.
         sleep: waits between attempts.
         bar: whether to draw progress bars; None draws them on a terminal.
@@ -60,11 +67,11 @@ def pull(
     Raises `SettingsError` for an unknown name before anything is fetched, and `DataError` for
     what could not be fetched after everything else was.
     """
-    upstreams = sources(names)
+    chosen = sources(names, upstreams)
     endpoints = {name: _endpoint(servers.get(name), *default) for name, default in SERVERS.items()}
     failures: list[str] = []
     with Transfer(sleep=sleep, bar=bar, max_bytes=max_bytes, clock=clock) as transfer:
-        for upstream in upstreams:
+        for upstream in chosen:
             folder = data / upstream.name
             pulls = [
                 SourcePull(source, folder, endpoints[source.server], transfer, say)

@@ -1,18 +1,19 @@
-"""The sources of all built-in datasets, as their own modules name them."""
+"""The sources of datasets, as their own modules and descriptions name them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from pytest_tablebench.datasets._benchmark import built_in_datasets
+from pytest_tablebench.datasets._dataset import Dataset
 from pytest_tablebench.datasets.pull._upstream import Upstream
 
 
-def known_sources() -> dict[str, Upstream]:
+def known_sources(datasets: Iterable[Dataset]) -> dict[str, Upstream]:
     """Return the source of every dataset that names one, by the source's name."""
     upstreams: dict[str, Upstream] = {}
-    for dataset in built_in_datasets():
+    for dataset in datasets:
         source = dataset.upstream
         if source is not None:
             others = upstreams.get(source.name, source).serves
@@ -20,5 +21,5 @@ def known_sources() -> dict[str, Upstream]:
     return upstreams
 
 
-UPSTREAM: Mapping[str, Upstream] = known_sources()
-"""Every source that `tablebench pull` knows, by name."""
+UPSTREAM: Mapping[str, Upstream] = known_sources(built_in_datasets())
+"""The sources of the built-in datasets, by name."""

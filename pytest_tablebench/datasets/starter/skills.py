@@ -11,8 +11,8 @@ from typing import Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets._row_source import RowSource
+from pytest_tablebench.datasets.described._description import DatasetDescription, DefaultsSection
 from pytest_tablebench.datasets.folder import FolderDataset
-from pytest_tablebench.datasets.folder._dataset import FolderSettings
 from pytest_tablebench.datasets.folder.questions import FolderQuestion
 
 _CHINESE = (
@@ -30,12 +30,13 @@ class EmbeddedFolder(FolderDataset):
         instruction: of its prompts; None: the usual one.
     """
 
-    is_own = False
     parts = ("partial",)  # the others are the score by kind of answer
 
     def __init__(self, name: str, folder: str, instruction: str | None = None) -> None:
-        settings = FolderSettings(benchmark=name, licence="MIT", instruction=instruction)
-        super().__init__(name, folder, "questions.jsonl", settings)
+        description = DatasetDescription(
+            benchmark=name, licence="MIT", defaults=DefaultsSection(instruction=instruction)
+        )
+        super().__init__(name, folder, "questions.jsonl", description)
 
     def open(
         self,

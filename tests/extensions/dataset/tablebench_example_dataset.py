@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_tablebench.datasets import Benchmark, TableQuestions, table_question
-from pytest_tablebench.tables.table import Table
+from pytest_tablebench.extend import Benchmark, Table, TableQuestions, table_question
 
 PORTS = Table(["Port", "Berths"], [["Hallin", "12"], ["Ostwick", "7"]], title="Ports")
 
@@ -25,9 +24,7 @@ def pytest_tablebench_register_benchmark(register):
 
 
 def pytest_tablebench_register_dataset(register):
-    ports = TableQuestions("ports", questions)
-    ports.benchmark = "harbours"
-    register(ports)
+    register(TableQuestions("ports", questions, benchmark="harbours"))
 
 
 def pytest_tablebench_register_serializer(register):

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_tablebench.errors import NotJudgedError
-from pytest_tablebench.metrics import Judgement, Score
-from pytest_tablebench.metrics.steps import Ask
-from pytest_tablebench.models import Message, Reply
+from pytest_tablebench.extend import Ask, Judgement, Message, NotJudgedError, Reply, Score
 
 
 def same_meaning(prediction: str, references: Sequence[str], **_: Any) -> Judgement:

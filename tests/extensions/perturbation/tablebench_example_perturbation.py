@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_tablebench.tables.table import Table
+from pytest_tablebench.extend import Table
 
 
 def repeat_header(table: Table, *, seed: int = 0, times: int = 1) -> Table:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_tablebench.config.settings import Settings
-from pytest_tablebench.models import Reply, Request
+from pytest_tablebench.extend import Reply, Request, Settings
 
 
 class LastCell:

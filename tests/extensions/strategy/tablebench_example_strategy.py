@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_tablebench.metrics.steps import Ask
-from pytest_tablebench.models import Message, Reply
-from pytest_tablebench.strategies import Conversation, Task
+from pytest_tablebench.extend import Ask, Conversation, Message, Reply, Task
 
 FIRST = "Do not answer yet: say in one line which cells of the table matter."
 

@@ -1,0 +1,34 @@
+"""A benchmark without code: `tablebench.toml` says what the files of a dataset hold."""
+
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.util.lazy import lazily
+
+if TYPE_CHECKING:
+    from pytest_tablebench.datasets.described._dataset import DescribedDataset
+    from pytest_tablebench.datasets.described._description import (
+        SETTINGS_FILE,
+        DatasetDescription,
+        read_description,
+    )
+    from pytest_tablebench.datasets.described._guess import write_guess
+    from pytest_tablebench.datasets.described._sections import Mistake
+
+__all__ = [
+    "SETTINGS_FILE",
+    "DatasetDescription",
+    "DescribedDataset",
+    "Mistake",
+    "read_description",
+    "write_guess",
+]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "_dataset": ("DescribedDataset",),
+        "_description": ("SETTINGS_FILE", "DatasetDescription", "read_description"),
+        "_sections": ("Mistake",),
+        "_guess": ("write_guess",),
+    },
+)

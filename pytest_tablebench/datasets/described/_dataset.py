@@ -1,0 +1,277 @@
+"""A dataset of files that a description tells how to read and to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.datasets._dataset import Dataset
+from pytest_tablebench.datasets._example import Example
+from pytest_tablebench.datasets._file_dataset import FileDataset, Opened
+from pytest_tablebench.datasets._row_source import RowSource
+from pytest_tablebench.datasets._strata import Stratum
+from pytest_tablebench.datasets.described._description import (
+    SETTINGS_FILE,
+    DatasetDescription,
+    RowsSection,
+    TextSection,
+    UpstreamSection,
+    read_description,
+)
+from pytest_tablebench.datasets.described._fields import Row, value_of
+from pytest_tablebench.datasets.described._files import files_at, rows_of, stored_files
+from pytest_tablebench.datasets.described._sections import Mistake
+from pytest_tablebench.datasets.described._tables import DescribedTables
+from pytest_tablebench.datasets.files import require_files
+from pytest_tablebench.datasets.folder._answers import answer_context
+from pytest_tablebench.datasets.pull._upstream import File, Licence, Upstream
+from pytest_tablebench.datasets.rows import BadRowError
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.util.names import printable
+
+
+@dataclass(frozen=True)
+class DescribedRow:
+    """A row that can be asked; `place` names its table where that is known without reading it."""
+
+    id: str
+    question: str
+    answers: tuple[str, ...]
+    table: Table | None
+    texts: Mapping[str, str]
+    tags: Mapping[str, str]
+    context: Mapping[str, Any]
+    cluster: str | None
+    place: str | None
+
+
+class DescribedDataset(FileDataset[DescribedRow]):
+    """A dataset of the files that a description names.
+
+    Arguments:
+        description: what `tablebench.toml` says.
+        name: how options and reports call it.
+        folder: inside the data folder.
+        mistakes: in the description; with any, the dataset opens without questions and with these
+            as its problems.
+        is_own: whether the user's data folder declares it.
+    """
+
+    def __init__(
+        self,
+        description: DatasetDescription,
+        name: str,
+        folder: str,
+        mistakes: Sequence[Mistake] = (),
+        *,
+        is_own: bool = False,
+    ) -> None:
+        defaults, scoring = description.defaults, description.scoring
+        self.description, self.mistakes = description, tuple(mistakes)
+        self.name, self.folder, self.is_own = name, folder, is_own
+        self.benchmark = description.benchmark
+        self.licence, self.citation = description.licence, description.citation
+        if description.upstream is not None and not mistakes:
+            self.upstream = _upstream(folder, description, description.upstream)
+        self.shots, self.limit, self.params = defaults.shots, defaults.limit, defaults.params
+        self.threshold = 1.0 if defaults.threshold is None else defaults.threshold
+        self.strategy = defaults.strategy or Dataset.strategy
+        self.modality = defaults.modality
+        self.serializers, self.perturbations = defaults.serializers, defaults.perturbations
+        self.tables = description.table is not None
+        self.metric, self.part, self.parts = scoring.metric, scoring.part, scoring.parts
+        self.fixed_chain = scoring.chain
+        self.instruction, self.source = description.instruction, description.source
+        self.target_prefix = description.prompt.prefix
+
+    @classmethod
+    def built_in(cls, path: Path) -> DescribedDataset:
+        """Return the dataset of a description that comes with the package."""
+        description, mistakes = read_description(path.parent, path.name)
+        if mistakes:
+            raise DataError(f"{path}: {mistakes[0].text}")
+        return cls(description, description.name, description.name)
+
+    def open(
+        self, folder: Path, *, compat: Compat = "fixed", **options: Any
+    ) -> RowSource[DescribedRow]:
+        """Open the files under `folder`. Raises `DataMissing` or `DataError`."""
+        opened = Opened(folder, compat, self.name, options=options)
+        description, files = self.description, self.description.files
+        if self.mistakes or files is None or description.rows is None:
+            for mistake in self.mistakes:
+                opened.bad(self._settings_file(), None, "", mistake.text)
+            return self.opened_source(opened, (), tuple, files=(), notes=(), place=self.name)
+        named = [*_names(files.test), *self._stored_in()]
+        require_files(
+            folder, [name for name in stored_files(named) if "*" not in name], fetch=self.fetch
+        )
+        tests = files_at(folder, _names(files.test))
+
+        def demonstrations() -> Sequence[DescribedRow]:
+            if not files.demonstrations:
+                return source.rows()
+            return list(self.rows(opened, tuple(files_at(folder, _names(files.demonstrations)))))
+
+        licence = description.licence
+        source = self.opened_source(
+            opened,
+            self.rows(opened, tuple(tests)),
+            demonstrations,
+            files=stored_files([*tests, *self._stored_in()]),
+            notes=(f"licence: {licence}",) if licence else (),
+            place=str(folder / tests[0]),
+        )
+        source.example_ids(1)  # a file that is not what it should be says so at once
+        return source
+
+    def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterator[DescribedRow]:
+        """Yield the rows that can be used, file by file."""
+        rows, seen = self.description.rows, set[str]()
+        if rows is None:
+            return
+        section = self.description.table
+        tables = None if section is None else DescribedTables(section, opened.folder)
+        for file in files:
+            prefix = f"{Path(file).stem}-" if len(files) > 1 else ""
+            for row in rows_of(opened.folder, file, rows.at):
+
+                def make(row: Row = row, prefix: str = prefix) -> DescribedRow | None:
+                    return self._row(rows, row, prefix, tables, opened.compat)
+
+                usable = opened.checked(printable(file, 120), row.number, make, seen)
+                if usable is not None:
+                    yield usable
+
+    def _row(
+        self,
+        rows: RowsSection,
+        row: Row,
+        prefix: str,
+        tables: DescribedTables | None,
+        compat: Compat,
+    ) -> DescribedRow | None:
+        """Return a usable row; None for one that `where` leaves out. Raises `BadRowError`."""
+        if isinstance(row.content, BadRowError):
+            raise row.content
+        if any(_tag(value_of(row, path)) != value for path, value in rows.where.items()):
+            return None
+        answers = _answers(value_of(row, rows.answers), rows.answers)
+        table = None if tables is None else tables.table(row)
+        context: dict[str, Any] = {}
+        scoring = self.description.scoring
+        if scoring.metric == "typed_answer":
+            shown = [] if table is None else [table]
+            context = answer_context(shown, answers, metric=None, tolerance=None, unit=None)
+        context |= {**scoring.arguments}
+        if compat == "reference":
+            context |= {**scoring.reference_arguments}
+        question = value_of(row, rows.question)
+        if not isinstance(question, str) or not question.strip():
+            raise BadRowError(rows.question, "is missing" if question is None else "is no text")
+        return DescribedRow(
+            prefix + (_id(value_of(row, rows.id), rows.id) if rows.id else str(row.number)),
+            question,
+            answers,
+            table,
+            {name: _text(row, text) for name, text in self.description.texts.items()},
+            {name: _tag(value_of(row, path)) for name, path in rows.tags.items()},
+            context | {name: value_of(row, path) for name, path in rows.context.items()},
+            (_tag(value_of(row, rows.cluster)) or None) if rows.cluster else None,
+            None if tables is None else tables.place(row),
+        )
+
+    def example(self, row: DescribedRow) -> Example:
+        """Make the example of a row."""
+        inputs: dict[str, Any] = {**row.texts, "question": row.question}
+        if row.table is not None:
+            inputs |= {"table": row.table}
+            if "{title}" in self.source + self.instruction:
+                inputs["title"] = row.table.title or ""
+        return Example(
+            id=row.id,
+            inputs=inputs,
+            question=row.question,
+            references=row.answers,
+            target=", ".join(row.answers),
+            context={"question": row.question, **row.context},
+            tags=row.tags,
+            cluster=row.cluster,
+        )
+
+    def key(self, row: DescribedRow) -> Hashable:
+        """Return the texts and the question."""
+        return (*row.texts.values(), row.question)
+
+    def stratum(self, row: DescribedRow) -> Stratum | None:
+        """Return the tags, and what names the table or the group of questions."""
+        place = row.place or row.cluster
+        return None if place is None else Stratum(tuple(sorted(row.tags.items())), place)
+
+    def _stored_in(self) -> tuple[str, ...]:
+        section = self.description.table
+        return () if section is None or not section.stored_in else (section.stored_in,)
+
+    def _settings_file(self) -> str:
+        place = SETTINGS_FILE if self.folder == "." else f"{self.folder}/{SETTINGS_FILE}"
+        return printable(place, 120)
+
+
+def _names(names: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else names
+
+
+def _upstream(folder: str, description: DatasetDescription, section: UpstreamSection) -> Upstream:
+    host: Any = section.host
+    return Upstream(
+        folder,
+        host,
+        section.repository,
+        section.revision,
+        pinned=section.pinned,
+        licence=Licence(description.licence or "not stated", section.licence_address),
+        files=tuple(File(path, sha256=section.sha256.get(path)) for path in section.files),
+    )
+
+
+def _id(value: Any, path: str) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+        raise BadRowError(path, "is missing" if value is None else "is no id")
+    return str(value)
+
+
+def _tag(value: Any) -> str:
+    """Return a field as a text: "" for none, and JSON's words for true and false."""
+    if value is None or isinstance(value, dict | list):
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _answers(value: Any, path: str) -> tuple[str, ...]:
+    """Return the answers of a row as texts. Raises `BadRowError` for none."""
+    answers = value if isinstance(value, list) else [value]
+    if not answers or any(answer is None or isinstance(answer, dict | list) for answer in answers):
+        raise BadRowError(path, "is missing" if value is None else "is no text, number or list")
+    return tuple(map(_tag, answers))
+
+
+def _text(row: Row, section: TextSection) -> str:
+    """Return a text beside the table, joined from several by their order where it is a list."""
+    value = value_of(row, section.items)
+    if not isinstance(value, list):
+        return _tag(value)
+    items = [Row(number, item, (*row.around,)) for number, item in enumerate(value, start=1)]
+    if section.order:
+        items.sort(key=lambda item: _order(value_of(item, section.order), section.order))
+    texts = [value_of(item, section.text) if section.text else item.content for item in items]
+    return section.separator.join(map(_tag, texts))
+
+
+def _order(value: Any, path: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise BadRowError(path, "is no number to order by")
+    return value

@@ -1,0 +1,178 @@
+"""Rows of a described dataset's files: JSON, JSON lines, CSV, TSV and Parquet, or in archives."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from pytest_tablebench.config.extras import require
+from pytest_tablebench.datasets._streams import json_items
+from pytest_tablebench.datasets.described._fields import Row, rows_at
+from pytest_tablebench.datasets.files import delimited_rows, inside
+from pytest_tablebench.datasets.pull._upstream import matches
+from pytest_tablebench.datasets.rows import BadRowError
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.util.names import counted, printable
+
+ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz")
+KINDS = (".json", ".jsonl", ".csv", ".tsv", ".parquet")
+
+_MOST_BYTES = 1 << 30
+"""Bytes of a file that is read out of an archive."""
+
+
+def split_archive(name: str) -> tuple[str, str]:
+    """Return the archive that a name or pattern goes into, and the rest; ("", name) for none."""
+    parts = PurePosixPath(name).parts
+    for place, part in enumerate(parts[:-1], start=1):
+        if part.lower().endswith(ARCHIVES):
+            return "/".join(parts[:place]), "/".join(parts[place:])
+    return "", name
+
+
+def files_at(folder: Path, patterns: Sequence[str]) -> list[str]:
+    """Return the files that names and patterns stand for, in order; a name stands for itself.
+
+    A file inside an archive is named `archive.zip/name`. Raises `DataError` for a pattern that
+    fits nothing.
+    """
+    names: dict[str, None] = {}
+    for pattern in patterns:
+        if "*" not in pattern:
+            names[pattern] = None
+            continue
+        archive, inner = split_archive(pattern)
+        if archive:
+            fitting = [
+                f"{archive}/{name}"
+                for name in _members(inside(folder, archive))
+                if matches(name, inner)
+            ]
+        else:
+            paths = (path.relative_to(folder).as_posix() for path in folder.glob(pattern))
+            fitting = [name for name in paths if inside(folder, name).is_file()]
+        if not fitting:
+            raise DataError(f"{folder}: no file fits {printable(pattern, 120)}")
+        names |= dict.fromkeys(sorted(fitting))
+    return list(names)
+
+
+def stored_files(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the files that have to be in the folder: archives, and files outside of them."""
+    return tuple(dict.fromkeys(split_archive(name)[0] or name for name in names))
+
+
+def rows_of(folder: Path, name: str, at: str) -> Iterator[Row]:
+    """Yield the rows at a path of a file, as far as asked. Raises `DataError`, naming the file.
+
+    A line that is not JSON or has too many cells becomes a `BadRowError` as the row's content.
+    """
+    archive, inner = split_archive(name)
+    path = inside(folder, archive or name)
+    kind = PurePosixPath(name).suffix.lower()
+    numbers = count(1)
+    is_streamed = kind == ".json" and not archive and at.startswith("*")
+    for chunk in _streamed(path) if is_streamed else (_content(path, inner, archive, kind),):
+        for content, around in rows_at(chunk, at):
+            yield Row(next(numbers), content, around)
+
+
+def _streamed(path: Path) -> Iterator[list[Any]]:
+    return ([item] for item in json_items(path))
+
+
+def _content(path: Path, inner: str, archive: str, kind: str) -> Any:
+    """Return what a file holds: of JSON anything, of other kinds a list of rows."""
+    label = printable(f"{path}/{inner}" if archive else str(path), 200)
+    if kind not in KINDS:
+        raise DataError(f"{label}: rows are read from {', '.join(KINDS)}")
+    data = _member(path, inner) if archive else path.read_bytes()
+    if kind == ".parquet":
+        return _parquet_rows(data, label)
+    try:
+        text = data.decode("utf-8-sig")
+        if kind == ".json":
+            return json.loads(text)
+        if kind == ".jsonl":
+            return [_json_line(line) for line in text.split("\n") if line.strip()]
+        return _records(delimited_rows(text, "\t" if kind == ".tsv" else ","))
+    except UnicodeDecodeError as error:
+        raise DataError(f"{label}: not UTF-8 text (byte {error.start})") from None
+    except (ValueError, csv.Error) as error:
+        raise DataError(f"{label}: {printable(str(error), 200)}") from None
+    except RecursionError:
+        raise DataError(f"{label}: JSON nested too deeply to be a dataset") from None
+
+
+def _json_line(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        return BadRowError("line", f"is not valid JSON: {error}")
+
+
+def _records(lines: list[list[str]]) -> list[Any]:
+    """Return the lines below the first one as objects."""
+    if not lines:
+        return []
+    header, *rows = lines
+    return [
+        dict(zip(header, row, strict=True))
+        if len(row) == len(header)
+        else BadRowError("line", f"has {counted(len(row), 'cell')}, the header {len(header)}")
+        for row in rows
+    ]
+
+
+def _parquet_rows(data: bytes, label: str) -> list[Any]:
+    require(["pyarrow"], "Parquet", extra="parquet")
+    from pyarrow import ArrowException, parquet
+
+    try:
+        rows: list[Any] = parquet.read_table(io.BytesIO(data)).to_pylist()
+    except (ArrowException, OSError) as error:
+        raise DataError(
+            f"{label}: cannot be read as Parquet: {printable(str(error), 120)}"
+        ) from None
+    return rows
+
+
+def _members(path: Path) -> list[str]:
+    """Return the names of an archive's files. Raises `DataError` for a file that is none."""
+    try:
+        if path.suffix.lower() == ".zip":
+            with zipfile.ZipFile(path) as archive:
+                return [name for name in archive.namelist() if not name.endswith("/")]
+        with tarfile.open(path) as archive_of_tape:
+            return [member.name for member in archive_of_tape if member.isfile()]
+    except (OSError, zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error) as error:
+        raise DataError(f"{path}: cannot be read as an archive: {error}") from None
+
+
+def _member(path: Path, name: str) -> bytes:
+    """Return a file of an archive, which is read into memory and never written."""
+    try:
+        if path.suffix.lower() == ".zip":
+            with zipfile.ZipFile(path) as archive, archive.open(name) as stream:
+                data = stream.read(_MOST_BYTES + 1)
+        else:
+            with tarfile.open(path) as archive_of_tape:
+                extracted = archive_of_tape.extractfile(name)
+                if extracted is None:
+                    raise KeyError(name)
+                data = extracted.read(_MOST_BYTES + 1)
+    except KeyError:
+        raise DataError(f"{path}: has no file {printable(name, 120)}") from None
+    except (OSError, zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error) as error:
+        raise DataError(f"{path}: cannot be read as an archive: {error}") from None
+    if len(data) > _MOST_BYTES:
+        raise DataError(f"{path}: {printable(name, 120)} is larger than {_MOST_BYTES >> 20} MB")
+    return data

@@ -1,0 +1,217 @@
+"""A first description, by looking at a file of questions."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.datasets.described._fields import Row, value_of
+from pytest_tablebench.datasets.described._files import rows_of
+from pytest_tablebench.datasets.folder.tables import TABLE_KINDS
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.util.names import counted, printable
+
+_MOST_ROWS = 500
+"""Rows that are looked at."""
+_MOST_TAGS = 12
+"""Different values of a field that is taken for a tag."""
+_LEAST_ROWS = 5
+"""Rows from which on a field with few values is taken for a tag."""
+_LONGEST_TAG = 40
+_SENTENCE = 12
+"""Words from which on an answer is taken for a sentence."""
+
+_QUESTIONS = ("question", "query", "utterance", "statement", "claim", "prompt", "instruction")
+_ANSWERS = ("answers", "answer", "target", "label", "output", "response", "summary", "gold")
+_IDS = ("id", "uid", "qid", "question_id", "example_id", "key")
+_PLACES = ("*", "data.*", "*.questions.*", "data.*.questions.*", "rows.*", "examples.*")
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What was guessed: keys and values by section, and each guess as a line for people."""
+
+    sections: dict[str, dict[str, str]] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
+
+    def add(self, section: str, key: str, path: str, reason: str) -> None:
+        """Add a key of a section."""
+        self.sections.setdefault(section, {})[key] = path
+        self.lines.append(f"[{section}] {key} = {printable(path, 80)!r}: {reason}")
+
+    def text(self) -> str:
+        """Return the guess as TOML."""
+        parts = [
+            "# Guessed from the data: read it, and see what is missing in docs/descriptions.md."
+        ]
+        for section, keys in self.sections.items():
+            parts.append(f"\n[{section}]")
+            parts += [f"{_quoted_key(key)} = {json.dumps(path)}" for key, path in keys.items()]
+        return "\n".join(parts) + "\n"
+
+
+def guess(folder: Path, name: str) -> Guess:
+    """Return a description of a file of questions. Raises `DataError` where none is seen."""
+    made = Guess()
+    made.add("files", "test", name, "the file that was named")
+    at, rows = _place(folder, name)
+    made.add("rows", "at", at, f"{counted(len(rows), 'row')} with a question and an answer there")
+    fields = list(_fields(rows))
+    question = _question(rows, fields)
+    answers = _by_name(fields, _ANSWERS)
+    made.add("rows", "question", str(question), "by its name and its texts")
+    made.add("rows", "answers", str(answers), "by its name")
+    ids = [path for path in fields if _last(path) in _IDS and _is_unique(rows, path)]
+    if ids:
+        made.add("rows", "id", ids[0], "each row has another one")
+    for path, kind, reason in _tables(rows, fields):
+        made.add("table", kind, path, reason)
+    for path in fields:
+        values = [value_of(row, path) for row in rows]
+        if path not in (question, answers, *ids) and _are_tags(values):
+            made.add("rows.tags", _last(path), path, f"{len(set(values))} different values")
+    lengths = [len(str(value_of(row, str(answers))).split()) for row in rows]
+    if sorted(lengths)[len(lengths) // 2] >= _SENTENCE:
+        made.add("scoring", "metric", "rouge", "most answers are sentences")
+    if "table" not in made.sections:
+        made.lines.append("no table was seen: name where it is in a section [table]")
+    return made
+
+
+def write_guess(folder: Path, name: str) -> list[str]:
+    """Write the description of a file beside it; return what was guessed. Raises `DataError`."""
+    made = guess(folder, name)
+    path = folder / "tablebench.toml"
+    try:
+        with path.open("x", encoding="utf-8", newline="\n") as stream:
+            stream.write(made.text())
+    except FileExistsError:
+        raise DataError(
+            f"{path} is there already; remove it, or write into another folder"
+        ) from None
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror or error}") from None
+    return made.lines
+
+
+def _place(folder: Path, name: str) -> tuple[str, list[Row]]:
+    """Return where the rows are, and the first of them: the place with most usable rows."""
+    best: tuple[str, list[Row]] = ("", [])
+    for at in _PLACES:
+        rows = [
+            row
+            for row in islice(rows_of(folder, name, at), _MOST_ROWS)
+            if isinstance(row.content, dict)
+        ]
+        fields = list(_fields(rows))
+        if _question(rows, fields) and _by_name(fields, _ANSWERS) and len(rows) > len(best[1]):
+            best = (at, rows)
+    if not best[1]:
+        raise DataError(
+            f"{folder / name}: no rows with a question and an answer were seen; write the "
+            f"description by hand"
+        )
+    return best
+
+
+def _fields(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield the paths of the fields of rows, of objects in them and of the object around them."""
+    seen: dict[str, None] = {}
+    for row in rows[:_MOST_ROWS]:
+        for prefix, content in (("", row.content), *(("^", outer) for outer in row.around[:1])):
+            for name, value in content.items() if isinstance(content, dict) else ():
+                seen[f"{prefix}{name}"] = None
+                if isinstance(value, dict):
+                    seen |= dict.fromkeys(f"{prefix}{name}.{inner}" for inner in value)
+    yield from (path for path in seen if "*" not in path and path.count("^") < 2)
+
+
+def _last(path: str) -> str:
+    return path.lstrip("^").rpartition(".")[2]
+
+
+def _by_name(fields: Sequence[str], names: Sequence[str]) -> str | None:
+    by_name = {_last(path).lower(): path for path in reversed(fields)}
+    return next((by_name[name] for name in names if name in by_name), None)
+
+
+def _question(rows: Sequence[Row], fields: Sequence[str]) -> str | None:
+    """Return the field of the question: by its name, else the one whose texts end in `?`."""
+    named = _by_name(fields, _QUESTIONS)
+    if named is not None:
+        return named
+    for path in fields:
+        texts = [value_of(row, path) for row in rows]
+        if sum(isinstance(text, str) and text.rstrip().endswith("?") for text in texts) * 2 > len(
+            rows
+        ):
+            return path
+    return None
+
+
+def _is_unique(rows: Sequence[Row], path: str) -> bool:
+    values = [value_of(row, path) for row in rows]
+    are_ids = all(isinstance(value, str | int) for value in values)
+    return are_ids and len(set(values)) == len(values)
+
+
+def _are_tags(values: Sequence[Any]) -> bool:
+    texts = [value for value in values if isinstance(value, str) and len(value) <= _LONGEST_TAG]
+    if len(texts) < len(values) or len(values) < _LEAST_ROWS:
+        return False
+    counts = Counter(texts)
+    return 1 < len(counts) <= min(_MOST_TAGS, len(values) // 2)
+
+
+def _tables(rows: Sequence[Row], fields: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield path, key of the section and reason of the first field that looks like a table."""
+    for path in fields:
+        values = [value_of(row, path) for row in rows]
+        for kind, (fits, reason) in _FORMS.items():
+            if all(map(fits, values)):
+                yield path, kind, reason
+                header = f"{path.rpartition('.')[0]}.header"
+                if kind == "cells" and header in fields:
+                    yield header, "header", "a list of names beside the cells"
+                if kind == "text":
+                    yield "html", "reader", "the texts have <table"
+                titles = [other for other in fields if "title" in _last(other).lower()]
+                if titles:
+                    title = ": ".join(f"{{{other}}}" for other in titles)
+                    yield title, "title", "by the names of the fields"
+                return
+
+
+def _is_cells(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(row, list) for row in value)
+
+
+def _is_records(value: Any) -> bool:
+    is_list = isinstance(value, list) and len(value) > 1
+    return is_list and all(isinstance(record, dict) for record in value)
+
+
+def _is_html(value: Any) -> bool:
+    return isinstance(value, str) and "<table" in value.lower()
+
+
+def _is_file(value: Any) -> bool:
+    return isinstance(value, str) and value.lower().endswith(TABLE_KINDS)
+
+
+_FORMS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "cells": (_is_cells, "a list of rows, the first one the header"),
+    "records": (_is_records, "a list of objects"),
+    "text": (_is_html, "HTML"),
+    "file": (_is_file, "names of table files"),
+}
+
+
+def _quoted_key(key: str) -> str:
+    is_bare = key.replace("_", "").replace("-", "").isalnum() and key.isascii()
+    return key if is_bare else json.dumps(key)

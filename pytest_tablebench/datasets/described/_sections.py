@@ -1,0 +1,195 @@
+"""TOML as frozen dataclasses: the type of a field says what a key holds; mistakes have lines."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from pathlib import Path
+from types import MappingProxyType, UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from pytest_tablebench.datasets.files import inside
+from pytest_tablebench.errors import DataError
+from pytest_tablebench.util.names import known_names, printable
+
+Section = TypeVar("Section")
+
+_MOST_BYTES = 100_000
+_MOST_KEY_PARTS = 8
+_STRING = re.compile(
+    r'"""(?:[^"\\]|\\.|"(?!""))*"""|\'\'\'.*?\'\'\'|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#[^\n]*',
+    re.DOTALL,
+)
+# A key begins where no word does: looking from each letter of a long one takes a square of time.
+_LONG_KEY = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{_MOST_KEY_PARTS}}}[\w-]")
+_HEADING = re.compile(r"\s*\[\s*([\w.\"' -]+?)\s*\]\s*(?:#|$)")
+_KEY = re.compile(r"\s*[\"']?([\w-]+)[\"']?\s*(?:\.\s*[\w.-]+\s*)?=")
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """What is wrong in a file, and in which line, from 1; None: in the whole of it."""
+
+    line: int | None
+    message: str
+
+    @property
+    def text(self) -> str:
+        """The message with its line."""
+        return self.message if self.line is None else f"line {self.line}: {self.message}"
+
+
+def toml_of(folder: Path, name: str) -> tuple[dict[str, Any], str]:
+    """Return what a TOML file of a folder holds, and its text. Raises `DataError` with its name."""
+    try:
+        if (folder / name).stat().st_size > _MOST_BYTES:
+            raise DataError(f"{name}: larger than {_MOST_BYTES:,} bytes")
+        text = inside(folder, name).read_text(encoding="utf-8-sig")
+        # The parser takes a time that grows as the square of the parts of a key.
+        if _LONG_KEY.search(_STRING.sub("s", text)):
+            raise DataError(f"{name}: a key of more than {_MOST_KEY_PARTS} parts with dots between")
+        return tomllib.loads(text), text
+    except RecursionError:
+        raise DataError(f"{name}: brackets inside each other, too deep to be read") from None
+    except (OSError, ValueError) as error:
+        raise DataError(f"{name}: {printable(str(error), 200)}") from None
+
+
+class SectionReader:
+    """Makes sections of a TOML file into dataclasses, and collects what is wrong with them.
+
+    Arguments:
+        text: of the file, in which lines are looked up.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.mistakes: list[Mistake] = []
+        self._lines = _lines_of(text)
+
+    def add(self, place: tuple[str, ...], message: str) -> None:
+        """Take note of a mistake at a key, named with the sections around it."""
+        while place and place not in self._lines:
+            place = place[:-1]
+        self.mistakes.append(Mistake(self._lines.get(place), message))
+
+    def section(
+        self, kind: type[Section], content: Mapping[str, Any], place: tuple[str, ...] = ()
+    ) -> Section:
+        """Return a section; what a key cannot hold is a mistake, and its default stays."""
+        fields_by_key = _fields(kind)
+        values: dict[str, Any] = {}
+        for key, value in content.items():
+            if key not in fields_by_key:
+                shown = printable(key, 60)
+                hint = known_names(key, fields_by_key)
+                self.add((*place, key), f"unknown key {shown!r}; {hint}")
+                continue
+            read = self._value(fields_by_key[key][1], value, (*place, key))
+            if read is not None:
+                values[key] = read
+        for name, (field, _) in fields_by_key.items():
+            is_required = field.default is MISSING and field.default_factory is MISSING
+            if is_required and not values.get(name):
+                if not content.get(name):
+                    self.add(place, f"{name} is missing")
+                values[name] = ""
+        return kind(**values)
+
+    def _value(self, hint: Any, value: Any, place: tuple[str, ...]) -> Any:
+        """Return a value as its type has it; None for a mistake."""
+        for part in _parts(hint):
+            kind: Any = get_args(part)[1] if get_origin(part) is Mapping else part
+            if not (isinstance(kind, type) and is_dataclass(kind) and isinstance(value, dict)):
+                continue
+            if kind is part:
+                return self.section(kind, value, place)
+            if all(isinstance(item, dict) for item in value.values()):
+                sections = value.items()
+                return {name: self.section(kind, item, (*place, name)) for name, item in sections}
+        for part in _parts(hint):
+            reader = _READERS.get(part)
+            read = None if reader is None else reader(value)
+            if read is not None:
+                return read
+        kinds = " or ".join(_NAMES.get(part, "a section") for part in _parts(hint))
+        self.add(place, f"{place[-1]} must be {kinds}")
+        return None
+
+
+def _parts(hint: Any) -> tuple[Any, ...]:
+    """Return the alternatives of a type, without None."""
+    alternatives = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    return tuple(part for part in alternatives if part is not type(None))
+
+
+def _fields(kind: Any) -> dict[str, tuple[Field[Any], Any]]:
+    hints = get_type_hints(kind)
+    return {field.name: (field, hints[field.name]) for field in fields(kind)}
+
+
+def _lines_of(text: str) -> dict[tuple[str, ...], int]:
+    """Return the line, from 1, of each key and section, by its name with those around it."""
+    bare = _STRING.sub(lambda match: "s" + "\n" * match[0].count("\n"), text)
+    lines: dict[tuple[str, ...], int] = {}
+    section: tuple[str, ...] = ()
+    for number, line in enumerate(bare.split("\n"), start=1):
+        if heading := _HEADING.match(line):
+            section = tuple(part.strip(" \"'") for part in heading[1].split("."))
+            lines.setdefault(section, number)
+        elif key := _KEY.match(line):
+            lines.setdefault((*section, key[1]), number)
+    return lines
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _count(value: Any) -> int | None:
+    is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return value if is_count else None
+
+
+def _share(value: Any) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value <= 1 else None
+
+
+def _flag(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _texts(value: Any) -> tuple[str, ...] | None:
+    is_texts = isinstance(value, list) and value and all(isinstance(item, str) for item in value)
+    return tuple(value) if is_texts else None
+
+
+def _mapping(value: Any) -> Mapping[str, Any] | None:
+    return MappingProxyType(value) if isinstance(value, dict) else None
+
+
+def _text_mapping(value: Any) -> Mapping[str, str] | None:
+    is_texts = isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
+    return MappingProxyType(value) if is_texts else None
+
+
+_READERS: Mapping[Any, Callable[[Any], Any]] = {
+    str: _text,
+    int: _count,
+    float: _share,
+    bool: _flag,
+    tuple[str, ...]: _texts,
+    Mapping[str, Any]: _mapping,
+    Mapping[str, str]: _text_mapping,
+}
+_NAMES: Mapping[Any, str] = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number from 0 to 1",
+    bool: "true or false",
+    tuple[str, ...]: "a list of texts",
+    Mapping[str, Any]: "names and values: { max_tokens = 200 }",
+    Mapping[str, str]: 'names and texts: { type = "level" }',
+}

@@ -1,0 +1,41 @@
+"""Looking for mistakes in a described dataset: in its description and in its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from pytest_tablebench.datasets._source import Problem
+from pytest_tablebench.datasets.described import SETTINGS_FILE, DescribedDataset
+from pytest_tablebench.datasets.folder._check import FolderCheck
+from pytest_tablebench.datasets.folder._check_more import of_settings
+from pytest_tablebench.errors import TableBenchError
+from pytest_tablebench.util.names import printable, unknown_name
+
+
+def check_described(
+    dataset: DescribedDataset, folder: Path, names: Mapping[str, Collection[str]]
+) -> FolderCheck:
+    """Return all that is wrong with a description and with the rows that it reads.
+
+    `names` are the known ones of each axis, of metrics and of post-processors.
+    """
+    file = SETTINGS_FILE if dataset.folder == "." else f"{dataset.folder}/{SETTINGS_FILE}"
+    place = printable(file, 120)
+    problems = [Problem(place, None, *problem) for problem in of_settings(dataset, names)]
+    scoring = dataset.description.scoring
+    named = [("metric", "metric", scoring.metric)]
+    named += [("chain", "post-processor", name) for name in scoring.chain]
+    for field, kind, name in named:
+        if name not in names[field]:
+            problems.append(Problem(place, None, field, unknown_name(kind, name, names[field])))
+    try:
+        source = dataset.open(folder)
+        count = len(source.example_ids(None))
+    except TableBenchError as error:
+        problems.append(Problem(place, None, "files", printable(str(error), 300)))
+        return FolderCheck(tuple(problems), {}, ())
+    problems += source.problems
+    if not count and not problems:
+        problems.append(Problem(place, None, "rows", "no row is used"))
+    return FolderCheck(tuple(problems), {scoring.metric: count}, source.facts.notes)

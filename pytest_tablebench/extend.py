@@ -1,0 +1,94 @@
+"""What other packages build on: datasets, models, strategies, judges, metrics and tables.
+
+Every name here is documented, and none is renamed or removed without a release that warns first.
+"""
+
+from __future__ import annotations
+
+from pytest_tablebench.config.compat import Compat
+from pytest_tablebench.config.settings import Settings
+from pytest_tablebench.datasets import (
+    AnswerForm,
+    AnswerPlace,
+    Benchmark,
+    Dataset,
+    Example,
+    ExamplePool,
+    FileDataset,
+    Opened,
+    Pool,
+    PoolFiles,
+    Problem,
+    PromptParts,
+    Render,
+    ReplyForm,
+    RowSource,
+    Source,
+    SourceFacts,
+    Stratum,
+    TableQuestions,
+    table_question,
+)
+from pytest_tablebench.datasets.pull import File, Licence, Upstream
+from pytest_tablebench.datasets.rows import BadRowError, text_field
+from pytest_tablebench.errors import DataError, DataMissing, ModelError, NotJudgedError
+from pytest_tablebench.metrics import METRICS, Judgement, Score
+from pytest_tablebench.metrics.judge_reply import read_score
+from pytest_tablebench.metrics.steps import Ask, Execute, Execution
+from pytest_tablebench.models import Message, Provider, Reply, Request
+from pytest_tablebench.serializers.content import Content, Image
+from pytest_tablebench.strategies import Conversation, Strategy, Task
+from pytest_tablebench.tables.content import Span
+from pytest_tablebench.tables.table import Table
+
+__all__ = [
+    "METRICS",
+    "AnswerForm",
+    "AnswerPlace",
+    "Ask",
+    "BadRowError",
+    "Benchmark",
+    "Compat",
+    "Content",
+    "Conversation",
+    "DataError",
+    "DataMissing",
+    "Dataset",
+    "Example",
+    "ExamplePool",
+    "Execute",
+    "Execution",
+    "File",
+    "FileDataset",
+    "Image",
+    "Judgement",
+    "Licence",
+    "Message",
+    "ModelError",
+    "NotJudgedError",
+    "Opened",
+    "Pool",
+    "PoolFiles",
+    "Problem",
+    "PromptParts",
+    "Provider",
+    "Render",
+    "Reply",
+    "ReplyForm",
+    "Request",
+    "RowSource",
+    "Score",
+    "Settings",
+    "Source",
+    "SourceFacts",
+    "Span",
+    "Strategy",
+    "Stratum",
+    "Table",
+    "TableQuestions",
+    "Task",
+    "Upstream",
+    "read_score",
+    "table_question",
+    "text_field",
+]

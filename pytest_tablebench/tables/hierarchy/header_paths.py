@@ -1,0 +1,84 @@
+"""Tables whose headers are given as paths: for each column and row its texts, outermost first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+
+from pytest_tablebench.tables.content import AnyTable, Cell, Span
+
+Texts = Sequence[str]
+
+
+def table_of_paths(
+    cells: Sequence[Sequence[Cell]],
+    kind: type[AnyTable],
+    *,
+    columns: Sequence[Texts],
+    rows: Sequence[Texts] = (),
+    title: str | None = None,
+    name: str | None = None,
+) -> AnyTable:
+    """Return a table with header lines, row headers and merged cells made of paths.
+
+    Neighbours that share the beginning of their paths share a merged cell there. The last text of a
+    path that is shorter than others covers the lines down to the cells. What has no path, and paths
+    without cells, are filled with blanks.
+
+    Arguments:
+        cells: shape (rows, columns).
+        kind: the class of the table.
+        columns: for each column its headers.
+        rows: for each row its headers; empty: the table has no row headers.
+        title: see `TableContent`.
+        name: see `TableContent`.
+    """
+    width = max([len(columns), *map(len, cells)])
+    height = max(len(cells), len(rows))
+    labels = max((len(path) for path in rows), default=0)
+    levels = max([1, *(len(path) for path in columns)])
+    column_paths = [list(path) for path, _ in zip_longest(columns, range(width), fillvalue=())]
+    row_paths = [list(path) for path, _ in zip_longest(rows, range(height), fillvalue=())]
+    lines = [[""] * (labels + width) for _ in range(levels)]
+    spans = []
+    if labels and labels * levels > 1:
+        spans.append(Span(0, 0, levels, labels))
+    for level, first, count, text, depth in _merged(column_paths, levels):
+        lines[level][labels + first] = text
+        spans.append(Span(level, labels + first, depth, count))
+    body: list[list[Cell]] = [
+        [*[""] * labels, *row, *[""] * (width - len(row))]
+        for row, _ in zip_longest(cells, range(height), fillvalue=())
+    ]
+    for level, first, count, text, depth in _merged(row_paths, labels):
+        body[first][level] = text
+        spans.append(Span(levels + first, level, count, depth))
+    *header_rows, header = lines
+    return kind(
+        tuple(header),
+        tuple(map(tuple, body)),
+        title,
+        name=name,
+        header_rows=tuple(map(tuple, header_rows)),
+        row_headers=labels,
+        spans=tuple(span for span in spans if span.rows * span.columns > 1),
+    )
+
+
+def _merged(paths: Sequence[Texts], levels: int) -> Iterator[tuple[int, int, int, str, int]]:
+    """Yield level, first place, number of places, text and number of levels of each header."""
+    for level in range(levels):
+        first = 0
+        while first < len(paths):
+            path, count = paths[first], 1
+            if len(path) <= level:
+                first += 1
+                continue
+            is_last = len(path) == level + 1
+            while not is_last and first + count < len(paths):
+                other = paths[first + count]
+                if len(other) <= level + 1 or other[: level + 1] != path[: level + 1]:
+                    break
+                count += 1
+            yield level, first, count, path[level], levels - level if is_last else 1
+            first += count

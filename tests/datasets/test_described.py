@@ -1,0 +1,379 @@
+"""A benchmark in one file: rows, tables and texts where the description says, and its mistakes."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tablebench import serialize
+from pytest_tablebench.cli import main
+from pytest_tablebench.datasets import Example
+from pytest_tablebench.datasets.described import DescribedDataset, read_description
+from pytest_tablebench.datasets.folder import folder_datasets
+from pytest_tablebench.datasets.other.descriptions import DATASETS
+from pytest_tablebench.errors import DataError, DataMissing
+from pytest_tablebench.tables.table import Table
+from tests.support.slices import ROOT as SLICES
+from tests.support.slices import needs_slices
+
+OTHER = {dataset.name: dataset for dataset in DATASETS}
+
+CELLS = [["Boat", "Crew"], ["Wren", 3], ["Tern", 5]]
+
+FLAT = """
+[files]
+test = "{file}"
+
+[rows]
+question = "q"
+answers = "a"
+id = "n"
+
+[table]
+cells = "t"
+"""
+
+ROWS: list[dict[str, Any]] = [
+    {"n": 1, "q": "Who sails on Wren?", "a": "three", "t": CELLS},
+    {"n": 2, "q": "How many on Tern?", "a": 5, "t": CELLS},
+]
+
+
+def described(folder: Path, text: str, **files: Any) -> DescribedDataset:
+    """A dataset of a description, with its files: JSON, JSON lines or text by their names."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "tablebench.toml").write_text(text, encoding="utf-8")
+    for name, content in files.items():
+        path = folder / name.replace("__", ".")
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        elif path.suffix == ".jsonl":
+            path.write_text("".join(f"{json.dumps(row)}\n" for row in content), encoding="utf-8")
+        else:
+            text = content if isinstance(content, str) else json.dumps(content)
+            path.write_text(text, encoding="utf-8")
+    (dataset,) = folder_datasets(folder.parent)
+    assert isinstance(dataset, DescribedDataset)
+    return dataset
+
+
+def examples(dataset: DescribedDataset, folder: Path) -> list[Example]:
+    """All examples, none of which has a problem."""
+    source = dataset.open(folder)
+    ids = source.example_ids(None)
+    assert list(source.problems) == []
+    return [source.example(name) for name in ids]
+
+
+# Files
+
+
+def zipped(rows: list[Any]) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("inner/rows.json", json.dumps(rows))
+    return stream.getvalue()
+
+
+def tarred(rows: list[Any]) -> bytes:
+    stream, data = io.BytesIO(), json.dumps(rows).encode()
+    with tarfile.open(fileobj=stream, mode="w:gz") as archive:
+        member = tarfile.TarInfo("inner/rows.json")
+        member.size = len(data)
+        archive.addfile(member, io.BytesIO(data))
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("file", "stored", "content"),
+    [
+        ("rows.json", "rows__json", ROWS),
+        ("rows.jsonl", "rows__jsonl", ROWS),
+        ("*.jsonl", "rows__jsonl", ROWS),
+        ("all.zip/inner/rows.json", "all__zip", zipped(ROWS)),
+        ("all.zip/*/*.json", "all__zip", zipped(ROWS)),
+        ("all.tar.gz/inner/rows.json", "all__tar__gz", tarred(ROWS)),
+    ],
+)
+def test_rows_of_json_are_read(tmp_path: Path, file: str, stored: str, content: Any) -> None:
+    dataset = described(tmp_path / "boats", FLAT.format(file=file), **{stored: content})
+    first, second = examples(dataset, tmp_path / "boats")
+    assert (first.id, first.question, first.references) == ("1", "Who sails on Wren?", ("three",))
+    assert (second.id, second.references) == ("2", ("5",))
+    assert second.inputs["table"] == Table(["Boat", "Crew"], [["Wren", 3], ["Tern", 5]])
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "parquet"])
+def test_rows_of_tables_are_read(tmp_path: Path, kind: str) -> None:
+    lines = [("n", "q", "a"), ("1", "Who?", "Ada"), ("2", "Where?", "here")]
+    text = "".join(("," if kind == "csv" else "\t").join(line) + "\n" for line in lines)
+    content: Any = text
+    if kind == "parquet":
+        pandas = pytest.importorskip("pandas")
+        pytest.importorskip("pyarrow")
+        content = pandas.DataFrame(lines[1:], columns=lines[0]).to_parquet()
+    description = FLAT.format(file=f"rows.{kind}").partition("[table]")[0]
+    dataset = described(tmp_path / "boats", description, **{f"rows__{kind}": content})
+    read = [(e.id, e.question, e.references) for e in examples(dataset, tmp_path / "boats")]
+    assert read == [("1", "Who?", ("Ada",)), ("2", "Where?", ("here",))]
+
+
+# Rows inside rows
+
+
+def test_rows_reach_what_is_around_them(tmp_path: Path) -> None:
+    text = """
+[files]
+test = "all.json"
+
+[rows]
+at = "data.*.questions.*"
+question = "text"
+answers = "gold.*"
+cluster = "^report.name"
+where = { kind = "asked" }
+tags = { level = "level" }
+context = { unit = "^unit" }
+
+[table]
+records = "^cells"
+title = "Report {^report.name}"
+
+[texts]
+notes = { items = "^notes", text = "words", order = "place", separator = " / " }
+
+[scoring]
+metric = "exact_match"
+"""
+    content = {
+        "data": [
+            {
+                "report": {"name": "R1"},
+                "unit": "t",
+                "cells": [{"a": 1, "b": 2}, {"a": 3}],
+                "notes": [{"words": "second", "place": 2}, {"words": "first", "place": 1}],
+                "questions": [
+                    {"text": "One?", "gold": ["x", 2], "kind": "asked", "level": 3},
+                    {"text": "Two?", "gold": ["y"], "kind": "left out"},
+                ],
+            }
+        ]
+    }
+    dataset = described(tmp_path / "nested", text, all__json=content)
+    (example,) = examples(dataset, tmp_path / "nested")
+    assert (example.references, example.cluster) == (("x", "2"), "R1")
+    assert (example.tags, example.context["unit"]) == ({"level": "3"}, "t")
+    assert example.inputs["table"] == Table(["a", "b"], [[1, 2], [3, None]], "Report R1")
+    prompt = dataset.prompt(example, lambda table: serialize(table, "csv"))
+    assert prompt.source.startswith("first / second\n\nTitle: Report R1\nTable:\na,b\n1,2\n")
+    assert prompt.source.endswith("\n\nQuestion: One?\n")
+
+
+@pytest.mark.parametrize(
+    ("section", "row"),
+    [
+        ('text = "t"\nreader = "html"', "<table><tr><th>a</th></tr><tr><td>1</td></tr></table>"),
+        ('text = "t"\nreader = "csv"', "a\n1"),
+        ('text = "t"\nreader = "tsv"', "a\n1"),
+        ('file = "t"\nfolder = "tables"', "one.csv"),
+    ],
+)
+def test_tables_of_texts_and_files(tmp_path: Path, section: str, row: str) -> None:
+    folder = tmp_path / "boats"
+    (folder / "tables").mkdir(parents=True)
+    (folder / "tables/one.csv").write_text("a\n1\n")
+    text = FLAT.format(file="rows.jsonl").replace('cells = "t"', section)
+    dataset = described(folder, text, rows__jsonl=[{"n": 1, "q": "a?", "a": "1", "t": row}])
+    (example,) = examples(dataset, folder)
+    table = example.inputs["table"]
+    assert (table.header, table.rows) == (("a",), (("1",),))
+
+
+def test_what_a_row_lacks_is_said_with_its_file_and_row(tmp_path: Path) -> None:
+    folder = tmp_path / "boats"
+    lines = [
+        json.dumps({**ROWS[0], "t": [["a"], "b"]}),
+        "{",
+        json.dumps({"n": 3, "q": "?", "t": CELLS}),
+        json.dumps({"n": 4, "a": "1", "t": CELLS}),
+        json.dumps(ROWS[1]),
+        json.dumps(ROWS[1]),
+    ]
+    dataset = described(folder, FLAT.format(file="rows.txt"), rows__txt="")
+    with pytest.raises(DataError, match=r"rows\.txt: rows are read from \.json, \.jsonl"):
+        dataset.open(folder)
+    dataset = described(folder, FLAT.format(file="rows.jsonl"))
+    with pytest.raises(DataError, match=r"boats lacks rows\.jsonl.*; put its files there"):
+        dataset.open(folder)
+    (folder / "rows.jsonl").write_text("\n".join(lines))
+    source = dataset.open(folder)
+    assert source.example_ids(None) == ["2"]
+    assert [str(problem) for problem in source.problems] == [
+        "rows.jsonl, row 1, field 't': row 1 must be a list of cells",
+        "rows.jsonl, row 2, field 'line': is not valid JSON: Expecting property name enclosed in "
+        "double quotes: line 1 column 2 (char 1)",
+        "rows.jsonl, row 3, field 'a': is missing",
+        "rows.jsonl, row 4, field 'q': is missing",
+        "rows.jsonl, row 6, field 'id': '2' occurs a second time",
+    ]
+
+
+def test_no_path_leads_out_of_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "secret.jsonl").write_text('{"n": 1, "q": "?", "a": "1"}')
+    dataset = described(tmp_path / "boats", FLAT.format(file="../secret.jsonl"))
+    with pytest.raises(DataError, match="leads out of"):
+        dataset.open(tmp_path / "boats")
+
+
+# Mistakes in the description
+
+WRONG = """\
+nam = "boats"
+benchmark = 3
+
+[files]
+test = "rows.jsonl"
+
+[rows]
+question = "q..x"
+tags = { level = 3 }
+
+[table]
+cells = "t"
+records = "r"
+header_paths = "h"
+
+[prompt]
+source = "{tabel} {question}"
+
+[scoring]
+metric = "exact_macth"
+chain = ["lower_caes"]
+
+[defaults]
+limit = 0
+serializers = ["htlm"]
+"""
+
+
+def test_every_mistake_is_said_with_file_and_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    described(tmp_path / "boats", WRONG, rows__jsonl=ROWS)
+    assert main(["check", str(tmp_path / "boats/tablebench.toml")]) == 1
+    *lines, last = capsys.readouterr().out.splitlines()
+    expected = [
+        "tablebench.toml, field 'serializers': unknown serializer 'htlm'; did you mean 'html'",
+        "tablebench.toml, field 'metric': unknown metric 'exact_macth'; did you mean 'exact_match'",
+        "tablebench.toml, field 'chain': unknown post-processor 'lower_caes'; did you mean",
+        "tablebench.toml: line 1: unknown key 'nam'; did you mean 'name'? known: name, benchmark",
+        "tablebench.toml: line 2: benchmark must be a text",
+        "tablebench.toml: line 7: answers is missing",
+        "tablebench.toml: line 8: question: 'q..x' has an empty part; write names with one dot",
+        'tablebench.toml: line 9: tags must be names and texts: { type = "level" }',
+        "tablebench.toml: line 11: [table] needs one of cells, records, text and file; it names",
+        "tablebench.toml: line 14: unknown key 'header_paths'; did you mean",
+        "tablebench.toml: line 17: source: unknown {tabel}; did you mean 'table'?",
+        "tablebench.toml: line 24: limit must be a whole number from 1",
+    ]
+    assert len(lines) == len(expected)
+    for line, start in zip(lines, expected, strict=True):
+        assert line.startswith(start)
+    assert last == "boats: 0 questions (0 exact_macth), 12 problems"
+
+
+def test_a_description_without_mistakes_reads_them_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    described(tmp_path / "boats", FLAT.format(file="rows.jsonl"), rows__jsonl=ROWS)
+    assert main(["check", str(tmp_path / "boats")]) == 0
+    assert capsys.readouterr().out == "boats: 2 questions (2 typed_answer), no problem\n"
+
+
+# A first description
+
+
+def test_a_first_description_is_guessed_and_works(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        {
+            "uid": f"q{number}",
+            "table": {"header": ["Boat", "Crew"], "rows": [["Wren", str(number)]]},
+            "query": "How many sail on Wren?",
+            "answer": str(number),
+            "level": ["easy", "hard"][number % 2],
+        }
+        for number in range(6)
+    ]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    assert main(["new", str(tmp_path / "boats"), "--from", str(file)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "[rows] question = 'query': by its name and its texts" in lines
+    description, mistakes = read_description(tmp_path / "boats")
+    assert mistakes == ()
+    assert description.rows is not None
+    assert description.table is not None
+    assert (description.rows.id, description.rows.answers) == ("uid", "answer")
+    assert (description.table.cells, description.table.header) == ("table.rows", "table.header")
+    assert description.rows.tags == {"level": "level"}
+    assert main(["check", str(tmp_path / "boats")]) == 0
+    assert main(["new", "--from", str(tmp_path / "boats/rows.jsonl")]) == 2
+    assert "is there already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", ["[]", '[{"a": 1}]', "7", "{"])
+def test_a_file_without_questions_is_said(
+    tmp_path: Path, content: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "rows.json").write_text(content)
+    assert main(["new", "--from", str(tmp_path / "rows.json")]) == 2
+    assert "rows.json" in capsys.readouterr().err
+    assert not (tmp_path / "tablebench.toml").exists()
+
+
+# The built-in ones
+
+
+@needs_slices("tatqa", "aitqa", "fetaqa")
+@pytest.mark.parametrize(("name", "count"), [("tatqa", 1663), ("aitqa", 515), ("fetaqa", 400)])
+def test_every_row_of_a_slice_is_read(name: str, count: int) -> None:
+    source = OTHER[name].open(SLICES / name)
+    assert len(source.example_ids(None)) == count
+    assert list(source.problems) == []
+
+
+@needs_slices("aitqa")
+def test_header_paths_become_levels_and_spans() -> None:
+    source = OTHER["aitqa"].open(SLICES / "aitqa")
+    tables = {source.stratum(name).table: name for name in source.example_ids(None)}
+    # The second table of the file has five years below one header, and two levels of rows.
+    table = source.example(tables["tab-1"]).inputs["table"]
+    assert table.header == ("", "", "2018", "2017 (a)", "2016 (a)", "2015", "2014")
+    html = serialize(table, "html")
+    assert '<th colspan="5">Year Ended December 31,</th>' in html
+    assert '<th rowspan="13">Consolidated (b)</th>' in html
+
+
+@needs_slices("aitqa")
+def test_questions_of_one_paraphrase_group_are_one_cluster() -> None:
+    source = OTHER["aitqa"].open(SLICES / "aitqa")
+    assert source.example("q-0").cluster == "para-5"
+    assert source.example("q-1").cluster == "tab-0"  # in no group: its table
+
+
+@pytest.mark.parametrize("name", sorted(OTHER))
+def test_a_description_is_short_and_names_source_licence_and_citation(name: str) -> None:
+    dataset = OTHER[name]
+    assert dataset.upstream is not None
+    assert dataset.licence_name
+    assert dataset.citation
+    with pytest.raises(DataMissing, match=f"get it with: .*tablebench pull {name}"):
+        dataset.open(Path("nowhere") / name)

@@ -1,0 +1,107 @@
+"""The public surface for other packages: what is on it, and that examples need nothing else."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import pytest_tablebench
+from pytest_tablebench import extend
+
+ROOT = Path(__file__).resolve().parents[1]
+
+PROMISED = [
+    "AnswerForm",
+    "AnswerPlace",
+    "Ask",
+    "BadRowError",
+    "Benchmark",
+    "Compat",
+    "Content",
+    "Conversation",
+    "DataError",
+    "DataMissing",
+    "Dataset",
+    "Example",
+    "ExamplePool",
+    "Execute",
+    "Execution",
+    "File",
+    "FileDataset",
+    "Image",
+    "Judgement",
+    "Licence",
+    "METRICS",
+    "Message",
+    "ModelError",
+    "NotJudgedError",
+    "Opened",
+    "Pool",
+    "PoolFiles",
+    "Problem",
+    "PromptParts",
+    "Provider",
+    "Render",
+    "Reply",
+    "ReplyForm",
+    "Request",
+    "RowSource",
+    "Score",
+    "Settings",
+    "Source",
+    "SourceFacts",
+    "Span",
+    "Strategy",
+    "Stratum",
+    "Table",
+    "TableQuestions",
+    "Task",
+    "Upstream",
+    "read_score",
+    "table_question",
+    "text_field",
+]
+"""Names that other packages import: none is taken off this list without a release that warns."""
+
+PAGES = [
+    page
+    for page in sorted((ROOT / "docs").glob("*.md"))
+    if page.name != "differences.md"  # shows single functions that no package builds on
+]
+
+
+def test_every_promised_name_is_there() -> None:
+    assert sorted(extend.__all__) == sorted(PROMISED)
+    assert [name for name in PROMISED if not hasattr(extend, name)] == []
+
+
+def imports(source: str) -> Iterator[tuple[str, str]]:
+    """Module and name of what a source imports from this package."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pytest_tablebench"):
+            for alias in node.names:
+                yield str(node.module), alias.name
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "tests" / "extensions").glob("*/*.py")), ids=lambda path: path.stem
+)
+def test_an_example_package_imports_public_names_alone(path: Path) -> None:
+    names = list(imports(path.read_text(encoding="utf-8")))
+    assert names
+    assert {module for module, _ in names} <= {"pytest_tablebench", "pytest_tablebench.extend"}
+    assert {name for module, name in names if module.endswith("extend")} <= set(extend.__all__)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_imports_public_names_alone(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for code in re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        for module, name in imports(code):
+            homes = {"pytest_tablebench": pytest_tablebench, "pytest_tablebench.extend": extend}
+            assert module in homes, f"{module}.{name}"
+            assert name in homes[module].__all__
