@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         Processed,
         Score,
     )
+    from pytest_tablebench.metrics._bleu import corpus_bleu
     from pytest_tablebench.metrics._postprocess import (
         POSTPROCESSORS,
         Postprocessor,
@@ -34,6 +35,7 @@ __all__ = [
     "Processed",
     "Score",
     "begin",
+    "corpus_bleu",
     "postprocess",
     "run_chain",
     "score",
@@ -44,6 +46,7 @@ __getattr__ = lazily(
     __name__,
     {
         "_base": ("JUDGED_PARTS", "Judgement", "Metric", "Processed", "Score"),
+        "_bleu": ("corpus_bleu",),
         "_postprocess": ("POSTPROCESSORS", "Postprocessor", "postprocess", "run_chain"),
         "_score": ("METRICS", "begin", "score", "Compat"),
     },

@@ -8,6 +8,7 @@ from functools import partial
 from pytest_tablebench.reports.paper._ablations import realhit_ablations
 from pytest_tablebench.reports.paper._judges import JUDGES, judge_agreement
 from pytest_tablebench.reports.paper._leaderboard import leaderboard, leaderboard_beside
+from pytest_tablebench.reports.paper._other import other_leaderboard
 from pytest_tablebench.reports.paper._realhit import realhit_leaderboard, realhit_means
 from pytest_tablebench.reports.paper._realhit_tables import Marks, realhit_tables
 from pytest_tablebench.reports.paper._runs import RunData
@@ -26,6 +27,7 @@ BOARDS: Mapping[str, Maker] = {
     "realhit_means": realhit_means,
     "realhit_ablations": realhit_ablations,
     "realhit_tables": realhit_tables,
+    "other_leaderboard": other_leaderboard,
     JUDGES: judge_agreement,
 }
 """The maker of each table, by the stem of its files; None where the runs have nothing for it."""
