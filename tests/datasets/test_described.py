@@ -377,3 +377,32 @@ def test_a_description_is_short_and_names_source_licence_and_citation(name: str)
     assert dataset.citation
     with pytest.raises(DataMissing, match=f"get it with: .*tablebench pull {name}"):
         dataset.open(Path("nowhere") / name)
+
+
+def test_licence_and_citation_are_recorded_with_the_files(tmp_path: Path) -> None:
+    head = 'licence = "CC BY 4.0"\ncitation = "Ada 2026"\n'
+    dataset = described(tmp_path / "boats", head + FLAT.format(file="rows.jsonl"), rows__jsonl=ROWS)
+    facts = dataset.open(tmp_path / "boats").facts
+    assert facts.notes == ("licence: CC BY 4.0", "to be cited as: Ada 2026")
+    assert set(facts.files) == {"rows.jsonl"}
+
+
+def test_free_text_has_a_verdict_only_with_a_threshold(tmp_path: Path) -> None:
+    long = " ".join(["the crew of the boat sails out at noon"] * 3)
+    rows = [{**ROWS[0], "a": long}]
+    text = FLAT.format(file="rows.jsonl")
+    [without] = examples(
+        described(tmp_path / "a/boats", text, rows__jsonl=rows), tmp_path / "a/boats"
+    )
+    named = f"{text}\n[defaults]\nthreshold = 0.4\n"
+    [with_one] = examples(
+        described(tmp_path / "b/boats", named, rows__jsonl=rows), tmp_path / "b/boats"
+    )
+    assert (without.has_verdict, with_one.has_verdict) == (False, True)
+
+
+@pytest.mark.parametrize("pattern", ["/etc/*.json", "../*.json", "a/../../*.json"])
+def test_no_pattern_leads_out_of_the_folder(tmp_path: Path, pattern: str) -> None:
+    dataset = described(tmp_path / "boats", FLAT.format(file=pattern))
+    with pytest.raises(DataError, match="leads out of"):
+        dataset.open(tmp_path / "boats")

@@ -84,6 +84,8 @@ class DescribedDataset(FileDataset[DescribedRow]):
         self.serializers, self.perturbations = defaults.serializers, defaults.perturbations
         self.tables = description.table is not None
         self.metric, self.part, self.parts = scoring.metric, scoring.part, scoring.parts
+        if scoring.metric == "typed_answer" and scoring.parts is None:
+            self.parts = ("partial",)  # the others only say of what kind an answer is
         self.fixed_chain = scoring.chain
         self.instruction, self.source = description.instruction, description.source
         self.target_prefix = description.prompt.prefix
@@ -117,13 +119,13 @@ class DescribedDataset(FileDataset[DescribedRow]):
                 return source.rows()
             return list(self.rows(opened, tuple(files_at(folder, _names(files.demonstrations)))))
 
-        licence = description.licence
+        about = {"licence": description.licence, "to be cited as": description.citation}
         source = self.opened_source(
             opened,
             self.rows(opened, tuple(tests)),
             demonstrations,
             files=stored_files([*tests, *self._stored_in()]),
-            notes=(f"licence: {licence}",) if licence else (),
+            notes=tuple(f"{name}: {text}" for name, text in about.items() if text),
             place=str(folder / tests[0]),
         )
         source.example_ids(1)  # a file that is not what it should be says so at once
@@ -201,7 +203,13 @@ class DescribedDataset(FileDataset[DescribedRow]):
             context={"question": row.question, **row.context},
             tags=row.tags,
             cluster=row.cluster,
+            has_verdict=self._has_verdict(row),
         )
+
+    def _has_verdict(self, row: DescribedRow) -> bool:
+        """Return whether an answer is right or wrong: free text is where a threshold is named."""
+        is_free_text = row.context.get("kind") == "free_text"
+        return not is_free_text or self.description.defaults.threshold is not None
 
     def key(self, row: DescribedRow) -> Hashable:
         """Return the texts and the question."""

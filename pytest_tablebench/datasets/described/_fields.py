@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 from pytest_tablebench.util.names import printable
 
+_MOST_PARTS = 20
+
 
 class Row(NamedTuple):
     """A row of a file.
@@ -30,6 +32,8 @@ class Row(NamedTuple):
 def path_problem(path: str) -> str | None:
     """Return what is wrong with how a path is written; None: nothing."""
     names = path.lstrip("^").split(".")
+    if len(names) > _MOST_PARTS:
+        return f"{printable(path, 60)!r} has more than {_MOST_PARTS} parts"
     if path and not path.lstrip("^"):
         return f"{printable(path, 60)!r} names no field behind ^"
     if path and not all(names):

@@ -57,6 +57,8 @@ def files_at(folder: Path, patterns: Sequence[str]) -> list[str]:
                 if matches(name, inner)
             ]
         else:
+            if PurePosixPath(pattern).is_absolute() or ".." in PurePosixPath(pattern).parts:
+                raise DataError(f"pattern {printable(pattern, 80)!r} leads out of {folder}")
             paths = (path.relative_to(folder).as_posix() for path in folder.glob(pattern))
             fitting = [name for name in paths if inside(folder, name).is_file()]
         if not fitting:
@@ -94,7 +96,7 @@ def _content(path: Path, inner: str, archive: str, kind: str) -> Any:
     label = printable(f"{path}/{inner}" if archive else str(path), 200)
     if kind not in KINDS:
         raise DataError(f"{label}: rows are read from {', '.join(KINDS)}")
-    data = _member(path, inner) if archive else path.read_bytes()
+    data = _member(path, inner) if archive else _whole(path)
     if kind == ".parquet":
         return _parquet_rows(data, label)
     try:
@@ -110,6 +112,13 @@ def _content(path: Path, inner: str, archive: str, kind: str) -> Any:
         raise DataError(f"{label}: {printable(str(error), 200)}") from None
     except RecursionError:
         raise DataError(f"{label}: JSON nested too deeply to be a dataset") from None
+
+
+def _whole(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
 def _json_line(line: str) -> Any:
