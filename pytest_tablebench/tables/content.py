@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.util.names import counted
@@ -92,6 +92,25 @@ class TableContent:
     captions: tuple[tuple[Cell, ...], ...] = field(default=(), kw_only=True)
     sections: tuple[int, ...] = field(default=(), kw_only=True)
     notes: tuple[tuple[Cell, ...], ...] = field(default=(), kw_only=True)
+
+    if TYPE_CHECKING:  # any sequences may be given, which become tuples
+
+        def __init__(
+            self,
+            header: Iterable[Cell],
+            rows: Iterable[Iterable[Cell]],
+            title: str | None = None,
+            *,
+            name: str | None = None,
+            extra: Mapping[str, Any] | Iterable[tuple[str, Any]] = (),
+            header_rows: Iterable[Iterable[Cell]] = (),
+            row_headers: int = 0,
+            row_levels: Iterable[int] = (),
+            spans: Iterable[tuple[int, int, int, int]] = (),
+            captions: Iterable[Iterable[Cell]] = (),
+            sections: Iterable[int] = (),
+            notes: Iterable[Iterable[Cell]] = (),
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         for label, value in (("header", self.header), ("rows", self.rows)):
