@@ -16,6 +16,8 @@ from pytest_tablebench.datasets._prompts import (
     ReplyForm,
 )
 
+_USUAL = AnswerForm()
+
 
 @dataclass(frozen=True)
 class AskedDataset:
@@ -73,7 +75,7 @@ def asked_dataset(
     dataset: Dataset, place: AnswerPlace, texts: Mapping[str, str] | None = None
 ) -> AskedDataset:
     """Return a dataset whose answers are in a place, with the words of printed prompts if any."""
-    form = dataset.answer_forms.get(place, AnswerForm())
+    form = dataset.answer_forms.get(place, _USUAL)
     if texts:
         form = dataset.worded(place, form, texts)
     return AskedDataset(dataset, place, form)

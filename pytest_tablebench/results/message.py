@@ -36,6 +36,10 @@ class CaseRecord(Protocol):
         """Its row of the score table."""
 
     @property
+    def values(self) -> tuple[Any, ...]:
+        """The fields of `row`, in their order."""
+
+    @property
     def rank(self) -> tuple[int, ...]:
         """How good the record is; the best one of several is kept."""
 
@@ -55,7 +59,12 @@ class MadeRecord:
     @cached_property
     def row(self) -> ScoreRow:
         """Its row of the score table."""
-        return ScoreRow(*row_values(self.record))
+        return ScoreRow(*self.values)
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The fields of `row`, in their order."""
+        return row_values(self.record)
 
 
 @dataclass(frozen=True)
@@ -70,6 +79,11 @@ class ReadRecord:
     def record(self) -> Record:
         """The record."""
         return Record.from_line(self.line)
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The fields of `row`, in their order."""
+        return row_values(self.row)
 
 
 @dataclass(frozen=True)
@@ -117,7 +131,7 @@ class CaseMessage:
         fields = {name: value for name, value in vars(self).items() if value is not None}
         if self.record is not None:
             record = self.record
-            fields["record"] = [record.line, row_values(record.row), record.rank]
+            fields["record"] = [record.line, record.values, record.rank]
         return json.dumps(fields, default=str)
 
     @classmethod
