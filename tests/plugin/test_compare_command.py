@@ -81,16 +81,32 @@ def test_two_runs_have_one_page(two, bench, capsys):
     assert out.endswith("page: made/both.html\n")
     soup = BeautifulSoup(Path("made/both.html").read_text("utf-8"), "html.parser")
     index = block(soup, "index")
-    ids = index["columns"]["k"]
+    ids = index["columns"]["id"]
     # Ada twice alike, Bo from wrong to right, Cy from wrong to no answer.
     assert {
         key.split("/")[1]: row
         for key, *row in zip(
-            ids, *(index["columns"][name] for name in ("o", "bo", "bv", "ba")), strict=True
+            ids,
+            *(
+                index["columns"][name]
+                for name in ("outcome", "outcome_before", "score_before", "answer_before")
+            ),
+            strict=True,
         )
     } == {"ada": [0, 0, 1.0, None], "bo": [0, 1, 0.0, "36"], "cy": [2, 1, 0.0, "36"]}
-    points = {tuple(point[:3]): point[4:] for point in index["facts"]["points"]}
-    assert points["serializer", "toy", "csv"] == [0.5, 1.0, 0.5, 2, 2, 0]
+    [point] = [point for point in index["facts"]["points"] if point["name"] == "csv"]
+    assert point == {
+        "kind": "serializer",
+        "dataset": "toy",
+        "name": "csv",
+        "label": point["label"],
+        "before": 0.5,
+        "after": 1.0,
+        "difference": 0.5,
+        "examples": 2,
+        "better": 2,
+        "worse": 0,
+    }
     assert not Path("tablebench-report").exists()
     for given, why in (
         (("a", "--page", "p.html"), "name two runs, A and B; 1 given"),

@@ -103,8 +103,12 @@ def test_cases_are_in_the_order_of_the_run(tmp_path: Path) -> None:
     cells = [("e9", "html", "none"), ("e1", "html", "transpose"), ("e9", "csv", "none")]
     records = [record(example_id=e, serializer=s, perturbation=p) for e, s, p in cells]
     index = block(page(tmp_path, records), "index")
-    assert index["columns"]["k"] == [record.case_id for record in records]
-    assert [index["examples"][number][1] for number in index["columns"]["e"]] == ["e9", "e1", "e9"]
+    assert index["columns"]["id"] == [record.case_id for record in records]
+    assert [index["examples"][number]["id"] for number in index["columns"]["example"]] == [
+        "e9",
+        "e1",
+        "e9",
+    ]
 
 
 def test_what_no_perturbation_did_is_called_none(tmp_path: Path) -> None:
@@ -259,12 +263,12 @@ def test_texts_shared_between_cases_are_kept_once(tmp_path: Path) -> None:
     records = list(make_records(["wikitq"], 2, formats=("csv", "html"), changes=("none",)))
     index = block(soup := page(tmp_path, records), "index")
     assert index["count"] == 4
-    assert index["columns"]["t"] == [0, 0, 1, 1]
+    assert index["columns"]["table"] == [0, 0, 1, 1]
     assert len(block(soup, "t0")) == 2
     # Four prompts, in the blocks of right answers and of others.
-    places = index["columns"]["q"]
+    places = index["columns"]["prompt"]
     assert len(set(places)) == 4
-    size = index["sizes"][2]
+    size = index["sizes"]["prompts"]
     assert all(block(soup, f"q{place // size}")[place % size] for place in places)
 
 
@@ -272,20 +276,20 @@ def test_a_case_holds_reply_reading_reference_parts_and_prompt(tmp_path: Path) -
     [case] = make_records(["wikitq"], 1, formats=("csv",), changes=("none",))
     soup = page(tmp_path, [case])
     index, [detail] = block(soup, "index"), block(soup, "d0")
-    assert detail[:2] == [case.case_id, case.raw]
-    assert detail[3] == case.prediction
-    assert detail[5] == list(case.references)
-    assert detail[7] == dict(case.parts)
-    prompt = block(soup, "q0")[index["columns"]["q"][0]][0]
+    assert (detail["id"], detail["reply"]) == (case.case_id, case.raw)
+    assert detail["prediction"] == case.prediction
+    assert detail["references"] == list(case.references)
+    assert detail["parts"] == dict(case.parts)
+    prompt = block(soup, "q0")[index["columns"]["prompt"][0]]["text"]
     assert prompt.startswith("Answer the question.")
-    assert prompt.endswith(index["examples"][0][2])  # the question
+    assert prompt.endswith(index["examples"][0]["question"])
 
 
 def test_a_huge_answer_is_cut_and_its_file_named(tmp_path: Path) -> None:
     soup = page(tmp_path, [record(raw="x" * 5_000_000, prediction="y" * 5_000_000)])
     [detail] = block(soup, "d0")
-    assert len(detail[1]) == len(detail[3]) == 20_000
-    assert detail[2] == detail[4] == 5_000_000
+    assert len(detail["reply"]) == len(detail["prediction"]) == 20_000
+    assert detail["reply_length"] == detail["prediction_length"] == 5_000_000
     assert "records.jsonl" in text_of(soup, ".about")
     assert (tmp_path / "report.html").stat().st_size < 400_000
 
@@ -301,8 +305,8 @@ def test_replies_are_cut_further_where_all_of_them_are_too_much(
     soup = page(tmp_path, [record(example_id=str(n), raw=noise[n]) for n in range(8)])
     index, details = block(soup, "index"), block(soup, "d0")
     assert index["limit"] < 7680
-    assert {len(detail[1]) for detail in details} == {index["limit"]}
-    assert {detail[2] for detail in details} == {7680}
+    assert {len(detail["reply"]) for detail in details} == {index["limit"]}
+    assert {detail["reply_length"] for detail in details} == {7680}
 
 
 def test_prompts_of_right_answers_are_left_out_first(
@@ -313,7 +317,7 @@ def test_prompts_of_right_answers_are_left_out_first(
     assert {case.outcome for case in records} >= {"right", "wrong"}
     soup = page(tmp_path, records)
     columns = block(soup, "index")["columns"]
-    for outcome, place in zip(columns["o"], columns["q"], strict=True):
+    for outcome, place in zip(columns["outcome"], columns["prompt"], strict=True):
         assert (place == -1) == (outcome == 0)
     assert "prompts did not fit" in text_of(soup, ".about")
     assert "texts.jsonl.gz" in text_of(soup, ".about")
@@ -326,7 +330,7 @@ def test_an_example_right_in_some_configurations_only_is_marked(tmp_path: Path) 
         record(example_id="plain", serializer="csv"),
         record(example_id="plain", serializer="html", outcome="no_answer"),
     ]
-    assert block(page(tmp_path, records), "index")["columns"]["f"] == [1, 1, 0, 0]
+    assert block(page(tmp_path, records), "index")["columns"]["marks"] == [1, 1, 0, 0]
 
 
 # Baseline and stored answers
@@ -343,10 +347,12 @@ def test_flips_stand_beside_the_answers_of_the_baseline(tmp_path: Path) -> None:
     write_page(new, tmp_path / "p.html", baseline=old, comparison=compare_runs(old, new))
     soup = BeautifulSoup((tmp_path / "p.html").read_text(encoding="utf-8"), "html.parser")
     marks = [packing.BETTER, packing.WORSE]
-    assert block(soup, "index")["columns"]["f"] == marks
-    assert [detail[11] for detail in block(soup, "d0")] == [
-        [1, 0.0, None, ["six", 3, "42", 2], None],
-        [0, 1.0, None, ["was right", 9, "42", 2], None],
+    assert block(soup, "index")["columns"]["marks"] == marks
+    same = {"reason": None, "is_same": False, "picture": None}
+    same |= {"prediction": "42", "prediction_length": 2}
+    assert [detail["before"] for detail in block(soup, "d0")] == [
+        {"outcome": 1, "score": 0.0, "reply": "six", "reply_length": 3, **same},
+        {"outcome": 0, "score": 1.0, "reply": "was right", "reply_length": 9, **same},
     ]
     cases = [button["data-case"] for button in soup.select(".ids button")]
     assert cases == ["wikitq/b/csv/none", "wikitq/a/csv/none"]
@@ -384,17 +390,17 @@ def test_flips_of_slugs_models_and_repeats_stand_at_their_own_case(tmp_path: Pat
     columns = block(soup, "index")["columns"]
     ids = [f"{slugs}/gpt-4o", f"{slugs}/gpt-4o/r2", f"{slugs}/gpt-4o/r3"]
     marks = [0, packing.WORSE, packing.BETTER | packing.TURNED]
-    assert [flag & ~packing.MIXED for flag in columns["f"]] == marks
-    before = [detail[11] for detail in block(soup, "d0")]
-    assert [(case[0], case[3][0]) for case in before] == [
+    assert [flag & ~packing.MIXED for flag in columns["marks"]] == marks
+    before = [detail["before"] for detail in block(soup, "d0")]
+    assert [(case["outcome"], case["reply"]) for case in before] == [
         *((0, "/r2 1"), (0, "/r2 2"), (1, "/r2 3"))
     ]
     # Every link leads to an id that the index has; what is shown has no model in it.
     links = [button["data-case"] for button in soup.select(".ids button, .changes button")]
     assert links == [ids[1], ids[2], ids[2]]
     assert soup.select(".ids button")[0].text == f"{slugs}/r2"
-    assert columns["k"] == ids
-    assert columns["n"] == [1, 2, 3]
+    assert columns["id"] == ids
+    assert columns["repeat"] == [1, 2, 3]
 
 
 def test_equal_answers_are_said_to_be_equal(tmp_path: Path) -> None:
@@ -409,7 +415,7 @@ def test_changed_answers_are_listed_flipped_ones_first(tmp_path: Path) -> None:
         changed("wikitq/e2/csv/none", "flipped", "42", "43"),
     ]
     soup = page(tmp_path, [record(), record(example_id="e2")], snapshots=changes)
-    assert block(soup, "index")["columns"]["f"] == [packing.CHANGED, packing.TURNED]
+    assert block(soup, "index")["columns"]["marks"] == [packing.CHANGED, packing.TURNED]
     assert "2 answers differ from their snapshots; 1 of them" in text_of(soup, "main")
     listed = [button.text for button in soup.select(".changes button")]
     assert listed == ["wikitq/e2/csv/none", "wikitq/e1/csv/none"]
@@ -525,4 +531,5 @@ def test_long_replies_are_not_held_in_memory(tmp_path: Path) -> None:
     assert len(kept) > 10
     assert peak < 15_000_000  # one line, and what comes of it
     detail = _detail(kept[0], None, 500)
-    assert detail[1:5] == [long[:500], len(long), long[:500], len(long)]
+    assert (detail["reply"], detail["reply_length"]) == (long[:500], len(long))
+    assert (detail["prediction"], detail["prediction_length"]) == (long[:500], len(long))

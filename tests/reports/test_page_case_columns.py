@@ -28,19 +28,27 @@ def test_columns_hold_numbers_or_nothing() -> None:
     first = record(latency_s=1.23456, prompt_tokens=7, cost_usd=0.5, parts={"em": 1.0, "x": "no"})
     second = record(latency_s=float("nan"), modality="image", parts={"em": None, "f1": 0.25})
     packed = case_columns([first, second])
-    assert packed["more"] == {"g": ["direct"], "m": ["image", "text"], "w": ["m"]}
+    assert packed["names"] == {
+        "strategy": ["direct"],
+        "modality": ["image", "text"],
+        "model": ["m"],
+    }
     assert packed["parts"] == ["em", "f1"]
     columns = packed["columns"]
-    assert (columns["m"], columns["y"]) == ([1, 0], [[1.0, None], [None, 0.25]])
-    assert columns["z"] == [0, 0]
-    assert (columns["l"], columns["ti"], columns["c"]) == ([1.235, None], [7, None], [0.5, None])
+    assert (columns["modality"], columns["parts"]) == ([1, 0], [[1.0, None], [None, 0.25]])
+    assert columns["answer_number"] == [0, 0]
+    assert (columns["latency"], columns["prompt_tokens"], columns["cost"]) == (
+        [1.235, None],
+        [7, None],
+        [0.5, None],
+    )
 
 
 def test_answers_that_only_begin_alike_are_others() -> None:
     texts = ["a" * 500, "a" * 500 + "b", "a" * 500, None]
     answers = [record(prediction=text) for text in texts]
     other = record(example_id="e2", prediction="a" * 500 + "b")
-    assert case_columns([*answers, other])["columns"]["z"] == [0, 1, 0, 2, 0]
+    assert case_columns([*answers, other])["columns"]["answer_number"] == [0, 1, 0, 2, 0]
 
 
 def test_node_ids_are_those_of_pytest_where_names_are_cut() -> None:
@@ -63,9 +71,9 @@ def test_node_ids_are_those_of_pytest_where_names_are_cut() -> None:
         for case in cases
     ]
     assert len(ids) == len(list(product(examples, *axes)))
-    assert case_columns(records)["columns"]["u"] == ids
+    assert case_columns(records)["columns"]["node"] == ids
     single_mode = [replace(record, strategy="direct", modality="text") for record in records[:1]]
-    assert "u" not in case_columns(single_mode)["columns"]  # it follows from the case's id
+    assert "node" not in case_columns(single_mode)["columns"]  # it follows from the case's id
 
 
 def test_a_case_is_asked_again_as_the_run_asked() -> None:

@@ -29,26 +29,26 @@ def chart(reference: str, kind: str = "bar", picture: Any = NAME, **fields: Any)
 def shapes(reference: str, kind: str = "bar") -> list[Any]:
     chart_data = shown_chart(chart(reference, kind))
     assert chart_data is not None
-    return [shape for shape in chart_data[2] if shape[1] not in {"grid", "tick"}]
+    return [shape for shape in chart_data["shapes"] if shape["style"] not in {"grid", "tick"}]
 
 
 def test_a_chart_case_holds_its_picture_and_the_expected_values(tmp_path: Path) -> None:
     (tmp_path / "run" / "media").mkdir(parents=True)
     (tmp_path / "run" / "media" / NAME).write_bytes(PNG)
     soup = page(tmp_path, [chart("y_references = [[2, 4]]"), record(example_id="plain")])
-    chart_data, none = (detail[13] for detail in block(soup, "d0"))
+    chart_data, none = (detail["chart"] for detail in block(soup, "d0"))
     assert none is None
-    picture, kind, drawn, shown, total = chart_data
-    assert (picture, kind, shown, total) == (NAME, "bar", 2, 2)
+    drawn = chart_data.pop("shapes")
+    assert chart_data == {"picture": NAME, "kind": "bar", "drawn": 2, "count": 2}
     number = block(soup, "index")["facts"]["pictures"][NAME]
     embedded = soup.find(id=f"b-m{number}")
     assert embedded is not None
     assert base64.b64decode(embedded.text) == PNG
     # From 0 to 4 over 196 units: the second bar twice as high as the first, both on the ground.
-    bars = [shape[2] for shape in drawn if shape[0] == "rect"]
+    bars = [shape["values"] for shape in drawn if shape["name"] == "rect"]
     assert [bar["height"] for bar in bars] == [98, 196]
     assert {bar["y"] + bar["height"] for bar in bars} == {206}
-    assert [shape[3] for shape in drawn if shape[0] == "text"] == ["0", "4"]
+    assert [shape["text"] for shape in drawn if shape["name"] == "text"] == ["0", "4"]
     assert "1 picture of media/ is in here" in text_of(soup, ".about")
 
 
@@ -71,7 +71,9 @@ def test_a_picture_of_two_runs_is_in_their_page_once(tmp_path: Path) -> None:
         assert text.count(base64.b64encode(data).decode()) == 1
     soup = BeautifulSoup(text, "html.parser")
     assert {*block(soup, "index")["facts"]["pictures"]} == {*files.values()}
-    sides = [(detail[11][4], detail[13][0]) for detail in block(soup, "d0")]
+    sides = [
+        (detail["before"]["picture"], detail["chart"]["picture"]) for detail in block(soup, "d0")
+    ]
     assert sides == [(files["old"], files["new"]), *[(files["both"], files["both"])] * 2]
 
 
@@ -86,17 +88,17 @@ def test_a_picture_of_two_runs_is_in_their_page_once(tmp_path: Path) -> None:
     ],
 )
 def test_each_kind_of_chart_is_drawn_as_such(kind: str, elements: list[str]) -> None:
-    assert [shape[0] for shape in shapes("[[1, 2], [3, 4]]", kind)] == elements
+    assert [shape["name"] for shape in shapes("[[1, 2], [3, 4]]", kind)] == elements
 
 
 def test_a_pie_is_cut_by_shares() -> None:
     # A quarter from the right to the top, then three quarters the long way round.
-    assert [shape[2]["d"] for shape in shapes("[1, 3]", "pie")] == [
+    assert [shape["values"]["d"] for shape in shapes("[1, 3]", "pie")] == [
         "M180 108L276.0 108.0A96 96 0 0 0 180.0 12.0Z",
         "M180 108L180.0 12.0A96 96 0 1 0 276.0 108.0Z",
     ]
-    assert [shape[0] for shape in shapes("[0, 7]", "pie")] == ["circle"]
-    assert [shape[0] for shape in shapes("[-1, 7]", "pie")] == ["rect", "rect"]
+    assert [shape["name"] for shape in shapes("[0, 7]", "pie")] == ["circle"]
+    assert [shape["name"] for shape in shapes("[-1, 7]", "pie")] == ["rect", "rect"]
 
 
 @pytest.mark.parametrize(
@@ -104,22 +106,23 @@ def test_a_pie_is_cut_by_shares() -> None:
     ["[[masked, 1]]", "", "[]", "[[[1]]]", "12", f"[{'9' * 400}]", "[1, [2]]", "<svg onload=x>"],
 )
 def test_references_that_are_no_values_are_not_drawn(reference: str) -> None:
-    assert shown_chart(chart(reference)) == [NAME, "bar", [], 0, 0]
+    nothing = {"kind": "bar", "shapes": [], "drawn": 0, "count": 0}
+    assert shown_chart(chart(reference)) == {"picture": NAME, **nothing}
 
 
 def test_too_many_values_are_cut_and_counted() -> None:
     chart_data = shown_chart(chart(str([[1.5] * 150] * 20)))
     assert chart_data is not None
-    assert chart_data[3:] == [200, 3000]
-    assert sum(shape[0] == "rect" for shape in chart_data[2]) == 200
+    assert (chart_data["drawn"], chart_data["count"]) == (200, 3000)
+    assert sum(shape["name"] == "rect" for shape in chart_data["shapes"]) == 200
 
 
 def test_only_names_of_pictures_are_taken_and_a_failed_program_has_none() -> None:
     for name in ("../../etc/passwd", "__proto__", "x.svg", 7, None):
         chart_data = shown_chart(chart("[1]", picture=name))
         assert chart_data is not None
-        assert chart_data[0] is None
+        assert chart_data["picture"] is None
     assert shown_chart(record()) is None
     drawn_on_the_way = shown_chart(chart("[1]", metric="exact_match"))
     assert drawn_on_the_way is not None
-    assert drawn_on_the_way[0] == NAME
+    assert drawn_on_the_way["picture"] == NAME

@@ -26,8 +26,8 @@ CUT = [
 def test_cases_are_filtered_by_tag_and_measures_shown_by_it(tmp_path: Path) -> None:
     soup = page(tmp_path, RUN)
     index = block(soup, "index")
-    assert index["tags"] == [["kind", "<b>look-up"], ["kind", "sum"]]
-    assert [entry[4] for entry in index["examples"]] == [[1], [1], [0]]
+    assert [tag["value"] for tag in index["tags"]] == ["<b>look-up", "sum"]
+    assert [example["tags"] for example in index["examples"]] == [[1], [1], [0]]
     rows = [
         [cell.get_text(" ").strip() for cell in row.select("th, td")]
         for row in soup.select("[aria-labelledby=tags] tbody tr")

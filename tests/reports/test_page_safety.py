@@ -88,13 +88,13 @@ def test_hostile_names_are_only_text_in_the_file(tmp_path: Path) -> None:
     assert "<script>alert" not in raw
     assert "\u202e" not in raw.replace(HOSTILE.replace("<", "&lt;").replace(">", "&gt;"), "")
     assert "\x1b" not in soup.get_text()
-    assert block(soup, "d0")[0][1] == HOSTILE
+    assert block(soup, "d0")[0]["reply"] == HOSTILE
 
 
 def test_lone_surrogates_do_not_stop_the_page(tmp_path: Path) -> None:
     odd = record(raw="\ud800", prediction="\udfff", references=("\ud800",), example_id="e\udc80")
     soup = page(tmp_path, [odd], gates=[Gate(reason="\ud800")])
-    assert block(soup, "d0")[0][1] == "\ud800"
+    assert block(soup, "d0")[0]["reply"] == "\ud800"
 
 
 def test_pictures_stand_in_the_page_where_their_bytes_are_those_of_their_name(

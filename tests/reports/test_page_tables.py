@@ -25,6 +25,16 @@ SALES = Table(
 )
 
 
+def line(kind: str, *cells: dict[str, Any]) -> dict[str, Any]:
+    """A line that is shown."""
+    return {"kind": kind, "cells": list(cells)}
+
+
+def head(text: str, **facts: int) -> dict[str, Any]:
+    """A cell that is a header."""
+    return {"text": text, "is_header": True, **facts}
+
+
 def kept(table: Table, tmp_path: Path) -> Any:
     """A table as readers of a run find it."""
     example = Example("e", {"table": table}, "q", ("a",), "a")
@@ -37,31 +47,39 @@ def kept(table: Table, tmp_path: Path) -> Any:
 
 
 def test_a_table_with_structure_keeps_its_merges_levels_and_kinds_of_lines(tmp_path: Path) -> None:
-    title, header, rows, count, width, lines = shown_table(kept(SALES, tmp_path))
-    assert (title, header, rows) == (None, ["Region", "Town", "2020", "2021"], [])
-    assert (count, width) == (3, 4)
-    assert lines == [
-        ["caption", [["Sales of towns", 1, 4, 0, 0]]],
-        ["head", [["Region", 1, 1, 1, 0], ["", 1, 1, 1, 0], ["Sales", 1, 2, 1, 0]]],
-        ["head", [[name, 1, 1, 1, 0] for name in ("Region", "Town", "2020", "2021")]],
-        ["section", [["North", 1, 4, 1, 0]]],
-        ["row", [["", 2, 1, 1, 0], ["Ayton", 1, 1, 1, 1], ["1", 1, 1, 0, 0], ["2", 1, 1, 0, 0]]],
-        ["row", [["Beeford", 1, 1, 1, 1], ["3", 1, 1, 0, 0], ["4", 1, 1, 0, 0]]],
-        ["note", [["Source: ours", 1, 4, 0, 0]]],
+    shown = shown_table(kept(SALES, tmp_path))
+    assert (shown["title"], shown["rows"]) == (None, [])
+    assert shown["header"] == ["Region", "Town", "2020", "2021"]
+    assert (shown["row_count"], shown["column_count"]) == (3, 4)
+    assert shown["lines"] == [
+        line("caption", {"text": "Sales of towns", "across": 4}),
+        line("head", head("Region"), head(""), head("Sales", across=2)),
+        line("head", *map(head, ("Region", "Town", "2020", "2021"))),
+        line("section", head("North", across=4)),
+        line("row", head("", down=2), head("Ayton", level=1), {"text": "1"}, {"text": "2"}),
+        line("row", head("Beeford", level=1), {"text": "3"}, {"text": "4"}),
+        line("note", {"text": "Source: ours", "across": 4}),
     ]
 
 
 def test_a_flat_table_is_kept_and_shown_as_before(tmp_path: Path) -> None:
     stored = kept(Table(["a", "b"], [[1, None]], "T"), tmp_path)
     assert stored == {"title": "T", "header": ["a", "b"], "rows": [[1, None]]}
-    assert shown_table(stored) == ["T", ["a", "b"], [["1", None]], 1, 2]
+    assert shown_table(stored) == {
+        "title": "T",
+        "header": ["a", "b"],
+        "rows": [["1", None]],
+        "row_count": 1,
+        "column_count": 2,
+    }
 
 
 def test_wide_and_long_tables_are_cut_with_their_size_told() -> None:
     table = {"title": None, "header": ["h"] * 90, "rows": [["c" * 999] * 100] * 300}
-    title, header, rows, count, width = shown_table(table)
-    assert (title, len(header), len(rows), len(rows[0])) == (None, 60, 200, 60)
-    assert (count, width) == (300, 100)
+    shown = shown_table(table)
+    rows = shown["rows"]
+    assert (len(shown["header"]), len(rows), len(rows[0])) == (60, 200, 60)
+    assert (shown["row_count"], shown["column_count"]) == (300, 100)
     assert len(rows[0][0]) == 400
 
 
@@ -73,15 +91,15 @@ def test_merged_cells_are_cut_with_the_lines_and_columns_they_cover(tmp_path: Pa
         # Over all columns; from the third last row that is shown; a note below what is cut.
         spans=[Span(1, 0, 2, 70), Span(198, 0, 100, 1), Span(301, 0, 1, 70)],
     )
-    lines = shown_table(kept(table, tmp_path))[5]
+    lines = shown_table(kept(table, tmp_path))["lines"]
     assert len(lines) == 1 + 200 + 1
-    assert lines[1][1] == [["c", 2, 60, 0, 0]]
-    assert lines[2][1] == []
-    assert lines[198][1][0] == ["c", 3, 1, 0, 0]
-    assert lines[-1] == ["note", [["n", 1, 60, 0, 0]]]
+    assert lines[1]["cells"] == [{"text": "c", "down": 2, "across": 60}]
+    assert lines[2]["cells"] == []
+    assert lines[198]["cells"][0] == {"text": "c", "down": 3}
+    assert lines[-1] == line("note", {"text": "n", "across": 60})
 
 
 def test_merged_cells_that_no_table_has_are_left_out() -> None:
     structure = {"spans": [[-(10**12), 0, 10**12, 1], [0, 0, 10**12, 10**12], [9, 9, 1, 1], [1]]}
     stored = {"title": None, "header": ["a", "b"], "rows": [["1", "2"]], "structure": structure}
-    assert shown_table(stored)[5] == [["head", [["a", 2, 2, 1, 0]]], ["row", []]]
+    assert shown_table(stored)["lines"] == [line("head", head("a", down=2, across=2)), line("row")]

@@ -14,7 +14,7 @@ from pytest_tablebench.reports.html._details import finite, text_of
 from pytest_tablebench.results import Record
 from pytest_tablebench.util.names import slug
 
-_AXES = {"g": "strategy", "m": "modality", "w": "model"}
+_AXES = ("strategy", "modality", "model")
 _PARTS = 12
 _ASKED = frozenset(
     {
@@ -36,31 +36,33 @@ _ASKED = frozenset(
 
 
 def case_columns(records: Sequence[Record]) -> dict[str, Any]:
-    """Return names of axes (`more`) and of parts, and `columns` that hold one value for each case.
+    """Return names of axes and of parts, and `columns` that hold one value for each case.
 
-    Columns are: `g`, `m`, `w` numbers of strategy, modality and model; `l` seconds, `ti` and `to`
-    tokens of prompt and reply, `c` dollars; `y` a list for each part; `z` the number of an answer
-    among the different ones to its example; `u` what pytest calls a case where that does not follow
+    Strategy, modality and model are numbers of their names; `latency` is in seconds, `cost` in
+    dollars; `parts` has a list for each part; `answer_number` is that of an answer among the
+    different ones to its example; `node` is what pytest calls a case, where that does not follow
     from its id.
     """
-    more = {key: sorted({getattr(r, axis) for r in records}) for key, axis in _AXES.items()}
+    names = {axis: sorted({getattr(record, axis) for record in records}) for axis in _AXES}
     counts: Counter[str] = Counter()
     for record in records:
         counts.update(name for name, value in record.parts.items() if _number(value, 6) is not None)
     parts = [name for name, _ in counts.most_common(_PARTS)]
     columns: dict[str, list[Any]] = {}
-    for key, axis in _AXES.items():
-        numbers = {name: number for number, name in enumerate(more[key])}
-        columns[key] = [numbers[getattr(record, axis)] for record in records]
-    columns["l"] = [_number(record.latency_s, 3) for record in records]
-    columns["ti"] = [_number(record.prompt_tokens, 0) for record in records]
-    columns["to"] = [_number(record.completion_tokens, 0) for record in records]
-    columns["c"] = [_number(record.cost_usd, 8) for record in records]
-    columns["y"] = [[_number(record.parts.get(name), 4) for record in records] for name in parts]
-    columns["z"] = list(_answers(records))
-    if len(more["g"]) > 1 or len(more["m"]) > 1:
-        columns["u"] = [_node(record) for record in records]
-    return {"more": more, "parts": [name[:80] for name in parts], "columns": columns}
+    for axis in _AXES:
+        numbers = {name: number for number, name in enumerate(names[axis])}
+        columns[axis] = [numbers[getattr(record, axis)] for record in records]
+    columns["latency"] = [_number(record.latency_s, 3) for record in records]
+    columns["prompt_tokens"] = [_number(record.prompt_tokens, 0) for record in records]
+    columns["completion_tokens"] = [_number(record.completion_tokens, 0) for record in records]
+    columns["cost"] = [_number(record.cost_usd, 8) for record in records]
+    columns["parts"] = [
+        [_number(record.parts.get(name), 4) for record in records] for name in parts
+    ]
+    columns["answer_number"] = list(_answers(records))
+    if len(names["strategy"]) > 1 or len(names["modality"]) > 1:
+        columns["node"] = [_node(record) for record in records]
+    return {"names": names, "parts": [name[:80] for name in parts], "columns": columns}
 
 
 def _answers(records: Sequence[Record]) -> Iterator[int]:

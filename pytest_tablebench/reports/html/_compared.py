@@ -66,33 +66,35 @@ def records_before(
 
 def points(
     comparison: RunComparison | None, tags: Mapping[tuple[str, str], int]
-) -> list[list[Any]] | None:
+) -> list[dict[str, Any]] | None:
     """Return what is plotted of two runs, performance before against after; None of a single run.
 
-    A point is its kind (`dataset`, `serializer`, `perturbation`, `tag`), dataset, name (of a tag
+    A point has a kind (`dataset`, `serializer`, `perturbation`, `tag`), dataset, name (of a tag
     its number in `tags` instead), label, both performances, their difference, and counts of
     examples and of cases that are better and worse. A scope that only one run can tell has none.
     """
     if comparison is None:
         return None
     numbers = {"=".join(tag): number for tag, number in tags.items()}
-    plotted: list[list[Any]] = []
+    plotted: list[dict[str, Any]] = []
     for scope in comparison.scopes:
         performance = scope.measures["performance"]
         if scope.kind == "benchmark" or performance.before is None or performance.after is None:
             continue
         name = numbers.get(scope.name) if scope.kind == "tag" else scope.name
         if name is not None:
-            figures = [
-                performance.before,
-                performance.after,
-                performance.after - performance.before,
-            ]
             plotted.append(
-                [
-                    *(scope.kind, scope.dataset, name, scope.name[:80]),
-                    *(round(figure, 6) for figure in figures),
-                    *(performance.n_examples, scope.better, scope.worse),
-                ]
+                {
+                    "kind": scope.kind,
+                    "dataset": scope.dataset,
+                    "name": name,
+                    "label": scope.name[:80],
+                    "before": round(performance.before, 6),
+                    "after": round(performance.after, 6),
+                    "difference": round(performance.after - performance.before, 6),
+                    "examples": performance.n_examples,
+                    "better": scope.better,
+                    "worse": scope.worse,
+                }
             )
     return plotted

@@ -90,80 +90,93 @@ def _length(text: str) -> int:
     return text.whole if isinstance(text, _CutText) else len(text)
 
 
-def _detail(record: Record, other: Record | None, limit: int) -> list[Any]:
+def _detail(record: Record, other: Record | None, limit: int) -> dict[str, Any]:
     parts = {str(name)[:80]: finite(value, 6) for name, value in list(record.parts.items())[:40]}
-    cost, latency = finite(record.cost_usd, 8), finite(record.latency_s, 4)
-    facts = [record.strategy, record.modality, record.model, record.metric, list(record.flags)]
     checks = list(record.checks.items())[:40]
-    return [
-        record.case_id,
-        *_reply_texts(record, limit),
-        [str(reference)[:2000] for reference in record.references[:10]],
-        len(record.references),
-        parts,
-        facts,
-        [latency, record.prompt_tokens, record.completion_tokens, cost, record.from_store],
-        record.prompt_digest,
-        _other(record, other, limit),
-        [[str(name)[:200], None if passed is None else bool(passed)] for name, passed in checks],
-        shown_chart(record),
-        list(_steps(record, limit)),
-    ]
+    return {
+        "id": record.case_id,
+        **_reply_texts(record, limit),
+        "references": [str(reference)[:2000] for reference in record.references[:10]],
+        "reference_count": len(record.references),
+        "parts": parts,
+        "strategy": record.strategy,
+        "modality": record.modality,
+        "model": record.model,
+        "metric": record.metric,
+        "flags": list(record.flags),
+        "latency": finite(record.latency_s, 4),
+        "prompt_tokens": record.prompt_tokens,
+        "completion_tokens": record.completion_tokens,
+        "cost": finite(record.cost_usd, 8),
+        "from_store": record.from_store,
+        "prompt_digest": record.prompt_digest,
+        "before": _before(record, other, limit),
+        "checks": [
+            {"name": str(name)[:200], "passed": None if passed is None else bool(passed)}
+            for name, passed in checks
+        ],
+        "chart": shown_chart(record),
+        "steps": list(_steps(record, limit)),
+    }
 
 
-def _reply_texts(record: Record, limit: int) -> list[Any]:
+def _reply_texts(record: Record, limit: int) -> dict[str, Any]:
     """Return the reply and what was read in it, each with the length of the whole."""
     raw, read = record.raw, text_of(record.prediction)
-    return [
-        None if raw is None else raw[:limit],
-        0 if raw is None else _length(raw),
-        None if record.prediction is None else read[:limit],
-        _length(read),
-    ]
+    return {
+        "reply": None if raw is None else raw[:limit],
+        "reply_length": 0 if raw is None else _length(raw),
+        "prediction": None if record.prediction is None else read[:limit],
+        "prediction_length": _length(read),
+    }
 
 
-def _steps(record: Record, limit: int) -> Iterator[list[Any]]:
+def _steps(record: Record, limit: int) -> Iterator[dict[str, Any]]:
     """Yield the kind of each step (`ask`, `execute`, or `judge`) and what is known of it.
 
-    That is how it ended, who was asked, seconds, tokens of prompt and reply, dollars, whether it
-    was known, the file of the picture that was drawn, what a judge said and how long that is.
+    `text` is what a judge said, `length` how long that is, `picture` the file that a program drew;
+    what is not known is left out.
     """
     for step in record.steps[:_STEPS]:
         if not isinstance(step, Mapping):
             continue
         reply, drawn = step.get("text"), step.get("picture")
         judged = isinstance(reply, str)
-        yield [
-            "judge" if judged else "execute" if step.get("kind") == "execute" else "ask",
-            *(None if (value := step.get(name)) is None else str(value)[:120] for name in _NAMED),
-            *(finite(step.get(name), 8) for name in _MEASURED),
-            step.get("from_store") is True,
-            drawn if isinstance(drawn, str) else None,
-            str(reply)[:limit] if judged else None,
-            len(str(reply)) if judged else 0,
-        ]
+        facts = {
+            "kind": "judge" if judged else "execute" if step.get("kind") == "execute" else "ask",
+            **{name: str(step[name])[:120] for name in _NAMED if step.get(name) is not None},
+            **{name: finite(step.get(measure), 8) for name, measure in _MEASURED.items()},
+            "from_store": step.get("from_store") is True or None,
+            "picture": drawn if isinstance(drawn, str) else None,
+        }
+        if judged:
+            facts |= {"text": str(reply)[:limit], "length": len(str(reply))}
+        yield {name: value for name, value in facts.items() if value is not None}
 
 
 _NAMED = ("outcome", "model")
-_MEASURED = ("latency_s", "prompt_tokens", "completion_tokens", "cost_usd")
+_MEASURED = {
+    "latency": "latency_s",
+    "prompt_tokens": "prompt_tokens",
+    "completion_tokens": "completion_tokens",
+    "cost": "cost_usd",
+}
 
 
-def _other(record: Record, other: Record | None, limit: int) -> list[Any] | None:
-    """Return a case as another run has it: outcome, score, reason, what was said, and the picture.
-
-    A reply that is the same is not said again: then 1 stands in its place.
-    """
+def _before(record: Record, other: Record | None, limit: int) -> dict[str, Any] | None:
+    """Return a case as another run has it; a reply that is the same is not repeated."""
     if other is None:
         return None
     chart = shown_chart(other)
     same = other.raw == record.raw and other.prediction == record.prediction
-    return [
-        outcome_of(other),
-        finite(other.score, 4),
-        None if other.score is not None else str(other.reason or "unknown")[:200],
-        1 if same else _reply_texts(other, limit),
-        None if chart is None else chart[0],
-    ]
+    return {
+        "outcome": outcome_of(other),
+        "score": finite(other.score, 4),
+        "reason": None if other.score is not None else str(other.reason or "unknown")[:200],
+        "is_same": same,
+        "picture": None if chart is None else chart["picture"],
+        **({} if same else _reply_texts(other, limit)),
+    }
 
 
 def outcome_of(record: Record) -> int:

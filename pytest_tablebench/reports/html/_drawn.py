@@ -12,8 +12,8 @@ from typing import Any
 from pytest_tablebench.reports.html._pictures import is_picture
 from pytest_tablebench.results import Record
 
-Shape = list[Any]
-"""The name of an element, its class, and its attributes; of a `text` also what it says."""
+Shape = dict[str, Any]
+"""The `name` of an element, its `style` and its `values`; of a `text` also what it says."""
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 350, 10, 206
 """The frame inside 360 x 216 units."""
@@ -22,12 +22,12 @@ _SERIES, _VALUES = 8, 200
 _KINDS = ("line", "bar", "waterfall", "hbar", "pie", "scatter", "radar", "area")
 
 
-def shown_chart(record: Record) -> list[Any] | None:
+def shown_chart(record: Record) -> dict[str, Any] | None:
     """Return what the page shows of a chart; None for a case that is none.
 
-    It is the file of the picture that a program left (None: there is none), the kind of chart,
-    the shapes of the expected values (empty where they are no numbers), and how many values there
-    are, drawn and in all. A chart is what a metric of charts judged, or a program drew.
+    It is the file of the `picture` that a program left (None: there is none), the `kind` of chart,
+    the `shapes` of the expected values (empty where they are no numbers), and how many values are
+    `drawn` of their `count`. A chart is what a metric of charts judged, or a program drew.
     """
     files = [step.get("picture") for step in record.steps if isinstance(step, Mapping)]
     drawn = [name for name in files if isinstance(name, str) and is_picture(name)]
@@ -40,7 +40,18 @@ def shown_chart(record: Record) -> list[Any] | None:
     shapes = (_wedges(shown_series) if kind == "pie" else None) or (
         _on_axis(shown_series, kind) if shown_series else []
     )
-    return [drawn[-1] if drawn else None, kind, shapes, sum(map(len, shown_series)), total]
+    return {
+        "picture": drawn[-1] if drawn else None,
+        "kind": kind,
+        "shapes": shapes,
+        "drawn": sum(map(len, shown_series)),
+        "count": total,
+    }
+
+
+def _shape(name: str, style: str, values: Mapping[str, Any], text: str | None = None) -> Shape:
+    shape = {"name": name, "style": style, "values": values}
+    return shape if text is None else {**shape, "text": text}
 
 
 def _kind(tag: str) -> str | None:
@@ -81,11 +92,11 @@ def _wedges(series: Sequence[Sequence[float]]) -> list[Shape] | None:
     for number, value in enumerate(values):
         turn = 2 * math.pi * value / total
         if turn > 6.28:
-            shapes.append(["circle", _tone(number), {"cx": 180, "cy": 108, "r": 96}])
+            shapes.append(_shape("circle", _tone(number), {"cx": 180, "cy": 108, "r": 96}))
         elif turn:
             start, end = _on_circle(angle), _on_circle(angle + turn)
             path = f"M180 108L{start}A96 96 0 {int(turn > math.pi)} 0 {end}Z"
-            shapes.append(["path", _tone(number), {"d": path}])
+            shapes.append(_shape("path", _tone(number), {"d": path}))
         angle += turn
     return shapes
 
@@ -122,14 +133,13 @@ def _on_axis(series: Sequence[Sequence[float]], kind: str) -> list[Shape]:
                 x = round(_LEFT + room * (at + 0.1) + wide * number, 1)
                 top, foot = sorted((up(value), up(0.0)))
                 size = {"width": round(wide, 1), "height": round(max(foot - top, 0.5), 1)}
-                shapes.append(["rect", _tone(number), {"x": x, "y": top, **size}])
+                shapes.append(_shape("rect", _tone(number), {"x": x, "y": top, **size}))
             continue
         points = [*zip(middles, map(up, row), strict=True)]
         if kind != "scatter" and len(points) > 1:
-            shapes.append(
-                ["polyline", _tone(number), {"points": " ".join(f"{x},{y}" for x, y in points)}]
-            )
-        shapes += [["circle", _tone(number), {"cx": x, "cy": y, "r": 2.5}] for x, y in points]
+            line = " ".join(f"{x},{y}" for x, y in points)
+            shapes.append(_shape("polyline", _tone(number), {"points": line}))
+        shapes += [_shape("circle", _tone(number), {"cx": x, "cy": y, "r": 2.5}) for x, y in points]
     return shapes
 
 
@@ -139,6 +149,6 @@ def _scale(low: float, high: float, up: Any) -> list[Shape]:
     shapes: list[Shape] = []
     for mark in sorted(marks):
         y = up(mark)
-        shapes.append(["line", "grid", {"x1": _LEFT, "x2": _RIGHT, "y1": y, "y2": y}])
-        shapes.append(["text", "tick", {"x": _LEFT - 6, "y": y + 4}, f"{mark:.6g}"])
+        shapes.append(_shape("line", "grid", {"x1": _LEFT, "x2": _RIGHT, "y1": y, "y2": y}))
+        shapes.append(_shape("text", "tick", {"x": _LEFT - 6, "y": y + 4}, f"{mark:.6g}"))
     return shapes

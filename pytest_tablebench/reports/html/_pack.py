@@ -37,6 +37,10 @@ _WRONG_PROMPT_BUDGET, _RIGHT_PROMPT_BUDGET = 9_000_000, 5_000_000
 _TURNS, _TURN_LIMIT = 40, 20_000
 _PROMPT_LIMIT = 60_000
 _ANSWER = 120
+_COLUMNS = (
+    *("example", "serializer", "perturbation", "outcome", "score", "reason", "marks", "answer"),
+    *("table", "prompt", "transcript", "repeat", "id"),
+)
 
 
 @dataclass(frozen=True)
@@ -79,11 +83,12 @@ def pack(
     if before is not None:
         index["columns"] |= _columns_before(records, before)
     for entry, example_tags in zip(index["examples"], _tags(records), strict=True):
-        entry.append([tags[tag] for tag in example_tags.items() if tag in tags])
-    index["tags"] = [[name[:80], value[:200]] for name, value in tags]
+        entry["tags"] = [tags[tag] for tag in example_tags.items() if tag in tags]
+    index["tags"] = [{"name": name[:80], "value": value[:200]} for name, value in tags]
     left_out = tuple(_notes(records, places, limit))
     facts = {**facts, "unsearched": left_out}
-    index |= {"facts": facts, "sizes": [DETAILS, _TABLES, _PROMPTS], "limit": limit}
+    sizes = {"details": DETAILS, "tables": _TABLES, "prompts": _PROMPTS}
+    index |= {"facts": facts, "sizes": sizes, "limit": limit}
     blocks["index"] = deflated(index)
     return Pack(blocks, names, left_out)
 
@@ -101,46 +106,51 @@ def _index(
         axis: {name: i for i, name in enumerate(axis_names)} for axis, axis_names in names.items()
     }
     examples: dict[tuple[str, str], int] = {}
-    listed: list[list[Any]] = []
+    listed: list[dict[str, Any]] = []
     reasons: dict[str, int] = {}
-    columns: dict[str, list[Any]] = {name: [] for name in ("e", "s", "p", "o", "v", "r", "f")}
-    columns |= {"a": [], "t": [], "q": [], "h": [], "n": [], "k": []}
+    columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
     mixed = _mixed(records)
     for record in records:
         key = (record.dataset, record.example_id)
         if key not in examples:
             examples[key] = len(listed)
-            question = places.questions.get(key, "")
-            references = " | ".join(map(str, record.references))
-            dataset = numbers["dataset"][record.dataset]
-            listed.append([dataset, record.example_id, question[:300], references[:120]])
+            listed.append(
+                {
+                    "dataset": numbers["dataset"][record.dataset],
+                    "id": record.example_id,
+                    "question": places.questions.get(key, "")[:300],
+                    "references": " | ".join(map(str, record.references))[:120],
+                }
+            )
         example = example_key(record.dataset, record.example_id, record.perturbation)
         reason = -1
         if record.score is None:
             reason = reasons.setdefault(str(record.reason or "unknown"), len(reasons))
-        columns["e"].append(examples[key])
-        columns["s"].append(numbers["serializer"][record.serializer])
-        columns["p"].append(numbers["perturbation"][record.perturbation])
-        columns["o"].append(outcome_of(record))
-        columns["v"].append(finite(record.score, 4))
-        columns["r"].append(reason)
-        columns["f"].append(marks.get(record.case_id, 0) | (MIXED if key in mixed else 0))
-        columns["a"].append(text_of(record.prediction)[:_ANSWER])
-        columns["t"].append(places.tables.get(example, -1))
-        columns["q"].append(places.prompts.get(record.prompt_digest or "", -1))
-        columns["h"].append(places.prompts.get(record.transcript or "", -1))
-        columns["n"].append(record.repeat)
+        columns["example"].append(examples[key])
+        columns["serializer"].append(numbers["serializer"][record.serializer])
+        columns["perturbation"].append(numbers["perturbation"][record.perturbation])
+        columns["outcome"].append(outcome_of(record))
+        columns["score"].append(finite(record.score, 4))
+        columns["reason"].append(reason)
+        columns["marks"].append(marks.get(record.case_id, 0) | (MIXED if key in mixed else 0))
+        columns["answer"].append(text_of(record.prediction)[:_ANSWER])
+        columns["table"].append(places.tables.get(example, -1))
+        columns["prompt"].append(places.prompts.get(record.prompt_digest or "", -1))
+        columns["transcript"].append(places.prompts.get(record.transcript or "", -1))
+        columns["repeat"].append(record.repeat)
         # What links go by: ids hold slugs, so they do not follow from the names.
-        columns["k"].append(record.case_id)
-    further_columns = case_columns(records)
-    columns |= further_columns.pop("columns")
+        columns["id"].append(record.case_id)
+    further = case_columns(records)
     return {
-        **further_columns,
         "count": len(records),
-        "names": list(map(list, names.values())),
+        "names": {
+            **{axis: list(axis_names) for axis, axis_names in names.items()},
+            **further["names"],
+        },
+        "parts": further["parts"],
         "reasons": list(reasons),
         "examples": listed,
-        "columns": columns,
+        "columns": columns | further["columns"],
     }
 
 
@@ -151,17 +161,21 @@ def _columns_before(
 
     An answer that reads as this run's own is None.
     """
-    columns: dict[str, list[Any]] = {"bo": [], "bv": [], "ba": []}
+    columns: dict[str, list[Any]] = {
+        "outcome_before": [],
+        "score_before": [],
+        "answer_before": [],
+    }
     for record in records:
         other = before.get(record.case_id)
-        columns["bo"].append(-1 if other is None else outcome_of(other))
-        columns["bv"].append(None if other is None else finite(other.score, 4))
+        columns["outcome_before"].append(-1 if other is None else outcome_of(other))
+        columns["score_before"].append(None if other is None else finite(other.score, 4))
         answers = [
             text_of(present.prediction)[:_ANSWER]
             for present in (record, other)
             if present is not None
         ]
-        columns["ba"].append(answers[-1] if answers[0] != answers[-1] else None)
+        columns["answer_before"].append(answers[-1] if answers[0] != answers[-1] else None)
     return columns
 
 
@@ -266,24 +280,25 @@ def _pack_texts(
                 tables.add(text.id, shown_example(text))
         elif text.digest in digests:
             target = first if text.digest in wrong else rest
-            shown: list[Any]
             if isinstance(text, TranscriptText):
-                shown = [
-                    [role, content[:_TURN_LIMIT], len(content)]
-                    for role, content in text.turns[:_TURNS]
-                ]
+                turns = text.turns[:_TURNS]
                 places.prompts_cut += len(text.turns) > _TURNS or any(
-                    length > _TURN_LIMIT for _, _, length in shown
+                    len(content) > _TURN_LIMIT for _, content in turns
                 )
+                target.add(text.digest, {"turns": [_turn(*turn) for turn in turns]})
             else:
-                shown = [text.text[:_PROMPT_LIMIT], len(text.text)]
                 places.prompts_cut += len(text.text) > _PROMPT_LIMIT
-            target.add(text.digest, shown)
+                shown = {"text": text.text[:_PROMPT_LIMIT], "length": len(text.text)}
+                target.add(text.digest, shown)
     for part in (tables, first, rest):
         part.close()
     places.tables_left_out = tables.left_out
     places.prompts_left_out = first.left_out + rest.left_out
     return blocks, places
+
+
+def _turn(role: str, content: str) -> dict[str, Any]:
+    return {"role": role, "text": content[:_TURN_LIMIT], "length": len(content)}
 
 
 # What does not fit

@@ -17,10 +17,16 @@ _WIDE = {"caption", "section", "note"}
 """Lines whose texts run over the empty cells behind them, as in a spreadsheet."""
 
 
-def shown_example(example: ExampleText) -> list[Any]:
-    """Return id, question, its whole length, and up to five tables cut to what a screen shows."""
+def shown_example(example: ExampleText) -> dict[str, Any]:
+    """Return a question, its whole length, and up to five tables cut to what a screen shows."""
     tables = [shown_table(table) for table in example.tables[:5]]
-    return [example.id, example.question[:4000], len(example.question), tables, len(example.tables)]
+    return {
+        "id": example.id,
+        "question": example.question[:4000],
+        "length": len(example.question),
+        "tables": tables,
+        "table_count": len(example.tables),
+    }
 
 
 def is_cut(example: ExampleText) -> bool:
@@ -34,31 +40,34 @@ def is_cut(example: ExampleText) -> bool:
     )
 
 
-def shown_table(table: Mapping[str, Any]) -> list[Any]:
+def shown_table(table: Mapping[str, Any]) -> dict[str, Any]:
     """Return title, header, rows, and how many rows and columns there are in all.
 
-    A table with structure has no rows there, but a sixth item: its lines, each the kind (`caption`,
-    `head`, `row`, `section`, `note`) and the cells that no merged cell covers, each with text, how
-    many lines and columns it covers, whether it is a header, and how deep it is indented.
+    A table with structure has `lines` and no rows: each has a kind (`caption`, `head`, `row`,
+    `section`, `note`) and the cells that no merged cell covers, with their text; how many lines
+    (`down`) and columns (`across`) they cover where it is more than one, whether they are headers,
+    and how deep they are indented (`level`).
     """
     rows, header = table["rows"], table["header"]
     width = max([len(header), *map(len, rows)], default=0)
     title = table.get("title")
-    shown: list[Any] = [
-        None if title is None else str(title)[:_CELL_LIMIT],
-        [_cell(cell) for cell in header[:_COLUMN_LIMIT]],
-        [],
-        len(rows),
-        width,
-    ]
+    shown: dict[str, Any] = {
+        "title": None if title is None else str(title)[:_CELL_LIMIT],
+        "header": [_cell(cell) for cell in header[:_COLUMN_LIMIT]],
+        "rows": [],
+        "row_count": len(rows),
+        "column_count": width,
+    }
     structure = table.get("structure")
     if isinstance(structure, Mapping):
-        return [*shown, _lines(table, structure, min(width, _COLUMN_LIMIT))]
-    shown[2] = [[_cell(cell) for cell in row[:_COLUMN_LIMIT]] for row in rows[:_ROW_LIMIT]]
+        return {**shown, "lines": _lines(table, structure, min(width, _COLUMN_LIMIT))}
+    shown["rows"] = [[_cell(cell) for cell in row[:_COLUMN_LIMIT]] for row in rows[:_ROW_LIMIT]]
     return shown
 
 
-def _lines(table: Mapping[str, Any], structure: Mapping[str, Any], width: int) -> list[Any]:
+def _lines(
+    table: Mapping[str, Any], structure: Mapping[str, Any], width: int
+) -> list[dict[str, Any]]:
     """Return the lines that are shown; a merged cell that is cut keeps what is left of it."""
     shown_lines = list(_kept(table, structure))
     place = {number: at for at, (number, _, _, _) in enumerate(shown_lines)}
@@ -90,8 +99,12 @@ def _lines(table: Mapping[str, Any], structure: Mapping[str, Any], width: int) -
                 size = 1, end - column
             head = kind == "head" or (kind in {"row", "section"} and column < names)
             indent = level if column == (labels[-1] if labels else 0) else 0
-            shown.append([_cell(cell), *(size or (1, 1)), int(head), indent])
-        lines.append([kind, shown])
+            down_by, across_by = size or (1, 1)
+            facts = {"down": down_by, "across": across_by, "is_header": head, "level": indent}
+            usual = {"down": 1, "across": 1, "is_header": False, "level": 0}
+            marked = {name: value for name, value in facts.items() if value != usual[name]}
+            shown.append({"text": _cell(cell), **marked})
+        lines.append({"kind": kind, "cells": shown})
     return lines
 
 

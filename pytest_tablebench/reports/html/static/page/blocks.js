@@ -23,13 +23,14 @@ const unpack = async (text) => {
   const stream = new Blob([bytes(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
   return JSON.parse(await new Response(stream).text());
 };
-const SIZES = "dtq";
-const entry = async (letter, place) => {
-  const size = page.data.sizes[SIZES.indexOf(letter)], found = await block(letter + Math.floor(place / size));
-  return found === null ? null : found[place % size];
+// Blocks of details, tables and prompts: how their ids begin.
+const LETTERS = { details: "d", tables: "t", prompts: "q" };
+const entry = async (kind, place) => {
+  const size = page.data.sizes[kind], values = await block(LETTERS[kind] + Math.floor(place / size));
+  return values === null ? null : values[place % size];
 };
 
 // A hint that more of a text is in a file.
 const where = (file, what) => make("p", "hint", what + " " + file + " in the run folder" +
   (page.data.facts.folder ? " (" + page.data.facts.folder + ")" : "") + ".");
-Object.assign(page, { block, entry, ready, waiting, where });
+Object.assign(page, { LETTERS, block, entry, ready, waiting, where });

@@ -51,7 +51,7 @@ const choose = () => {
   for (const [key, one] of filters) if (one.select) one.select.value = state[key];
   byId("chosen").textContent = tests.length - (state.q.trim() ? 1 : 0) || "";
   const of = visible.length === page.data.count ? "" : count(visible.length) + " of ";
-  const right = visible.reduce((n, i) => n + (page.columns.o[i] === 0), 0);
+  const right = visible.reduce((n, i) => n + (page.columns.outcome[i] === 0), 0);
   shown.textContent = of + counted(page.data.count, "case") + ", " + count(right) + " right";
   byId("searched").textContent = state.q.trim() ? searches.state() : "";
   // What is read for the search finds no others mostly: then nobody loses their place in the list.
@@ -61,46 +61,43 @@ const choose = () => {
 const cleared = () => Object.fromEntries(["q", ...filters.keys()].map((key) => [key, page.usual(key)]));
 
 const wellFormed = (text) => text.toWellFormed ? text.toWellFormed() : text;
+const exampleOf = (i) => page.data.examples[page.columns.example[i]];
 const named = (axis) => () => page.data.names[axis].map((name) => [name, name]);
-filter("d", "Dataset", { options: named(0), test: (value) => {
-  const { data, columns } = page, number = data.names[0].indexOf(value);
-  return (i) => data.examples[columns.e[i]][0] === number;
+// Letters are what filters are called in addresses, which people have kept.
+filter("d", "Dataset", { options: named("dataset"), test: (value) => {
+  const number = page.data.names.dataset.indexOf(value);
+  return (i) => exampleOf(i).dataset === number;
 } });
-for (const [axis, key, label] of [[1, "s", "Serializer"], [2, "p", "Perturbation"]]) {
-  filter(key, label, { options: named(axis), test: (value) => {
-    const column = page.columns[key], number = page.data.names[axis].indexOf(value);
-    return (i) => column[i] === number;
-  } });
+const byAxis = (axis) => (value) => {
+  const column = page.columns[axis], number = page.data.names[axis].indexOf(value);
+  return (i) => column[i] === number;
+};
+for (const [key, axis, label] of [["s", "serializer", "Serializer"], ["p", "perturbation", "Perturbation"]]) {
+  filter(key, label, { options: named(axis), test: byAxis(axis) });
 }
 filter("t", "Tag", {
-  options: () => page.data.tags.map(([name, value]) => [name + "=" + value, value, name]),
+  options: () => page.data.tags.map(({ name, value }) => [name + "=" + value, value, name]),
   test: (wanted) => {
-    const { data, columns } = page, number = data.tags.findIndex(([name, value]) => name + "=" + value === wanted);
-    return (i) => data.examples[columns.e[i]][4].includes(number);
+    const number = page.data.tags.findIndex(({ name, value }) => name + "=" + value === wanted);
+    return (i) => exampleOf(i).tags.includes(number);
   },
 });
 filter("o", "Outcome", {
   options: () => OUTCOMES.map((name, n) => [name, WORDS[n]]),
-  test: (value) => (i) => OUTCOMES[page.columns.o[i]] === value,
+  test: (value) => (i) => OUTCOMES[page.columns.outcome[i]] === value,
 });
-for (const [key, label] of [["g", "Strategy"], ["m", "Modality"], ["w", "Model"]]) {
-  filter(key, label, {
-    options: () => page.data.more[key].length > 1 ? page.data.more[key].map((name) => [name, name]) : [],
-    test: (value) => {
-      const column = page.columns[key], number = page.data.more[key].indexOf(value);
-      return (i) => column[i] === number;
-    },
-  });
+for (const [key, axis, label] of [["g", "strategy", "Strategy"], ["m", "modality", "Modality"], ["w", "model", "Model"]]) {
+  filter(key, label, { options: () => page.data.names[axis].length > 1 ? named(axis)() : [], test: byAxis(axis) });
 }
 // Parts of the score: whole, nothing, between, or not told.
 const LEVELS = [["whole", "1", (x) => x === 1], ["between", "between 0 and 1", (x) => x > 0 && x < 1],
   ["nothing", "0", (x) => x === 0], ["absent", "absent", (x) => x === null]];
 filter("part", "Part", {
-  options: () => page.data.parts.flatMap((name, n) => LEVELS.filter(([, , holds]) => page.columns.y[n].some(holds))
+  options: () => page.data.parts.flatMap((name, n) => LEVELS.filter(([, , holds]) => page.columns.parts[n].some(holds))
     .map(([level, label]) => [name + "=" + level, name + ": " + label, name])),
   test: (wanted) => {
     const n = page.data.parts.findIndex((name) => wanted.startsWith(name + "=")), holds = LEVELS.find(([level]) => wanted.endsWith("=" + level))?.[2];
-    return n < 0 || !holds ? () => false : (i) => holds(page.columns.y[n][i]);
+    return n < 0 || !holds ? () => false : (i) => holds(page.columns.parts[n][i]);
   },
 });
 // Marks of `_pack.py`; those that no case has are left out.
@@ -108,15 +105,15 @@ const FLIPS = [["mixed", "right and wrong by configuration", 1], ["regressed", "
   ["unanswered", "newly unanswered", 32], ["answered", "newly answered", 64], ["changed", "changed", 230],
   ["other", "answer changed", 24], ["turned", "verdict flipped", 16]];
 filter("f", "Flip", {
-  options: () => FLIPS.filter(([, , bits]) => page.columns.f.some((mark) => mark & bits)).map(([name, label]) => [name, label]),
+  options: () => FLIPS.filter(([, , bits]) => page.columns.marks.some((mark) => mark & bits)).map(([name, label]) => [name, label]),
   test: (value) => {
     const bits = FLIPS.find(([name]) => name === value)?.[2] ?? 0;
-    return (i) => (page.columns.f[i] & bits) !== 0;
+    return (i) => (page.columns.marks[i] & bits) !== 0;
   },
 });
 
 page.ready(() => {
-  ids = new Map(page.columns.k.map((key, i) => [wellFormed(key), i]));
+  ids = new Map(page.columns.id.map((key, i) => [wellFormed(key), i]));
   build();
   watch(["q", "sort", ...filters.keys()], choose);
   searches.whenRead(() => { if (page.state.q.trim()) choose(); });
@@ -148,4 +145,4 @@ document.addEventListener("click", (event) => {
   byId("list").focus({ preventScroll: true });
 });
 Object.defineProperty(page, "visible", { get: () => visible });
-Object.assign(page, { OUTCOMES, WORDS, choose, cleared, filter, idOf: (i) => wellFormed(page.columns.k[i]), numberOf: (id) => ids.get(id), whenVisible: (draw) => drawers.push(draw) });
+Object.assign(page, { OUTCOMES, WORDS, choose, cleared, exampleOf, filter, idOf: (i) => wellFormed(page.columns.id[i]), numberOf: (id) => ids.get(id), whenVisible: (draw) => drawers.push(draw) });

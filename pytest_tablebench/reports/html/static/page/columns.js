@@ -1,5 +1,5 @@
 // What is known of every case: shown in columns, sorted by, and exported.
-const { byId, declare, make, OUTCOMES, plain, set, watch } = page;
+const { byId, declare, exampleOf, make, OUTCOMES, plain, set, watch } = page;
 const columns = new Map();
 
 // A column: `value(i)` is a number, a text or null. Numbers are sorted as such; null comes last.
@@ -41,36 +41,35 @@ const drawHead = () => {
 
 declare("sort");
 declare("cols", "score");
-const named = (axis, key) => (i) => page.data.names[axis][page.columns[key][i]];
+const named = (axis) => (i) => page.data.names[axis][page.columns[axis][i]];
 const plainKey = (name) => name.replaceAll(",", " ");  // commas stand between columns
-const more = (key) => (i) => page.data.more[key][page.columns[key][i]];
-const example = (i) => page.data.examples[page.columns.e[i]];
 page.ready(() => {
-  const { data } = page, c = page.columns;
-  column("id", "Case", (i) => data.names[0][example(i)[0]] + " / " + example(i)[1]);
-  column("score", "Score", (i) => c.v[i], { digits: 2 });
-  column("outcome", "Outcome", (i) => OUTCOMES[c.o[i]].replace("_", " "));
-  column("reason", "Reason", (i) => c.r[i] < 0 ? null : data.reasons[c.r[i]]);
-  column("answer", "Answer", (i) => c.a[i] || null);
-  column("expected", "Expected", (i) => example(i)[3] || null);
-  column("question", "Question", (i) => example(i)[2] || null);
-  column("serializer", "Serializer", named(1, "s"));
-  column("perturbation", "Perturbation", named(2, "p"));
-  for (const [key, label] of [["g", "Strategy"], ["m", "Modality"], ["w", "Model"]]) {
-    if (data.more[key].length > 1) column(label.toLowerCase(), label, more(key));
+  const { data, columns: of } = page;
+  column("id", "Case", (i) => data.names.dataset[exampleOf(i).dataset] + " / " + exampleOf(i).id);
+  column("score", "Score", (i) => of.score[i], { digits: 2 });
+  column("outcome", "Outcome", (i) => OUTCOMES[of.outcome[i]].replace("_", " "));
+  column("reason", "Reason", (i) => of.reason[i] < 0 ? null : data.reasons[of.reason[i]]);
+  column("answer", "Answer", (i) => of.answer[i] || null);
+  column("expected", "Expected", (i) => exampleOf(i).references || null);
+  column("question", "Question", (i) => exampleOf(i).question || null);
+  column("serializer", "Serializer", named("serializer"));
+  column("perturbation", "Perturbation", named("perturbation"));
+  for (const label of ["Strategy", "Modality", "Model"]) {
+    const axis = label.toLowerCase();
+    if (data.names[axis].length > 1) column(axis, label, named(axis));
   }
-  if (c.n.some((n) => n > 1)) column("repeat", "Repeat", (i) => c.n[i]);
-  column("latency", "Seconds", (i) => c.l[i], { digits: 2 });
-  column("prompt", "Prompt tokens", (i) => c.ti[i]);
-  column("reply", "Reply tokens", (i) => c.to[i]);
-  column("cost", "Dollars", (i) => c.c[i], { digits: 5 });
-  data.parts.forEach((name, n) => column("part:" + plainKey(name), name, (i) => c.y[n][i], { digits: 2 }));
-  for (const name of new Set(data.tags.map(([tag]) => tag))) {
-    column("tag:" + plainKey(name), name, (i) => data.tags[example(i)[4].find((t) => data.tags[t][0] === name)]?.[1] ?? null);
+  if (of.repeat.some((repeat) => repeat > 1)) column("repeat", "Repeat", (i) => of.repeat[i]);
+  column("latency", "Seconds", (i) => of.latency[i], { digits: 2 });
+  column("prompt", "Prompt tokens", (i) => of.prompt_tokens[i]);
+  column("reply", "Reply tokens", (i) => of.completion_tokens[i]);
+  column("cost", "Dollars", (i) => of.cost[i], { digits: 5 });
+  data.parts.forEach((name, n) => column("part:" + plainKey(name), name, (i) => of.parts[n][i], { digits: 2 }));
+  for (const tag of new Set(data.tags.map(({ name }) => name))) {
+    column("tag:" + plainKey(tag), tag, (i) => data.tags[exampleOf(i).tags.find((number) => data.tags[number].name === tag)]?.value ?? null);
   }
-  if (c.bo) {
-    column("before", "Outcome before", (i) => c.bo[i] < 0 ? null : OUTCOMES[c.bo[i]].replace("_", " "));
-    column("change", "Score change", (i) => c.v[i] === null || c.bv[i] === null ? null : c.v[i] - c.bv[i], { digits: 2 });
+  if (of.outcome_before) {
+    column("before", "Outcome before", (i) => of.outcome_before[i] < 0 ? null : OUTCOMES[of.outcome_before[i]].replace("_", " "));
+    column("change", "Score change", (i) => of.score[i] === null || of.score_before[i] === null ? null : of.score[i] - of.score_before[i], { digits: 2 });
   }
   sortBox.append(new Option("as run", ""));
   for (const [key, { label }] of columns) {

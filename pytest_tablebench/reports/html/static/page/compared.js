@@ -48,21 +48,21 @@ const badge = (word, outcome, score) => {
 };
 const MARKS = [[2, "regressed"], [4, "improved"], [32, "newly unanswered"], [64, "newly answered"]];
 const panel = (i, detail) => {
-  if (!page.columns.bo) return [];
-  const other = detail[11];
+  if (!page.columns.outcome_before) return [];
+  const other = detail.before;
   if (!other) return [full(card("Before and after", make("p", "empty", "The run before did not ask this case.")))];
-  const [outcome, score, reason, told] = other, { columns } = page;
+  const { outcome, score, reason } = other, { columns } = page;
   const facts = make("div", "facts");
-  facts.append(badge("before", outcome, score), badge("after", columns.o[i], columns.v[i]));
-  for (const [bit, name] of MARKS) if (columns.f[i] & bit) facts.append(fact("change", name));
+  facts.append(badge("before", outcome, score), badge("after", columns.outcome[i], columns.score[i]));
+  for (const [bit, name] of MARKS) if (columns.marks[i] & bit) facts.append(fact("change", name));
   if (reason) facts.append(fact("no answer before", reason));
   const node = card("Before and after", facts);
-  if (told === 1) {
-    node.append(make("p", "hint", detail[1] === null ? "Neither run has a reply." : "The reply is the same in both, word for word."));
+  if (other.is_same) {
+    node.append(make("p", "hint", detail.reply === null ? "Neither run has a reply." : "The reply is the same in both, word for word."));
     return [full(node)];
   }
-  const [raw, rawLength, read, readLength] = told;
-  const texts = [["Reply", raw, detail[1], rawLength], ["Read as", read, detail[3], readLength]];
+  const texts = [["Reply", other.reply, detail.reply, other.reply_length],
+    ["Read as", other.prediction, detail.prediction, other.prediction_length]];
   const cards = texts.map(([name, text, , length]) => {
     const one = card(name + " before");
     one.append(text === null ? make("p", "empty", "There was none.") : said(text === "" ? "(empty)" : text));

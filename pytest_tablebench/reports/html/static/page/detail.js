@@ -13,12 +13,12 @@ declare("case");
 const open = (i) => set({ case: page.idOf(i) }, { replace: dialog.open });
 const show = async (i) => {
   opened = i;
-  const detail = await entry("d", i);
+  const detail = await entry("details", i);
   const nodes = await Promise.all(panels.map(([, make]) => make(i, detail)));
   if (opened !== i) return;
   const place = page.visible.indexOf(i);
   title.replaceChildren();
-  write(title, detail[0], true);
+  write(title, detail.id, true);
   body.replaceChildren(...nodes.flat());
   byId("before").disabled = place <= 0;
   byId("after").disabled = place < 0 || place === page.visible.length - 1;

@@ -1,45 +1,43 @@
 // Panels of a case: its facts, question and tables, the reply and what was read of it.
-const { card, count, entry, fact, full, make, said, table, where, write } = page;
+const { card, count, entry, exampleOf, fact, full, make, said, table, where, write } = page;
 const { OUTCOMES, WORDS } = page;
 const factCard = (i, detail) => {
-  const [, , , , , , , parts, facts, cost, , , checks] = detail;
-  const [strategy, modality, model, metric, flags] = facts;
-  const [latency, prompt, completion, usd, stored] = cost;
+  const { parts, checks, strategy, modality, model, metric, flags, latency, cost } = detail;
   const line = make("div", "facts");
-  const outcome = page.columns.o[i];
+  const outcome = page.columns.outcome[i];
   const badge = make("span", "state tone-" + OUTCOMES[outcome], WORDS[outcome]);
   badge.id = "case-outcome";
   line.append(badge);
-  if (page.columns.v[i] !== null) line.append(fact("score", page.columns.v[i]));
+  if (page.columns.score[i] !== null) line.append(fact("score", page.columns.score[i]));
   if (metric) line.append(fact("metric", metric));
   for (const [name, value] of Object.entries(parts)) line.append(fact(name, value));
   if (flags.length) line.append(fact("flags", flags.join(", ")));
-  for (const [name, passed] of checks) line.append(fact(name, passed === null ? "no verdict" : passed ? "passed" : "failed"));
+  for (const { name, passed } of checks) line.append(fact(name, passed === null ? "no verdict" : passed ? "passed" : "failed"));
   const rest = make("div", "facts hint");
   for (const [name, value] of [["model", model], ["strategy", strategy], ["modality", modality],
-    ["latency", latency === null ? null : latency + " s"], ["prompt tokens", prompt],
-    ["completion tokens", completion], ["cost", usd === null ? null : "$" + usd]]) {
+    ["latency", latency === null ? null : latency + " s"], ["prompt tokens", detail.prompt_tokens],
+    ["completion tokens", detail.completion_tokens], ["cost", cost === null ? null : "$" + cost]]) {
     if (value !== null && value !== undefined) rest.append(fact(name, value));
   }
-  for (const tag of page.data.examples[page.columns.e[i]][4]) rest.append(fact(...page.data.tags[tag]));
-  if (stored) rest.append(fact("answer", "from the store"));
+  for (const number of exampleOf(i).tags) rest.append(fact(page.data.tags[number].name, page.data.tags[number].value));
+  if (detail.from_store) rest.append(fact("answer", "from the store"));
   return [full(card("", line, rest))];
 };
 const exampleCards = async (i) => {
-  const place = page.columns.t[i], example = page.data.examples[page.columns.e[i]];
-  const found = place < 0 ? null : await entry("t", place);
-  const question = found ? found[1] : example[2];
+  const place = page.columns.table[i];
+  const shown = place < 0 ? null : await entry("tables", place);
+  const question = shown ? shown.question : exampleOf(i).question;
   const nodes = [];
   if (question) {
     const text = write(make("p", "big"), question);
     text.dir = "auto";
     nodes.push(full(card("Question", text)));
-    if (found && found[2] > question.length) nodes.push(full(where("texts.jsonl.gz", "The question goes on in")));
+    if (shown && shown.length > question.length) nodes.push(full(where("texts.jsonl.gz", "The question goes on in")));
   }
-  if (found && found[3].length) {
-    nodes.push(full(card(found[3].length > 1 ? "Tables" : "Table", ...found[3].map(table))));
-    if (found[4] > found[3].length) nodes.push(full(where("texts.jsonl.gz", count(found[4]) + " tables are in")));
-  } else if (!found) {
+  if (shown && shown.tables.length) {
+    nodes.push(full(card(shown.tables.length > 1 ? "Tables" : "Table", ...shown.tables.map(table))));
+    if (shown.table_count > shown.tables.length) nodes.push(full(where("texts.jsonl.gz", count(shown.table_count) + " tables are in")));
+  } else if (!shown) {
     nodes.push(full(page.data.facts.texts
       ? where("texts.jsonl.gz", "The table is not in this page but in")
       : make("p", "hint", "This run kept no texts, so question and table are not here.")));
@@ -47,20 +45,20 @@ const exampleCards = async (i) => {
   return nodes;
 };
 const replyCards = (i, detail) => {
-  const [, raw, rawLength, read, readLength, references, referenceCount] = detail;
+  const { prediction, references } = detail;
   const reply = card("Reply");
-  if (raw === null) reply.append(make("p", "empty", "There was none: " + (page.data.reasons[page.columns.r[i]] ?? "no reason was kept") + "."));
-  else reply.append(said(raw));
-  if (rawLength > (raw ?? "").length) reply.append(where("records.jsonl", "Cut here: all " + count(rawLength) + " characters are in"));
+  if (detail.reply === null) reply.append(make("p", "empty", "There was none: " + (page.data.reasons[page.columns.reason[i]] ?? "no reason was kept") + "."));
+  else reply.append(said(detail.reply));
+  if (detail.reply_length > (detail.reply ?? "").length) reply.append(where("records.jsonl", "Cut here: all " + count(detail.reply_length) + " characters are in"));
   const right = card("Read as");
-  if (read === null) right.append(make("p", "empty", "Nothing."));
-  else right.append(said(read === "" ? "(empty)" : read));
-  if (readLength > (read ?? "").length) right.append(where("records.jsonl", "Cut here: all " + count(readLength) + " characters are in"));
+  if (prediction === null) right.append(make("p", "empty", "Nothing."));
+  else right.append(said(prediction === "" ? "(empty)" : prediction));
+  if (detail.prediction_length > (prediction ?? "").length) right.append(where("records.jsonl", "Cut here: all " + count(detail.prediction_length) + " characters are in"));
   const expected = make("div");
   for (const reference of references) expected.append(said(reference));
-  right.append(make("h3", "", referenceCount > 1 ? "References" : "Reference"), expected);
+  right.append(make("h3", "", detail.reference_count > 1 ? "References" : "Reference"), expected);
   if (!references.length) expected.append(make("p", "empty", "None was kept."));
-  if (referenceCount > references.length) right.append(where("records.jsonl", count(referenceCount) + " references are in"));
+  if (detail.reference_count > references.length) right.append(where("records.jsonl", count(detail.reference_count) + " references are in"));
   return [reply, right];
 };
 page.panel(10, factCard);

@@ -15,24 +15,23 @@ const cell = (value) => {
   return /[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
 };
 const whole = async (i) => {
-  const { data, columns: c } = page, detail = await entry("d", i), example = data.examples[c.e[i]];
-  const [id, raw, rawLength, read, readLength, references, , parts, facts, cost, digest, , checks] = detail;
-  const [strategy, modality, model, metric, flags] = facts;
-  const other = detail[11], told = !other ? [] : other[3] === 1 ? [raw, rawLength, read] : other[3];
-  const before = !c.bo ? {} : {
-    outcome_before: other ? OUTCOMES[other[0]] : null, score_before: other ? other[1] : null,
-    prediction_before: told[2] ?? null, raw_before: told[0] ?? null,
+  const { data, columns: of } = page, detail = await entry("details", i), example = page.exampleOf(i);
+  const { id, reply, prediction, references, parts, strategy, modality, model, metric, flags } = detail;
+  const other = detail.before, replies = other?.is_same ? detail : other;
+  const before = !of.outcome_before ? {} : {
+    outcome_before: other ? OUTCOMES[other.outcome] : null, score_before: other ? other.score : null,
+    prediction_before: replies?.prediction ?? null, raw_before: replies?.reply ?? null,
   };
   return {
-    case_id: id, dataset: data.names[0][example[0]], example_id: example[1],
-    serializer: data.names[1][c.s[i]], perturbation: data.names[2][c.p[i]],
-    strategy, modality, model, repeat: c.n[i], outcome: OUTCOMES[c.o[i]], score: c.v[i], metric,
-    reason: c.r[i] < 0 ? null : data.reasons[c.r[i]], question: example[2], prediction: read, raw,
-    cut: rawLength > (raw ?? "").length || readLength > (read ?? "").length,
-    references, parts, checks: Object.fromEntries(checks), flags,
-    tags: Object.fromEntries(example[4].map((t) => data.tags[t])),
-    latency_s: cost[0], prompt_tokens: cost[1], completion_tokens: cost[2], cost_usd: cost[3],
-    prompt_digest: digest, note: page.notes()[id] ?? null, ...before,
+    case_id: id, dataset: data.names.dataset[example.dataset], example_id: example.id,
+    serializer: data.names.serializer[of.serializer[i]], perturbation: data.names.perturbation[of.perturbation[i]],
+    strategy, modality, model, repeat: of.repeat[i], outcome: OUTCOMES[of.outcome[i]], score: of.score[i], metric,
+    reason: of.reason[i] < 0 ? null : data.reasons[of.reason[i]], question: example.question, prediction, raw: reply,
+    cut: detail.reply_length > (reply ?? "").length || detail.prediction_length > (prediction ?? "").length,
+    references, parts, checks: Object.fromEntries(detail.checks.map(({ name, passed }) => [name, passed])), flags,
+    tags: Object.fromEntries(example.tags.map((number) => [data.tags[number].name, data.tags[number].value])),
+    latency_s: detail.latency, prompt_tokens: detail.prompt_tokens, completion_tokens: detail.completion_tokens,
+    cost_usd: detail.cost, prompt_digest: detail.prompt_digest, note: page.notes()[id] ?? null, ...before,
   };
 };
 const everything = async () => {
@@ -74,17 +73,18 @@ const copy = (label, text) => {
 const quoted = (word) => /^[\w@%+=:,./-]+$/.test(word) ? word : "'" + word.replaceAll("'", "'\"'\"'") + "'";
 // Given one of each axis, a run's node ids hold neither strategy, modality nor model.
 const again = (i, detail) => {
-  const { data, columns: c } = page, [strategy, modality, model] = detail[8], id = detail[0].split("/").slice(1, 4);
-  const end = c.n[i] > 1 ? "-r" + c.n[i] : "";
-  return ["pytest", "--model=" + model, "--bench-dataset=" + data.names[0][data.examples[c.e[i]][0]],
-    "--bench-serializer=" + data.names[1][c.s[i]], "--bench-perturbation=" + data.names[2][c.p[i]],
-    "--bench-strategy=" + strategy, "--bench-modality=" + modality, ...data.facts.again,
+  const { data, columns: of } = page, id = detail.id.split("/").slice(1, 4);
+  const end = of.repeat[i] > 1 ? "-r" + of.repeat[i] : "";
+  return ["pytest", "--model=" + detail.model, "--bench-dataset=" + data.names.dataset[page.exampleOf(i).dataset],
+    "--bench-serializer=" + data.names.serializer[of.serializer[i]],
+    "--bench-perturbation=" + data.names.perturbation[of.perturbation[i]],
+    "--bench-strategy=" + detail.strategy, "--bench-modality=" + detail.modality, ...data.facts.again,
     "-k", "[" + id.join("-") + end + "]"].map(quoted).join(" ");
 };
 panel(55, (i, detail) => {
   const node = card("Again"), line = again(i, detail), bar = make("div", "copies");
   bar.append(copy("Copy the pytest line", () => line));
-  if (page.columns.q[i] >= 0) bar.append(copy("Copy the prompt", async () => (await entry("q", page.columns.q[i]))[0]));
+  if (page.columns.prompt[i] >= 0) bar.append(copy("Copy the prompt", async () => (await entry("prompts", page.columns.prompt[i])).text));
   node.append(page.said(line), bar);
   return [full(node)];
 });

@@ -3,21 +3,21 @@ const { card, count, counted, entry, full, make, said, write, OUTCOMES, WORDS } 
 const LETTERS = ["R", "W", "N", "S"], STEPS = 20;
 // The cases of an example lie beside each other.
 const siblings = (i) => {
-  const { e } = page.columns;
+  const { example } = page.columns;
   let first = i, last = i;
-  while (e[first - 1] === e[i]) first--;
-  while (e[last + 1] === e[i]) last++;
+  while (example[first - 1] === example[i]) first--;
+  while (example[last + 1] === example[i]) last++;
   return Array.from({ length: last - first + 1 }, (_, n) => first + n);
 };
-const named = (cases, axis, key) => {
-  const used = new Set(cases.map((n) => page.columns[key][n]));
+const named = (cases, axis) => {
+  const used = new Set(cases.map((n) => page.columns[axis][n]));
   return [...page.data.names[axis].keys()].filter((n) => used.has(n)).map((n) => [n, page.data.names[axis][n]]);
 };
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 const told = (n) => {
-  const { o, v, bo, f } = page.columns;
-  const before = bo && bo[n] >= 0 ? "; before " + WORDS[bo[n]] : "";
-  return WORDS[o[n]] + (v[n] === null ? "" : ", score " + v[n].toFixed(2)) + before;
+  const { outcome, score, outcome_before: earlier } = page.columns;
+  const before = earlier && earlier[n] >= 0 ? "; before " + WORDS[earlier[n]] : "";
+  return WORDS[outcome[n]] + (score[n] === null ? "" : ", score " + score[n].toFixed(2)) + before;
 };
 // The filters stay as they are, though they may leave this case out.
 const opens = (button, n) => {
@@ -26,13 +26,13 @@ const opens = (button, n) => {
 };
 // A cell: one case, or several that were asked in one way; the first is what it opens.
 const cell = (cases, i, label) => {
-  const { o, v, f } = page.columns, node = make("button");
-  const scores = cases.map((n) => v[n]).filter((value) => value !== null);
+  const { outcome: outcomes, score, marks } = page.columns, node = make("button");
+  const scores = cases.map((n) => score[n]).filter((value) => value !== null);
   opens(node, cases.includes(i) ? i : cases[0]);
-  node.append(cases.length === 1 ? LETTERS[o[cases[0]]]
-    : LETTERS.map((letter, outcome) => [letter, cases.filter((n) => o[n] === outcome).length])
+  node.append(cases.length === 1 ? LETTERS[outcomes[cases[0]]]
+    : LETTERS.map((letter, outcome) => [letter, cases.filter((n) => outcomes[n] === outcome).length])
       .filter(([, n]) => n).map(([letter, n]) => letter + n).join(" "));
-  const flips = cases.reduce((bits, n) => bits | f[n], 0);
+  const flips = cases.reduce((bits, n) => bits | marks[n], 0);
   if (flips & 6) node.append(make("small", flips & 2 ? "down" : "up", flips & 2 ? "▼" : "▲"));
   node.setAttribute("aria-label", label + ": " + cases.map(told).join("; "));
   node.title = node.getAttribute("aria-label");
@@ -42,9 +42,9 @@ const cell = (cases, i, label) => {
   return td;
 };
 const gridCard = (i) => {
-  const cases = siblings(i), { s, p } = page.columns;
+  const cases = siblings(i), { serializer, perturbation } = page.columns;
   if (cases.length < 2) return [];
-  const forms = named(cases, 1, "s"), changes = named(cases, 2, "p");
+  const forms = named(cases, "serializer"), changes = named(cases, "perturbation");
   const table = make("table", "heat outcomes"), head = make("tr"), body = make("tbody");
   head.append(make("td"));
   for (const [, name] of changes) {
@@ -57,8 +57,8 @@ const gridCard = (i) => {
     const tr = make("tr"), th = write(make("th"), name, true);
     th.scope = "row";
     tr.append(th, ...changes.map(([change, arrangement]) => {
-      const found = cases.filter((n) => s[n] === form && p[n] === change);
-      return found.length ? cell(found, i, name + ", " + arrangement) : make("td");
+      const same = cases.filter((n) => serializer[n] === form && perturbation[n] === change);
+      return same.length ? cell(same, i, name + ", " + arrangement) : make("td");
     }));
     body.append(tr);
   }
@@ -86,18 +86,19 @@ const gridCard = (i) => {
   scroll.setAttribute("role", "region");
   scroll.setAttribute("aria-label", "Outcomes of this example by serializer and perturbation");
   scroll.append(table);
-  const flips = page.columns.bo ? " ▲ improved, ▼ regressed." : "";
+  const flips = page.columns.outcome_before ? " ▲ improved, ▼ regressed." : "";
   const hint = make("p", "hint", "R right, W wrong, N no answer, S scored without a verdict; the more colour, the higher the score." + flips + " A cell opens its case.");
   return [full(card("This example in all its configurations", scroll, hint))];
 };
 // Equal answers fold into one; those of most configurations come first.
 const answersCard = async (i) => {
-  const cases = siblings(i), { o, r } = page.columns;
+  const cases = siblings(i), { outcome: outcomes, reason } = page.columns;
   if (cases.length < 2) return [];
   const groups = new Map();
   for (const n of cases) {
-    const [, raw, rawLength, read, readLength] = await entry("d", n);
-    const [text, length] = o[n] === 2 ? [null, page.data.reasons[r[n]] ?? ""] : read === null ? [raw ?? "", rawLength] : [read, readLength];
+    const detail = await entry("details", n);
+    const [text, length] = outcomes[n] === 2 ? [null, page.data.reasons[reason[n]] ?? ""]
+      : detail.prediction === null ? [detail.reply ?? "", detail.reply_length] : [detail.prediction, detail.prediction_length];
     const key = JSON.stringify([text, length]);
     if (!groups.has(key)) groups.set(key, { text, length, cases: [] });
     groups.get(key).cases.push(n);
@@ -111,7 +112,7 @@ const answersCard = async (i) => {
     const node = make("figure"), line = make("figcaption");
     line.append(make("b", "", count(own.length) + " of " + count(cases.length)));
     for (const [outcome, name] of OUTCOMES.entries()) {
-      const n = own.filter((one) => o[one] === outcome).length;
+      const n = own.filter((one) => outcomes[one] === outcome).length;
       if (n) line.append(" ", make("span", "state tone-" + name, WORDS[outcome] + (n < own.length ? " " + count(n) : "")));
     }
     node.append(line, text === null ? write(make("p", "empty"), "No answer: " + (length || "no reason was kept"), true) : said(text === "" ? "(empty)" : text));

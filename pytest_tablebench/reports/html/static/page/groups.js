@@ -28,17 +28,19 @@ const rows = (visible) => {
 const toggle = ({ value }) => { if (!open.delete(value)) open.add(value); };
 const counts = (cases) => {
   const n = [0, 0, 0, 0];
-  for (const i of cases) n[page.columns.o[i]] += 1;
+  for (const i of cases) n[page.columns.outcome[i]] += 1;
   return n;
 };
 declare("group");
 page.ready(() => {
-  const { data } = page, c = page.columns, box = byId("group");
-  const alike = (i) => [c.e[i], c.s[i], c.p[i], c.g[i], c.m[i], c.w[i]].join("/");
-  if (c.n.some((n) => n > 1)) group("repeats", "repeats of a case", alike, { fold: (i) => page.how(i, false) });
-  group("answers", "equal answers to an example", (i) => c.e[i] + "/" + c.o[i] + "/" + c.z[i], { fold: (i) => "answer " + (c.z[i] + 1) + ": " + (c.a[i] || "none") });
-  group("id", "example", (i) => c.e[i], { name: (i) => page.columnsOf().get("id").value(i) });
-  group("dataset", "dataset", (i) => data.examples[c.e[i]][0], { name: (i) => data.names[0][data.examples[c.e[i]][0]] });
+  const { data, columns: of } = page, box = byId("group");
+  const AXES = ["example", "serializer", "perturbation", "strategy", "modality", "model"];
+  const alike = (i) => AXES.map((axis) => of[axis][i]).join("/");
+  if (of.repeat.some((repeat) => repeat > 1)) group("repeats", "repeats of a case", alike, { fold: (i) => page.how(i, false) });
+  group("answers", "equal answers to an example", (i) => of.example[i] + "/" + of.outcome[i] + "/" + of.answer_number[i],
+    { fold: (i) => "answer " + (of.answer_number[i] + 1) + ": " + (of.answer[i] || "none") });
+  group("id", "example", (i) => of.example[i], { name: (i) => page.columnsOf().get("id").value(i) });
+  group("dataset", "dataset", (i) => page.exampleOf(i).dataset, { name: (i) => data.names.dataset[page.exampleOf(i).dataset] });
   for (const [key, { label, value }] of page.columnsOf()) {
     if (/^(serializer|perturbation|strategy|modality|model|outcome|reason|tag:.*|part:.*|before)$/.test(key)) group(key, label.toLowerCase(), value);
   }

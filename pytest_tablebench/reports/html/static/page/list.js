@@ -5,6 +5,7 @@ const list = byId("list"), spacer = byId("spacer"), drawn = new Map(), phone = m
 // Signs in a line of a phone, those of Chinese and the like as two.
 const SIGNS = 26, wide = (text) => [...text].reduce((sum, sign) => sum + (sign > "\u2e7f" ? 2 : 1), 0);
 const widest = (texts) => texts.reduce((most, text) => Math.max(most, wide(text)), 0);
+const GRID = ["serializer", "perturbation"], MODES = ["strategy", "modality", "model"];
 let rows = [], active = -1, names = {}, tall = 56;
 
 // Names cut in the middle, where they are all alike least, and numbered where that is not enough.
@@ -20,19 +21,19 @@ const shorten = (texts, most) => {
 };
 const prepare = () => {
   const { data } = page, [id, most] = phone.matches ? [26, 18] : [56, 32], examples = new Map();
-  data.examples.forEach(([d, name], n) => examples.set(d, [...(examples.get(d) ?? []), [n, name]]));
-  names = { e: [], d: shorten(data.names[0], most), s: shorten(data.names[1], most), p: shorten(data.names[2], most) };
-  for (const found of examples.values()) shorten(found.map(([, name]) => name), id).forEach((name, n) => { names.e[found[n][0]] = name; });
-  for (const key of "gmw") names[key] = shorten(data.more[key], most);
-  const told = ["s", "p", ..."gmw"].filter((key) => "sp".includes(key) || names[key].length > 1);
+  data.examples.forEach((example, n) => examples.set(example.dataset, [...(examples.get(example.dataset) ?? []), [n, example.id]]));
+  names = { example: [], dataset: shorten(data.names.dataset, most) };
+  for (const entries of examples.values()) shorten(entries.map(([, name]) => name), id).forEach((name, n) => { names.example[entries[n][0]] = name; });
+  for (const axis of [...GRID, ...MODES]) names[axis] = shorten(data.names[axis], most);
+  const told = [...GRID, ...MODES].filter((axis) => GRID.includes(axis) || names[axis].length > 1);
   const lines = (signs) => Math.ceil(signs / SIGNS);
-  const rest = told.reduce((sum, key) => sum + 3 + widest(names[key]), page.columns.n.some((n) => n > 1) ? 4 : 0);
-  tall = phone.matches ? 55 + 19 * lines(widest(names.d) + 3 + widest(names.e)) + 17 * lines(rest) : 56;
+  const rest = told.reduce((sum, key) => sum + 3 + widest(names[key]), page.columns.repeat.some((repeat) => repeat > 1) ? 4 : 0);
+  tall = phone.matches ? 55 + 19 * lines(widest(names.dataset) + 3 + widest(names.example)) + 17 * lines(rest) : 56;
 };
 const how = (i, again = true) => {
-  const { data, columns: c } = page, parts = [names.s[c.s[i]], names.p[c.p[i]]];
-  for (const key of "gmw") if (data.more[key].length > 1) parts.push(names[key][c[key][i]]);
-  if (again && c.n[i] > 1) parts.push("r" + c.n[i]);
+  const { data, columns: of } = page, axes = [...GRID, ...MODES.filter((axis) => data.names[axis].length > 1)];
+  const parts = axes.map((axis) => names[axis][of[axis][i]]);
+  if (again && of.repeat[i] > 1) parts.push("r" + of.repeat[i]);
   return parts.join(" · ");
 };
 
@@ -81,13 +82,13 @@ const dotOf = (outcome) => {
   return dot;
 };
 const titled = (i, rest) => {
-  const name = make("div", "id"), e = page.columns.e[i];
-  name.append(write(make("span", "of"), names.d[page.data.examples[e][0]] + " / ", true), write(make("b"), names.e[e], true), " ");
+  const name = make("div", "id"), number = page.columns.example[i];
+  name.append(write(make("span", "of"), names.dataset[page.exampleOf(i).dataset] + " / ", true), write(make("b"), names.example[number], true), " ");
   name.append(write(make("span", "how"), rest, true));
   return name;
 };
 const texts = (i) => {
-  const [, , question, expected] = page.data.examples[page.columns.e[i]], answer = page.columns.a[i], text = make("div", "text");
+  const { question, references: expected } = page.exampleOf(i), answer = page.columns.answer[i], text = make("div", "text");
   text.append(write(make("bdi"), question.slice(0, 200), true));
   for (const [name, words] of [["expected", expected], ["got", answer]]) {
     if (!words) continue;
@@ -104,9 +105,9 @@ const cells = (inside) => {
 };
 const row = (i) => {
   const node = make("div", "row"), { data, columns } = page;
-  node.append(dotOf(columns.o[i]), titled(i, how(i)), texts(i), cells((key) => {
+  node.append(dotOf(columns.outcome[i]), titled(i, how(i)), texts(i), cells((key) => {
     const cell = write(make("span", "cell " + key.split(":")[0]), page.shown(key, i), true);
-    if (key === "score" && columns.r[i] >= 0) cell.replaceChildren(write(make("small"), data.reasons[columns.r[i]], true));
+    if (key === "score" && columns.reason[i] >= 0) cell.replaceChildren(write(make("small"), data.reasons[columns.reason[i]], true));
     return cell;
   }));
   return node;

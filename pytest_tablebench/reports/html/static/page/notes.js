@@ -18,15 +18,15 @@ page.ready(() => {
     const found = JSON.parse(localStorage.getItem(place()) ?? "{}");
     notes = Object.fromEntries(Object.entries(found).filter(([, text]) => typeof text === "string"));
   } catch { /* none are kept, or not readable */ }
-  page.column("note", "Note", (i) => notes[page.columns.k[i]] ?? null);
+  page.column("note", "Note", (i) => notes[page.columns.id[i]] ?? null);
   said();
 });
 page.filter("note", "Note", {
   options: () => [["yes", "with a note"], ["no", "without"]],
-  test: (value) => (i) => (page.columns.k[i] in notes) === (value === "yes"),
+  test: (value) => (i) => (page.columns.id[i] in notes) === (value === "yes"),
 });
 panel(70, (i) => {
-  const id = page.columns.k[i], node = card("Note"), text = make("textarea", "note");
+  const id = page.columns.id[i], node = card("Note"), text = make("textarea", "note");
   text.value = notes[id] ?? "";
   text.rows = 3;
   text.setAttribute("aria-label", "Note on this case, kept in this browser");

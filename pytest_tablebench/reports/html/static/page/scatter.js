@@ -10,22 +10,22 @@ const points = () => page.data.facts.points ?? [];
 const x = (value) => LEFT + value * INNER;
 const y = (value) => TOP + (1 - value) * INNER;
 const number = (value) => value.toFixed(3).replace("-", "−");
-const named = ([kind, dataset, , label]) => kind === "dataset" ? dataset : dataset + " · " + label;
+const named = ({ kind, dataset, label }) => kind === "dataset" ? dataset : dataset + " · " + label;
 const told = (point) => {
-  const [, , , , before, after, difference, examples, better, worse] = point;
+  const { before, after, difference, examples, better, worse } = point;
   return named(point) + ": " + number(before) + " before, " + number(after) + " after, " + (difference > 0 ? "+" : "") + number(difference)
     + "; " + counted(examples, "example") + ", " + better + " better and " + worse + (worse === 1 ? " case" : " cases") + " worse";
 };
 const numbers = (text) => text === "" ? [] : text.split(".").map(Number).filter((n) => Number.isInteger(n) && n in points());
-const shown = () => [...points().keys()].filter((n) => points()[n][0] === page.state.by);
+const shown = () => [...points().keys()].filter((n) => points()[n].kind === page.state.by);
 // A point's cases: those of its dataset, with its name on its axis.
-const cases = ([kind, dataset, name]) => {
-  const { data, columns } = page, d = data.names[0].indexOf(dataset);
-  const inside = (i) => data.examples[columns.e[i]][0] === d;
+const cases = ({ kind, dataset, name }) => {
+  const { data, columns, exampleOf } = page, number = data.names.dataset.indexOf(dataset);
+  const inside = (i) => exampleOf(i).dataset === number;
   if (kind === "dataset") return inside;
-  if (kind === "tag") return (i) => inside(i) && data.examples[columns.e[i]][4].includes(name);
-  const [axis, key] = kind === "serializer" ? [1, "s"] : [2, "p"], wanted = data.names[axis].indexOf(name);
-  return (i) => columns[key][i] === wanted && inside(i);
+  if (kind === "tag") return (i) => inside(i) && exampleOf(i).tags.includes(name);
+  const wanted = data.names[kind].indexOf(name);
+  return (i) => columns[kind][i] === wanted && inside(i);
 };
 const svg = (tag, name, values, text) => {
   const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -72,7 +72,7 @@ const brush = (root) => {
       Math.min(from[1], to[1]) - reach, Math.max(from[1], to[1]) + reach];
     end();
     choose(shown().filter((n) => {
-      const [cx, cy] = [x(points()[n][4]), y(points()[n][5])];
+      const [cx, cy] = [x(points()[n].before), y(points()[n].after)];
       return cx >= left && cx <= right && cy >= top && cy <= bottom;
     }));
   });
@@ -80,13 +80,13 @@ const brush = (root) => {
 };
 const draw = () => {
   picked = new Set(numbers(page.state.points));
-  const order = shown().sort((one, other) => points()[one][4] - points()[other][4] || points()[one][5] - points()[other][5]);
+  const order = shown().sort((one, other) => points()[one].before - points()[other].before || points()[one].after - points()[other].after);
   if (!order.includes(focused)) focused = order[0] ?? -1;
   const root = svg("svg", "scatter", { viewBox: "0 0 " + SIDE + " " + SIDE, role: "group",
     "aria-label": "Performance before against after by " + page.state.by + ". Arrows go from point to point, Space selects, Escape clears." });
   axes(root);
   const nodes = new Map(order.map((n) => {
-    const [, , , , before, after, difference] = points()[n];
+    const { before, after, difference } = points()[n];
     const way = difference > 0 ? "rise" : difference < 0 ? "fall" : "still";
     const node = svg("circle", "point " + way + (picked.has(n) ? " picked" : ""), { cx: x(before), cy: y(after), r: picked.has(n) ? 8 : 6, role: "checkbox",
       "aria-checked": String(picked.has(n)), "aria-label": plain(told(points()[n]), 300), tabindex: n === focused ? 0 : -1 });
@@ -137,7 +137,7 @@ page.filter("points", "Points", {
 page.ready(() => {
   if (!box || !points().length) return;
   const select = byId("by");
-  for (const [kind, label] of KINDS) if (points().some(([one]) => one === kind)) select.append(new Option(label, kind));
+  for (const [kind, label] of KINDS) if (points().some((point) => point.kind === kind)) select.append(new Option(label, kind));
   select.addEventListener("change", () => set({ by: select.value, points: "" }));
   byId("unpick").addEventListener("click", () => choose([]));
   byId("to-cases").addEventListener("click", () => {

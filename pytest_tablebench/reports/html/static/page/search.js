@@ -32,21 +32,26 @@ const mark = (marks, { text, starts, first }, word) => {
   }
 };
 const sizes = () => ({ c: page.data.count, x: page.data.examples.length,
-  d: page.data.count, t: (most(page.columns.t) + 1), q: Math.max(most(page.columns.q), most(page.columns.h)) + 1 });
+  d: page.data.count, t: most(page.columns.table) + 1, q: Math.max(most(page.columns.prompt), most(page.columns.transcript)) + 1 });
 const most = (column) => column.reduce((a, b) => Math.max(a, b), -1);
 
-// Texts of a value of a block: reply, answer and references; question and tables; prompt or steps.
+// The texts of a value of a block, in all that it holds; not the names of its fields.
 const flat = (value, out = []) => {
   if (typeof value === "string") out.push(value);
-  else if (Array.isArray(value)) for (const one of value) flat(one, out);
-  else if (value && typeof value === "object") for (const [key, one] of Object.entries(value)) { out.push(key); flat(one, out); }
+  else if (value && typeof value === "object") for (const inner of Object.values(value)) flat(inner, out);
   return out;
 };
-const PLACES = "dtq";
+// What is searched of each kind of block.
+const KINDS = {
+  d: { kind: "details", texts: (detail) => [...flat(detail), ...Object.keys(detail.parts)] },
+  t: { kind: "tables", texts: ({ question, tables }) => [question, ...flat(tables.map(shownTexts))] },
+  q: { kind: "prompts", texts: ({ text, turns }) => turns ? turns.map((turn) => turn.text) : [text] },
+};
+const shownTexts = ({ title, header, rows, lines }) => [title, header, rows, (lines ?? []).map((line) => line.cells)];
 const readBlock = async (name) => {
-  const values = await block(name, false), letter = name[0];
-  const texts = values.map((value) => flat(letter === "t" ? value.slice(1) : value).join("\n"));
-  const one = part(texts, Number(name.slice(1)) * page.data.sizes[PLACES.indexOf(letter)]);
+  const values = await block(name, false), letter = name[0], { kind, texts: textsOf } = KINDS[letter];
+  const texts = values.map((value) => textsOf(value).join("\n"));
+  const one = part(texts, Number(name.slice(1)) * page.data.sizes[kind]);
   if (one.text.length > room) { left += values.length; return; }
   room -= one.text.length;
   pools[letter].push(one);
@@ -57,8 +62,9 @@ const idle = () => new Promise((go) => (window.requestIdleCallback ?? setTimeout
 const readAll = async () => {
   if (started) return;
   started = true;
+  const order = Object.keys(KINDS).join("");
   const names = [...document.querySelectorAll("script[id^='b-']")].map((node) => node.id.slice(2)).filter((name) => /^[dtq]\d+$/.test(name));
-  names.sort((a, b) => PLACES.indexOf(a[0]) - PLACES.indexOf(b[0]) || Number(a.slice(1)) - Number(b.slice(1)));
+  names.sort((a, b) => order.indexOf(a[0]) - order.indexOf(b[0]) || Number(a.slice(1)) - Number(b.slice(1)));
   total = names.length;
   let last = performance.now();
   for (const name of names) {
@@ -86,12 +92,12 @@ const marksOf = (word) => {
 };
 // The longest word first: where it leaves no case, the others are not looked for.
 const test = (query) => {
-  const { e, t, q, h } = page.columns, hits = new Uint8Array(page.data.count).fill(1);
+  const { example, table, prompt, transcript } = page.columns, hits = new Uint8Array(page.data.count).fill(1);
   for (const word of words(query).sort((a, b) => b.length - a.length)) {
     const m = marksOf(word);
     let any = 0;
     for (let i = 0; i < hits.length; i++) {
-      any |= hits[i] &= m.c[i] | m.x[e[i]] | m.d[i] | (m.t[t[i]] ?? 0) | (m.q[q[i]] ?? 0) | (m.q[h[i]] ?? 0);
+      any |= hits[i] &= m.c[i] | m.x[example[i]] | m.d[i] | (m.t[table[i]] ?? 0) | (m.q[prompt[i]] ?? 0) | (m.q[transcript[i]] ?? 0);
     }
     if (!any) break;
   }
@@ -105,13 +111,13 @@ const state = () => {
 };
 declare("q");
 page.ready(() => {
-  const { data, columns } = page, [datasets, serializers, perturbations] = data.names;
-  pools.x.push(part(data.examples.map(([d, id, question, references]) => [datasets[d] + "/" + id, question, references].join("\n")), 0));
-  pools.c.push(part(columns.k.map((id, i) => [id, page.nodeOf(i), serializers[columns.s[i]] + "/" + perturbations[columns.p[i]],
-    columns.a[i], columns.r[i] >= 0 ? data.reasons[columns.r[i]] : ""].join("\n")), 0));
+  const { data, columns } = page, { names } = data;
+  pools.x.push(part(data.examples.map(({ dataset, id, question, references }) => [names.dataset[dataset] + "/" + id, question, references].join("\n")), 0));
+  pools.c.push(part(columns.id.map((id, i) => [id, page.nodeOf(i), names.serializer[columns.serializer[i]] + "/" + names.perturbation[columns.perturbation[i]],
+    columns.answer[i], columns.reason[i] >= 0 ? data.reasons[columns.reason[i]] : ""].join("\n")), 0));
 });
 Object.assign(page, {
   // What pytest calls a case in the brackets of its test, as long as nothing of it was cut.
-  nodeOf: (i) => page.columns.u?.[i] || page.columns.k[i].split("/").slice(1).join("-"),
+  nodeOf: (i) => page.columns.node?.[i] || page.columns.id[i].split("/").slice(1).join("-"),
   searches: { test, readAll, state, whenRead: (act) => { told = act; } },
 });

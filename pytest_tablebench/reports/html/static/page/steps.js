@@ -21,16 +21,16 @@ const drawing = (shapes, label) => {
     return node;
   };
   const root = svg("svg", "expected", { viewBox: "0 0 360 216", role: "img", "aria-label": label });
-  for (const [tag, name, values, text] of shapes) {
-    const node = svg(tag, name, values);
+  for (const { name, style, values, text } of shapes) {
+    const node = svg(name, style, values);
     if (text !== undefined) node.textContent = text;
     root.append(node);
   }
   return root;
 };
 const chartCard = (i, detail) => {
-  if (!detail[13]) return [];
-  const [file, kind, shapes, here, all] = detail[13];
+  if (!detail.chart) return [];
+  const { picture: file, kind, shapes, drawn: here, count: all } = detail.chart;
   const side = (caption, content) => {
     const node = make("figure");
     node.append(make("figcaption", "", caption), content);
@@ -38,7 +38,7 @@ const chartCard = (i, detail) => {
   };
   const values = (here < all ? "the first " + count(here) + " of " : "") + counted(all, "value");
   const both = make("div", "charts");
-  const before = detail[11]?.[4];
+  const before = detail.before?.picture;
   if (before) both.append(side("Drawn before", picture(before, "The chart that the program of the run before drew")));
   both.append(
     side("Drawn by the program", file ? picture(file, "The chart that the program drew") : make("p", "empty", "Nothing was drawn.")),
@@ -47,15 +47,15 @@ const chartCard = (i, detail) => {
   return [full(card("Chart", both))];
 };
 const promptCard = (i, detail) => {
-  const node = make("details", "card full"), digest = detail[10];
+  const node = make("details", "card full"), digest = detail.prompt_digest;
   node.append(make("summary", "", "Prompt"));
   node.addEventListener("toggle", async () => {
     if (!node.open || node.childElementCount > 1) return;
-    const place = page.columns.q[i];
-    const found = place < 0 ? null : await entry("q", place);
-    if (found) {
-      node.append(...pictured(found[0]));
-      if (found[1] > found[0].length) node.append(where("texts.jsonl.gz", "Cut here: all " + count(found[1]) + " characters are in"));
+    const place = page.columns.prompt[i];
+    const prompt = place < 0 ? null : await entry("prompts", place);
+    if (prompt) {
+      node.append(...pictured(prompt.text));
+      if (prompt.length > prompt.text.length) node.append(where("texts.jsonl.gz", "Cut here: all " + count(prompt.length) + " characters are in"));
     } else if (!digest) node.append(make("p", "empty", "No prompt was made."));
     else if (page.data.facts.texts) node.append(where("texts.jsonl.gz", "It is not in this page but under " + digest + " in"));
     else node.append(make("p", "empty", "This run kept no texts; its digest is " + digest + "."));
@@ -64,21 +64,23 @@ const promptCard = (i, detail) => {
 };
 const SPEAKERS = {system: "System message", user: "The model is told", reply: "It replies", program: "A program is run", output: "It prints", drawn: "Read as this tree"};
 // What is known of a step: who was asked, how it ended, what it took.
-const took = ([, outcome, model, seconds, prompt, completion, usd, stored]) => {
+const took = (step) => {
   const line = make("div", "facts hint");
-  for (const [label, value] of [["ended", outcome], ["model", model], ["seconds", seconds], ["prompt tokens", prompt],
-    ["completion tokens", completion], ["cost", usd === null ? null : "$" + usd], ["from", stored ? "the store" : null]]) {
-    if (value !== null) line.append(fact(label, value));
+  for (const [label, value] of [["ended", step.outcome], ["model", step.model], ["seconds", step.latency], ["prompt tokens", step.prompt_tokens],
+    ["completion tokens", step.completion_tokens], ["cost", step.cost === undefined ? undefined : "$" + step.cost],
+    ["from", step.from_store ? "the store" : undefined]]) {
+    if (value !== undefined) line.append(fact(label, value));
   }
   return line;
 };
 // Turns are what was said; the steps behind them, in the same order, what it took. A judge's words
 // are in his step alone.
 const transcriptCard = async (i, detail) => {
-  const turns = page.columns.h[i] < 0 ? [] : await entry("q", page.columns.h[i]);
-  const waiting = [...detail[14]];
+  const transcript = page.columns.transcript[i] < 0 ? null : await entry("prompts", page.columns.transcript[i]);
+  const turns = transcript?.turns ?? [];
+  const waiting = [...detail.steps];
   const next = (kind) => {
-    const place = waiting.findIndex((step) => step[0] === kind);
+    const place = waiting.findIndex((step) => step.kind === kind);
     return place < 0 ? undefined : waiting.splice(place, 1)[0];
   };
   const list = make("ol", "steps");
@@ -86,15 +88,15 @@ const transcriptCard = async (i, detail) => {
     const node = make("li");
     node.append(make("h3", "", title), ...(text === null ? [] : text === "" ? [said("(nothing)")] : pictured(text)));
     if (text !== null && length > text.length) node.append(where(file, "Cut here: all " + count(length) + " characters are in"));
-    if (step?.[8]) node.append(picture(step[8], "What the program drew"));
+    if (step?.picture) node.append(picture(step.picture, "What the program drew"));
     if (step) node.append(took(step));
     list.append(node);
   };
-  for (const [who, text, length] of turns) {
-    add(SPEAKERS[who] ?? "Further", text, length, "texts.jsonl.gz", who === "reply" ? next("ask") : who === "output" ? next("execute") : undefined);
+  for (const { role, text, length } of turns) {
+    add(SPEAKERS[role] ?? "Further", text, length, "texts.jsonl.gz", role === "reply" ? next("ask") : role === "output" ? next("execute") : undefined);
   }
-  if (!turns.length) for (const step of detail[14]) if (step[0] !== "judge") add(step[0] === "ask" ? "A question" : "A program is run", null, 0, "", step);
-  for (const step of detail[14]) if (step[0] === "judge") add("The judge says", step[9], step[10], "records.jsonl", step);
+  if (!turns.length) for (const step of detail.steps) if (step.kind !== "judge") add(step.kind === "ask" ? "A question" : "A program is run", null, 0, "", step);
+  for (const step of detail.steps) if (step.kind === "judge") add("The judge says", step.text, step.length, "records.jsonl", step);
   return list.childElementCount ? [full(card("Step by step", list))] : [];
 };
 page.panel(30, chartCard);

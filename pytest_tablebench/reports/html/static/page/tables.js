@@ -4,10 +4,10 @@ const NUMBER = /^[-+$€£(]?[0-9][0-9.,]{0,30}[)%]?$/;
 // A table with merged cells: its lines, each with the cells that none covers.
 const merged = (lines) => {
   const node = make("table", "merged"), parts = { thead: make("thead"), tbody: make("tbody"), tfoot: make("tfoot") };
-  for (const [kind, cells] of lines) {
+  for (const { kind, cells } of lines) {
     const tr = make("tr", "is-" + kind);
-    for (const [text, down, across, head, level] of cells) {
-      const td = make(head ? "th" : "td", level ? "in" + level : !head && NUMBER.test(text) ? "n" : "");
+    for (const { text, down = 1, across = 1, is_header: isHeader, level } of cells) {
+      const td = make(isHeader ? "th" : "td", level ? "in" + level : !isHeader && NUMBER.test(text) ? "n" : "");
       td.rowSpan = down;
       td.colSpan = across;
       td.dir = "auto";
@@ -18,7 +18,7 @@ const merged = (lines) => {
   node.append(...Object.values(parts));
   return node;
 };
-const table = ([title, header, rows, rowCount, width, lines]) => {
+const table = ({ title, header, rows, row_count: rowCount, column_count: width, lines }) => {
   const box = make("div");
   if (title !== null) box.append(write(make("p", "lead"), title, true));
   const frame = make("div", "shown"), node = make("table"), head = make("thead");
@@ -44,8 +44,9 @@ const table = ([title, header, rows, rowCount, width, lines]) => {
   node.append(head, tbody);
   frame.append(lines ? merged(lines) : node);
   box.append(frame);
-  const rowsHere = lines ? lines.filter(([kind]) => kind === "row" || kind === "section").length : rows.length;
+  const rowsHere = lines ? lines.filter(({ kind }) => kind === "row" || kind === "section").length : rows.length;
   const cut = rowCount > rowsHere || width > Math.max(header.length, ...rows.map((r) => r.length));
   if (cut) box.append(where("texts.jsonl.gz", "Shown in part: " + counted(rowCount, "row") + ", " + counted(width, "column") + " are whole in"));
   return box;
-};Object.assign(page, { table });
+};
+Object.assign(page, { table });
