@@ -1,23 +1,25 @@
-"""How figures and tables are written as text: in a terminal, in Markdown, in files.
-
-The page has typographic signs of its own (`html/_render.py`).
-"""
+"""How figures and tables are written as text: in a terminal, in Markdown, in files, in the page."""
 
 from __future__ import annotations
 
 import json
+import math
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from pytest_tablebench.util.names import counted, printable
 
 __all__ = [
+    "PAGE",
+    "NumberStyle",
     "aligned",
     "duration",
     "fitting",
     "interval",
     "left_out_lines",
+    "money",
     "number",
     "numbered",
     "origins_text",
@@ -26,23 +28,64 @@ __all__ = [
 ]
 
 
-def number(value: float | None, digits: int = 3) -> str:
-    """Return a score or measure with so many digits, a hyphen for an unknown one."""
-    if value is None:
-        return "-"
-    text = f"{value:.{digits}f}"
-    return text if float(text) else text.removeprefix("-")  # no minus before what is shown as zero
+@dataclass(frozen=True)
+class NumberStyle:
+    """How figures are written in one kind of text.
+
+    Arguments:
+        unknown: stands for a figure that is not known.
+        minus: the sign of negative figures.
+        separator: stands between thousands.
+        zero_sign: stands before a difference that is shown as zero.
+    """
+
+    unknown: str = "-"
+    minus: str = "-"
+    separator: Literal["", ","] = ""
+    zero_sign: str = "+"
+
+    def number(self, value: Any, digits: int = 3) -> str:
+        """Return a score or measure with so many digits; what is no finite number as text."""
+        if value is None:
+            return self.unknown
+        if not isinstance(value, int | float) or not math.isfinite(value):
+            return printable(str(value), 60)
+        text = f"{abs(value):{self.separator}.{digits}f}"
+        is_negative = value < 0 and text.strip("0.")  # no minus before what is shown as zero
+        return f"{self.minus}{text}" if is_negative else text
+
+    def signed(self, value: float | None, digits: int = 3) -> str:
+        """Return a difference with its sign."""
+        text = self.number(value, digits)
+        if value is None or text.startswith(self.minus):
+            return text
+        return f"{'+' if text.strip('0.') else self.zero_sign}{text}"
+
+    def percent(self, value: float | None) -> str:
+        """Return a share as per cent."""
+        return self.unknown if value is None else f"{self.number(100 * value, 1)} %"
+
+    def chance(self, value: float | None) -> str:
+        """Return a p-value, which is never 0."""
+        return "< 0.001" if value is not None and value < 0.001 else self.number(value)
+
+    def count(self, value: int | None) -> str:
+        """Return a whole number."""
+        return self.unknown if value is None else f"{value:{self.separator}}"
 
 
-def signed(value: float | None, digits: int = 3) -> str:
-    """Return a difference, always with its sign."""
-    text = number(value, digits)
-    return text if text.startswith("-") else f"+{text}"
+PAGE = NumberStyle(unknown="–", minus="−", separator=",", zero_sign="")
+"""The signs of the page."""
+
+_TEXT = NumberStyle()
+number, signed, percent = _TEXT.number, _TEXT.signed, _TEXT.percent
 
 
-def percent(value: float | None) -> str:
-    """Return a share as per cent."""
-    return "-" if value is None else f"{number(100 * value, 1)} %"
+def money(value: float | None) -> str:
+    """Return US dollars, with more digits for small sums."""
+    if value is None or not math.isfinite(value):
+        return "unknown"
+    return f"${value:,.2f}" if value >= 1 or value == 0 else f"${value:.4f}"
 
 
 def interval(bounds: Sequence[float] | None, digits: int = 3, *, sign: bool = False) -> str:

@@ -11,11 +11,11 @@ import pytest
 from bs4 import BeautifulSoup
 
 from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.reports.formats import PAGE, money
 from pytest_tablebench.reports.html import _details, board, write_page
 from pytest_tablebench.reports.html import _pack as packing
 from pytest_tablebench.reports.html._details import _detail, excerpt
 from pytest_tablebench.reports.html._page import word_diff
-from pytest_tablebench.reports.html._render import chance, money, number, percent, signed
 from pytest_tablebench.reports.html.board import write_leaderboard
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.compare import compare_runs
@@ -508,15 +508,20 @@ def test_a_run_without_all_datasets_has_no_rank(tmp_path: Path, no_figures: None
 
 
 def test_numbers_read_well() -> None:
-    assert [number(v) for v in (None, 0.12345, -0.5, -0.0001, 1234.5)] == [
+    assert [PAGE.number(v) for v in (None, 0.12345, -0.5, -0.0001, 1234.5)] == [
         "–", "0.123", "−0.500", "0.000", "1,234.500",
     ]  # fmt: skip
-    assert [signed(v, 2) for v in (None, 0.126, -0.126, 0.001, 0.0)] == [
+    assert [PAGE.signed(v, 2) for v in (None, 0.126, -0.126, 0.001, 0.0)] == [
         "–", "+0.13", "−0.13", "0.00", "0.00",
     ]  # fmt: skip
-    assert [percent(v) for v in (None, 0, 0.0345, 1)] == ["–", "0.0 %", "3.5 %", "100.0 %"]
+    assert [PAGE.percent(v) for v in (None, 0, 0.0345, 1)] == ["–", "0.0 %", "3.5 %", "100.0 %"]
     assert [money(v) for v in (None, 0, 0.00123, 2.5)] == ["unknown", "$0.00", "$0.0012", "$2.50"]
-    assert [chance(v) for v in (None, 0.0, 0.0005, 0.04)] == ["–", "< 0.001", "< 0.001", "0.040"]
+    assert [PAGE.chance(v) for v in (None, 0.0, 0.0005, 0.04)] == [
+        "–",
+        "< 0.001",
+        "< 0.001",
+        "0.040",
+    ]
 
 
 def test_long_replies_are_not_held_in_memory(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.reports.compare_text import methods_line
 from pytest_tablebench.reports.cut_text import cut_line, thinking_lines
-from pytest_tablebench.reports.formats import left_out_lines, origins_text
+from pytest_tablebench.reports.formats import left_out_lines, money, origins_text
 from pytest_tablebench.reports.further_text import cluster_lines
 from pytest_tablebench.reports.html import _facts, _further_figures
 from pytest_tablebench.reports.html._case_columns import rerun_words, run_key
@@ -18,7 +18,7 @@ from pytest_tablebench.reports.html._compared import marks_of, points, records_b
 from pytest_tablebench.reports.html._details import excerpt
 from pytest_tablebench.reports.html._pack import pack
 from pytest_tablebench.reports.html._pictures import pack_pictures
-from pytest_tablebench.reports.html._render import compiled, money, save_page
+from pytest_tablebench.reports.html._render import compiled, save_page
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
 from pytest_tablebench.results.record import CUTS, case_key

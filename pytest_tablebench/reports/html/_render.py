@@ -1,10 +1,9 @@
-"""Templates into pages: escaping, number formats, and the content security policy."""
+"""Templates into pages: escaping, colours, and the content security policy."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import math
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import writing
+from pytest_tablebench.reports.formats import PAGE, money
 from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import counted, printable
 
@@ -60,13 +60,13 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "number": number,
-        "signed": signed,
-        "percent": percent,
-        "count": count,
+        "number": PAGE.number,
+        "signed": PAGE.signed,
+        "percent": PAGE.percent,
+        "count": PAGE.count,
         "counted": counted,
         "money": money,
-        "chance": chance,
+        "chance": PAGE.chance,
         "visible": printable,
         "shade": shade,
         "slope": slope,
@@ -127,44 +127,3 @@ def slope(value: float | None, reach: float = 0.3) -> str:
         return ""
     step = min(_SHADES, round(abs(value) / reach * _SHADES))
     return f"{'n' if value < 0 else 'u'}{step}"
-
-
-# Numbers
-
-
-def number(value: Any, digits: int = 3) -> str:
-    """Return a score or measure with so many digits, a dash for an unknown one."""
-    if value is None:
-        return "–"
-    if not isinstance(value, int | float) or not math.isfinite(value):
-        return printable(str(value), 60)
-    text = f"{value:,.{digits}f}"
-    return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text.replace("-", "−")
-
-
-def signed(value: float | None, digits: int = 3) -> str:
-    """Return a difference with its sign."""
-    text = number(value, digits)
-    return f"+{text}" if value is not None and value > 0 and text.strip("0.") else text
-
-
-def percent(value: float | None) -> str:
-    """Return a share as per cent."""
-    return "–" if value is None else f"{number(100 * value, 1)} %"
-
-
-def chance(value: float | None) -> str:
-    """Return a p-value, which is never 0."""
-    return "< 0.001" if value is not None and value < 0.001 else number(value)
-
-
-def count(value: int | None) -> str:
-    """Return a whole number with thousands apart."""
-    return "–" if value is None else f"{value:,}"
-
-
-def money(value: float | None) -> str:
-    """Return US dollars, with more digits for small sums."""
-    if value is None or not math.isfinite(value):
-        return "unknown"
-    return f"${value:,.2f}" if value >= 1 or value == 0 else f"${value:.4f}"
