@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, get_args
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, get_args
 
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.interchange._evaluation import EvaluationRow
 from pytest_tablebench.results.record import Outcome, Record
 from pytest_tablebench.util.names import printable
 
-Test = Callable[[Any], bool]
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
 
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+Schema = Mapping[str, Any]
 
 
 def is_number(value: Any) -> bool:
@@ -29,97 +29,95 @@ def is_number(value: Any) -> bool:
         return False
 
 
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+def _or_null(schema: Schema) -> Schema:
+    return {"anyOf": [{"type": "null"}, schema]}
 
 
-def _is_truth(value: Any) -> bool:
-    return isinstance(value, bool)
+def _list_of(schema: Schema) -> Schema:
+    return {"type": "array", "items": schema}
 
 
-def _are(test: Test) -> Test:
-    return lambda value: isinstance(value, list | tuple) and all(map(test, value))
+def _named(schema: Schema) -> Schema:
+    return {"type": "object", "additionalProperties": schema}
 
 
-def _named(test: Test) -> Test:
-    return lambda value: isinstance(value, dict) and all(map(test, value.values()))
+def _object(fields: Mapping[str, Schema]) -> Schema:
+    """Return the schema of a mapping; only fields that may be null may be left out."""
+    required = [name for name, schema in fields.items() if "anyOf" not in schema]
+    return {"type": "object", "properties": fields, "required": required}
 
 
-def _or_none(test: Test) -> Test:
-    return lambda value: value is None or test(value)
-
-
-def _holds(**tests: Test) -> Test:
-    """Return the test of a mapping whose entries pass tests; one that is not there is None."""
-    return lambda value: (
-        isinstance(value, dict) and all(test(value.get(name)) for name, test in tests.items())
-    )
-
-
-_MESSAGE = _holds(
-    role=_is_text,
-    content=_or_none(_is_text),
-    tool_calls=_or_none(_are(_holds(arguments=_or_none(_named(_is_text))))),
+_TEXT, _NUMBER, _TRUTH = {"type": "string"}, {"type": "number"}, {"type": "boolean"}
+_COUNT = {"type": "integer", "minimum": 0}
+_MESSAGE = _object(
+    {
+        "role": _TEXT,
+        "content": _or_null(_TEXT),
+        "tool_calls": _or_null(_list_of(_object({"arguments": _or_null(_named(_TEXT))}))),
+    }
 )
-_ROW: Mapping[str, Test] = {
-    "evaluation_name": _is_text,
-    "sample_id": _is_text,
-    "evaluation_result_id": _or_none(_is_text),
-    "input": _holds(raw=_is_text, formatted=_or_none(_is_text), reference=_are(_is_text)),
-    "output": _or_none(_holds(raw=_are(_is_text))),
-    "messages": _or_none(_are(_MESSAGE)),
-    "answer_attribution": _are(_holds(extracted_value=_is_text)),
-    "evaluation": _holds(score=is_number, is_correct=_is_truth),
-    "error": _or_none(_is_text),
-    "metadata": _or_none(_named(_is_text)),
-    "token_usage": _or_none(
-        _holds(input_tokens=_or_none(_is_count), output_tokens=_or_none(_is_count))
-    ),
-    "performance": _or_none(_holds(latency_ms=_or_none(is_number))),
-}
-_FACTS: Mapping[str, Test] = {
-    "schema_version": _is_text,
-    "evaluation_id": _is_text,
-    "model_info": _holds(name=_is_text, id=_is_text),
-    "eval_library": _holds(name=_is_text, version=_is_text),
-    "evaluation_results": _or_none(_are(lambda value: isinstance(value, dict))),
-}
-_RECORD: Mapping[str, Test] = {
-    **dict.fromkeys(
-        ("case_id", "model", "benchmark", "dataset", "example_id", "serializer", "perturbation"),
-        _is_text,
-    ),
-    **dict.fromkeys(("strategy", "modality"), _is_text),
-    **dict.fromkeys(("metric", "part", "raw", "reason"), _or_none(_is_text)),
-    **dict.fromkeys(("prompt_digest", "transcript"), _or_none(_is_text)),
-    "repeat": lambda value: _is_count(value) and value > 0,
-    "outcome": lambda value: value in get_args(Outcome),
-    "score": _or_none(lambda value: is_number(value) and 0 <= value <= 1),
-    "threshold": _or_none(is_number),
-    "passed": _or_none(_is_truth),
-    "parts": _named(is_number),
-    "checks": _named(_or_none(_is_truth)),
-    "references": _are(_is_text),
-    "flags": _are(_is_text),
-    "tags": _named(_is_text),
-    "preserves_meaning": _is_truth,
-    "steps": _are(lambda value: isinstance(value, dict)),
-    "latency_s": _or_none(is_number),
-    "prompt_tokens": _or_none(_is_count),
-    "completion_tokens": _or_none(_is_count),
-    "cost_usd": _or_none(is_number),
-    "from_store": _is_truth,
-}
+_INPUT = {"raw": _TEXT, "formatted": _or_null(_TEXT), "reference": _list_of(_TEXT)}
+_USAGE = {"input_tokens": _or_null(_COUNT), "output_tokens": _or_null(_COUNT)}
+_ROW = _object(
+    {
+        "evaluation_name": _TEXT,
+        "sample_id": _TEXT,
+        "evaluation_result_id": _or_null(_TEXT),
+        "input": _object(_INPUT),
+        "output": _or_null(_object({"raw": _list_of(_TEXT)})),
+        "messages": _or_null(_list_of(_MESSAGE)),
+        "answer_attribution": _list_of(_object({"extracted_value": _TEXT})),
+        "evaluation": _object({"score": _NUMBER, "is_correct": _TRUTH}),
+        "error": _or_null(_TEXT),
+        "metadata": _or_null(_named(_TEXT)),
+        "token_usage": _or_null(_object(_USAGE)),
+        "performance": _or_null(_object({"latency_ms": _or_null(_NUMBER)})),
+    }
+)
+_FACTS = _object(
+    {
+        "schema_version": _TEXT,
+        "evaluation_id": _TEXT,
+        "model_info": _object({"name": _TEXT, "id": _TEXT}),
+        "eval_library": _object({"name": _TEXT, "version": _TEXT}),
+        "evaluation_results": _or_null(_list_of({"type": "object"})),
+    }
+)
+_TEXTS = ("case_id", "model", "benchmark", "dataset", "example_id", "serializer", "perturbation")
+_RECORD = _object(
+    {
+        **dict.fromkeys((*_TEXTS, "strategy", "modality"), _TEXT),
+        **dict.fromkeys(("metric", "part", "raw", "reason"), _or_null(_TEXT)),
+        **dict.fromkeys(("prompt_digest", "transcript"), _or_null(_TEXT)),
+        "repeat": {"type": "integer", "minimum": 1},
+        "outcome": {"enum": list(get_args(Outcome))},
+        "score": _or_null({**_NUMBER, "minimum": 0, "maximum": 1}),
+        "threshold": _or_null(_NUMBER),
+        "passed": _or_null(_TRUTH),
+        "parts": _named(_NUMBER),
+        "checks": _named(_or_null(_TRUTH)),
+        "references": _list_of(_TEXT),
+        "flags": _list_of(_TEXT),
+        "tags": _named(_TEXT),
+        "preserves_meaning": _TRUTH,
+        "steps": _list_of({"type": "object"}),
+        "latency_s": _or_null(_NUMBER),
+        "prompt_tokens": _or_null(_COUNT),
+        "completion_tokens": _or_null(_COUNT),
+        "cost_usd": _or_null(_NUMBER),
+        "from_store": _TRUTH,
+    }
+)
 
 
 def check_facts(facts: Mapping[str, Any], place: str) -> None:
     """Raise `DataError` for what is no aggregate file of every-eval-ever."""
-    _check(facts, _FACTS, place, "no evaluation of every-eval-ever")
+    _check(facts, "facts", place, "no evaluation of every-eval-ever")
 
 
 def check_row(row: EvaluationRow) -> None:
     """Raise `DataError` for what is no row of every-eval-ever's instance-level form."""
-    _check(row.data, _ROW, row.place, "no row of every-eval-ever")
+    _check(row.data, "row", row.place, "no row of every-eval-ever")
     if (row.data.get("output") is None) == (row.data.get("messages") is None):
         raise DataError(f"{row.place}: it has to have either `output` or `messages`")
 
@@ -130,14 +128,35 @@ def checked_record(fields: Mapping[str, Any], place: str) -> Record:
         record = Record.from_line(json.dumps(fields))
     except (ValueError, SettingsError) as error:
         raise DataError(f"{place}: no case: {printable(str(error), 200)}") from None
-    _check(vars(record), _RECORD, place, "no case")
+    _check(vars(record), "record", place, "no case")
     if (record.outcome == "no_answer") != (record.score is None):
         raise DataError(f"{place}: no case: its `outcome` and its `score` do not agree")
     return record
 
 
-def _check(data: Mapping[str, Any], tests: Mapping[str, Test], place: str, claim: str) -> None:
-    for name, test in tests.items():
-        if not test(data.get(name)):
-            state = f"is {printable(repr(data[name]), 80)}" if name in data else "is missing"
-            raise DataError(f"{place}: {claim}: `{name}` {state}")
+@cache
+def _validator(kind: str) -> Validator:
+    """Return what checks values of a kind: finite numbers, and tuples as lists."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
+
+    types = Draft202012Validator.TYPE_CHECKER.redefine_many(
+        {
+            "number": lambda _, value: is_number(value),
+            "array": lambda _, value: isinstance(value, list | tuple),
+        }
+    )
+    schema = {"facts": _FACTS, "row": _ROW, "record": _RECORD}[kind]
+    return extend(Draft202012Validator, type_checker=types)(schema)
+
+
+def _check(data: Mapping[str, Any], kind: str, place: str, claim: str) -> None:
+    error = next(_validator(kind).iter_errors(data), None)
+    if error is None:
+        return
+    if error.absolute_path:
+        name = str(error.absolute_path[0])
+        state = f"is {printable(repr(data[name]), 80)}"
+    else:
+        name, state = next(name for name in error.validator_value if name not in data), "is missing"
+    raise DataError(f"{place}: {claim}: `{name}` {state}")
