@@ -6,6 +6,7 @@ engine's dispatcher. All other work goes to another executor.
 
 from __future__ import annotations
 
+import functools
 import heapq
 import itertools
 import time
@@ -57,11 +58,10 @@ class InProcessExecutor:
         clock: Callable[[], float] = time.perf_counter,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._find_provider = provider
-        self._providers: dict[str, Provider | None] = {}
+        self._provider = functools.cache(provider)
         self._make_others = others
         self._others: Executor | None = None
-        self._store = store
+        self._store = functools.cache(store)
         self._keeps = keeps
         self._limits = RunLimits(connections=1, retries=retries, patience=patience)
         self._max_reply = max_reply
@@ -129,11 +129,6 @@ class InProcessExecutor:
         """Close the other executor."""
         if self._others is not None:
             self._others.close()
-
-    def _provider(self, model: str) -> Provider | None:
-        if model not in self._providers:
-            self._providers[model] = self._find_provider(model)
-        return self._providers[model]
 
     def _dispatcher(self, model: str) -> Dispatcher:
         if model not in self._dispatchers:

@@ -32,7 +32,6 @@ class StepFacts:
 
     Arguments:
         kind: `ask` or `execute`.
-        key: of the request or the program.
         digest: of the reply's whole text or the program, as in records.
         outcome: why a reply ended (`stop`, `length`, ...), or a program's outcome.
         model: who was asked, where that is not the model under test.
@@ -49,7 +48,6 @@ class StepFacts:
     """
 
     kind: Literal["ask", "execute"]
-    key: str
     digest: str
     outcome: str | None
     model: str | None = None
@@ -142,22 +140,20 @@ def turns_of(step: Step, outcome: Reply | Execution, *, first: bool) -> list[Tur
     return [*question, ("reply", outcome.written)]
 
 
-def step_facts(step: Step, key: str, outcome: Reply | Execution) -> StepFacts:
+def step_facts(step: Step, outcome: Reply | Execution) -> StepFacts:
     """Return what is kept of a step and of what came of it."""
     if isinstance(outcome, Execution):
         return StepFacts(
             "execute",
-            key,
             digest_of(step.program if isinstance(step, Execute) else ""),
             outcome.outcome,
             seconds=outcome.seconds,
             from_store=outcome.from_store,
             picture=None if (drawn := picture_of(outcome)) is None else drawn.file_name,
-            record_key=key[:16],
+            record_key=step.key()[:16] if isinstance(step, Execute) else "",
         )
     return StepFacts(
         "ask",
-        key,
         digest_of(outcome.written),
         outcome.finish_reason,
         step.model if isinstance(step, Ask) else None,
@@ -174,8 +170,7 @@ def step_facts(step: Step, key: str, outcome: Reply | Execution) -> StepFacts:
 
 def replaced_facts(step: Step, request: Request, reply: Reply) -> StepFacts:
     """Return what is kept of a reply that was cut off and asked for again."""
-    facts = step_facts(step, request.key(), reply)
-    return replace(facts, limit=limit_of(request.params), is_replaced=True)
+    return replace(step_facts(step, reply), limit=limit_of(request.params), is_replaced=True)
 
 
 def steps_done(steps: Sequence[StepFacts]) -> int:

@@ -45,6 +45,7 @@ class Axes:
         self._registry = registry
         self._known: dict[str, Defaults] = {}
         self._given: dict[str, str] = {}
+        self._preserving: dict[str, bool] = {}
 
     def defaults(self, dataset: str) -> Defaults:
         """Return how a dataset is run: as the options say, else as it declares, else as usual.
@@ -240,9 +241,10 @@ class Axes:
 
     def preserves_meaning(self, perturbation: str) -> bool:
         """Whether questions mean the same over a table that is perturbed so."""
-        name, _ = parse_perturbation(perturbation)
-        function = self._registry.perturbations.get(name)
-        return bool(getattr(function, "preserves_meaning", True))
+        if perturbation not in self._preserving:
+            function = self._registry.perturbations.get(parse_perturbation(perturbation)[0])
+            self._preserving[perturbation] = bool(getattr(function, "preserves_meaning", True))
+        return self._preserving[perturbation]
 
     def grid(self, datasets: Iterable[str]) -> dict[str, list[str]]:
         """Return the names on each axis, for what the run records of itself."""

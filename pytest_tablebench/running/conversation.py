@@ -164,11 +164,11 @@ class ConversationDriver:
         self, pending: PendingCase, outcome: Reply | Execution | Score
     ) -> Step | Grade | None:
         """Pass the outcome of a step to its conversation."""
-        if pending.conversation is None or pending.step is None or pending.key is None:
+        if pending.conversation is None or pending.step is None:
             raise RuntimeError("an outcome for a conversation that never began")
         # No record tells where an answer was scored.
         if not isinstance(outcome, Score) and not isinstance(pending.step, Grade):
-            self._record_step(pending, pending.step, pending.key, outcome)
+            self._record_step(pending, pending.step, outcome)
         pending.arrived.clear()
         return self._resume(pending, lambda conversation: conversation.send(outcome))
 
@@ -183,10 +183,8 @@ class ConversationDriver:
         except StopIteration as end:
             return self._ended(pending, end.value)
 
-    def _record_step(
-        self, pending: PendingCase, step: Step, key: str, outcome: Reply | Execution
-    ) -> None:
-        facts = step_facts(step, key, outcome)
+    def _record_step(self, pending: PendingCase, step: Step, outcome: Reply | Execution) -> None:
+        facts = step_facts(step, outcome)
         steps = pending.judging if pending.judged else pending.steps
         if isinstance(step, Ask):
             is_prompt_cut = pending.is_prompt_cut and not pending.judged

@@ -347,7 +347,7 @@ def _tokens(
     counts = None
     # A replay has no engine that could count: nothing is going to be asked.
     if facts is not None and facts.tokenizer is not None and not models.settings.replay:
-        token_counts = models.ask_engine("count", {"model": model, "texts": counted})
+        token_counts = models.engine().question("count", {"model": model, "texts": counted})
         counts = None if None in token_counts else token_counts
     per_character = (
         sum(counts) / max(1, sum(map(len, counted))) if counts else 1 / CHARACTERS_PER_TOKEN

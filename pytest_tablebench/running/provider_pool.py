@@ -61,7 +61,9 @@ class ProviderPool:
         self.address: Callable[[], Address] | None = None
         self._providers: dict[str, Provider | LiteLLMModel] = {}
         self._routes: dict[tuple[str, str | None], Route] = {}
-        self._resolutions = Resolutions(self.store, self.ask_engine, replay=settings.replay)
+        self._resolutions = Resolutions(
+            self.store, lambda *question: self.engine().question(*question), replay=settings.replay
+        )
         self._refusals = Refusals(
             self._store_of,
             lambda model: endpoint(model, settings.api_base),
@@ -351,10 +353,6 @@ class ProviderPool:
         if model not in self.engine_models():
             return True
         return self._resolutions.are_stored(self.engine_models()[model], self._taken(model, about))
-
-    def ask_engine(self, name: str, body: Mapping[str, Any]) -> Any:
-        """Ask about a model, and wait. Raises `ModelError`."""
-        return self.engine().question(name, body)
 
     def close(self) -> None:
         """Close what is open: the executor, the connection to the engine, the store."""

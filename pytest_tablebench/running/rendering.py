@@ -97,11 +97,6 @@ class Renderer:
         self._changed: _ByTable[Table] = _ByTable(64)
         self._contents: _ByTable[Content] = _ByTable(256)
 
-    def render(self, case: Case) -> tuple[Example, Content]:
-        """Return the perturbed example and its prompt. Raises `TableError` or `DataError`."""
-        task = self.task(case)
-        return task.example, task.prompt
-
     def task(self, case: Case) -> Task:
         """Return what the case's strategy is given. Raises `TableError` or `DataError`."""
         registry, compat = self._registry, self._settings.compat

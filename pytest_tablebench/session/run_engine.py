@@ -65,7 +65,7 @@ class RunEngine:
     @property
     def lost(self) -> str | None:
         """Why the connection to the engine is gone; None while it stands, or without an engine."""
-        if not self.is_running or self._engine is None:
+        if self._engine is None or self._is_finished:
             return None
         lost = self._engine.executor.lost
         return None if lost is None else str(lost)

@@ -178,7 +178,8 @@ def test_every_example_renders_in_all_35_configurations(
             for serializer in SERIALIZERS:
                 case = Case(dataset, example_id, serializer, perturbation, "m", "id")
                 try:
-                    example, prompt = run.renderer.render(case)
+                    task = run.renderer.task(case)
+                    example, prompt = task.example, task.prompt
                 except TableError:
                     refused[example_id, perturbation, serializer] += 1
                     continue

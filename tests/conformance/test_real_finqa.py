@@ -70,7 +70,7 @@ def test_every_example_renders_in_all_35_configurations() -> None:
             for serializer in SERIALIZERS:
                 case = Case("finqa", example_id, serializer, perturbation, "m", "id")
                 try:
-                    prompt = runner().renderer.render(case)[1]
+                    prompt = runner().renderer.task(case).prompt
                 except TableError:
                     refused[example_id, perturbation] += 1
                 else:
@@ -86,7 +86,7 @@ def test_parts_of_a_prompt(number: int, compat: Compat) -> None:
     example_id = source.example_ids(None)[number]
     example = source.example(example_id)
     case = Case("finqa", example_id, "markdown", "none", "m", "id")
-    prompt = runner(compat).renderer.render(case)[1]
+    prompt = runner(compat).renderer.task(case).prompt
     indent = "\n" + " " * 16
     asked = (
         f"Pre-table text: {example.inputs['pre_text']}"

@@ -344,7 +344,7 @@ def test_a_whole_prompt(tmp_path: Path, compat: Any) -> None:
     runner = Runner(Settings(data=tmp_path, compat=compat), builtin_registry())
     [example_id] = runner.source("finqa").example_ids(None)
     case = Case("finqa", example_id, "csv", "none", "m", "id")
-    prompt = runner.renderer.render(case)[1]
+    prompt = runner.renderer.task(case).prompt
     dataset, pool = FinQA(), runner.source("finqa").pool
     to_text = builtin_registry().serializers["csv"]
     examples = [pool[index] for index in range(len(pool))]

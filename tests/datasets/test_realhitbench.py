@@ -40,7 +40,7 @@ def opened(tmp_path: Path) -> Opened:
 
 
 def prompt_of(runner: Runner, dataset: str, example_id: str, perturbation: str = "none") -> str:
-    return runner.renderer.render(Case(dataset, example_id, "latex", perturbation, "m", "id"))[1]
+    return runner.renderer.task(Case(dataset, example_id, "latex", perturbation, "m", "id")).prompt
 
 
 def test_a_question_has_its_table_its_answer_and_its_tags(opened: Opened) -> None:

@@ -202,7 +202,9 @@ def runner(folder: Path, **settings: Any) -> Runner:
 def prompt(
     run: Runner, example_id: str, serializer: str = "csv", perturbation: str = "none"
 ) -> str:
-    return run.renderer.render(Case("turl_cta", example_id, serializer, perturbation, "m", "id"))[1]
+    return run.renderer.task(
+        Case("turl_cta", example_id, serializer, perturbation, "m", "id")
+    ).prompt
 
 
 def test_the_whole_prompt(tmp_path: Path) -> None:
@@ -257,7 +259,8 @@ def test_empty_rows_do_not_add_up(tmp_path: Path) -> None:
     for _ in range(2):
         for example_id in ("7-1-1", "7-1-2"):
             case = Case("turl_cta", example_id, "csv", "insert_empty_rows", "m", "id")
-            example, text = run.renderer.render(case)
+            task = run.renderer.task(case)
+            example, text = task.example, task.prompt
             assert example.inputs["table"].shape == (5, 2)
             texts.append(text)
     assert texts[:2] == texts[2:]

@@ -63,10 +63,11 @@ class Site:
     ) -> None:
         self.now = 1000.0
         self.calls: list[float] = []
+        self.lookups: list[str] = []
         self.model: Any = ScriptedModel(list(script)) if isinstance(script, Sequence) else script
         self.others = Others()
         self.executor = InProcessExecutor(
-            lambda model: self if model == "m" else None,
+            self._find,
             lambda: self.others,
             store=lambda _: store,
             keeps=store is not None,
@@ -76,6 +77,10 @@ class Site:
             clock=lambda: self.now,
             sleep=self._sleep,
         )
+
+    def _find(self, model: str) -> Site | None:
+        self.lookups.append(model)
+        return self if model == "m" else None
 
     def _sleep(self, seconds: float) -> None:
         self.now += seconds
@@ -184,18 +189,21 @@ def test_what_ends_a_test_passes_through_and_the_next_call_starts(
 
 def test_a_provider_is_looked_up_once() -> None:
     site = Site(["26", "27"])
-    lookups: list[str] = []
-
-    def find(model: str) -> Site:
-        lookups.append(model)
-        return site
-
-    site.executor._find_provider = find
     assert [site.ask(question(number)) for number in (1, 2)] == [
         Reply("26", "stop"),
         Reply("27", "stop"),
     ]
-    assert lookups == ["m"]
+    assert site.lookups == ["m"]
+
+
+def test_a_reply_of_this_process_is_not_parsed_again() -> None:
+    class Fixed:
+        reply = Reply("26", "stop")
+
+        def complete(self, request: Request) -> Reply:
+            return self.reply
+
+    assert Site(Fixed()).ask() is Fixed.reply
 
 
 def test_three_failures_that_concern_every_case_give_the_model_up() -> None:

@@ -159,7 +159,7 @@ def _shown(demos: str, example_id: str) -> list[list[str]]:
     shown = []
     for perturbation in ("none", "shuffle_rows", "transpose"):
         case = Case("starter", example_id, "csv", perturbation, "m", "id")
-        _, prompt = runner.renderer.render(case)
+        prompt = runner.renderer.task(case).prompt
         shown.append(re.findall(r"Question: (.*)", prompt)[:-1])
     return shown
 

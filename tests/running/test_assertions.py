@@ -82,7 +82,7 @@ def test_a_judges_mark_counts_whatever_the_score_is(part: str) -> None:
 
 
 def test_the_score_of_a_metric_that_asked_a_judge_is_his() -> None:
-    asked = StepFacts("ask", "judge/any", "0", "stop")
+    asked = StepFacts("ask", "0", "stop")
     run, answer = scored("realhit_da", Score(0.25), judging=(asked,))
     with pytest.raises(tb.WrongAnswer, match=r"\(score 0\.25\)"):
         tb.assert_judged(run, answer, threshold=0.5)

@@ -35,7 +35,7 @@ def shown(source: object, serializer: str, modality: str, perturbation: str = "n
     renderer = Renderer(Settings(), builtin_registry(), lambda _: source, lambda _: 1)  # type: ignore[arg-type,return-value]
     first = Starter().open(Path()).example_ids(1)[0]
     case = Case("starter", first, serializer, perturbation, "m", "id", modality=modality)
-    return renderer.render(case)[1]
+    return renderer.task(case).prompt
 
 
 @pytest.mark.parametrize(("modality", "count"), [("text", 0), ("image_text", 2)])

@@ -32,7 +32,8 @@ LOOKUP = "fin-01-lookup-1"
 def prompt(perturbation: str, example_id: str = LOOKUP, shots: int = 1) -> tuple[Example, str]:
     renderer = Renderer(Settings(), builtin_registry(), lambda _: SOURCE, lambda _: shots)
     case = Case("starter", example_id, "csv", perturbation, "m", "id")
-    example, content = renderer.render(case)
+    task = renderer.task(case)
+    example, content = task.example, task.prompt
     return example, text_of(content)
 
 

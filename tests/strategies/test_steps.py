@@ -121,7 +121,7 @@ def test_a_second_model_is_asked_in_a_lane_of_its_own():
         ("ask", "planner", "stop"),
         ("ask", None, "stop"),
     ]
-    assert len({step.key for step in answer.steps}) == 2
+    assert len({step.record_key for step in answer.steps}) == 2
 
 
 def test_a_program_runs_between_two_questions():

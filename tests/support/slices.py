@@ -57,4 +57,4 @@ def rendered(
 ) -> str:
     """Return a prompt."""
     case = Case(dataset, example_id, serializer, perturbation, "m", "id")
-    return runner(compat).renderer.render(case)[1]
+    return runner(compat).renderer.task(case).prompt

@@ -45,12 +45,10 @@ class BatchExecutor:
 
     @property
     def lost(self) -> ModelError | None:
-        """Why nothing more will come from the other executor."""
         return None if self._ready else self._others.lost
 
     @property
     def waits(self) -> Sequence[Mapping[str, Any]]:
-        """Whom the other executor waits for."""
         return self._others.waits
 
     def submit(self, work: Work, lane: str) -> None:
@@ -86,11 +84,9 @@ class BatchExecutor:
         return self._others.outcomes(wait=wait)
 
     def totals(self) -> Mapping[str, Any] | None:
-        """Return what the other executor has paid."""
         return self._others.totals()
 
     def stop(self, why: str) -> None:
-        """Have the other executor start nothing more."""
         self._others.stop(why)
 
     def close(self) -> None:

@@ -13,6 +13,7 @@ import contextlib
 import json
 import secrets
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -109,13 +110,10 @@ class WorkerActor:
             elif do in self._local_work:
                 self._local_work[do].submit(head["key"], body)
             else:
-                self._put_question(head, body)
+                self._callers.question(do, body, partial(self._answer, head["n"]))
 
-    def _put_question(self, head: Mapping[str, Any], body: bytes) -> None:
-        number = head["n"]
-        self._callers.question(
-            head["do"], body, lambda answer: self._tell({"re": number, **answer})
-        )
+    def _answer(self, number: int, answer: Mapping[str, Any]) -> None:
+        self._tell({"re": number, **answer})
 
     async def take(self) -> bytes:
         """Return what has come, one a line; waits for it, but not for long."""
@@ -156,23 +154,18 @@ class WorkerActor:
     # What the callers tell.
 
     def called(self, job: Job, head: Mapping[str, Any]) -> None:
-        """Pass on what came of a call."""
         self._tell({"key": job.key, **{k: v for k, v in head.items() if k != "n"}})
 
     def lost(self, job: Job) -> None:
-        """Pass on that a call's process ended."""
         self._tell({"key": job.key, "lost": True})
 
     def problems(self, source: object, problems: Sequence[str]) -> None:
-        """Pass on what is wrong with the store's files."""
         self._tell({"problems": list(problems), "source": source})
 
     def refused(self, model: str, part: str, why: str) -> None:
-        """Pass on what a model does not take."""
         self._tell({"refused": model, "part": part, "why": why})
 
     def broken(self, error: ModelError) -> None:
-        """Pass on that no call can be made here."""
         self._tell({"broken": error_fields(error)})
 
     # Connections of callers.
@@ -183,11 +176,9 @@ class WorkerActor:
             connection.close()
 
     def left(self, connection: Connection) -> None:
-        """Take note of a caller that ended."""
         self._callers.left(connection)
 
     def from_caller(self, connection: Connection, head: Mapping[str, Any]) -> None:
-        """Take what a caller has to say."""
         self._callers.receive(connection, head)
 
     def from_client(self, connection: Connection, head: dict[str, Any], body: bytes) -> None:

@@ -222,7 +222,6 @@ class DaskCallers:
         return True
 
     def question(self, name: str, body: bytes, tell: OnAnswer) -> None:
-        """Have a question about a model answered by any worker."""
         self._numbers += 1
         self._questions[self._numbers] = name, body, tell
         self._put(self._numbers)

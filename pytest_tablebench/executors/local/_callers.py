@@ -177,7 +177,6 @@ class LocalCallers:
         caller.send(head, job.body)
 
     def question(self, name: str, body: bytes, tell: OnAnswer) -> None:
-        """Have a question about a model answered."""
         if self._broken is not None:
             tell({"error": error_fields(self._broken)})
         elif not self._ready:
@@ -188,7 +187,6 @@ class LocalCallers:
             self._ready[0].send({"do": name, "n": self._numbers}, body)
 
     def receive(self, connection: Connection, head: Mapping[str, Any]) -> None:
-        """Take what a caller has to say."""
         if "ready" in head:
             self._ready.append(connection)
             if self._processes.alive() < self._config["callers"]:

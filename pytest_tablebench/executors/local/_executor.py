@@ -83,7 +83,6 @@ class LocalExecutor:
 
     @property
     def lost(self) -> ModelError | None:
-        """The error of all that is still to come, once the connection has ended."""
         return None if self._gone is None else self._lost()
 
     def submit(self, work: Work, lane: str) -> None:
@@ -107,10 +106,6 @@ class LocalExecutor:
                 self._send()
 
     def outcomes(self, *, wait: bool) -> Sequence[tuple[str, Outcome]]:
-        """Return the outcomes that have arrived since the last call, with their keys.
-
-        With `wait` it waits for the next ones, but returns now and then without any.
-        """
         self._read(SLICE_S if wait and not self._outcomes else 0)
         arrived, self._outcomes = self._outcomes, []
         return arrived
@@ -136,7 +131,6 @@ class LocalExecutor:
         return dict(totals)
 
     def close(self) -> None:
-        """Close the connection."""
         self._selector.close()
         self._socket.close()
         self._gone = self._gone or "closed"

@@ -123,7 +123,11 @@ class Broker:
         if "reply" in head:
             if "unstored" in head:
                 self._unstored[job.key] = head["reply"]
-                self._not_stored(head["unstored"], whole_run=head["whole_run"])
+                why = head["unstored"]
+                if head["whole_run"]:
+                    self.dispatcher.stop(f"stopped, because answers cannot be kept: {why}")
+                else:
+                    self.broadcast.not_kept(why)
             self.dispatcher.succeed(job, head["reply"])
         else:
             error = self._servers.failure(job) or read_error(head["error"])
@@ -156,20 +160,12 @@ class Broker:
         self._broken = error
         self.dispatcher.stop(str(error))
 
-    def _not_stored(self, why: str, *, whole_run: bool) -> None:
-        """An answer cannot be kept: stop where that holds for all, else say so and go on."""
-        if whole_run:
-            self.dispatcher.stop(f"stopped, because answers cannot be kept: {why}")
-        else:
-            self.broadcast.not_kept(why)
-
     # Clients: the processes that run items, and the one that keeps the run.
 
     def joined(self, connection: Connection) -> None:
         """Take note of who a connection is."""
-        if connection.role == "caller":
-            return
-        self.broadcast.joined(connection)
+        if connection.role != "caller":
+            self.broadcast.joined(connection)
 
     def left(self, connection: Connection) -> None:
         """Take note of a connection that ended."""
@@ -281,15 +277,15 @@ class Broker:
             self.done.set_result(None)
 
 
-async def _serve(
-    config: Mapping[str, Any], announce: Callable[[int], None], make_pool: MakeCallerPool | None
-) -> None:
+async def _serve(config: Mapping[str, Any], make_pool: MakeCallerPool | None) -> None:
     loop = asyncio.get_running_loop()
     broker = Broker(config, loop, make_pool)
     listener = Listener(broker, loop)
     letting_in = asyncio.create_task(listener.let_in())
     broker.callers.port = listener.port
-    announce(listener.port)
+    sys.stdout.write(f"{listener.port}\n")
+    sys.stdout.flush()
+    sys.stdout.close()
     if config["eager"]:
         broker.start_callers()
 
@@ -317,23 +313,13 @@ def _line() -> bytes:
 def main(make_pool: MakeCallerPool | None = None) -> int:
     """Serve one run; `make_pool` is that of `Broker`."""
     try:
-        return _run(json.loads(line), make_pool) if (line := _line()) else 0
-    finally:
-        end_spare()
-
-
-def _run(config: Mapping[str, Any], make_pool: MakeCallerPool | None) -> int:
-
-    def announce(port: int) -> None:
-        sys.stdout.write(f"{port}\n")
-        sys.stdout.flush()
-        sys.stdout.close()
-
-    try:
-        asyncio.run(_serve(config, announce, make_pool))
+        if line := _line():
+            asyncio.run(_serve(json.loads(line), make_pool))
     except TableBenchError as error:
         sys.stderr.write(f"{error}\n")
         return 2
+    finally:
+        end_spare()
     return 0
 
 

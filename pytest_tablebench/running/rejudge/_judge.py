@@ -111,7 +111,7 @@ class StoredJudge:
         request = request_of(route, record, step, about, number)
         self.asked = self.asked or step.model is None
         reply = self._reply(request, route.limits)
-        facts = step_facts(step, request.key(), reply)
+        facts = step_facts(step, reply)
         self.steps.append(replace(facts, model=request.model, text=reply.written))
         return reply
 

@@ -25,7 +25,7 @@ def with_judge_steps(record: Record, judging: Sequence[StepFacts]) -> Record:
     return replace(record, steps=(*answer, *replies))
 
 
-_NO_STEP = StepFacts("ask", "", "", None)
+_NO_STEP = StepFacts("ask", "", None)
 
 
 def _is_judges(step: Mapping[str, Any]) -> bool:
