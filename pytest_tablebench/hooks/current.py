@@ -68,7 +68,7 @@ def make_keeper(config: pytest.Config, settings: Settings) -> None:
         config.pluginmanager.register(ControllerHooks(settings, controller), "tablebench-xdist")
         reporting = ControllerReporting(config, controller)
     else:
-        from pytest_tablebench.hooks.alone import AloneReporting
+        from pytest_tablebench.hooks.reporting import AloneReporting
         from pytest_tablebench.session.alone import Alone
 
         session = config.stash[CASE_SESSION] = alone = Alone(

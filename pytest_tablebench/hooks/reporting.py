@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.loaded_run import LoadedRun
     from pytest_tablebench.results.message import CaseMessage
     from pytest_tablebench.results.writer import Received, RunWriter
+    from pytest_tablebench.session.alone import Alone
     from pytest_tablebench.session.base import RunKeeper
 
 _OPTIONS = "--model", "--bench-"
@@ -316,3 +317,28 @@ class ReportingHooks:
         """Return why pytest was told to end early; empty where it was not."""
         target = self._stoppable
         return str(getattr(target, "shouldstop", "") or getattr(target, "shouldfail", "") or "")
+
+
+class AloneReporting(ReportingHooks):
+    """Registered where one process does all."""
+
+    def __init__(self, config: pytest.Config, session: Alone) -> None:
+        super().__init__(config, session)
+        self._cases = session
+
+    def pytest_report_collectionfinish(self) -> list[str]:
+        """Say how many cases are ahead, and what is wrong with the data."""
+        if not self.session.is_used:
+            return []
+        from pytest_tablebench.reports.terminal import missing_lines
+
+        cases = self._cases.cases
+        if not cases.planned:
+            self.is_missing_announced = True
+            return missing_lines(cases.selection.missing)
+        return self.announcement(sum(cases.planned.values()))
+
+    def pytest_collection_finish(self) -> None:
+        """Poll the engine while an item waits for its answer."""
+        if self.session.is_used:
+            self._cases.cases.runner.prefetch.on_wait = lambda _: self.look()

@@ -39,7 +39,6 @@ class PrefetchWindow:
         executor: does the work that the store does not answer.
         models: those of the run, by name; it continues until all of them are given up.
         leave_out: takes a model, a parameter that its server refused, and why.
-        clock: seconds, from any starting point.
     """
 
     def __init__(
@@ -49,7 +48,6 @@ class PrefetchWindow:
         executor: Executor,
         models: Sequence[str],
         leave_out: Callable[[str, str, str], None] = lambda *_: None,
-        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.on_wait: Callable[[Sequence[Mapping[str, Any]]], None] | None = None
         """Receives, while a case waits for its answer, the providers that answer nothing."""
@@ -60,7 +58,6 @@ class PrefetchWindow:
         self._executor = executor
         self._leave_out = leave_out
         self._giving_up = GivingUp(models, self._is_engines)
-        self._clock = clock
         self._plan: Sequence[Case | None] = ()
         self._ahead: dict[int, PendingCase] = {}
         self._first = self._next = 0
@@ -131,7 +128,7 @@ class PrefetchWindow:
             return False  # the case itself reports what is wrong
 
     def _begin(self, case: Case, *, now: bool = False) -> PendingCase:
-        pending = PendingCase(case, started=self._clock(), now=now)
+        pending = PendingCase(case, started=time.perf_counter(), now=now)
         pending.error = self._giving_up.refusal(case.model)
         if pending.error is not None:
             return pending

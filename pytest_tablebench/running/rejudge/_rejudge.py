@@ -27,8 +27,7 @@ from pytest_tablebench.results.texts import TEXTS
 from pytest_tablebench.running.asking import AskPlan
 from pytest_tablebench.running.builtins import registry_with
 from pytest_tablebench.running.name_checks import check_names
-from pytest_tablebench.running.rejudge._judge import NewJudge, StoredJudge, mapping
-from pytest_tablebench.running.rejudge._judge_steps import totals_with
+from pytest_tablebench.running.rejudge._judge import NewJudge, StoredJudge, mapping, totals_with
 from pytest_tablebench.running.rejudge._scorer import (
     SAME,
     Opener,

@@ -17,8 +17,7 @@ from pytest_tablebench.registry import Registry
 from pytest_tablebench.results.record import ASSERTION, Outcome, Record, outcome_of_score
 from pytest_tablebench.running.answer import TRUNCATED
 from pytest_tablebench.running.perturbing import example_perturber
-from pytest_tablebench.running.rejudge._judge import StoredJudge, mapping
-from pytest_tablebench.running.rejudge._judge_steps import with_judge_steps
+from pytest_tablebench.running.rejudge._judge import StoredJudge, mapping, with_judge_steps
 from pytest_tablebench.running.scoring import judge_example, score_by
 from pytest_tablebench.strategies import PARSED, answer_place, texts_of
 from pytest_tablebench.tables.perturbations import apply_perturbation, parse_perturbation
