@@ -230,7 +230,8 @@ class Bench:
 
     def efficiency(self, measured: Measured, connections: int) -> float:
         """Ideal wall time over the real one, by the distinct prompts that had to be asked."""
-        return measured.server["prompts"] * self.wait / connections / measured.cost.wall_s
+        ideal: float = measured.server["prompts"] * self.wait / connections
+        return ideal / measured.cost.wall_s
 
     def show(self, run: str, what: str, value: str, goal: str = "", holds: Any = None) -> None:
         """Print a line of the table and keep it."""

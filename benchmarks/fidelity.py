@@ -20,11 +20,12 @@ from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets import Example
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import TableBenchError
-from pytest_tablebench.models import Message, Request, make_provider
+from pytest_tablebench.models import LiteLLMModel, Message, Request, make_provider
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.running.scoring import judge_reply
 from pytest_tablebench.serializers import SERIALIZERS
+from pytest_tablebench.serializers.content import text_of
 from pytest_tablebench.tables.perturbations import GRID
 
 
@@ -34,14 +35,15 @@ def performance(dataset: str, replies: Sequence[tuple[Example, str]], compat: Co
     scores = [
         judge_reply(
             registry, found, reply, example.references, compat=compat, **example.context
-        ).score.value
+        ).score
         for example, reply in replies
     ]
-    return fsum(scores) / len(scores)
+    return fsum(score.value for score in scores if score is not None) / len(scores)
 
 
 def lexical(prompt: str) -> str:
     model = make_provider("tablebench/lexical")
+    assert not isinstance(model, LiteLLMModel)
     return model.complete(Request("lexical", (Message("user", prompt),))).text
 
 
@@ -82,7 +84,7 @@ def main() -> None:
                     prompts += 1
                     differing += texts[0] != texts[1]
                     if perturbation == "none" and serializer == "html":
-                        replies["lexical"].append((example, lexical(texts[0])))
+                        replies["lexical"].append((example, lexical(text_of(texts[0]))))
         line = f"{name:15}{len(examples):>4}"
         for kind in kinds:
             values = [performance(name, replies[kind], compat) for compat in COMPAT_MODES]

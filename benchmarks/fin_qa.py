@@ -31,7 +31,7 @@ Program = list[tuple[str, str, str]]
 
 
 def read(program: str) -> Program:
-    return [match.groups() for match in STEP.finditer(program)]
+    return [(match[1], match[2], match[3]) for match in STEP.finditer(program)]
 
 
 def written(program: Program) -> str:
@@ -73,17 +73,17 @@ def wrong_operation(program: Program, draw: random.Random) -> Program:
 
 
 def unused_step(program: Program, _: random.Random) -> Program:
-    shifted = [
-        tuple(re.sub(r"#(\d+)", lambda found: f"#{int(found[1]) + 1}", part) for part in step)
-        for step in program
-    ]
+    def later(part: str) -> str:
+        return re.sub(r"#(\d+)", lambda found: f"#{int(found[1]) + 1}", part)
+
+    shifted = [(name, later(first), later(second)) for name, first, second in program]
     return [("add", "const_1", "const_2"), *shifted]
 
 
 def term_by_term(program: Program, _: random.Random) -> Program:
     """Write (a - b) / c as a / c - b / c, where the program is that."""
     if len(program) == 2 and program[0][0] in {"add", "subtract"} and program[1][0] == "divide":
-        (name, first, second), (_, top, bottom) = program
+        (name, first, second), (_divide, top, bottom) = program
         if top == "#0" and "#" not in bottom:
             return [("divide", first, bottom), ("divide", second, bottom), (name, "#0", "#1")]
     return program

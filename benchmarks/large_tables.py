@@ -92,9 +92,10 @@ FILES: dict[str, tuple[str, Callable[[Path], None]]] = {
 
 def measure(folder: Path) -> None:
     """Check a folder, and print CPU seconds, peak MB and the first problem as JSON."""
-    from pytest_tablebench.datasets.folder import check_dataset, folder_datasets
+    from pytest_tablebench.datasets.folder import FolderDataset, check_dataset, folder_datasets
 
     (dataset,) = folder_datasets(folder)
+    assert isinstance(dataset, FolderDataset)
     problems = check_dataset(dataset, folder).problems
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     first = problems[0].message if problems else "no problem"

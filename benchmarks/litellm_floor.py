@@ -13,6 +13,7 @@ import json
 import os
 import sys
 import time
+from typing import Any
 
 ENVIRONMENT = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
@@ -22,7 +23,9 @@ ENVIRONMENT = {
 }
 
 
-async def ask(litellm: object, url: str, calls: int, connections: int, characters: int) -> dict:
+async def ask(
+    litellm: Any, url: str, calls: int, connections: int, characters: int
+) -> dict[str, Any]:
     filling = "team 7 won 35 games. " * (characters // 21)
 
     async def one(number: int) -> None:

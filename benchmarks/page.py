@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -112,13 +113,10 @@ def in_browser(path: Path) -> dict[str, float] | None:
 
 
 def _steps(page: Any) -> list[Callable[[], None]]:
-    steps = [
-        lambda name=name: page.select_option("#sort", name)
-        for name in ("-latency", "answer", "-id")
+    steps: list[Callable[[], None]] = [
+        partial(page.select_option, "#sort", name) for name in ("-latency", "answer", "-id")
     ]
-    steps += [
-        lambda name=name: page.select_option(f"#f-{name}", index=1) for name in ("d", "s", "p", "o")
-    ]
+    steps += [partial(page.select_option, f"#f-{name}", index=1) for name in ("d", "s", "p", "o")]
     return steps
 
 

@@ -14,7 +14,7 @@ import argparse
 import random
 import time
 import warnings
-from collections import Counter
+from collections import defaultdict
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -56,7 +56,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     given = parser.parse_args()
     tables = real(given.data, given.tables) if given.data else made_up(given.tables)
-    spent: Counter[str] = Counter()
+    spent: defaultdict[str, float] = defaultdict(float)
     characters = 0
     for table in tables:
         for perturbation in GRID:

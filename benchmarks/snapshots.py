@@ -84,8 +84,9 @@ def alone(path: Path, answer: str) -> float:
     started = time.process_time()
     file = SnapshotFile.load(path, "m")
     for name in file.stored:
-        verdict = "right" if file.stored[name].startswith("right") else "wrong"
-        entry = Entry(verdict, float(verdict == "right"), json.loads(line)["raw"])
+        is_right = file.stored[name].startswith("right")
+        raw = json.loads(line)["raw"]
+        entry = Entry("right", 1.0, raw) if is_right else Entry("wrong", 0.0, raw)
         if file.note(name, name, entry) != "same":
             sys.exit(f"{name} differs from what was stored")
     return time.process_time() - started

@@ -16,7 +16,7 @@ from statistics import mean
 
 from pytest_tablebench.results import ScoreRow
 from pytest_tablebench.results.gates import make_rule, order
-from pytest_tablebench.results.gates._stopping import RULES
+from pytest_tablebench.results.gates._stopping import RULES, RuleName
 
 SERIALIZERS = ["html", "csv", "json", "markdown", "indexed_row_major", "df", "concat"]
 PERTURBATIONS = ["none", "shuffle_rows", "shuffle_cols", "transpose", "insert_empty_rows"]
@@ -46,7 +46,7 @@ def cells(examples: int, configurations: int, level: float, seed: int) -> list[S
     return found
 
 
-def share(rule_name: str, gate: str, new: list[ScoreRow], old: list[ScoreRow]) -> float:
+def share(rule_name: RuleName, gate: str, new: list[ScoreRow], old: list[ScoreRow]) -> float:
     """Return the share of the cases that were fed when the rule had decided."""
     rule = make_rule(rule_name, [gate], new, baseline=old if "baseline" in gate else None)
     for number, record in enumerate(order(new, rule_name), start=1):

@@ -41,9 +41,10 @@ async def _ours(kind: str, model: str, url: str) -> Callable[[str], Awaitable[ob
     from pytest_tablebench.models import LiteLLMModel, Message, Request
     from pytest_tablebench.models.direct import DirectModel
 
-    asked: LiteLLMModel | DirectModel = LiteLLMModel(model, url, 120)
+    by_litellm = LiteLLMModel(model, url, 120)
+    asked: LiteLLMModel | DirectModel = by_litellm
     if kind == "direct":
-        asked = DirectModel(asked, connections=1000, tell=sys.exit, insist=True)
+        asked = DirectModel(by_litellm, connections=1000, tell=sys.exit, insist=True)
     await asked.warm_up()
     params = {"temperature": 0, "max_tokens": 512}
 
