@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets._dataset import Dataset
@@ -22,16 +22,16 @@ from pytest_tablebench.datasets.described._description import (
     read_description,
 )
 from pytest_tablebench.datasets.described._fields import Row, value_of
-from pytest_tablebench.datasets.described._files import files_at, rows_of, stored_files
 from pytest_tablebench.datasets.described._sections import Mistake
-from pytest_tablebench.datasets.described._tables import DescribedTables
 from pytest_tablebench.datasets.files import require_files
-from pytest_tablebench.datasets.folder._answers import answer_context
 from pytest_tablebench.datasets.pull._upstream import File, Licence, Upstream
 from pytest_tablebench.datasets.rows import BadRowError
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.datasets.described._tables import DescribedTables
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,8 @@ class DescribedDataset(FileDataset[DescribedRow]):
         self, folder: Path, *, compat: Compat = "fixed", **options: Any
     ) -> RowSource[DescribedRow]:
         """Open the files under `folder`. Raises `DataMissing` or `DataError`."""
+        from pytest_tablebench.datasets.described._files import files_at, stored_files
+
         opened = Opened(folder, compat, self.name, options=options)
         description, files = self.description, self.description.files
         if self.mistakes or files is None or description.rows is None:
@@ -133,6 +135,10 @@ class DescribedDataset(FileDataset[DescribedRow]):
 
     def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterator[DescribedRow]:
         """Yield the rows that can be used, file by file."""
+        # Readers are loaded where files are read: every session makes the datasets.
+        from pytest_tablebench.datasets.described._files import rows_of
+        from pytest_tablebench.datasets.described._tables import DescribedTables
+
         rows, seen = self.description.rows, set[str]()
         if rows is None:
             return
@@ -167,6 +173,8 @@ class DescribedDataset(FileDataset[DescribedRow]):
         context: dict[str, Any] = {}
         scoring = self.description.scoring
         if scoring.metric == "typed_answer":
+            from pytest_tablebench.datasets.folder._answers import answer_context
+
             shown = [] if table is None else [table]
             context = answer_context(shown, answers, metric=None, tolerance=None, unit=None)
         context |= {**scoring.arguments}

@@ -125,8 +125,15 @@ def _parts(hint: Any) -> tuple[Any, ...]:
 
 
 def _fields(kind: Any) -> dict[str, tuple[Field[Any], Any]]:
-    hints = get_type_hints(kind)
-    return {field.name: (field, hints[field.name]) for field in fields(kind)}
+    """Return the fields of a section and their types, by name."""
+    if kind not in _KNOWN_FIELDS:
+        hints = get_type_hints(kind)
+        _KNOWN_FIELDS[kind] = {field.name: (field, hints[field.name]) for field in fields(kind)}
+    return _KNOWN_FIELDS[kind]
+
+
+_KNOWN_FIELDS: dict[Any, dict[str, tuple[Field[Any], Any]]] = {}
+"""By section: evaluating types takes longer than reading a file."""
 
 
 def _lines_of(text: str) -> dict[tuple[str, ...], int]:
