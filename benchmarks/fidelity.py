@@ -78,7 +78,7 @@ def main() -> None:
                 for serializer in SERIALIZERS:
                     case = Case(name, example.id, serializer, perturbation, "m", "id")
                     try:
-                        texts = [runner.renderer.render(case)[1] for runner in modes.values()]
+                        texts = [runner.renderer.task(case).prompt for runner in modes.values()]
                     except TableBenchError:
                         continue
                     prompts += 1
