@@ -406,3 +406,16 @@ def test_no_pattern_leads_out_of_the_folder(tmp_path: Path, pattern: str) -> Non
     dataset = described(tmp_path / "boats", FLAT.format(file=pattern))
     with pytest.raises(DataError, match="leads out of"):
         dataset.open(tmp_path / "boats")
+
+
+def test_demonstrations_come_from_their_own_files_or_from_the_test(tmp_path: Path) -> None:
+    folder = tmp_path / "boats"
+    text = FLAT.format(file="rows.jsonl")
+    dataset = described(folder, text, rows__jsonl=ROWS)
+    assert len(dataset.open(folder).pool) == 2
+    named = text.replace("[rows]", 'demonstrations = "train.jsonl"\n\n[rows]')
+    dataset = described(folder, named, train__jsonl=ROWS[:1])
+    assert [dataset.open(folder).pool[0].id] == ["1"]
+    (folder / "train.jsonl").unlink()
+    with pytest.raises(DataError, match=r"lacks train\.jsonl"):
+        _ = dataset.open(folder).pool

@@ -110,16 +110,15 @@ class DescribedDataset(FileDataset[DescribedRow]):
             for mistake in self.mistakes:
                 opened.bad(self._settings_file(), None, "", mistake.text)
             return self.opened_source(opened, (), tuple, files=(), notes=(), place=self.name)
-        named = [*_names(files.test), *self._stored_in()]
-        require_files(
-            folder, [name for name in stored_files(named) if "*" not in name], fetch=self.fetch
-        )
+        self._require(folder, [*_names(files.test), *self._stored_in()])
         tests = files_at(folder, _names(files.test))
 
         def demonstrations() -> Sequence[DescribedRow]:
             if not files.demonstrations:
                 return source.rows()
-            return list(self.rows(opened, tuple(files_at(folder, _names(files.demonstrations)))))
+            patterns = _names(files.demonstrations)
+            self._require(folder, patterns)
+            return list(self.rows(opened, tuple(files_at(folder, patterns))))
 
         about = {"licence": description.licence, "to be cited as": description.citation}
         source = self.opened_source(
@@ -227,6 +226,13 @@ class DescribedDataset(FileDataset[DescribedRow]):
         """Return the tags, and what names the table or the group of questions."""
         place = row.place or row.cluster
         return None if place is None else Stratum(tuple(sorted(row.tags.items())), place)
+
+    def _require(self, folder: Path, names: Sequence[str]) -> None:
+        """Raise `DataMissing` or `DataError` for files that are not in the folder."""
+        from pytest_tablebench.datasets.described._files import stored_files
+
+        files = [name for name in stored_files(names) if "*" not in name]
+        require_files(folder, files, fetch=self.fetch)
 
     def _stored_in(self) -> tuple[str, ...]:
         section = self.description.table
