@@ -34,14 +34,6 @@ def test_this_version_has_a_section_and_every_section_is_in_order() -> None:
     assert not between.strip(), "a change goes into a fragment in changelog.d"
 
 
-def test_a_fragment_is_named_in_words_and_is_prose() -> None:
-    for name, text in fragments().items():
-        assert re.fullmatch(r"\+[a-z0-9]+(-[a-z0-9]+)+\.(feature|change|fix)\.md", name), name
-        assert text.strip().endswith("."), f"{name}: sentences"
-        assert not text.startswith(("-", "#", " ", "\n")), f"{name}: no bullet and no heading"
-        assert max(map(len, text.splitlines())) <= 100, f"{name}: lines of at most 100 characters"
-
-
 def test_towncrier_makes_a_section_of_all_fragments() -> None:
     pytest.importorskip("towncrier", reason="towncrier is not installed")
     done = subprocess.run(

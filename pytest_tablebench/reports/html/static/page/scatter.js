@@ -1,6 +1,6 @@
 // Two runs against each other: a point for each dataset, format, arrangement or tag. A rectangle
 // drawn over points, or a key on each, filters the cases.
-const { byId, counted, declare, make, plain, set, watch, write } = page;
+const { byId, counted, declare, make, plain, set, svg, watch, write } = page;
 const KINDS = [["dataset", "dataset"], ["serializer", "serializer"], ["perturbation", "perturbation"], ["tag", "tag"]];
 const SIDE = 400, LEFT = 44, TOP = 10, INNER = 340;
 const box = byId("scatter");
@@ -26,13 +26,6 @@ const cases = ({ kind, dataset, name }) => {
   if (kind === "tag") return (i) => inside(i) && exampleOf(i).tags.includes(name);
   const wanted = data.names[kind].indexOf(name);
   return (i) => columns[kind][i] === wanted && inside(i);
-};
-const svg = (tag, name, values, text) => {
-  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  if (name) node.setAttribute("class", name);
-  for (const [key, value] of Object.entries(values)) node.setAttribute(key, value);
-  if (text !== undefined) node.textContent = text;
-  return node;
 };
 const choose = (found) => set({ points: [...found].sort((a, b) => a - b).join(".") });
 const axes = (root) => {

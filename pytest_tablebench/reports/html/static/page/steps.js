@@ -1,5 +1,5 @@
 // Panels of a case: chart, steps and prompt.
-const { byId, card, count, counted, entry, fact, full, make, said, where } = page;
+const { byId, card, count, counted, entry, fact, full, make, said, svg, where } = page;
 const picture = (file, alt) => {
   const number = page.data.facts.pictures[file];
   if (number === undefined) return where("media/" + file, "The picture is not in this page but in");
@@ -14,18 +14,8 @@ const pictured = (text) => text.split(/\n\[image ([0-9a-f]{64}\.(?:png|jpg|gif|w
   i % 2 ? [picture(part, "The picture that the model was shown")] : part ? [said(part)] : []);
 // Shapes are numbers of our own; the texts among them are numbers too.
 const drawing = (shapes, label) => {
-  const svg = (tag, name, values) => {
-    const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    if (name) node.setAttribute("class", name);
-    for (const [key, value] of Object.entries(values)) node.setAttribute(key, value);
-    return node;
-  };
   const root = svg("svg", "expected", { viewBox: "0 0 360 216", role: "img", "aria-label": label });
-  for (const { name, style, values, text } of shapes) {
-    const node = svg(name, style, values);
-    if (text !== undefined) node.textContent = text;
-    root.append(node);
-  }
+  root.append(...shapes.map(({ name, style, values, text }) => svg(name, style, values, text)));
   return root;
 };
 const chartCard = (i, detail) => {

@@ -24,6 +24,14 @@ const make = (tag, name, text) => {
   if (text !== undefined) node.textContent = text;
   return node;
 };
+// An element of a drawing, with its class and attributes.
+const svg = (tag, style, values, text) => {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  if (style) node.setAttribute("class", style);
+  for (const [key, value] of Object.entries(values)) node.setAttribute(key, value);
+  if (text !== undefined) node.textContent = text;
+  return node;
+};
 const said = (text, tag = "pre") => {
   const node = write(make(tag, "said"), text);
   node.dir = "auto";
@@ -47,4 +55,4 @@ const fact = (label, value) => {
   node.append(make("span", "", label), " ", write(make("b"), String(value), true));
   return node;
 };
-Object.assign(page, { byId, card, count, counted, fact, full, make, plain, said, write });
+Object.assign(page, { byId, card, count, counted, fact, full, make, plain, said, svg, write });
