@@ -113,7 +113,7 @@ class Registry:
         """Add a part under a name, or one that has a name itself."""
         name, value = part if len(part) > 1 else (_name_of(kind, part[0]), part[0])
         if owner != BUILT_IN:
-            _require_callable(kind, name, value)
+            _require_usable(kind, name, value)
         names: dict[str, Any] = getattr(self, _NAMES.get(kind, f"{kind}s"))
         if name in names:
             raise SettingsError(f"{kind} {name!r} is registered twice; rename one of them")
@@ -194,8 +194,8 @@ def _name_of(kind: str, part: object) -> str:
     return name
 
 
-def _require_callable(kind: str, name: str, part: object) -> None:
-    """Raise `SettingsError` for a part that cannot be called as its kind is."""
+def _require_usable(kind: str, name: str, part: object) -> None:
+    """Raise `SettingsError` for a part that cannot be used as its kind is."""
     problem = None
     if kind == "dataset":
         from pytest_tablebench.datasets import Dataset

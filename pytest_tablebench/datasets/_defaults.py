@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_tablebench.config.parameters import RESERVED
 from pytest_tablebench.datasets._dataset import Dataset
+from pytest_tablebench.datasets.case import DIRECT
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.names import printable
 
@@ -42,7 +43,7 @@ def defaults_of(dataset: Dataset | type[Dataset]) -> Defaults:
     return Defaults(
         serializers=_names(name, "serializers", dataset.serializers),
         perturbations=_names(name, "perturbations", dataset.perturbations),
-        strategy=_names(name, "strategy", dataset.strategy) or _names(name, "", Dataset.strategy),
+        strategy=_names(name, "strategy", dataset.strategy) or (DIRECT,),
         modality=_names(name, "modality", dataset.modality),
         shots=_number(name, "shots", dataset.shots, least=0),
         limit=None if dataset.limit is None else _number(name, "limit", dataset.limit, least=1),

@@ -258,10 +258,6 @@ class Runner:
         self.models.close()
 
 
-def _applies(*_: str) -> None:
-    """Return no reason against a case, for datasets and sources that refuse nothing."""
-
-
 def _few_demonstrations(source: Source, shots: int) -> str | None:
     """Return the note on a pool that has fewer demonstrations than a prompt shows."""
     available = _demonstrations(source, shots)

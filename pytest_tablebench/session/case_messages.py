@@ -57,7 +57,7 @@ class CaseMessages:
         if not _has_no_result(run, finding):
             record = run.record(join_checks([finding]), error or run.error)
             paid = bool(answer and answer.calls)
-            # A record with an answer is better than one without, and what was paid for is told.
+            # Of several records of a case, one with an answer is kept, then one that was paid for.
             rank = int(run.answered), int(paid), -(run.position or 0)
             case_record = MadeRecord(record, rank)
         judged = [step for step in run.judging if step.kind == "ask" and not step.from_store]

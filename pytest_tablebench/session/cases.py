@@ -255,7 +255,7 @@ def check_selection(
 
 
 def check_data(cases: Cases, verdicts: Verdicts | None) -> None:
-    """Raise `SettingsError` for datasets that nobody can run, and for gates on unknown tags.
+    """Raise `SettingsError` for datasets that cannot be run, and for gates on unknown tags.
 
     One process of a run does this for all: the files are read for it.
     """

@@ -167,7 +167,7 @@ metric = "exact_match"
     }
     dataset = described(tmp_path / "nested", text, all__json=content)
     (example,) = examples(dataset, tmp_path / "nested")
-    assert (example.references, example.cluster) == (("x", "2"), "R1")
+    assert (example.references, example.cluster) == (("x", "2"), "nested/R1")
     assert (example.tags, example.context["unit"]) == ({"level": "3"}, "t")
     assert example.inputs["table"] == Table(["a", "b"], [[1, 2], [3, None]], "Report R1")
     prompt = dataset.prompt(example, lambda table: serialize(table, "csv"))
@@ -355,7 +355,7 @@ def test_header_paths_become_levels_and_spans() -> None:
     source = OTHER["aitqa"].open(SLICES / "aitqa")
     tables = {source.stratum(name).table: name for name in source.example_ids(None)}
     # The second table of the file has five years below one header, and two levels of rows.
-    table = source.example(tables["tab-1"]).inputs["table"]
+    table = source.example(tables["aitqa/tab-1"]).inputs["table"]
     assert table.header == ("", "", "2018", "2017 (a)", "2016 (a)", "2015", "2014")
     html = serialize(table, "html")
     assert '<th colspan="5">Year Ended December 31,</th>' in html
@@ -365,8 +365,8 @@ def test_header_paths_become_levels_and_spans() -> None:
 @needs_slices("aitqa")
 def test_questions_of_one_paraphrase_group_are_one_cluster() -> None:
     source = OTHER["aitqa"].open(SLICES / "aitqa")
-    assert source.example("q-0").cluster == "para-5"
-    assert source.example("q-1").cluster == "tab-0"  # in no group: its table
+    assert source.example("q-0").cluster == "aitqa/para-5"
+    assert source.example("q-1").cluster == "aitqa/tab-0"  # in no group: its table
 
 
 @pytest.mark.parametrize("name", sorted(OTHER))
@@ -419,3 +419,37 @@ def test_demonstrations_come_from_their_own_files_or_from_the_test(tmp_path: Pat
     (folder / "train.jsonl").unlink()
     with pytest.raises(DataError, match=r"lacks train\.jsonl"):
         _ = dataset.open(folder).pool
+
+
+def test_questions_about_one_table_share_it(tmp_path: Path) -> None:
+    text = FLAT.format(file="all.json").replace("[rows]", '[rows]\nat = "*.questions.*"')
+    text = text.replace('cells = "t"', 'cells = "^t"')
+    questions = [{"n": number, "q": "Who?", "a": "Ada"} for number in range(3)]
+    content = [{"t": CELLS, "questions": questions[:2]}, {"t": CELLS, "questions": questions[2:]}]
+    dataset = described(tmp_path / "boats", text, all__json=content)
+    first, second, third = (e.inputs["table"] for e in examples(dataset, tmp_path / "boats"))
+    assert first is second
+    assert third == first
+    assert third is not first
+
+
+def test_tables_of_equal_cells_and_other_headers_are_two(tmp_path: Path) -> None:
+    text = FLAT.format(file="all.json").replace("[rows]", '[rows]\nat = "*.questions.*"')
+    text = text.replace('cells = "t"', 'cells = "^t"\nheader = "h"')
+    questions = [{"n": number, "q": "Who?", "a": "Ada", "h": [f"c{number}"]} for number in (0, 1)]
+    content = [{"t": [["x"]], "questions": questions}]
+    dataset = described(tmp_path / "boats", text, all__json=content)
+    headers = [e.inputs["table"].header for e in examples(dataset, tmp_path / "boats")]
+    assert headers == [("c0",), ("c1",)]
+
+
+def test_the_same_name_in_two_datasets_is_no_common_cluster(tmp_path: Path) -> None:
+    text = FLAT.format(file="rows.jsonl").replace("[table]", 'cluster = "g"\n\n[table]')
+    rows = [{**ROWS[0], "g": "1"}]
+    clusters = {
+        examples(described(tmp_path / top / name, text, rows__jsonl=rows), tmp_path / top / name)[
+            0
+        ].cluster
+        for top, name in (("a", "boats"), ("b", "ports"))
+    }
+    assert clusters == {"boats/1", "ports/1"}

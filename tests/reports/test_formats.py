@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from pytest_tablebench.reports.formats import (
+    PAGE,
     aligned,
     duration,
     interval,
+    money,
     number,
     percent,
     signed,
@@ -63,3 +65,20 @@ def test_wide_characters_take_two_columns():
     # Each of the two takes two columns; a combining accent takes none.
     assert aligned([("\u8868\u683c", "1"), ("abcde", "2")]) == ["\u8868\u683c   1", "abcde  2"]
     assert aligned([("e\u0301", "1"), ("ab", "2")]) == ["e\u0301   1", "ab  2"]
+
+
+def test_numbers_read_well() -> None:
+    assert [PAGE.number(v) for v in (None, 0.12345, -0.5, -0.0001, 1234.5)] == [
+        "–", "0.123", "−0.500", "0.000", "1,234.500",
+    ]  # fmt: skip
+    assert [PAGE.signed(v, 2) for v in (None, 0.126, -0.126, 0.001, 0.0)] == [
+        "–", "+0.13", "−0.13", "0.00", "0.00",
+    ]  # fmt: skip
+    assert [PAGE.percent(v) for v in (None, 0, 0.0345, 1)] == ["–", "0.0 %", "3.5 %", "100.0 %"]
+    assert [money(v) for v in (None, 0, 0.00123, 2.5)] == ["unknown", "$0.00", "$0.0012", "$2.50"]
+    assert [PAGE.chance(v) for v in (None, 0.0, 0.0005, 0.04)] == [
+        "–",
+        "< 0.001",
+        "< 0.001",
+        "0.040",
+    ]

@@ -108,7 +108,7 @@ class DescribedDataset(FileDataset[DescribedRow]):
         description, files = self.description, self.description.files
         if self.mistakes or files is None or description.rows is None:
             for mistake in self.mistakes:
-                opened.bad(self._settings_file(), None, "", mistake.text)
+                opened.bad(self.settings_file, None, "", mistake.text)
             return self.opened_source(opened, (), tuple, files=(), notes=(), place=self.name)
         self._require(folder, [*_names(files.test), *self._stored_in()])
         tests = files_at(folder, _names(files.test))
@@ -176,9 +176,10 @@ class DescribedDataset(FileDataset[DescribedRow]):
 
             shown = [] if table is None else [table]
             context = answer_context(shown, answers, metric=None, tolerance=None, unit=None)
-        context |= {**scoring.arguments}
+        context |= scoring.arguments
         if compat == "reference":
-            context |= {**scoring.reference_arguments}
+            context |= scoring.reference_arguments
+        cluster = _tag(value_of(row, rows.cluster)) if rows.cluster else ""
         question = value_of(row, rows.question)
         if not isinstance(question, str) or not question.strip():
             raise BadRowError(rows.question, "is missing" if question is None else "is no text")
@@ -190,9 +191,13 @@ class DescribedDataset(FileDataset[DescribedRow]):
             {name: _text(row, text) for name, text in self.description.texts.items()},
             {name: _tag(value_of(row, path)) for name, path in rows.tags.items()},
             context | {name: value_of(row, path) for name, path in rows.context.items()},
-            (_tag(value_of(row, rows.cluster)) or None) if rows.cluster else None,
-            None if tables is None else tables.place(row),
+            self._shared(cluster),
+            None if tables is None else self._shared(tables.place(row)),
         )
+
+    def _shared(self, name: str | None) -> str | None:
+        """Return the name of what rows share; in other datasets the same one is something else."""
+        return f"{self.name}/{name}" if name else None
 
     def example(self, row: DescribedRow) -> Example:
         """Make the example of a row."""
@@ -238,7 +243,9 @@ class DescribedDataset(FileDataset[DescribedRow]):
         section = self.description.table
         return () if section is None or not section.stored_in else (section.stored_in,)
 
-    def _settings_file(self) -> str:
+    @property
+    def settings_file(self) -> str:
+        """The name of the description in messages."""
         place = SETTINGS_FILE if self.folder == "." else f"{self.folder}/{SETTINGS_FILE}"
         return printable(place, 120)
 

@@ -17,6 +17,11 @@ from pytest_tablebench.util.names import known_names, printable
 
 SETTINGS_FILE = "tablebench.toml"
 
+FORMS = ("cells", "records", "text", "file")
+"""Keys that say where a table is, of which a description has one."""
+
+_HEADERS = ("header", "column_paths", "row_paths")
+
 READERS = ("html", "csv", "tsv")
 """What reads a table from text."""
 
@@ -121,10 +126,14 @@ class TableSection:
 
     def paths(self) -> Iterator[tuple[str, str]]:
         """Yield the key and the path of each field that the section names."""
-        for name in ("cells", "header", "column_paths", "row_paths", "records", "text", "file"):
+        for name in (*FORMS, *_HEADERS, "key", "named_by"):
             path: str = vars(self)[name]
             if path:
                 yield name, path
+
+    def parts(self) -> list[str]:
+        """Return the paths of what a table is made of."""
+        return [path for name, path in self.paths() if name in (*FORMS, *_HEADERS)]
 
 
 @dataclass(frozen=True)
@@ -167,7 +176,7 @@ class ScoringSection:
 
 @dataclass(frozen=True)
 class DatasetDescription:
-    """What the file says; without `files` the folder holds questions and tables of one's own."""
+    """What the file says; without `files` the folder has a file of questions and table files."""
 
     name: str = ""
     benchmark: str = "own"
@@ -250,7 +259,8 @@ def _row_problems(description: DatasetDescription) -> Iterator[tuple[tuple[str, 
         paths |= {("rows", section, key): path for key, path in fields.items()}
     paths |= {("rows", "where", key): key for key in rows.where}
     for name, text in description.texts.items():
-        paths |= {("texts", name, "items"): text.items, ("texts", name, "text"): text.text}
+        fields_of_text = {"items": text.items, "text": text.text, "order": text.order}
+        paths |= {("texts", name, key): path for key, path in fields_of_text.items()}
     for place, path in paths.items():
         problem = path_problem(path)
         if problem is not None:
@@ -259,7 +269,7 @@ def _row_problems(description: DatasetDescription) -> Iterator[tuple[tuple[str, 
 
 def _table_problems(table: TableSection) -> Iterator[tuple[tuple[str, ...], str]]:
     named = dict(table.paths())
-    forms = [name for name in ("cells", "records", "text", "file") if name in named]
+    forms = [name for name in FORMS if name in named]
     if len(forms) != 1:
         named_forms = f"it names {' and '.join(forms)}" if forms else "it names none"
         yield ("table",), f"[table] needs one of cells, records, text and file; {named_forms}"
@@ -267,7 +277,7 @@ def _table_problems(table: TableSection) -> Iterator[tuple[tuple[str, ...], str]
         problem = path_problem(path)
         if problem is not None:
             yield ("table", name), f"{name}: {problem}"
-        if name in {"header", "column_paths", "row_paths"} and "cells" not in named:
+        if name in _HEADERS and "cells" not in named:
             yield ("table", name), f"{name} goes with cells"
     if table.header and table.column_paths:
         yield ("table", "header"), "header and column_paths: name one of them"

@@ -21,7 +21,7 @@ class Row(NamedTuple):
     Arguments:
         number: of the row in its file, from 1.
         content: what stands at its place.
-        around: the objects that it stands in, innermost first.
+        around: the objects around it, innermost first.
     """
 
     number: int

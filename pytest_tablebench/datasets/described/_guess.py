@@ -125,10 +125,12 @@ def _fields(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows[:_MOST_ROWS]:
         for prefix, content in (("", row.content), *(("^", outer) for outer in row.around[:1])):
             for name, value in content.items() if isinstance(content, dict) else ():
+                if set(name) & set(".*^"):  # no path can name it
+                    continue
                 seen[f"{prefix}{name}"] = None
                 if isinstance(value, dict):
                     seen |= dict.fromkeys(f"{prefix}{name}.{inner}" for inner in value)
-    yield from (path for path in seen if "*" not in path and path.count("^") < 2)
+    yield from seen
 
 
 def _last(path: str) -> str:

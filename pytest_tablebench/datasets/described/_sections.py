@@ -69,7 +69,7 @@ class SectionReader:
         self._lines = _lines_of(text)
 
     def add(self, place: tuple[str, ...], message: str) -> None:
-        """Take note of a mistake at a key, named with the sections around it."""
+        """Add a mistake; `place` has the names of sections, from the outermost, and the key."""
         while place and place not in self._lines:
             place = place[:-1]
         self.mistakes.append(Mistake(self._lines.get(place), message))

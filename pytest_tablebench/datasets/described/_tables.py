@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from operator import is_
 from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.datasets.described._description import TableSection
 from pytest_tablebench.datasets.described._fields import Row, value_of
 from pytest_tablebench.datasets.described._files import rows_of
-from pytest_tablebench.datasets.folder.tables import FolderTables, html_table
+from pytest_tablebench.datasets.folder.tables import FolderTables, delimited_table, html_table
 from pytest_tablebench.datasets.rows import BadRowError, cells
 from pytest_tablebench.errors import DataError, TableError
 from pytest_tablebench.tables.hierarchy.header_paths import table_of_paths
@@ -33,7 +34,7 @@ class DescribedTables:
         self._folder = folder
         self._files = FolderTables(folder / section.folder)
         self._stored: Mapping[str, Row] | None = None
-        self._latest: tuple[Any, Table] | None = None
+        self._latest: tuple[list[Any], str | None, Table] | None = None
 
     def place(self, row: Row) -> str | None:
         """Return what names the table of a row without reading it; None: nothing."""
@@ -47,19 +48,33 @@ class DescribedTables:
         if section.stored_in:
             row = self._stored_row(row)
         title = self._title(row)
-        try:
-            if section.cells:
-                return self._of_cells(row, title)
-            if section.records:
-                return _of_records(value_of(row, section.records), section.records, title)
-            path = section.file or section.text
-            value = value_of(row, path)
-            if not isinstance(value, str):
-                raise BadRowError(path, "is missing" if value is None else "is no text")
-            table = self._files.table(value) if section.file else _read(value, section.reader)
-        except (DataError, TableError) as error:
-            raise BadRowError("table", str(error)) from None
-        return replace(table, title=title) if title else table
+        parts = [value_of(row, path) for path in section.parts()]
+        # Questions about one table follow each other, and share what it is made of.
+        latest = self._latest
+        if latest is None or latest[1] != title or not all(map(is_, latest[0], parts)):
+            try:
+                table = self._made(row)
+            except (DataError, TableError) as error:
+                raise BadRowError("table", str(error)) from None
+            latest = parts, title, replace(table, title=title) if title else table
+            self._latest = latest
+        return latest[2]
+
+    def _made(self, row: Row) -> Table:
+        section = self._section
+        path = section.cells or section.records or section.file or section.text
+        value = value_of(row, path)
+        if section.cells:
+            return self._of_cells(row, value)
+        if section.records:
+            return _of_records(value, path)
+        if not isinstance(value, str):
+            raise BadRowError(path, "is missing" if value is None else "is no text")
+        if section.file:
+            return self._files.table(value)
+        if section.reader == "html":
+            return html_table(value + "\n")
+        return delimited_table(value, "\t" if section.reader == "tsv" else ",", path)
 
     def _stored_row(self, row: Row) -> Row:
         """Return the row of the tables' own file that a question names."""
@@ -82,9 +97,8 @@ class DescribedTables:
 
         return _FIELD.sub(text, self._section.title).strip() or None
 
-    def _of_cells(self, row: Row, title: str | None) -> Table:
+    def _of_cells(self, row: Row, lines: Any) -> Table:
         section = self._section
-        lines = value_of(row, section.cells)
         if section.column_paths:
             _, lines = cells([], lines, "", section.cells)
             columns = _paths(value_of(row, section.column_paths), section.column_paths)
@@ -93,13 +107,13 @@ class DescribedTables:
                 if section.row_paths
                 else []
             )
-            return table_of_paths(lines, Table, columns=columns, rows=labels, title=title)
+            return table_of_paths(lines, Table, columns=columns, rows=labels)
         header = value_of(row, section.header) if section.header else None
         if not section.header and isinstance(lines, list) and lines:
             header, *lines = lines
         name = section.header or section.cells
         header, lines = cells(header, lines, name, section.cells)
-        return Table(tuple(header), tuple(map(tuple, lines)), title)
+        return Table(header, lines)
 
 
 def _name(value: Any, path: str) -> str:
@@ -119,19 +133,10 @@ def _paths(value: Any, path: str) -> list[list[str]]:
     return paths
 
 
-def _of_records(value: Any, path: str, title: str | None) -> Table:
+def _of_records(value: Any, path: str) -> Table:
     """Return a list of objects as a table: their keys, in order of first use, are the header."""
     if not isinstance(value, list) or not all(isinstance(record, dict) for record in value):
         raise BadRowError(path, "must be a list of objects")
     names = list(dict.fromkeys(name for record in value for name in record))
     _, lines = cells([], [[record.get(name) for name in names] for record in value], "", path)
-    return Table(tuple(names), tuple(map(tuple, lines)), title)
-
-
-def _read(text: str, reader: str) -> Table:
-    if reader == "html":
-        return html_table(text + "\n")
-    if reader == "tsv":
-        header, *rows = [line.split("\t") for line in text.splitlines() if line] or [[]]
-        return Table(tuple(header), tuple(map(tuple, rows)))
-    return Table.from_csv(text + "\n")
+    return Table(names, lines)

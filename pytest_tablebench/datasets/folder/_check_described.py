@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from pytest_tablebench.datasets._source import Problem
-from pytest_tablebench.datasets.described import SETTINGS_FILE, DescribedDataset
+from pytest_tablebench.datasets.described import DescribedDataset
 from pytest_tablebench.datasets.folder._check import FolderCheck
 from pytest_tablebench.datasets.folder._check_more import of_settings
 from pytest_tablebench.errors import TableBenchError
@@ -20,8 +20,7 @@ def check_described(
 
     `names` are the known ones of each axis, of metrics and of post-processors.
     """
-    file = SETTINGS_FILE if dataset.folder == "." else f"{dataset.folder}/{SETTINGS_FILE}"
-    place = printable(file, 120)
+    place = dataset.settings_file
     problems = [Problem(place, None, *problem) for problem in of_settings(dataset, names)]
     scoring = dataset.description.scoring
     named = [("metric", "metric", scoring.metric)]

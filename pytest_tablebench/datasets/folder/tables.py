@@ -155,7 +155,7 @@ class FolderTables:
             try:
                 if kind in {".html", ".htm"}:
                     return _require_size(html_table(text + "\n"))
-                return _delimited(text, "\t" if kind == ".tsv" else delimiter_of(text), name)
+                return delimited_table(text, "\t" if kind == ".tsv" else delimiter_of(text), name)
             except (DataError, TableError) as error:
                 raise _named(name, error) from None
         path = self.path(name)
@@ -179,7 +179,8 @@ def _named(name: str, error: Exception) -> DataError:
     return DataError(message if message.startswith(shown) else f"{shown}: {message}")
 
 
-def _delimited(text: str, delimiter: str, name: str) -> Table:
+def delimited_table(text: str, delimiter: str, name: str) -> Table:
+    """Read separated text, whose first line is the header. Raises `DataError` with the line."""
     rows: list[list[str]] = []
     cells = 0
     for line, row in numbered_rows(text, delimiter):
