@@ -394,6 +394,9 @@ def test_free_text_has_a_verdict_only_with_a_threshold(tmp_path: Path) -> None:
     [without] = examples(
         described(tmp_path / "a/boats", text, rows__jsonl=rows), tmp_path / "a/boats"
     )
+    scored = f'{text}\n[scoring]\nmetric = "rouge"\n'
+    dataset = described(tmp_path / "c/boats", scored, rows__jsonl=ROWS[:1])
+    assert [e.has_verdict for e in examples(dataset, tmp_path / "c/boats")] == [False]
     named = f"{text}\n[defaults]\nthreshold = 0.4\n"
     [with_one] = examples(
         described(tmp_path / "b/boats", named, rows__jsonl=rows), tmp_path / "b/boats"

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from pytest_tablebench.datasets.described._tables import DescribedTables
 
 
+_LIKENESS = ("rouge", "bleu")
+"""Metrics that hardly any answer gets 1 by, however good."""
+
+
 @dataclass(frozen=True)
 class DescribedRow:
     """A row that can be asked; `place` names its table where that is known without reading it."""
@@ -219,9 +223,9 @@ class DescribedDataset(FileDataset[DescribedRow]):
         )
 
     def _has_verdict(self, row: DescribedRow) -> bool:
-        """Return whether an answer is right or wrong: free text is where a threshold is named."""
-        is_free_text = row.context.get("kind") == "free_text"
-        return not is_free_text or self.description.defaults.threshold is not None
+        """Return whether an answer is right or wrong: likeness needs a threshold for that."""
+        by_likeness = self.metric in _LIKENESS or row.context.get("kind") == "free_text"
+        return not by_likeness or self.description.defaults.threshold is not None
 
     def key(self, row: DescribedRow) -> Hashable:
         """Return the texts and the question."""
