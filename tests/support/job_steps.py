@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -240,7 +241,7 @@ def own_path(uses: str) -> str:
     """Return the path in this repository of what `uses` names."""
     owner, found, path = uses.partition("/.github/")
     assert found, f"not known here: {uses}"
-    assert owner in {"$", "OWNER/pytest-tablebench"}, f"not known here: {uses}"
+    assert re.fullmatch(r"\$|[\w.-]+/pytest-tablebench", owner), f"not known here: {uses}"
     return f".github/{path.partition('@')[0]}"
 
 

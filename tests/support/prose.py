@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 HABITS = {
     r"\b(whoever|nobody|somebody|anybody|everybody)\b": "name the subject",
-    r"(?<!user )(?<!users )(?<!person )(?<!people )(?<!team )(?<!teams )(?<!reader )(?<!readers )"
-    r"\bwho\b": "name the subject: the process, the model, the caller",
+    r"(?<!one )(?<!maintainer )(?<!user )(?<!users )(?<!person )"
+    r"(?<!people )(?<!team )(?<!teams )(?<!reader )(?<!readers )\bwho\b": "name the process",
     r"\b(came|comes?|coming|became) of\b": "the outcome, the result",
     r"\bsuch (a one|ones?)\b": "name the thing",
     r"\bone's own\b": "your own",
