@@ -10,7 +10,7 @@ from tests.support.prose import files, habits
 
 ROOT = Path(__file__).resolve().parents[1]
 
-PLACES: list[str] = []
+PLACES: list[str] = ["pytest_tablebench/metrics"]
 """Rooms, modules and pages that are in plain English, from the project's root."""
 
 

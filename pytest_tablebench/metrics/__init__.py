@@ -41,7 +41,7 @@ __all__ = [
     "score",
 ]
 
-# The engine's processes know what a score is, and score nothing.
+# Loaded on first use: the engine's processes need `Score`, but no metric.
 __getattr__ = lazily(
     __name__,
     {

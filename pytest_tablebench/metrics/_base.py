@@ -1,4 +1,4 @@
-"""What a metric is: processed prediction and references in, a score out."""
+"""The types of metrics: processed prediction and references in, a score out."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Processed = str | list[str]
 
 @dataclass(frozen=True)
 class Score:
-    """A score in 0..1 and the named numbers it is made of.
+    """A score from 0 to 1, and the named numbers behind it.
 
-    `part` names the number that the score is; None where it is none of them. `flags` join those of
-    the record: what was odd about the answer, or why a part is missing.
+    `part` names the part that equals the score, or is None. `flags` are added to the record's
+    flags: what was odd about the answer, or why a part is missing.
     """
 
     value: float
@@ -27,33 +27,33 @@ class Score:
 
 
 JUDGED_PARTS = ("gpt_eval", "llm_score")
-"""The parts of built-in metrics that a judge gives: RealHiTBench's and TReB's."""
+"""The parts that a judge gives in the metrics of RealHiTBench and TReB."""
 
 Judgement = Generator[Step, Any, Score]
-"""Yields steps, is sent what came of each (`Reply`, `Execution`), and returns the score.
+"""Yields steps, receives the outcome of each (`Reply`, `Execution`), and returns the score.
 
-An `Ask` without a model asks the judge of the run. Where that has no answer, `NotJudgedError` is
-raised at the step: a metric that catches it may return the parts it knows all the same.
+An `Ask` without a model goes to the run's judge. Without a judge or its answer, `NotJudgedError` is
+raised at the step. A metric may catch it and return the parts that need no judge.
 """
 
 Metric = Callable[..., Score | Judgement]
-"""`metric(prediction, references, *, compat, **context) -> Score`; a pure function, or a generator
-function that returns one. The requests of a generator have the parameters that its attribute
-`params` names, over temperature 0 and 512 tokens; those of options go before both."""
+"""`metric(prediction, references, *, compat, **context) -> Score`: a pure function, or a generator
+function that returns a score. The attribute `params` of a generator function sets the parameters of
+its requests. The defaults are temperature 0 and 512 tokens; options override both."""
 
 Made = TypeVar("Made", bound=Metric)
 
 
 def heavy(metric: Made) -> Made:
-    """Mark a plain metric as worth a message: `--bench-score-there` has it score elsewhere."""
+    """Mark a plain metric as slow: with `--bench-score-there` the callers compute it."""
     metric.heavy = True  # type: ignore[attr-defined]
     return metric
 
 
 def needs(*modules: str) -> Callable[[Made], Made]:
-    """Mark a metric with modules that it imports and the extra `benchmarks` installs.
+    """Mark a metric with the modules it imports, which the extra `benchmarks` installs.
 
-    A dataset that it scores is refused at the start where one is missing.
+    If one is missing, the run refuses a dataset with this metric before it starts.
     """
 
     def mark(metric: Made) -> Made:

@@ -23,10 +23,11 @@ def bleu(
     compat: Compat = "fixed",  # noqa: ARG001 - both modes are the published definition
     **_: Any,
 ) -> Score:
-    """BLEU-4 of one text, 0 to 1, without smoothing: 0 where no run of four tokens is shared.
+    """Return BLEU-4 of one text, 0 to 1, without smoothing.
 
-    Of several references each run counts as often as in the one that holds it most often, and the
-    one nearest in length sets the brevity penalty.
+    It is 0 if no sequence of four tokens is shared. With several references, a sequence counts as
+    often as in the reference that contains it most often. The reference nearest in length sets the
+    brevity penalty.
     """
     texts = [text for text in map(str, references) if text.strip()]
     bleu = _sacrebleu("none", effective_order=False)
@@ -39,24 +40,24 @@ def bleu(
 
 
 def sentence_bleu(prediction: str, reference: str) -> float:
-    """Return BLEU of one text against one reference as sacreBLEU gives it, 0 to 1.
+    """Return sacreBLEU's sentence BLEU of one text against one reference, 0 to 1.
 
-    Runs of one to four tokens, as far as the text is long enough for any.
+    It counts sequences of one to four tokens; a shorter text has only shorter sequences.
     """
     return _share(_sacrebleu().sentence_score(prediction, [reference]).score)
 
 
 def corpus_bleu(predictions: Sequence[str], references: Sequence[str]) -> float:
-    """Return BLEU of texts against one reference each as sacreBLEU gives it for a corpus, 0 to 1.
+    """Return sacreBLEU's corpus BLEU of texts against one reference each, 0 to 1.
 
-    It is 0 where no text has four tokens.
+    It is 0 if no text has four tokens.
     """
     bleu = _sacrebleu(effective_order=False)
     return _share(bleu.corpus_score(predictions, [references]).score)
 
 
 def _share(percentage: float) -> float:
-    return min(1.0, float(percentage) / 100)  # rounding may lead beyond 100
+    return min(1.0, float(percentage) / 100)  # rounding can exceed 100
 
 
 @cache

@@ -1,8 +1,8 @@
-"""The values that a drawn chart shows (specs: realhitbench.md, 5, and tablebench.md, Charts).
+"""Values that a drawn chart shows (specs: realhitbench.md, 5, and tablebench.md, Charts).
 
-This text runs in the program's own process, which has nothing else of the package: nothing here
-needs more than matplotlib and numpy, which every figure has. `axes_values` reads as the published
-scripts do, `drawn_series` reads what people see.
+The sandbox runs this file's text in the program's process, without the rest of the package. It
+needs only matplotlib and numpy, which every figure has. `axes_values` reads a chart as the
+published scripts do, `drawn_series` as people see it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 PICTURE = "drawn chart.png"
-"""The file in which `draw` leaves the picture."""
+"""The file to which `draw` writes the picture."""
 
 
 def draw(
@@ -21,21 +21,21 @@ def draw(
 ) -> dict[str, Any]:
     """Run a program that draws, and return what its current axes show at its end.
 
-    It knows `pd`, `plt` and `np`, as an import of them may have been cut off. The picture is left
-    in a file. Raises what the program raises.
+    `pd`, `plt` and `np` are defined, because a reply's imports may have been cut off. The picture
+    is written to `PICTURE`. Raises what the program raises.
 
     Arguments:
         program: Python source.
         chart_type: as `axes_values` takes it.
-        function: whether it runs as the published scripts run it, inside a function: its names are
-            then unknown in functions of its own, and before Python 3.12 in comprehensions.
-        times: how often it runs, its figures left open in between.
-        indent: put before each line, in a block.
+        function: run it inside a function, as the published scripts do. Functions in the program,
+            and before Python 3.12 comprehensions, then do not see its names.
+        times: how often it runs, with its figures left open in between.
+        indent: put before each line, inside a block.
 
     Returns:
-        `ran`: whether the first time succeeded; `values`: those that the published scripts read,
-        None where they cannot or the last time failed; `drawn`: the series of the whole figure, in
-        each way that they can be read (see `drawn_series`).
+        `ran`: whether the first run succeeded. `values`: what the published scripts read, None if
+        they cannot read it or the last run failed. `drawn`: the series of the figure, one list for
+        each way to read them (see `drawn_series`).
     """
     import matplotlib.pyplot as plt
     import numpy as np
@@ -44,21 +44,20 @@ def draw(
     if indent:
         program = "if True:\n" + "".join(f"{indent}{line}\n" for line in program.split("\n"))
     code = compile(program, "<program>", "exec")
-    failed: list[Exception | None] = []
+    succeeded: list[bool] = []
     for _ in range(times):
         names: dict[str, Any] = {"__name__": "__main__", "pd": pd, "plt": plt, "np": np}
         try:
-            exec(code, names, {} if function else names)  # noqa: S102 - in a process for this
-        except SystemExit:
-            failed.append(None)
-        except Exception as error:
-            failed.append(error)
+            with suppress(SystemExit):
+                exec(code, names, {} if function else names)  # noqa: S102 - in the sandbox
+        except Exception:
             if times == 1:
                 raise
+            succeeded.append(False)
         else:
-            failed.append(None)
-    outcome: dict[str, Any] = {"ran": failed[0] is None, "values": None, "drawn": []}
-    if failed[-1] is None:
+            succeeded.append(True)
+    outcome: dict[str, Any] = {"ran": succeeded[0], "values": None, "drawn": []}
+    if succeeded[-1]:
         axes = plt.gca()
         with suppress(TypeError, ValueError, AttributeError):
             outcome["values"] = axes_values(axes, chart_type)
@@ -66,16 +65,16 @@ def draw(
             outcome["drawn"] = drawn_series(plt.gcf(), axes, chart_type)
         try:
             _save(plt.gcf())
-        except Exception:  # what cannot be shown was drawn all the same
+        except Exception:  # the values count even if the picture cannot be written
             plt.close("all")
     return outcome
 
 
 def _save(figure: Any) -> None:
-    """Leave the picture of a figure, which nothing follows: it is a third of what a chart takes."""
+    # Saving takes a third of a chart's time. These axes have no labels near the title, so
+    # matplotlib need not measure every label to place it.
     for axes in figure.axes:
         if axes.name == "rectilinear" and axes.xaxis.get_ticks_position() == "bottom":
-            # Titles are in nobody's way; matplotlib would measure every label to find that out.
             axes._autotitlepos = False
     figure.savefig(PICTURE, dpi=72, format="png", pil_kwargs={"compress_level": 1})
 
@@ -83,9 +82,9 @@ def _save(figure: Any) -> None:
 def axes_values(axes: Any, chart_type: str) -> list[Any]:
     """Return what the published scripts read: one list for each series, or one for all.
 
-    `chart_type` is a name of `_READERS`, or RealHiTBench's sub-type, such as
-    `LineChart Generation`. Masked values are NaN, and the y values of a line may be texts. Raises
-    `KeyError` for another type, `TypeError` or `ValueError` where what is drawn is no number, and
+    `chart_type` is a name of `_READERS`, or RealHiTBench's sub-type, such as `LineChart
+    Generation`. Masked values are NaN; the y values of a line may be texts. Raises `KeyError` for
+    another type, `TypeError` or `ValueError` if the chart shows something other than numbers, and
     `AttributeError` for shapes that the scripts do not expect, such as the shadow of a pie.
     """
     return _READERS[_type_name(chart_type)](axes)
@@ -101,7 +100,7 @@ def _lines(axes: Any) -> list[list[Any]]:
 
 
 def _open_lines(axes: Any) -> list[list[Any]]:
-    # A radar's line comes back to where it began.
+    # A radar's line ends at its first point.
     return [values[:-1] for values in _lines(axes)]
 
 
@@ -124,9 +123,9 @@ def _second_coordinates(axes: Any) -> list[list[float]]:
 
 
 def _outlines(axes: Any) -> list[list[float]]:
-    """Return the heights of each area's corners but those on the ground.
+    """Return the heights of each area's corners without zeros.
 
-    An area over a base line has the base's corners too, which are 0; a value of 0 goes with them.
+    Corners on the base line have height 0 and are no values. A value of 0 is lost with them.
     """
     bars = []
     for collection in axes.collections:
@@ -137,7 +136,7 @@ def _outlines(axes: Any) -> list[list[float]]:
 
 
 def _floats_or_texts(values: Iterable[Any]) -> list[Any]:
-    """Return numbers, or all values as texts if one is a text: the scripts print them so."""
+    # If one value is a text, the published scripts print all of them as texts.
     kept = values if hasattr(values, "dtype") else list(values)
     return [str(value) for value in kept] if _has_text(kept) else _floats(kept)
 
@@ -166,18 +165,16 @@ _READERS: Mapping[str, Callable[[Any], list[Any]]] = MappingProxyType(
         "area": _outlines,
     }
 )
-"""By TableBench's names of the charts that are read; RealHiTBench has four of them."""
-
-
-# The figure as people see it (`fixed`).
+"""Keys are TableBench's names of chart types; RealHiTBench has four of them."""
 
 
 def drawn_series(figure: Any, axes: Any, chart_type: str) -> list[list[list[float]]]:
-    """Return the series of a figure: those of its current axes, then those of all its axes.
+    """Return the series of a figure as people see it (`fixed`), read in several ways.
 
-    Only what shows data counts: no caps of error bars, reference lines, bands or empty series.
-    Bars lie or stand; several series of bars are also given by their positions. A chart of texts
-    has no series.
+    The first reading has the series of the current axes, the second the series of every axes.
+    Several series of bars are also read by their positions. Only what shows data counts, not caps
+    of error bars, reference lines, bands or empty series. Bars may be horizontal or vertical. A
+    chart of texts has no series.
     """
     read = _SERIES[_type_name(chart_type)]
     series_by_group = []
@@ -193,7 +190,7 @@ def drawn_series(figure: Any, axes: Any, chart_type: str) -> list[list[list[floa
 
 
 def _numbers(values: Iterable[Any], axis: Any) -> list[float]:
-    """Return the values along an axis. Raises `ValueError` for texts, which have no size."""
+    """Return the values along an axis. Raises `ValueError` for texts."""
     from matplotlib.category import UnitData
 
     kept = values if hasattr(values, "dtype") else list(values)
@@ -203,7 +200,7 @@ def _numbers(values: Iterable[Any], axis: Any) -> list[float]:
 
 
 def _data_lines(axes: Any) -> list[Any]:
-    """Return the lines in data coordinates: no caps of error bars, no `axhline`."""
+    """Return the lines that show data, without caps of error bars and reference lines."""
     from matplotlib.container import ErrorbarContainer
 
     bars = [container for container in axes.containers if isinstance(container, ErrorbarContainer)]
@@ -246,8 +243,11 @@ def _bar_series(axes: Any) -> list[list[float]]:
 
 
 def _hbar_series(axes: Any) -> list[list[float]]:
-    lying = [bars for bars in _bar_containers(axes) if bars.orientation == "horizontal"]
-    return [_numbers([bar.get_width() for bar in bars], axes.xaxis) for bars in lying]
+    return [
+        _numbers([bar.get_width() for bar in bars], axes.xaxis)
+        for bars in _bar_containers(axes)
+        if bars.orientation == "horizontal"
+    ]
 
 
 def _bar_containers(axes: Any) -> list[Any]:
@@ -280,7 +280,6 @@ def _scatter_series(axes: Any) -> list[list[float]]:
 
 
 def _area_series(axes: Any) -> list[list[float]]:
-    """Return the thickness of each area at each of its places."""
     from matplotlib.collections import PolyCollection
 
     areas = [
@@ -296,7 +295,7 @@ def _thickness(path: Any) -> list[float]:
     thickness = []
     for place in sorted(heights):
         low, high = min(heights[place]), max(heights[place])
-        # Below the ground a value is negative.
+        # An area below the base line has a negative value.
         thickness.append(low if high == 0 else high - low)
     return thickness
 

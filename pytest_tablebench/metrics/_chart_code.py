@@ -1,7 +1,6 @@
-"""Programs that draw charts, as replies hold them (specs: realhitbench.md, 5, and tablebench.md).
+"""Programs that draw charts, as replies contain them (specs: realhitbench.md, 5; tablebench.md).
 
-Nothing here runs: a program is cut out, laid out and compiled, and what it may do is for the
-sandbox to say.
+Nothing runs here: a program is extracted, indented and compiled. The sandbox limits what it may do.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from pytest_tablebench.config.compat import Compat
 
 MAX_PROGRAM = 100_000
-"""How many characters of a program are compiled; a longer one counts as one that does not."""
+"""Characters of the longest program that is compiled; a longer one counts as not compiling."""
 
 _OPENINGS = ("import pandas as pd", "import matplotlib.pyplot as plt")
 _CLOSING = "plt.show()"
@@ -25,12 +24,12 @@ _QUOTED_WORKBOOK = re.compile(r"'[^']*\.xlsx'")
 
 @dataclass(frozen=True)
 class Program:
-    """A program to be run.
+    """A program from a reply.
 
     Arguments:
-        code: its text; None where the reply holds none.
-        layout: which of the layouts was taken, `no_code` without a program.
-        compiles: whether Python takes the text.
+        code: its text; None if the reply has no program.
+        layout: which of the layouts was chosen, `no_code` without a program.
+        compiles: whether Python compiles the text.
     """
 
     code: str | None
@@ -39,17 +38,17 @@ class Program:
 
 
 def patched(reply: str, path: str) -> str:
-    """Put the table's path in the place of every workbook that a reply names.
+    """Replace the name of every workbook in a reply by the table's path.
 
-    That is each text in single quotes that ends in `.xlsx`, and then each `table.xlsx`.
+    These are the texts in single quotes that end in `.xlsx`, and then each `table.xlsx`.
     """
     return _QUOTED_WORKBOOK.sub(lambda _: f"'{path}'", reply).replace("table.xlsx", path)
 
 
 def realhit_code(reply: str) -> str | None:
-    """Return the last text of a reply from the import of pandas to `plt.show()`.
+    """Return the last part of a reply from the import of pandas to `plt.show()`.
 
-    Without one it is the last from the import of pyplot, and without that None.
+    If there is none, the last part from the import of pyplot, or None.
     """
     for opening in _OPENINGS:
         inner = _last_between(reply, opening, _CLOSING)
@@ -59,18 +58,19 @@ def realhit_code(reply: str) -> str | None:
 
 
 def python_block(reply: str) -> str:
-    """Return the last block fenced as `python`, in exactly these letters, or no text."""
+    """Return the last block fenced as `python` (in lower case), or ""."""
     return _last_between(reply, f"{_FENCE}python\n", _FENCE) or ""
 
 
 def program_of(code: str | None, compat: Compat) -> Program:
-    """Return the program as it is to be run.
+    """Return the program that is run.
 
-    `reference`: blanks go at both ends of each line, so what has a block does not compile.
+    `reference`: blanks at both ends of each line are removed, so a program with an indented block
+    does not compile.
 
-    `fixed`: the first of four layouts that compiles: as given, the lines behind the first with
-    their common indentation taken off, one blank less before each, none before any. Where none
-    does it is as given.
+    `fixed`: the first of four layouts that compiles: the code unchanged, the lines after the first
+    without their common indentation, one blank less at the start of each line, no blanks at the
+    start of lines. If none compiles, the code stays unchanged.
     """
     if code is None:
         return Program(None, "no_code", compiles=False)
@@ -92,7 +92,7 @@ def _layouts(code: str, lines: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _last_between(text: str, opening: str, closing: str) -> str | None:
-    """Return what the last opening and the next closing hold, found from the start on."""
+    """Return the text of the last pair of opening and closing; pairs are matched from the start."""
     code, end = None, 0
     while (start := text.find(opening, end)) >= 0:
         start += len(opening)
@@ -109,8 +109,8 @@ def _compiles(code: str) -> bool:
         return False
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the program's style, to nobody here
+            warnings.simplefilter("ignore")  # they concern the model's style
             compile(code, "<program>", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, OverflowError, MemoryError, RecursionError):
-        return False  # too deep is no program either
+        return False  # the last two: nested too deep
     return True

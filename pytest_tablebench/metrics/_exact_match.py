@@ -12,8 +12,7 @@ from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._numbers import canonical_number
 from pytest_tablebench.metrics._unicode import normalized
 
-# The number takes all it can for good: what it left over would only fail in the unit again, at
-# every length, because the unit holds no digit.
+# The number is possessive: the unit has no digit, so trying shorter numbers cannot succeed.
 _WITH_UNIT = re.compile(
     r"(?P<before>[^\d+.\-\u2212]{0,3}?)\s*(?P<number>[-+\u2212]?[\d,.]++)\s*(?P<after>\D*)"
 )
@@ -28,19 +27,18 @@ def exact_match(
     aliases: Mapping[str, Sequence[str]] = MappingProxyType({}),
     **_: Any,
 ) -> Score:
-    """1 when the reply holds exactly the expected items, else 0.
+    """Return 1 if the reply contains exactly the expected items, else 0.
 
-    Case, white space, Unicode form and the way a number is written (`1,234.0` for `1234`) do
-    not matter; units, signs and percent signs do. Several references are all expected.
-    The reply is split at comma and space; `partial` gives the share of items found,
-    F1 over the two multisets of items.
+    Case, white space, Unicode form and the way a number is written (`1,234.0` for `1234`) do not
+    matter; units, signs and percent signs do. All references are expected. The reply is split at
+    comma and space; `partial` is F1 over the two multisets of items.
 
     Arguments:
         prediction: the processed reply.
         references: the expected items.
         compat: without effect.
-        ordered: whether the items have to come in the references' order.
-        aliases: other texts that stand for a reference, by that reference.
+        ordered: whether the items must be in the order of the references.
+        aliases: for a reference, other texts that are equally right.
     """
     expected = _items(references)
     items = _with_references(_items([prediction]), aliases)
@@ -56,7 +54,7 @@ def exact_match(
 
 
 def _with_references(items: list[str], aliases: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the reply's items with each alias replaced by what it stands for, longest first."""
+    """Return the reply's items with each alias replaced by its reference, longest alias first."""
     pairs = [(_items([a]), _items([text])) for text, others in aliases.items() for a in others]
     pairs = sorted((pair for pair in pairs if pair[0]), key=lambda pair: -len(pair[0]))
     renamed: list[str] = []

@@ -1,4 +1,4 @@
-"""F1: of counts, and of labels over a batch (spec: torr.md sections 8.1, 8.2, 8.4 and 8.5)."""
+"""F1 of counts, and of labels over a batch (spec: torr.md sections 8.1, 8.2, 8.4 and 8.5)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Sequence
 
 
 def f_measure(hits: int, reference: int, prediction: int) -> float:
-    """Return F1 of so many common items of two sides; 0 without one in common."""
+    """Return F1 from the number of shared items and the sizes of both sides; 0 without a hit."""
     if not hits:
         return 0.0
-    # Precision and recall first: the published order of operations, equal to the last digit.
+    # The published order of operations, so that results are equal to the last digit.
     precision, recall = hits / prediction, hits / reference
     return 2 * precision * recall / (precision + recall)
 
@@ -21,8 +21,8 @@ def label_f1(
 
     Arguments:
         predicted: labels of each item, shape (items,).
-        gold: the true ones, as many.
-        labels: those that count; others cost nothing but what they leave unsaid.
+        gold: the true labels, of the same shape.
+        labels: the labels that count. Predicting another label costs recall, but no precision.
     """
     hits = sizes = 0
     scores = {}

@@ -14,7 +14,7 @@ from pytest_tablebench.metrics._unicode import normalized
 
 
 def token_f1(reference: Iterable[str], prediction: Iterable[str]) -> float:
-    """Return F1 of two bags of tokens; 0 without one in common."""
+    """Return F1 of two bags of tokens; 0 without a shared token."""
     reference_counts, prediction_counts = Counter(reference), Counter(prediction)
     return f_measure(
         (reference_counts & prediction_counts).total(),
@@ -27,11 +27,10 @@ def token_f1(reference: Iterable[str], prediction: Iterable[str]) -> float:
 def f1_strings(
     prediction: Processed, references: Sequence[Processed], *, compat: Compat = "fixed", **_: Any
 ) -> Score:
-    """Token F1 between a prediction and all references together (torr.md section 8.2).
+    """Return token F1 between a prediction and all references together (torr.md section 8.2).
 
-    The tokens of every reference form one bag, so all of several references are expected.
-    `reference` counts every token; `fixed` leaves out marks that only separate or wrap, and
-    takes a number as its value.
+    The tokens of all references form one bag, so every reference is expected. `reference` counts
+    every token. `fixed` omits marks that only separate or wrap, and compares numbers by value.
     """
     if compat == "reference":
         joined = " ".join(str(reference) for reference in references)

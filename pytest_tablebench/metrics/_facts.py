@@ -1,4 +1,4 @@
-"""Free text by facts: what it must say, and what it must not."""
+"""Scores free text by the facts that it must state, and those that it must not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_tablebench.metrics._unicode import normalized
 
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _EDGE = re.compile(r"[0-9a-z\u00c0-\u024f]")
-"""Letters that form words with blanks between them; Chinese has none."""
+"""Letters of scripts that put blanks between words."""
 
 
 def facts(
@@ -24,21 +24,21 @@ def facts(
     must_not: Sequence[str] = (),
     **_: Any,
 ) -> Score:
-    """Return 1 for a reply that says every fact of `must` and none of `must_not`, else 0.
+    """Return 1 for a reply that states every fact of `must` and none of `must_not`, else 0.
 
-    A fact is a word or words of the reply, without regard to case, blanks and separators of
-    thousands. `rose / grew` is a fact that either of the two says.
+    A fact is one or more words of the reply. Case, white space and separators of thousands do not
+    matter. A fact with alternatives, `rose / grew`, is stated by either of them.
 
     Arguments:
         prediction: the reply.
         references: without effect.
         compat: without effect.
-        must: facts that the reply must say.
-        must_not: facts that it must not say.
+        must: facts that the reply must state.
+        must_not: facts that it must not state.
     """
     text = _plain(str(prediction))
-    stated = [_says(text, fact) for fact in must]
-    wrong = [_says(text, fact) for fact in must_not]
+    stated = [_states(text, fact) for fact in must]
+    wrong = [_states(text, fact) for fact in must_not]
     parts = {}
     if must:
         parts["must"] = sum(stated) / len(stated)
@@ -52,7 +52,7 @@ def _plain(text: str) -> str:
     return _THOUSANDS.sub("", words)
 
 
-def _says(text: str, fact: str) -> bool:
+def _states(text: str, fact: str) -> bool:
     return any(
         _contains(text, _plain(spelling))
         for spelling in re.split(r"\s+/\s+", fact)
@@ -61,7 +61,7 @@ def _says(text: str, fact: str) -> bool:
 
 
 def _contains(text: str, words: str) -> bool:
-    """Return whether a text contains words, not only as a part of longer ones."""
+    """Return whether a text contains the words, not only within longer words or numbers."""
     before = r"(?<![0-9a-z\u00c0-\u024f])(?<![0-9][.,])" if _EDGE.match(words) else ""
     after = r"(?![0-9a-z\u00c0-\u024f])" if _EDGE.match(words[-1]) else ""
     after += r"(?![.,][0-9])" if words[-1].isdigit() else ""

@@ -35,23 +35,24 @@ def fin_qa(
 ) -> Score:
     """Score a reasoning program: `program_accuracy` (the score) and `execution_accuracy`.
 
-    The first reference is the gold program. `table` is the question's own, unperturbed table,
-    a `Table` or a mapping with `header` and `rows`.
+    The first reference is the gold program. `table` is the question's unperturbed table, a `Table`
+    or a mapping with `header` and `rows`.
 
-    `fixed` does what FinQA's script does: the gold program comes first in the comparison,
-    table operations work on the rows, and the result must equal `exe_ans` (a number rounded
-    to 5 decimals, or yes or no; where it is missing, the gold program's own result). Table
-    operations may be spelled with hyphens. `reference` is ToRR's published metric: sides
-    exchanged, table operations never executed, results compared with the printed `answer`.
-    There, a comparison that involves no two numbers asks whether the prediction ends with the
-    gold program; where the published code would go on to evaluate the prediction as Python,
-    the score is 0.
+    `fixed` follows FinQA's script: the gold program comes first in the comparison, table operations
+    work on the rows, and the result must equal `exe_ans` (a number rounded to 5 decimals, or yes or
+    no; if it is missing, the gold program's result). Table operations may be spelled with hyphens.
 
-    Bounded work: programs of more than 10,000 characters or 100 steps score 0 unread, numbers
-    are floats, and each step is expanded once. sympy is asked only about formulas of at most
-    24 symbols when written out (12 with a comparison or a power, 8 with both) and 32 terms
-    when multiplied out; see `_fin_qa_equality`. Nothing of a reply is ever run. Raises
-    `SettingsError` when `reference` lacks the answer, and for a table that is none.
+    `reference` is ToRR's published metric. It exchanges the sides, never executes table operations,
+    and compares the result with the printed `answer`. If one of the two is not a number, it checks
+    whether the prediction ends with the gold program. The published code may then evaluate the
+    prediction as Python; here the score is 0 in that case.
+
+    The work is bounded: a program of more than 10,000 characters or 100 steps scores 0 without
+    being read, numbers are floats, and each step is expanded once. sympy compares only formulas of
+    at most 24 symbols when written out (12 with a comparison or a power, 8 with both) and 32 terms
+    when multiplied out; see `_fin_qa_equality`. No text of a reply is ever run.
+
+    Raises `SettingsError` if `reference` has no `answer`, and for an invalid table.
     """
     if compat == "reference" and answer is None:
         raise SettingsError("metric 'fin_qa': reference mode needs answer=, the printed answer")
@@ -79,11 +80,11 @@ def fin_qa_value(
     exe_ans: float | str | None = None,
     **_: Any,
 ) -> Score:
-    """Score the value of an answer, where it was not asked for as a reasoning program.
+    """Score the value of an answer that was not asked for as a reasoning program.
 
-    `execution_accuracy` is the score: whether the value is `exe_ans` (where that is missing, what
-    the first reference computes), a number or yes or no. A number may be rounded to two decimals
-    or more, and a share may be written with a percent sign. There is no program to compare.
+    `execution_accuracy` is the score: whether the value equals `exe_ans`, a number or yes or no. If
+    that is missing, the result of the first reference is expected. A number may be rounded to two
+    decimals or more, and a share may be written with a percent sign. No programs are compared.
     """
     if exe_ans is None:
         gold = execute(with_underscores(tokens_of(str(references[0]))), script_rows(table))
@@ -100,7 +101,7 @@ _VALUE = re.compile(r"([+-]?(?=\.?\d)\d{0,30})(?:\.(\d{0,30}))?(e[+-]?\d{1,2})?(
 
 
 def _is_value(text: str, value: float) -> bool:
-    """Tell whether a text is a number, as it is or rounded to two decimals or more."""
+    """Return whether a text is this number, exact or rounded to two decimals or more."""
     match = _VALUE.fullmatch(re.sub(r"[$,\s]", "", text))
     if match is None:
         return False
@@ -120,7 +121,6 @@ def _execution(
     rows: Sequence[Sequence[Any]],
     exe_ans: float | str | None,
 ) -> bool:
-    """Tell whether a program yields the gold result."""
     outcome = execute(with_underscores(tokens_of(_cut(predicted))), rows)
     if outcome.invalid or outcome.value == NOT_AVAILABLE:
         return False
@@ -131,9 +131,8 @@ def _execution(
 
 
 def _published_execution(predicted: str, gold: str, answer: str) -> bool:
-    """Tell whether ToRR's metric counts a program's execution as right."""
     cut = _cut(predicted)
-    # Without rows: what the published code hands over instead holds no row of numbers.
+    # Without rows: the published code passes a table without any row of numbers.
     outcome = execute(tokens_of(cut), [])
     if outcome.invalid:
         return False
@@ -144,5 +143,5 @@ def _published_execution(predicted: str, gold: str, answer: str) -> bool:
 
 
 def _cut(program: str) -> str:
-    """Drop what follows the last closing bracket; all, where there is none."""
+    """Return a program up to its last closing bracket; "" without one."""
     return program[: program.rfind(")") + 1]

@@ -1,22 +1,22 @@
 """Symbolic equality of FinQA programs (spec: torr.md section 8.6).
 
-The published rule: give every plain argument and every table step a symbol, expand the last
-step of both programs into formulas, let sympy simplify both, and compare what comes out. Most
-pairs are settled here without sympy, and exactly as sympy would settle them:
+The published rule: give every plain argument and every table step a symbol, expand the last step of
+both programs into formulas, let sympy simplify both, and compare the results. Most pairs are
+decided here without sympy, with the result that sympy would give:
 
-* Formulas that agree up to the order of operands of `+` and `*` are one and the same object
-  for sympy before it simplifies anything, so they are equal.
-* sympy's simplification never changes the value of a rational formula. Formulas that take
-  different values at a point where both are defined are therefore different. The point has
-  coordinates modulo a prime, so values are exact and never grow. Comparisons (`greater`) are
-  different when one holds and the other does not at a point with rational coordinates.
+* Formulas that agree up to the order of operands of `+` and `*` are the same object for sympy
+  before it simplifies anything, so they are equal.
+* sympy's simplification never changes the value of a rational formula. Formulas with different
+  values at a point where both are defined are therefore different. The point has coordinates modulo
+  a prime, so values are exact and do not grow. Comparisons (`greater`) are different if one is true
+  and the other false at a point with rational coordinates.
 
-All the rest is in doubt and goes to sympy: equal values in another form (sympy's forms are
-not unique), powers, and division by what is always zero. Its work is bounded beforehand: by
-the number of symbols written out (`MAX_LEAVES`: plain formulas; comparisons or powers; both)
-and of terms after multiplying out (`MAX_TERMS`); exponents hold no powers, and constant ones
-are whole numbers of at most `MAX_EXPONENT`. A pair in doubt beyond these bounds counts as
-different. Within them sympy was not seen to take more than 0.4 s for a formula.
+sympy decides the rest: equal values in another form (sympy's forms are not unique), powers, and
+division by a term that is always zero. Its work is bounded by the number of symbols written out
+(`MAX_LEAVES`: plain formulas; comparisons or powers; both) and of terms after multiplying out
+(`MAX_TERMS`). Exponents contain no powers, and constant ones are whole numbers of at most
+`MAX_EXPONENT`. An undecided pair beyond these bounds counts as different. Within them sympy took at
+most 0.4 s for a formula.
 """
 
 from __future__ import annotations
@@ -58,18 +58,18 @@ Tree = int | tuple[str, Any, Any]
 
 
 def same_programs(first: Sequence[str], second: Sequence[str]) -> bool:
-    """Tell whether two programs, as tokens, mean the same formula.
+    """Return whether two programs, as tokens, mean the same formula.
 
-    The order matters: `first` alone gives the symbols and may hold steps that are not used,
-    `second` is checked for its structure and may use no other symbols. Programs that the
-    published rule cannot read, on either side, are different from everything.
+    The order matters: `first` defines the symbols and may contain unused steps. `second` must have
+    the right structure and may use no other symbols. A program that the published rule cannot read
+    is different from every other.
     """
     formulas = _Formulas()
     try:
         symbols, steps = _symbols(first)
         left = _expand(steps, symbols, formulas)
         right = _expand(_checked(second, symbols), symbols, formulas)
-    except ValueError:  # malformed, or `#` before what is no number
+    except ValueError:  # malformed, or `#` without a number
         return False
     return formulas.same(left, right)
 
@@ -78,7 +78,7 @@ def same_programs(first: Sequence[str], second: Sequence[str]) -> bool:
 
 
 def _symbols(tokens: Sequence[str]) -> tuple[dict[str, int], list[ProgramStep]]:
-    """Return the number of each argument and table step in order of occurrence, and all steps."""
+    """Return the symbol number of each argument and table step, and all steps."""
     symbols: dict[str, int] = {}
     steps = list(steps_of(tokens))
     for step in steps:
@@ -88,14 +88,14 @@ def _symbols(tokens: Sequence[str]) -> tuple[dict[str, int], list[ProgramStep]]:
 
 
 def _variables(step: ProgramStep) -> list[str]:
-    """Return what stands for itself in a step: literally, so 100 and const_100 differ."""
+    """Return the symbols of a step. They are compared as text, so 100 and const_100 differ."""
     if "table" in step.operator:
         return [step.text]
     return [argument for argument in step.arguments if "#" not in argument]
 
 
 def _checked(tokens: Sequence[str], symbols: dict[str, int]) -> list[ProgramStep]:
-    """Return the steps of a program that is well-formed and knows no other symbols."""
+    """Return a program's steps; raises if it is malformed or uses other symbols."""
     if not has_structure(tokens):
         raise MalformedProgramError("not of the form operation(argument, argument)")
     steps = list(steps_of(tokens))
@@ -110,7 +110,7 @@ def _checked(tokens: Sequence[str], symbols: dict[str, int]) -> list[ProgramStep
 
 
 def _expand(steps: Sequence[ProgramStep], symbols: dict[str, int], formulas: _Formulas) -> int:
-    """Return the formula of the last step; each step is expanded once, however often used."""
+    """Return the formula of the last step; each step is expanded once, even if used often."""
     done: dict[int, int] = {}
     pending: set[int] = set()
 
@@ -139,19 +139,20 @@ def _expand(steps: Sequence[ProgramStep], symbols: dict[str, int], formulas: _Fo
     return visit(len(steps) - 1)
 
 
-# Formulas: numbered, each form stored once, so equal forms have equal numbers
+# Formulas: each form is stored once under a number, so equal forms have equal numbers
 
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """A formula and what bounds the work on it.
+    """A formula and the bounds of the work on it.
 
     Arguments:
-        sign, left, right: the operation and its sides; for a symbol `""` and its number.
-        value: at the point modulo the prime; None where undefined or not rational.
-        leaves: symbols when written out. terms: bounds on the number of terms of numerator
-            and denominator when multiplied out.
-        powers: it holds a power. judged: sympy may be asked.
+        sign, left, right: the operation and its sides; for a symbol "" and its number.
+        value: at the point modulo the prime; None if undefined or not rational.
+        leaves: symbols when written out.
+        terms: bounds on the number of terms of numerator and denominator when multiplied out.
+        powers: whether it contains a power.
+        judged: whether sympy may be called.
     """
 
     sign: str
@@ -170,11 +171,10 @@ class _Formulas:
     numbers: dict[tuple[str, int, int], int] = field(default_factory=dict)
 
     def symbol(self, number: int) -> int:
-        """Return the formula that is one symbol."""
         return self._store(_Node("", number, number, _point(number), 1, (1, 1), False, True))
 
     def add(self, sign: str, left: int, right: int) -> int:
-        """Return the formula of an operation; raises where sympy would raise."""
+        """Return the formula of an operation; raises if sympy would raise."""
         first, second = self.nodes[left], self.nodes[right]
         if ">" in (first.sign, second.sign):
             raise MalformedProgramError("a comparison inside a formula")
@@ -198,7 +198,7 @@ class _Formulas:
         return self.numbers[key]
 
     def same(self, left: int, right: int) -> bool:
-        """Tell whether sympy simplifies both to the same."""
+        """Return whether sympy simplifies both to the same formula."""
         first, second = self.nodes[left], self.nodes[right]
         if (first.sign == ">") != (second.sign == ">"):
             return False
@@ -213,26 +213,26 @@ class _Formulas:
         return bool(simple is not None and simple == _simplified(self._tree(right)))
 
     def _defined(self, number: int) -> bool:
-        """Tell whether a formula is rational, with no division by what is always zero."""
+        """Return whether a formula is rational, without division by a term that is always zero."""
         node = self.nodes[number]
         if node.sign == ">":
             return self._defined(node.left) and self._defined(node.right)
         return node.value is not None
 
     def _differ(self, first: _Node, second: _Node) -> bool:
-        """Tell whether two rational formulas, or comparisons of them, are proved different."""
+        """Return whether two rational formulas, or comparisons of them, are proved different."""
         if first.sign != ">":
             return first.value != second.value
         if not (self._small(first) and self._small(second)):
             return False
         for point in range(_SIGN_POINTS):
-            truths = self._holds(first, point), self._holds(second, point)
+            truths = self._is_true(first, point), self._is_true(second, point)
             if None not in truths and truths[0] != truths[1]:
                 return True
         return False
 
-    def _holds(self, node: _Node, point: int) -> bool | None:
-        """Tell whether a comparison holds at a rational point; None where it is undefined."""
+    def _is_true(self, node: _Node, point: int) -> bool | None:
+        """Return whether a comparison is true at a rational point; None if undefined there."""
         try:
             return self._at(node.left, point) > self._at(node.right, point)
         except ZeroDivisionError:
@@ -247,7 +247,7 @@ class _Formulas:
         return Fraction(_OPERATIONS[node.sign](left, right))
 
     def _small(self, node: _Node) -> bool:
-        """Tell whether the work sympy has with a formula is bounded."""
+        """Return whether sympy's work on a formula is bounded."""
         return (
             node.judged
             and node.leaves <= MAX_LEAVES[node.powers + (node.sign == ">")]
@@ -255,7 +255,7 @@ class _Formulas:
         )
 
     def _exponent(self, number: int) -> int | str | None:
-        """Return a constant exponent, `"variable"`, or None for one sympy is not asked about."""
+        """Return a constant exponent, `"variable"`, or None if sympy must not be called."""
         node = self.nodes[number]
         if node.value is None or not self._small(node):
             return None
@@ -297,7 +297,7 @@ def _calculate_modulo(sign: str, left: int | None, right: int | None) -> int | N
 
 
 def _terms(sign: str, first: tuple[int, int], second: tuple[int, int]) -> tuple[int, int]:
-    """Bound the terms of numerator and denominator, multiplied out and without cancelling."""
+    """Return bounds on the terms of numerator and denominator, multiplied out, not cancelled."""
     top, bottom = first
     if sign == "*":
         fraction = top * second[0], bottom * second[1]
@@ -317,33 +317,31 @@ def _power_terms(base: tuple[int, int], exponent: int | str | None) -> tuple[int
 
 @lru_cache(maxsize=1024)
 def _point(symbol: int) -> int:
-    """Return a symbol's value modulo the prime: arbitrary, and the same every time."""
+    """Return a symbol's arbitrary but fixed value modulo the prime."""
     return random.Random(f"modulo/{symbol}").randrange(1, _PRIME)
 
 
 @lru_cache(maxsize=8192)
 def _rational_point(symbol: int, point: int) -> Fraction:
-    """Return a symbol's value at one of the rational points."""
     draw = random.Random(f"rational/{point}/{symbol}")
     return Fraction(draw.randint(1, 999) * draw.choice((1, 1, -1)))
 
 
-# The judge of what is in doubt
+# sympy, for pairs that are not decided yet
 
 
 @lru_cache(maxsize=4096)
 def _simplified(tree: Tree) -> Any:
-    """Return what sympy simplifies a formula to; None where it raises.
+    """Return sympy's simplified form; None if sympy raises.
 
-    Programs of the same shape share their formulas, whatever their numbers, so that a run
-    asks for few of them.
+    Programs of the same shape have the same formulas, so the cache serves most calls of a run.
     """
     require(["sympy"], "the equality of FinQA programs")
     import sympy
 
     try:
         return sympy.simplify(_expression(tree))
-    except Exception:  # the published rule takes every failure of sympy as "different"
+    except Exception:  # the published rule counts every failure of sympy as "different"
         return None
 
 

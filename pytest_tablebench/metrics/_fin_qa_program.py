@@ -1,8 +1,8 @@
 """Reading and executing FinQA programs (spec: torr.md section 8.6).
 
-A program is a line such as `subtract(2500, 2000), divide(#0, 2000)`. The rules are those of
-FinQA's own evaluation script (czyssrs/FinQA), down to how it splits text; nothing here hands
-text to an interpreter: operators are looked up, and numbers go through `float`.
+A program is a line such as `subtract(2500, 2000), divide(#0, 2000)`. The rules are those of FinQA's
+evaluation script (czyssrs/FinQA), including how it splits text. No text is evaluated as code:
+operators are looked up, and numbers are parsed by `float`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ NOT_AVAILABLE = "n/a"
 
 MAX_CHARACTERS = 10_000
 MAX_STEPS = 100
-"""Longer programs are not read. Gold programs have a dozen steps at most, and a reply of 512
-tokens, what ToRR allows, has no room for a hundred."""
+"""Longer programs are not read. Gold programs have at most a dozen steps, and the 512 tokens that
+ToRR allows a reply do not suffice for a hundred."""
 
 _MAX_TEXT = 1_000
 
@@ -40,19 +40,19 @@ _UNDERSCORES = {f"{name.replace('_', '-')}(": f"{name}(" for name in _TABLE}
 
 
 class MalformedProgramError(ValueError):
-    """A text that is no program; the metric scores it, nobody else sees it."""
+    """A text that is not a program; the metric catches it."""
 
 
 def is_reasonable(program: str) -> bool:
-    """Tell whether a program is short enough to be read at all."""
+    """Return whether a program is short enough to be read."""
     return len(program) <= MAX_CHARACTERS and program.count(")") <= MAX_STEPS
 
 
 def tokens_of(program: str) -> list[str]:
     """Split a program into the script's tokens: `add(`, `1`, `2`, `)`, ..., `EOF`.
 
-    Arguments are separated by comma and space, so neither that nor a bracket can be part of
-    a row's name. Linear in the length of the text.
+    Arguments are separated by comma and space, so a row's name cannot contain these or a bracket.
+    The time is linear in the length of the text.
     """
     return [token for part in program.split(", ") for token in _PIECE.findall(part)] + ["EOF"]
 
@@ -64,7 +64,7 @@ def with_underscores(tokens: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class ProgramStep:
-    """One step: its operator, its two arguments, and the text that identifies it as a whole."""
+    """One step: its text, its operator and its two arguments."""
 
     text: str
     operator: str
@@ -72,10 +72,10 @@ class ProgramStep:
 
 
 def steps_of(tokens: Sequence[str]) -> Iterator[ProgramStep]:
-    """Yield the steps of a program; what follows the last closing bracket is no step.
+    """Yield the steps of a program; text after the last closing bracket is ignored.
 
-    Raises `MalformedProgramError` on reaching a step with several opening brackets, or with
-    fewer than two arguments. Further arguments are ignored.
+    Raises `MalformedProgramError` at a step with several opening brackets, or with fewer than two
+    arguments. Further arguments are ignored.
     """
     for piece in "|".join(tokens[:-1]).split(")")[:-1]:
         text = piece.strip()
@@ -90,19 +90,19 @@ def steps_of(tokens: Sequence[str]) -> Iterator[ProgramStep]:
 
 
 def has_structure(tokens: Sequence[str]) -> bool:
-    """Tell whether every fourth token opens a known operation and the last of four closes it."""
+    """Return whether every fourth token opens a known operation and the last of four closes it."""
     opened = all(token.strip("(") in _OPERATIONS for token in tokens[:-1:4])
     return opened and set(tokens[3:-1:4]) <= {")"}
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What executing a program gave.
+    """The result of executing a program.
 
     Arguments:
-        invalid: the program cannot be executed to its end.
-        value: the last step's result, numbers rounded to 5 decimals; `"yes"` or `"no"` of a
-            comparison; `"n/a"` without any result. Only to be used when not invalid.
+        invalid: whether the program cannot be executed to its end.
+        value: the last step's result: a number rounded to 5 decimals, `"yes"` or `"no"` for a
+            comparison, `"n/a"` without a result. Only valid if `invalid` is False.
     """
 
     invalid: bool
@@ -110,10 +110,10 @@ class Outcome:
 
 
 def execute(tokens: Sequence[str], rows: Sequence[Sequence[Any]]) -> Outcome:
-    """Execute a program over the rows of a table, each headed by its name.
+    """Execute a program over the rows of a table, whose first cells are their names.
 
-    Work is bounded by the number of tokens and cells: numbers are floats, so a power costs
-    the same whatever its exponent (and fails beyond 1e308).
+    The work is bounded by the number of tokens and cells: numbers are floats, so a power costs the
+    same for every exponent (and fails beyond 1e308).
     """
     if not has_structure(tokens):
         return Outcome(True, NOT_AVAILABLE)
@@ -125,7 +125,7 @@ def execute(tokens: Sequence[str], rows: Sequence[Sequence[Any]]) -> Outcome:
             first, second = step.arguments
             if step.operator in _TABLE:
                 if "#" in first:
-                    # A row cannot be a result: the script takes the row it read last.
+                    # A result is no row: the script uses the row it read last.
                     _result(first, results)
                 else:
                     numbers = named.numbers(first)
@@ -145,7 +145,7 @@ def execute(tokens: Sequence[str], rows: Sequence[Sequence[Any]]) -> Outcome:
 def script_rows(table: Table | Mapping[str, Any] | None) -> list[Sequence[Any]]:
     """Return the table as FinQA keeps it: a list of rows, the header first.
 
-    Raises `SettingsError` for what is neither a table nor a mapping of `header` and `rows`.
+    Raises `SettingsError` for anything but a table or a mapping of `header` and `rows`.
     """
     if table is None:
         return []
@@ -157,14 +157,14 @@ def script_rows(table: Table | Mapping[str, Any] | None) -> list[Sequence[Any]]:
 
 
 class _Rows:
-    """Rows by name; the last of several with one name counts. Read when first asked for."""
+    """Rows by name, indexed on first use; the last of several rows with one name counts."""
 
     def __init__(self, rows: Sequence[Sequence[Any]]) -> None:
         self._rows = rows
         self._by_name: dict[Any, Sequence[Any]] | None = None
 
     def numbers(self, name: str) -> list[float]:
-        """Return a row's numbers; `MalformedProgramError` when it is missing or has others."""
+        """Return a row's numbers; raises `MalformedProgramError` if it lacks them."""
         if self._by_name is None:
             if not all(self._rows):
                 raise MalformedProgramError("a row without any cell")
@@ -201,7 +201,7 @@ def _value(argument: str, results: Sequence[Any]) -> Any:
 
 
 def _result(argument: str, results: Sequence[Any]) -> Any:
-    """Return the result that `#n` points at."""
+    """Return the result that `#n` refers to."""
     number = int(argument.replace("#", ""))
     if not 0 <= number < len(results):
         raise MalformedProgramError("a result that is not there yet")
@@ -219,7 +219,7 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def _calculate(name: str, left: Any, right: Any) -> Any:
-    # Adding two verdicts joins their texts, which could double at every step.
+    # Adding two results "yes" or "no" joins the texts, which could double at every step.
     if isinstance(left, str) and isinstance(right, str) and len(left) + len(right) > _MAX_TEXT:
         raise MalformedProgramError("texts instead of numbers")
     return _BINARY[name](left, right)

@@ -1,6 +1,6 @@
-"""Instructions whose keeping a rule can tell (spec: treb.md section 5, Instruction_Following).
+"""Instructions that a rule can check (spec: treb.md section 5, Instruction_Following).
 
-A rule is data: the name of a predicate and its arguments, as a question's file gives them.
+A rule is data: the name of a predicate and its arguments, as a question's file has them.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ def treb_instruction(
     arguments: Mapping[str, Any],
     **_: Any,
 ) -> Score:
-    """1 where the reply keeps the instruction, else 0."""
+    """Return 1 if the reply follows the instruction, else 0."""
     value = float(follows(rule, arguments, str(prediction), compat))
     return Score(value, {"follow": value}, "follow")
 
 
 def follows(rule: str, arguments: Mapping[str, Any], answer: str, compat: Compat) -> bool:
-    """Tell whether an answer keeps a rule.
+    """Return whether an answer follows a rule.
 
-    Raises `SettingsError` for a rule that is not there, or has other arguments.
+    Raises `SettingsError` for an unknown rule or other arguments.
     """
     try:
         predicate = RULES[rule]
@@ -65,7 +65,7 @@ def _contains_without(
     forbidden: str,
     case: str,
 ) -> bool:
-    """One text is there and another is not; `case` says whether capitals matter (`exact`)."""
+    """Capitals matter if `case` is `exact`, not if it is `fold`."""
     if case == "fold":
         answer, required, forbidden = answer.lower(), required.lower(), forbidden.lower()
     elif case != "exact":
@@ -74,7 +74,7 @@ def _contains_without(
 
 
 def _is_long(answer: str, length: int, compat: Compat) -> bool:
-    """The least length that is asked for is too short for `reference`."""
+    # For `reference`, an answer of exactly this length is too short.
     return len(answer) > length if compat == "reference" else len(answer) >= length
 
 
@@ -95,16 +95,16 @@ _AABB = {
 
 
 def _aabb_idioms(answer: str, compat: Compat, *, count: int) -> bool:
-    """So many idioms of the form AABB between Chinese commas, and nothing else.
+    """Return whether an answer is this many idioms AABB between Chinese commas, and nothing else.
 
-    `fixed` has one character twice and another one twice; `reference` has pairs of characters.
+    A and B are characters in `fixed`, pairs of characters in `reference`.
     """
     idioms = answer.split("，")
     return len(idioms) == count and all(map(_AABB[compat].fullmatch, idioms))
 
 
 def _reversed(answer: str, compat: Compat, *, text: str, unit: str) -> bool:
-    """The text backwards; `reference` turns the words of English, whatever is asked for."""
+    """Return whether the text is reversed; English is always reversed by words in `reference`."""
     if unit not in {"letters", "words"}:
         raise SettingsError(unknown_name("unit", unit, ("letters", "words")))
     if unit == "words" or (compat == "reference" and not is_chinese(text)):
@@ -122,4 +122,4 @@ RULES: Mapping[str, Callable[..., bool]] = {
     "starts_with": _starts_with,
     "starts_with_longer_than": _starts_with_longer_than,
 }
-"""Every rule by its name: a predicate on the answer and the compat mode, with its arguments."""
+"""Rules by name: each is a predicate on the answer, the compat mode and its arguments."""

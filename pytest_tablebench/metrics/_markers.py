@@ -1,4 +1,4 @@
-"""What models wrap a short answer in."""
+"""Removes what models put around a short answer."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 from typing import Any
 
 _IS = r"(?:is\b\s*:?|:)"
-# The asterisks of `**Answer:** 42` and `**Answer**: 42` are the marker's; those around the answer,
-# or around marker and answer, are left to `_QUOTES`. Repeated markers go at once: each of them
-# alone would copy a long reply.
+# The asterisks of `**Answer:** 42` and `**Answer**: 42` belong to the marker; `_QUOTES` removes
+# those around the answer, or around marker and answer. Repeated markers are removed together:
+# one by one, each would copy a long reply.
 _MARKERS = re.compile(
     rf"(?:(\**)(?:the\s+)?(?:final\s+)?answer(?:\1\s*{_IS}|\s*{_IS}\1)\s*)+", re.IGNORECASE
 )
@@ -16,7 +16,7 @@ _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "`": "`", "**": "**"}
 
 
 def strip_answer_marker(value: Any) -> str:
-    """Drop what models wrap a short answer in: `Answer:` before it, quotes, a full stop."""
+    """Remove what models put around a short answer: `Answer:` before it, quotes, a full stop."""
     text = str(value).strip()
     before = None
     while before != text:
@@ -33,7 +33,7 @@ def strip_answer_marker(value: Any) -> str:
 
 
 def _without_full_stop(text: str) -> str:
-    """Take off a full stop, and one before it (`42 . .`); an ellipsis stays."""
+    """Remove full stops with blanks between them (`42 . .`); an ellipsis stays."""
     end = len(text)
     while end > 1 and text[end - 1] == "." != text[end - 2]:
         end -= 1

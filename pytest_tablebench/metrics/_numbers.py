@@ -1,4 +1,4 @@
-"""Numbers as people write them in answers, read the same way by every fixed metric."""
+"""Numbers as people write them in answers, read in the same way by every `fixed` metric."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _VALUE = (
     r"(?P<digits>[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)?(?P<fraction>\.[0-9]+)?"
 )
 _NUMBER = re.compile(rf"(?P<sign>[-+\u2212]?){_VALUE}")
-# A hyphen or dash is a sign where a number can begin: not in `2004-05`, `5%-10%` or `F-16`, and in
-# such a name no number begins at all. Letters behind a number are its unit or part of its name.
+# A hyphen or dash is a sign only where a number can begin: not in `2004-05`, `5%-10%` or `F-16`.
+# In a name such as `F-16` no number begins. Letters after a number are its unit or part of a name.
 _IN_TEXT = re.compile(
     r"(?:(?<![^\s(\[{\"'“‘=:$€£¥₹])(?P<sign>[-\u2212\u2010\u2011\u2013]))?"
     rf"(?:[$€£¥₹]\s?)?(?<![^\W_])(?<![^\W\d_][-\u2010\u2011]){_VALUE}"
@@ -22,17 +22,17 @@ _MINUS = frozenset("-\u2212\u2010\u2011\u2013")
 
 
 def canonical_number(text: str) -> str | None:
-    """Return `1,234.50` as `1234.5`, `5.0` as `5`, `+3` as `3`; None for what is no number.
+    """Return `1,234.50` as `1234.5`, `5.0` as `5`, `+3` as `3`; None if the text is no number.
 
-    ASCII digits, thousands commas at every third digit and a decimal point; a typographic
-    minus counts as a minus. Exponents, units and percent signs make it text.
+    A number has ASCII digits, thousands commas at every third digit and a decimal point; a
+    typographic minus counts as a minus. With an exponent, a unit or a percent sign it is a text.
     """
     match = _NUMBER.fullmatch(text)
     return None if match is None else _canonical(match)
 
 
 def _canonical(match: re.Match[str]) -> str:
-    # By the digits themselves, so that a number of any length keeps its value.
+    # Works on the digits, so that a number of any length keeps its value.
     whole = (match["digits"] or "").replace(",", "").lstrip("0") or "0"
     fraction = (match["fraction"] or "").rstrip("0").rstrip(".")
     is_negative = match["sign"] in _MINUS and (whole, fraction) != ("0", "")
@@ -47,7 +47,7 @@ class WrittenNumber:
         value: as `canonical_number` returns it.
         decimals: the number of decimals in the text.
         is_percent: whether a percent sign follows.
-        letters: the letters behind it, its unit or a part of its name.
+        letters: the letters after it, its unit or a part of its name.
     """
 
     value: str
@@ -57,7 +57,7 @@ class WrittenNumber:
 
     @property
     def word(self) -> str:
-        """One word for the value, which no deletion of marks can change."""
+        """The value as one word, which stays the same when marks are deleted."""
         value = self.value.replace("-", "minus").replace(".", "point")
         return f" {value}{'percent ' if self.is_percent else ''}{self.letters} "
 
@@ -69,7 +69,7 @@ def _word(number: WrittenNumber) -> str:
 def numbers_as_words(text: str, write: Callable[[WrittenNumber], str] = _word) -> str:
     """Write each number of a text as one word of its value, `-$0.50` as `minus0point5`.
 
-    So what deletes or splits at marks afterwards cannot make another number of it.
+    Deleting marks or splitting at them afterwards cannot change the number.
     """
     return _IN_TEXT.sub(lambda match: write(_written(match)), text)
 

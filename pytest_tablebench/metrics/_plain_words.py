@@ -8,7 +8,7 @@ import unicodedata
 from pytest_tablebench.metrics._tokens import words
 from pytest_tablebench.metrics._unicode import normalized
 
-_MINUS = frozenset("\u2212\u02d7\u2043\u2796")  # what Unicode does not count among its dashes
+_MINUS = frozenset("\u2212\u02d7\u2043\u2796")  # minus signs that are no dashes in Unicode
 _ESCAPES = {"n": " ", "p": "|", "\\": "\\"}
 _ESCAPE = re.compile(r"\\([np\\])")
 _QUOTES = str.maketrans(dict.fromkeys("‘’‚‛`´′ʹ‵＇", "'") | dict.fromkeys("“”„‟″ʺ˝‶〝〞＂", '"'))
@@ -24,7 +24,7 @@ _MONTH = (
 _ONE_DAY = r"(?:0?[1-9]|[12][0-9]|3[01])(?:st|nd|rd|th)?"
 _DAY = rf"{_ONE_DAY}(?: ?- ?{_ONE_DAY})?"
 _YEAR = r"[0-9]{4}"
-# Figures that go on before or behind belong to another number, range or score.
+# With more digits before or after it, a text belongs to another number, range or score.
 _BEGINS = r"(?<![^\W_])(?<![0-9][-.,:/])"
 _ENDS = r"(?![^\W_]|[-.,:/][0-9])"
 _DATE = re.compile(
@@ -39,26 +39,25 @@ _DATE = re.compile(
 
 
 def plain_words(text: str) -> tuple[str, ...]:
-    r"""Return an answer's words as they are compared, in their order.
+    r"""Return an answer's words in the form in which they are compared, in their order.
 
-    Case, accents, the kind of dash, minus sign and quote, the way a date is written and marks that
-    only separate or wrap do not matter; a number stands as its value, anything else as it is. The
-    escapes of the dataset's tables (`\n`, `\p` and `\\`) are read. An answer that is
-    nothing but marks is those marks.
+    Case, accents, the kind of dash, minus sign and quote, the way a date is written, and marks that
+    only separate or wrap do not matter. A number becomes its value. The escapes of the dataset's
+    tables (`\n`, `\p` and `\\`) are decoded. An answer of nothing but marks stays as it is.
     """
     all_words: list[str] = []
-    for piece in _one_way_of_dates(_folded(text)).split(", "):
+    for piece in _DATE.sub(_date, _folded(text)).split(", "):
         all_words += words(piece.rstrip(" .") or piece)
     return tuple(all_words)
 
 
 def _folded(text: str) -> str:
-    """Fold case and accents as the dataset's own evaluator does; every dash becomes a hyphen."""
+    """Fold case and accents as the dataset's evaluator does; every dash becomes a hyphen."""
     text = _ESCAPE.sub(lambda match: _ESCAPES[match[1]], text)
     text = (text.replace("**", "") or text).translate(_QUOTES).replace("''", '"')
     folded = normalized("NFKD", normalized("NFKD", text).casefold())
     letters = "".join(filter(None, map(_letter, folded))) if not folded.isascii() else folded
-    # A text of nothing but accents is those accents.
+    # A text of nothing but accents keeps them.
     return re.sub("-{2,}", "-", " ".join((letters.strip() or folded).split()))
 
 
@@ -66,12 +65,12 @@ def _letter(character: str) -> str:
     category = unicodedata.category(character)
     if category == "Pd" or character in _MINUS:
         return "-"
-    # Accents, and what nobody sees: marks of direction, soft hyphens.
+    # Accents and invisible characters: marks of direction, soft hyphens.
     return "" if category in {"Mn", "Cf"} else character
 
 
 def dates_as_words(text: str) -> str:
-    """Write each date with a day as one word, whatever its form; the text is in lower case."""
+    """Write each date with a day as one word in the same form; the text is in lower case."""
 
     def word(match: re.Match[str]) -> str:
         has_day = any(match[name] for name in ("d1", "d2", "d3", "d4"))
@@ -81,12 +80,8 @@ def dates_as_words(text: str) -> str:
     return _DATE.sub(word, text)
 
 
-def _one_way_of_dates(text: str) -> str:
-    return _DATE.sub(_date, text)
-
-
 def _date(match: re.Match[str]) -> str:
-    """Write a date as `september 23 2001`, without what it does not say."""
+    """Write a date as `september 23 2001`; parts that it lacks are omitted."""
     groups = {name: text for name, text in match.groupdict(default="").items() if text}
     parts = {name[0]: text for name, text in groups.items()}
     month = parts["m"]

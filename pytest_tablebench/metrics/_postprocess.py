@@ -1,6 +1,6 @@
-"""Post-processors: what turns a raw reply into what a metric compares (spec: torr.md section 7).
+"""Post-processors: from a raw reply to the form that a metric compares (spec: torr.md section 7).
 
-Each takes what the one before it gave, a text or a list, for replies and references alike.
+Each takes the result of the one before, a text or a list, for replies and references alike.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def take_first_non_empty_line(value: Any) -> str:
-    """Return the first line that holds anything, stripped."""
+    """Return the first line with any text, stripped."""
     return str(value).strip().split("\n")[0].strip()
 
 
@@ -127,7 +127,7 @@ def postprocess(name: str, value: Any) -> Any:
 def run_chain(
     names: Iterable[str], value: Any, registered: Mapping[str, Postprocessor] = POSTPROCESSORS
 ) -> Any:
-    """Apply post-processors one after the other; raises `SettingsError` for an unknown one."""
+    """Apply post-processors one after the other; raises `SettingsError` for an unknown name."""
     for name in names:
         if name not in registered:
             raise SettingsError(unknown_name("post-processor", name, registered))

@@ -25,7 +25,7 @@ from pytest_tablebench.metrics.realhit_numbers import (
 _DECIMAL = re.compile(r"\b\d+\.\d+\b")
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+")
 
-# Chinese and Japanese are written without blanks: each of their characters is a token.
+# Chinese and Japanese have no blanks: each of their characters is a token.
 _ALONE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _TOKEN = re.compile(rf"[{_ALONE}]|[^\W_{_ALONE}]+")
 
@@ -52,25 +52,25 @@ def realhit(
     decimal_comma: bool = False,
     **_: Any,
 ) -> Score:
-    """Exact match (the score), word F1, ROUGE-L and, in `reference`, SacreBLEU of an answer.
+    """Return exact match (the score), word F1, ROUGE-L and, in `reference`, SacreBLEU of an answer.
 
-    For fact checking, numerical reasoning and structure comprehending. Each part is from 0 to
-    1; of several references each part takes its own best.
+    It scores fact checking, numerical reasoning and structure comprehending. Each part is from 0 to
+    1; with several references, each part uses its best one.
 
-    `reference`: decimals are rounded to one place, then case, marks and articles go, and with
-    them signs, points and percent signs: `-3.2` equals `32`. Parts are rounded as published.
+    `reference`: decimals are rounded to one place, then case, marks and articles are removed, with
+    signs, points and percent signs among them: `-3.2` equals `32`. Parts are rounded as published.
 
-    `fixed`: each number is one word of its value, equal within the rounding that the reference
-    shows, so signs, points and percent signs count; so are dates and codes. A percent sign may be
-    missing where the question asks for a percentage. A comma separates words; a text that would
-    lose all its characters keeps them; ROUGE-L takes the letters of all scripts.
+    `fixed`: each number becomes one word for its value, equal within the rounding that the
+    reference shows, so signs, points and percent signs count. Dates and codes become one word, too.
+    A percent sign may be missing if the question asks for a percentage. A comma separates words. A
+    text keeps its characters if it would lose all of them. ROUGE-L uses the letters of all scripts.
 
     Arguments:
         prediction: the answer.
         references: the expected answers.
         compat: the mode.
         question: the question, which may ask for a percentage.
-        decimal_comma: whether the table writes decimals behind a comma.
+        decimal_comma: whether the table has decimal commas.
     """
     parts = _parts(prediction, references, compat, question, decimal_comma=decimal_comma)
     return Score(parts["em"], parts, "em")
@@ -100,7 +100,7 @@ def _parts(
     decimal_comma: bool,
 ) -> Mapping[str, float]:
     answer = str(prediction)
-    # Without a reference nothing is right, and the parts have their names all the same.
+    # Without a reference no answer is right, but the score still has its parts.
     texts = [str(text) for text in references or [""]]
     if compat == "reference":
         predicted = published_form(answer)
@@ -138,12 +138,12 @@ def _code(match: re.Match[str]) -> str:
 
 def _words(text: str, write: Write) -> str:
     words = numbers_as_words(text, write).replace(",", " ")
-    # The grade `A` is no article, and a lone mark is an answer.
+    # The grade `A` is no article, and a single mark can be an answer.
     return plain_text(words) or str(run_chain(("lower_case", "fix_whitespace"), text))
 
 
 def _reference_parts(reference: str, prediction: str) -> dict[str, float]:
-    prediction = prediction or "#"  # so that no empty reference is met
+    prediction = prediction or "#"  # an empty prediction must not equal an empty reference
     overlap = rouge_l_of_texts(reference, prediction, compat="reference")
     if overlap is None:  # too long for the package
         overlap = rouge_l(_ASCII_TOKEN.findall(reference), _ASCII_TOKEN.findall(prediction))
@@ -164,7 +164,7 @@ def _fixed_parts(reference: str, prediction: str) -> dict[str, float]:
 
 
 def _percent(share: float) -> float:
-    """Round a share as one rounds its percentage to two places."""
+    """Round a share so that its percentage has two decimals."""
     return round(100 * share, 2) / 100
 
 

@@ -1,4 +1,4 @@
-"""RealHiTBench's GPT-EVAL: answers of data analysis marked by a judge (realhitbench.md, 4)."""
+"""RealHiTBench's GPT-EVAL: a judge marks answers of data analysis (realhitbench.md, 4)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pytest_tablebench.tables.table_file import TableFile, file_of
 
 GPT_EVAL = "gpt_eval"
 UNREADABLE = "judge_parse_error"
-"""The status of an answer whose judge gives no marks that can be read."""
+"""The status of an answer if the judge's reply has no readable marks."""
 
 HIGHEST = 100.0
 TRIES = {"reference": 5, "fixed": 1}
@@ -51,20 +51,20 @@ def realhit_judged(
     decimal_comma: bool = False,
     **_: Any,
 ) -> Judgement:
-    """Return the parts of `realhit_analysis`, and `gpt_eval`: a hundredth of a judge's marks.
+    """Return the parts of `realhit_analysis`, and `gpt_eval`: a judge's marks, divided by 100.
 
-    What counts is `gpt_eval`, and ROUGE-L where nobody judges; `gpt_eval` is absent then. Where the
-    judge gives no marks the answer keeps its other scores, and has none that counts.
+    The score is `gpt_eval`. Without a judge it is ROUGE-L, and there is no `gpt_eval`. If the judge
+    gives no marks, the answer keeps its other parts, but has no score.
 
     Arguments:
         prediction: the answer.
-        references: the expected one.
-        compat: `reference` shows the judge the table for summaries and anomalies alone, and asks
-            again for marks that cannot be read, five times in all.
-        question: as the model was asked it.
+        references: the expected answer.
+        compat: `reference` shows the judge the table only for summaries and anomalies, and asks
+            again for unreadable marks, up to five times in total.
+        question: the question that the model received.
         subtype: the kind of analysis.
-        table: what was asked about, as a LaTeX file where it is as upstream has it.
-        decimal_comma: whether the table writes decimals behind a comma.
+        table: the question's table, unperturbed as its LaTeX file.
+        decimal_comma: whether the table has decimal commas.
     """
     facts: dict[str, Any] = {"question": question, "decimal_comma": decimal_comma}
     parts = dict(realhit_analysis(prediction, references, compat=compat, **facts).parts)
@@ -84,7 +84,7 @@ def realhit_judged(
             return Score(parts[GPT_EVAL], parts, GPT_EVAL)
         messages += [Message("assistant", reply.text), Message("user", _NOTE)]
     raise NotJudgedError(
-        "the judge's reply holds no marks from 0 to 100",
+        "the judge's reply has no marks from 0 to 100",
         reason=UNREADABLE,
         parts=parts,
         flags=(UNREADABLE,),
@@ -94,7 +94,7 @@ def realhit_judged(
 def judge_message(
     question: str, reference: str, answer: str, subtype: str, table: TableFile | None
 ) -> Message:
-    """Return what a judge is asked about an answer, with the table where there is one."""
+    """Return the message to the judge about an answer, with the table if there is one."""
     inputs = "a question about a table, a reference answer and an answer"
     read = "the question"
     shown = ""

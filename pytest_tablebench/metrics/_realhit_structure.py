@@ -18,12 +18,12 @@ def realhit_structure(
     structure: str = "both",
     **facts: Any,
 ) -> Score:
-    """Compare the answers about a plain table and about its rearranged twin, in this order.
+    """Score the answers about a plain table and about its rearranged twin, in this order.
 
-    `structure` says what counts: `self`, the second equals the first, whatever that is (the
-    published code); `gold`, the second equals the gold answer; `both`, each equals it. All three
-    are parts, where there is a gold answer; the other parts are those of `realhit` for the one
-    that counts, of two answers the lower.
+    `structure` selects the score. `self`: the second answer equals the first, right or wrong (the
+    published code). `gold`: the second equals the gold answer. `both`: each of them equals it. With
+    a gold answer all three are parts. The other parts are those of `realhit` for the selected
+    comparison; of two answers the lower counts.
     """
     answers = prediction if isinstance(prediction, list) else [prediction]
     first, second = answers[0], answers[-1]

@@ -1,8 +1,8 @@
 """ROUGE of generated text (spec: torr.md section 8.1; Lin 2004).
 
-`reference` calls the rouge-score package. `fixed` returns the same numbers in a fraction of its
-time: longest common subsequences are found with one machine word per 64 tokens instead of one table
-cell per pair of tokens.
+`reference` calls the rouge-score package. `fixed` computes the same numbers in a fraction of the
+time: for the longest common subsequence it needs one machine word per 64 tokens instead of one
+table cell per pair of tokens.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pytest_tablebench.metrics.meteor import meteor
 VARIANTS = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 
 MAX_TOKENS = 30_000
-"""How many tokens of a text take part in its longest common subsequences."""
+"""Tokens of a text that are used for its longest common subsequences."""
 
 MAX_UNION_STEPS = 5_000_000
 """Bound on ROUGE-Lsum's work: tokens of the prediction times sentences of the reference."""
@@ -43,17 +43,17 @@ def rouge(
     with_bleu: bool = False,
     **_: Any,
 ) -> Score:
-    """F-measures of ROUGE-1, -2, -L (the score) and -Lsum; 0 where a side has no token.
+    """Return F-measures of ROUGE-1, -2, -L (the score) and -Lsum; 0 if a side has no token.
 
-    Tokens are the runs of a-z and 0-9 of the lower-cased text, not stemmed. Of several
-    references each variant takes its own best. `variants` leaves out parts that are not
-    wanted; without rougeL the score is 0. `with_meteor` adds the part `meteor` where it can be
-    computed (see `meteor.py`), `with_bleu` the part `bleu`: sacreBLEU's of the one text.
+    Tokens are the sequences of a-z and 0-9 in the lower-cased text, not stemmed. With several
+    references, each variant uses its best one. `variants` selects the parts; without rougeL the
+    score is 0. `with_meteor` adds the part `meteor` if it can be computed (see `meteor.py`).
+    `with_bleu` adds the part `bleu`, sacreBLEU's sentence BLEU.
 
-    Time is bounded for texts no model should write: longest common subsequences look at the
-    first `MAX_TOKENS` tokens of a text, ROUGE-Lsum at as many of the prediction's sentences
-    as `MAX_UNION_STEPS` allows. What is left out counts as not matched. Texts too long for the
-    package are compared in this way in `reference`, too.
+    The time is bounded for texts that are far too long: longest common subsequences use the first
+    `MAX_TOKENS` tokens of a text, ROUGE-Lsum as many of the prediction's sentences as
+    `MAX_UNION_STEPS` allows. Omitted tokens count as not matched. `reference` compares texts that
+    are too long for the package in the same way.
     """
     names = [variant for variant in VARIANTS if variant in variants]
     each = [_f_measures(names, str(reference), str(prediction), compat) for reference in references]
@@ -79,20 +79,20 @@ def _f_measures(
 def rouge_l_of_texts(
     reference: str, prediction: str, *, compat: Compat, stemmed: bool = False
 ) -> float | None:
-    """Return the package's ROUGE-L in `reference`; None in `fixed`, and for texts too long."""
+    """Return the package's ROUGE-L in `reference`; None in `fixed`, and for too long texts."""
     if compat != "reference" or not is_affordable(reference, prediction):
         return None
     return f_measures(("rougeL",), reference, prediction, stemmed=stemmed)["rougeL"]
 
 
 def rouge_l(reference: Sequence[str], prediction: Sequence[str]) -> float:
-    """F-measure of ROUGE-L over tokens that are cut already, within the same bounds."""
+    """Return the F-measure of ROUGE-L over given tokens, within the same bounds."""
     hits = common_length(reference, prediction)
     return f_measure(hits, len(reference), len(prediction))
 
 
 class _Text:
-    """A text and what the variants need of it, each worked out when first asked for."""
+    """A text and its token counts, each computed on first use."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -117,7 +117,7 @@ class _Text:
         return [tuple(_TOKEN.findall(line.lower()))[:MAX_TOKENS] for line in lines]
 
 
-# The references of an example come back in each of its configurations.
+# The references of an example occur again in each of its cases.
 _reference = lru_cache(maxsize=512)(_Text)
 # One prediction is compared with several references in turn.
 _prediction = lru_cache(maxsize=1)(_Text)
@@ -142,7 +142,7 @@ def _rouge_l(reference: _Text, prediction: _Text) -> float:
 def _rouge_lsum(reference: _Text, prediction: _Text) -> float:
     """Union of the longest common subsequences per reference sentence (Lin 2004, section 3.2).
 
-    No token counts more often than either text holds it.
+    No token counts more often than either text contains it.
     """
     left = reference.unigrams & prediction.unigrams
     candidates = _affordable(reference, list(dict.fromkeys(filter(None, prediction.sentences))))
@@ -164,7 +164,7 @@ _SCORERS = {
 
 
 def _bits(tokens: Sequence[str]) -> dict[str, int]:
-    """Return, for each token, the positions it stands at as the bits of a number."""
+    """Return, for each token, its positions as the bits of a number."""
     positions: dict[str, int] = {}
     for position, token in enumerate(tokens):
         positions[token] = positions.get(token, 0) | 1 << position
@@ -197,8 +197,8 @@ def _common_positions(
 ) -> list[int]:
     """Return the reference positions of one longest common subsequence, last one first.
 
-    Of several the published one: traced back from the end, going up in the reference unless
-    the cell before in the prediction holds a larger length.
+    Of several it is the published one: traced back from the end, one step back in the reference
+    unless the cell before in the prediction has a larger length.
     """
     row = full = (1 << len(reference)) - 1
     rows = []
@@ -222,7 +222,7 @@ def _common_positions(
 
 
 def _union(sentence: Sequence[str], candidates: Sequence[tuple[str, ...]]) -> list[int]:
-    """Return the positions of a reference sentence that any candidate shares, in order."""
+    """Return the positions of a reference sentence that any candidate shares, sorted."""
     bits = _bits(sentence)
     union: set[int] = set()
     for candidate in candidates:
@@ -236,7 +236,7 @@ def _union(sentence: Sequence[str], candidates: Sequence[tuple[str, ...]]) -> li
 def _affordable(
     reference: _Text, candidates: Sequence[tuple[str, ...]]
 ) -> Sequence[tuple[str, ...]]:
-    """Return the candidates up to where the bound on the work is reached."""
+    """Return as many candidates as the bound on the work allows."""
     cost = len(reference.sentences) + len(reference.tokens) // 32
     left = MAX_UNION_STEPS // max(cost, 1)
     for count, candidate in enumerate(candidates):

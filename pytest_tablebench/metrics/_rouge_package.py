@@ -10,10 +10,10 @@ from typing import Any
 from pytest_tablebench.metrics._sentences import sentences
 
 MAX_STEPS = 400_000
-"""Tokens of one text times tokens of the other: above it the package would take over a second."""
+"""Product of the token counts of both texts; above it the package takes over a second."""
 
 MAX_LETTERS = 60
-"""Letters of a word that is stemmed: the stemmer looks at each ending of a word anew."""
+"""Letters of the longest word that is stemmed; the stemmer scans a word for each ending."""
 
 _WORD = re.compile(r"[a-z0-9]+")
 
@@ -33,7 +33,7 @@ def f_measures(
 ) -> dict[str, float]:
     """Return the package's F-measure of each variant, from 0 to 1.
 
-    ROUGE-Lsum takes each sentence as a line, as the published evaluation of ToRR does.
+    For ROUGE-Lsum each sentence is a line, as in ToRR's published evaluation.
     """
     scorer = _scorer(tuple(variants), stemmed)
     if "rougeLsum" in variants:

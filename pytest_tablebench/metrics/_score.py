@@ -1,4 +1,4 @@
-"""All metrics by name, and what scores an answer by one of them."""
+"""All metrics by name, and the function that scores an answer by one of them."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def begin(
     metrics: Mapping[str, Metric] = METRICS,
     **context: Any,
 ) -> Judgement:
-    """Begin the conversation of a metric that asks a judge or has programs run.
+    """Start the conversation of a metric that asks a judge or runs programs.
 
     The arguments are those of `score`. Raises `SettingsError` as `score` does.
     """
@@ -101,9 +101,9 @@ def score(
 ) -> Score:
     """Score one processed prediction against its processed references.
 
-    `references` is a sequence of accepted texts (for a `..._batch` metric both arguments
-    hold one entry per item). Raises `SettingsError` for an unknown metric or compat mode, and
-    for a metric that gives anything but a score from 0 to 1 and finite parts.
+    `references` is a sequence of accepted texts (for a `..._batch` metric both arguments have one
+    entry per item). Raises `SettingsError` for an unknown metric or compat mode, and for a metric
+    that returns anything but a score from 0 to 1 and finite parts.
     """
     check_compat(compat)
     try:
@@ -116,26 +116,26 @@ def score(
     if isinstance(outcome, Generator):
         outcome.close()
         raise SettingsError(
-            f"metric {metric!r} asks a judge or has programs run: only a dataset that declares it "
-            f"as its metric is scored by it"
+            f"metric {metric!r} asks a judge or runs programs, so it scores only datasets that "
+            f"declare it as their metric"
         )
     return _checked(metric, function, outcome)
 
 
 def _checked(metric: str, function: Metric, scored: Score) -> Score:
-    """Return the score in Python's own numbers: it is written as JSON, and taken means of."""
+    """Return the score with Python's own floats, which JSON and the statistics need."""
     try:
         value = float(scored.value)
         parts = {str(name): float(part) for name, part in scored.parts.items()}
     except (AttributeError, TypeError, ValueError):
         raise SettingsError(
-            f"metric {metric!r}{source_of(function)} gave {printable(repr(scored), 80)}; it has to "
-            f"give a Score of numbers"
+            f"metric {metric!r}{source_of(function)} returned {printable(repr(scored), 80)}; it "
+            f"must return a Score of numbers"
         ) from None
     if not 0 <= value <= 1 or not all(map(isfinite, parts.values())):
         raise SettingsError(
-            f"metric {metric!r}{source_of(function)} gave {printable(repr(scored), 80)}; scores go "
-            f"from 0 to 1, and parts are finite"
+            f"metric {metric!r}{source_of(function)} returned {printable(repr(scored), 80)}; "
+            f"scores must be from 0 to 1, and parts finite"
         )
     part = getattr(scored, "part", None)
     named = part if isinstance(part, str) and part in parts else None

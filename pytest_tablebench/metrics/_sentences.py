@@ -1,9 +1,9 @@
 """Sentences of English text, by the rules of Punkt (Kiss and Strunk 2006, as nltk has them).
 
-The parameters that nltk's data holds for English were learned from newspapers and have to be
-downloaded. A score must not depend on what a machine has downloaded, so these are our own,
-written by hand: abbreviations, pairs such as `Tab. 4` whose full stop ends no sentence, and words
-that are lower-cased unless they begin one. Of all scores only ROUGE-Lsum sees the difference.
+nltk's parameters for English were learned from newspapers and must be downloaded. A score must not
+depend on a machine's downloads, so these parameters are written by hand: abbreviations, pairs such
+as `Tab. 4` whose full stop ends no sentence, and words that have a capital only at the start of a
+sentence. Only ROUGE-Lsum is affected by the difference.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 MAX_CHARACTERS = 20_000
-"""How far a text is split; the rest of a longer one counts as part of the last sentence."""
+"""Characters that are split; the rest of a longer text is part of the last sentence."""
 
 _ABBREVIATIONS = """
     dr mr mrs ms messrs prof st hon rev gen gov sen rep col capt lt sgt maj cmdr adm pres supt
@@ -39,7 +39,7 @@ _LOWER_CASE_WORDS = """
     compared using among between within without despite unlike like
 """.split()  # noqa: SIM905
 
-# Punkt's flags: seen in lower case inside a sentence, in upper case at the start of one.
+# Punkt's flags: seen in lower case inside a sentence, and in upper case at its start.
 _SEEN_AS_ORDINARY_WORD = (1 << 5) | (1 << 1)
 
 _LONG_RUN = re.compile(r"\S{500,}")
@@ -58,20 +58,20 @@ def _tokenizer() -> Any:
 
 
 def sentences(text: str) -> list[str]:
-    """Split a text into sentences, white space around them dropped; empty text has none.
+    """Split a text into sentences, stripped of white space; empty text has none.
 
-    Work is bounded for hostile text: what follows the first `MAX_CHARACTERS` is not split,
-    and nothing inside a run of 500 characters without white space is.
+    For hostile text the work is bounded: text after the first `MAX_CHARACTERS` is not split, nor is
+    a run of 500 characters without white space.
     """
     text = text.strip()
     head = text[:MAX_CHARACTERS]
     if not text or not any(mark in head for mark in ".!?"):
         return [text] if text else []
-    # Same length, so that the places found hold in the text itself.
+    # Of the same length, so that positions are valid in the text itself.
     plain = _LONG_RUN.sub(lambda run: "x" * len(run[0]), head)
     try:
         spans = list(_tokenizer().span_tokenize(plain))
-    except TimeoutError:  # nltk's own guard: 5 s, a hundred times what this length needs
+    except TimeoutError:  # nltk's guard after 5 s, a hundred times what this length takes
         return [text]
     if len(text) > len(head):
         spans[-1:] = [(spans[-1][0], len(text))]

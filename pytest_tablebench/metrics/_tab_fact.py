@@ -13,9 +13,9 @@ from pytest_tablebench.metrics._f1 import label_f1
 def tab_fact(
     prediction: Processed, references: Sequence[Processed], *, compat: Compat = "fixed", **_: Any
 ) -> Score:
-    """Accuracy and F1 of one verdict; the score is accuracy in `fixed`, micro F1 in `reference`.
+    """Return accuracy and F1 of one verdict; the score is accuracy, in `reference` micro F1.
 
-    On a single example the two agree; they part in `tab_fact_batch`.
+    For a single example the two are equal; they differ in `tab_fact_batch`.
     """
     return tab_fact_batch([prediction], [references], compat=compat)
 
@@ -29,9 +29,8 @@ def tab_fact_batch(
 ) -> Score:
     """Return accuracy, micro and macro F1 and F1 per label over a batch of verdicts.
 
-    The label set holds only labels that occur among the references: a prediction outside it
-    costs recall and not precision, so micro F1 can exceed accuracy. Without a denominator a
-    label's F1 is 0.
+    The labels are those that occur among the references. A prediction outside them costs recall and
+    not precision, so micro F1 can exceed accuracy. F1 with a zero denominator is 0.
     """
     texts = [str(prediction) for prediction in predictions]
     expected = [[str(reference) for reference in accepted] for accepted in references]

@@ -10,6 +10,7 @@ from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._numbers import canonical_number, numbers_as_words
 from pytest_tablebench.metrics._postprocess import plain_text, run_chain
+from pytest_tablebench.metrics._rouge import rouge
 
 _WORD = re.compile(r"[a-z0-9]")
 
@@ -17,23 +18,19 @@ _WORD = re.compile(r"[a-z0-9]")
 def tablebench(
     prediction: Processed, references: Sequence[Processed], *, compat: Compat = "fixed", **_: Any
 ) -> Score:
-    """ROUGE-L of an answer, or whether it gives the expected numbers.
+    """Return ROUGE-L of an answer, or whether it has the expected numbers.
 
-    `reference`: ROUGE on the texts as they are; the dataset's chain has taken sign, point
-    and percent sign off numbers by then, so `3.5%` and `35` are equal.
+    `reference`: ROUGE on the texts as they are. The dataset's chain has removed sign, point and
+    percent sign from numbers, so `3.5%` and `35` are equal.
 
-    `fixed`: where a reference is a number or a list of numbers (separated by comma and
-    space), the answer scores 1 when it holds equal numbers in the same order, else 0.
-    `1,234.0` equals `1234`; signs, decimals and percent signs matter, and what is no number
-    is not equal to one. Any other reference is compared by ROUGE-L after `plain_text`, with
-    each number in it as one word that equals none but equal numbers; one that leaves ROUGE
-    no word (`A`, `–`, other scripts) has to be given as it is, but for case. The best
-    reference counts. `numeric` is 1 where numbers were compared; the other parts are ROUGE's,
-    for every answer.
+    `fixed`: if a reference is a number or a list of numbers (separated by comma and space), the
+    answer scores 1 if it consists of equal numbers in the same order, else 0. `1,234.0` equals
+    `1234`; signs, decimals and percent signs matter. Any other reference is compared by ROUGE-L
+    after `plain_text`, where each number is one word that equals only the same number. A reference
+    without a word for ROUGE (`A`, `–`, other scripts) must equal the answer except for case. The
+    best reference counts. `numeric` is 1 if numbers were compared; the other parts are those of
+    ROUGE for every answer.
     """
-    # Resolved at the call, because only answers that are judged need it.
-    from pytest_tablebench.metrics._rouge import rouge
-
     if compat == "reference":
         return rouge(prediction, references, compat=compat)
     answer = str(prediction)
@@ -75,7 +72,7 @@ def _number(text: str) -> str | None:
 
 
 def _same_numbers(answer: str, numbers: list[str]) -> bool:
-    # "1952,1953" holds two numbers, "1,952" one: its comma stands for thousands.
+    # "1952,1953" contains two numbers, "1,952" one: its comma separates thousands.
     answer_numbers = _numbers(answer)
     return numbers == (
         _numbers(answer.replace(",", ", ")) if answer_numbers is None else answer_numbers

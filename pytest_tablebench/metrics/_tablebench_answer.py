@@ -1,4 +1,4 @@
-"""TableBench's own scores of answers, and how replies are read (spec: tablebench.md)."""
+"""TableBench's scores of answers, and the comparison of their items (spec: tablebench.md)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from pytest_tablebench.metrics.realhit_numbers import asks_percentage
 ERRORS: Mapping[str, int] = MappingProxyType(
     {"em": 0, "em_with_error_2": 2, "em_with_error_5": 5, "em_with_error_10": 10}
 )
-"""By how many percent a number may be wrong, by the name of the part; 0 rounds instead."""
+"""Allowed error of a number in percent, by the name of the part; 0 compares rounded numbers."""
 
 _WITH_ERROR = ("CorrelationAnalysis", "TrendForecasting", "StatisticalAnalysis")
 
-# A number is as long as people write it; what is longer is compared as text.
+# A longer item is compared as text.
 _LONGEST = 400
 _NUMBER = re.compile(r"(?P<value>-?\d+(?:\.(?P<decimals>\d+))?)(?P<percent>%?)")
 _EXACT = Context(prec=2 * _LONGEST)
@@ -47,18 +47,18 @@ def tablebench_answer(
     question: str = "",
     **_: Any,
 ) -> Score:
-    """Exact match, with an error of 2, 5 and 10 percent allowed or not, and ROUGE-L.
+    """Return exact match, the same with an error of 2, 5 and 10 percent allowed, and ROUGE-L.
 
     The score is the part that counts for the kind of question (`counting_part`). An answer is a
-    list of items parted by commas, compared one by one in their order. `parse@1` is 0 where
-    nothing was read of the reply.
+    list of items separated by commas, compared one by one in their order. `parse@1` is 0 if the
+    reply had no readable answer.
 
-    `reference`: case, marks and articles go first, so an answer is always one item, and signs,
-    points and percent signs play no part; more items than expected would cost nothing.
+    `reference`: case, marks and articles are removed first. An answer is therefore always one item,
+    and signs, points and percent signs do not count. More items than expected would cost nothing.
 
-    `fixed`: only items that are no numbers lose marks and articles, but never all they have;
-    a comma before exactly three digits is part of a number; each item has its share of the
-    longer side. A percent sign may be missing where the question asks for a percentage.
+    `fixed`: only items that are no numbers lose marks and articles, but never all their characters.
+    A comma before exactly three digits is part of a number. The hits are divided by the number of
+    items of the longer side. A percent sign may be missing if the question asks for a percentage.
     """
     any_sign = compat == "fixed" and asks_percentage(question)
     parts_by_reference = [
@@ -89,7 +89,7 @@ def item_parts(
 ) -> dict[str, float]:
     """Return every part of an answer's score, 0 to 1.
 
-    `any_sign`: a percent sign may be missing on either side.
+    With `any_sign` a percent sign may be missing on either side.
     """
     plain_answer, plain_prediction = plain_text(answer), plain_text(prediction)
     if compat == "reference":
@@ -121,9 +121,9 @@ def _own_items(text: str) -> list[str]:
 
 
 def _signs_of(expected: Sequence[str], items: Sequence[str]) -> list[str]:
-    """Return the items of a reply with the percent signs of the answer's items.
+    """Return the items of a reply with the percent signs of the expected items.
 
-    An item that is a share of one, as `0.25` for `25%`, keeps its own form.
+    An item that equals the expected one already, as `0.25` equals `25%`, stays unchanged.
     """
     signed = list(items)
     for place, (text, item) in enumerate(zip(expected, items, strict=False)):
@@ -136,11 +136,11 @@ def _signs_of(expected: Sequence[str], items: Sequence[str]) -> list[str]:
 
 
 def matches(expected: Sequence[str], items: Sequence[str], error: int, *, compat: Compat) -> int:
-    """Return how many of the wanted items are given at their place.
+    """Return how many expected items are given at their place.
 
-    Without an error numbers are rounded half up: shares of a hundred to four decimals where
-    either is a percentage, and all others to the fewest decimals among the wanted numbers. With
-    one they are not rounded, and only 0 is near 0.
+    Without an error, numbers are rounded half up: to four decimals, as shares, if either is a
+    percentage, and otherwise to the fewest decimals among the expected numbers. With an error they
+    are not rounded, and only 0 is near 0.
     """
     numbers = [_number(item) for item in expected]
     places = min((number.decimals for number in numbers if number), default=0)

@@ -1,4 +1,4 @@
-"""Replies to TableBench and what its programs print (spec: tablebench.md, Reply)."""
+"""Answers in replies to TableBench and in the output of programs (spec: tablebench.md, Reply)."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ _MARKER = re.compile(r"final answer\**\s*:\**", re.IGNORECASE)
 
 
 def tablebench_final_answer(value: object) -> str:
-    """Return the rest of the line behind the first `Final Answer: `, else no text (`reference`)."""
+    """Return the rest of the line after the first `Final Answer: `, or "" (`reference`)."""
     match = _PUBLISHED.search(str(value))
     return match[1] if match else ""
 
 
 def tablebench_printed_answer(value: object) -> str:
-    """Return the same of what a program printed, else all of it, stripped (`reference`)."""
+    """Return a program's output after `Final Answer: `, or all of it, stripped (`reference`)."""
     return tablebench_final_answer(value) or str(value).strip()
 
 
 def tablebench_marked_answer(value: object) -> str:
-    """Return the line behind the first `Final Answer:`, without what it is wrapped in (`fixed`).
+    """Return the line after the first `Final Answer:`, unwrapped, or "" (`fixed`).
 
     Case, asterisks and blanks in the marker do not matter, and the answer may begin on the next
-    line; else no text.
+    line.
     """
     text = str(value)
     match = _MARKER.search(text)
@@ -38,5 +38,5 @@ def tablebench_marked_answer(value: object) -> str:
 
 
 def tablebench_marked_or_printed(value: object) -> str:
-    """Return the same of what a program printed, else all of it, stripped (`fixed`)."""
+    """Return a program's marked output, unwrapped, or all of it, stripped (`fixed`)."""
     return tablebench_marked_answer(value) or str(value).strip()

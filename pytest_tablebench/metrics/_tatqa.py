@@ -34,7 +34,7 @@ _SCALE = re.compile(r"^\W*scale\W*:\s*(.*)$", re.IGNORECASE | re.MULTILINE)
 
 
 class ScaledAnswer(NamedTuple):
-    """What a model said: its texts, and the scale it named or ""."""
+    """A model's answer: its texts, and the scale it named or ""."""
 
     texts: Sequence[str]
     scale: str
@@ -49,16 +49,16 @@ def tatqa(
     scale: str = "",
     **_: Any,
 ) -> Score:
-    """Exact match (the score) and F1 of a reply with the lines `Answer:` and `Scale:`.
+    """Return exact match (the score) and F1 of a reply with the lines `Answer:` and `Scale:`.
 
-    Items of an answer are separated by ` | `. The part `scale` is 1 where the scale is right.
+    Items of an answer are separated by ` | `. The part `scale` is 1 if the scale is right.
 
     Arguments:
         prediction: the reply.
         references: the expected texts.
         compat: without effect.
         answer_type: span, multi-span, count or arithmetic.
-        scale: the expected one, "" for none.
+        scale: the expected scale, "" for none.
     """
     reply = read_reply(str(prediction))
     em, f1 = em_and_f1(list(map(str, references)), scale, answer_type, reply)
@@ -66,9 +66,9 @@ def tatqa(
 
 
 def read_reply(text: str) -> ScaledAnswer:
-    """Return what a reply gives as its answer and scale: the last line of each mark.
+    """Return answer and scale of a reply: the last line with each marker.
 
-    Without a mark the answer is the first line that is not blank, and there is no scale.
+    Without the marker `Answer:` the first line that is not blank is the answer.
     """
     answers, scales = _ANSWER.findall(text), _SCALE.findall(text)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
@@ -84,7 +84,7 @@ def em_and_f1(
 ) -> tuple[float, float]:
     """Return exact match and F1 of one question, as the official evaluator does.
 
-    The records of `tatqa.json` are its figures. F1 is rounded to two decimals, over sets of tokens.
+    F1 compares sets of tokens and is rounded to two decimals.
     """
     if not reply.texts:
         return 0.0, 0.0
@@ -131,9 +131,9 @@ def _is_number(text: str) -> bool:
 
 
 def _value(text: str) -> float | None:
-    """Return the value of a text with a number; None where none begins with a digit.
+    """Return the value of a text with a number; None if the number does not begin with a digit.
 
-    It is an int as long as nothing has a decimal point: the texts of 2018 and 2018.0 differ.
+    It is an int without a decimal point, because the texts 2018 and 2018.0 differ.
     """
     bare = text.translate(_REMOVED)
     match = _NUMBER.search(bare)
@@ -148,7 +148,7 @@ def _value(text: str) -> float | None:
 
 
 def _normalized(text: str) -> str:
-    """Return a string with its tokens as they are compared (rule 4 of the spec)."""
+    """Return a text with its tokens in the form that is compared (rule 4 of the spec)."""
     tokens = map(_normalized_token, text.lower().split(" "))
     return " ".join(token for token in tokens if token)
 

@@ -1,4 +1,4 @@
-"""Tokens of a text, as the published token F1 cuts them (spec: torr.md section 8.2)."""
+"""Tokens of a text, as the published token F1 splits it (spec: torr.md section 8.2)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from pytest_tablebench.config.extras import require
 from pytest_tablebench.metrics._numbers import canonical_number
 
-# Marks that only separate or wrap answers; signs such as %, $, + and - carry meaning.
+# Marks that only separate or wrap answers; signs such as %, $, + and - have a meaning.
 _WRAPPING = frozenset(",.;:!?'\"()[]{}`´‘’“”«»„…")
 
 _LONG = 1000
@@ -18,7 +18,7 @@ _LONG_RUN = re.compile(rf"(\S{{{_LONG},}})")
 
 @lru_cache(maxsize=1)
 def _tokenizer() -> Any:
-    # The rules alone: equal to the reference's pipeline with every component off.
+    # Only the rules: equal to the reference's pipeline with every component off.
     require(["spacy"], "token F1")
     from spacy.lang.en import English
 
@@ -26,14 +26,14 @@ def _tokenizer() -> Any:
 
 
 def tokens(text: str) -> tuple[str, ...]:
-    """Return the lower-cased tokens of a text, white space and marks among them."""
+    """Return the lower-cased tokens of a text, including white space and marks."""
     return _kept(text) if len(text) < _LONG else _cut(text)
 
 
 def words(text: str) -> tuple[str, ...]:
     """Return a number as its value, other text as its tokens without separating marks.
 
-    Marks that wrap nothing are an answer themselves.
+    A text of nothing but marks is returned in lower case.
     """
     number = canonical_number(text.strip())
     if number is not None:
@@ -49,8 +49,8 @@ def _only_wraps(token: str) -> bool:
 
 
 def _cut(text: str) -> tuple[str, ...]:
-    # The tokenizer takes no lone surrogates, and its time grows with the square of a run of
-    # marks without a blank: a run that no answer has counts as one token.
+    # The tokenizer rejects lone surrogates. Its time grows with the square of a run of marks
+    # without a blank, so a run longer than in any answer is one token.
     text = text.encode("utf-8", "replace").decode("utf-8")
     pieces: list[str] = []
     for piece in _LONG_RUN.split(text):
@@ -61,4 +61,4 @@ def _cut(text: str) -> tuple[str, ...]:
     return tuple(pieces)
 
 
-_kept = lru_cache(maxsize=4096)(_cut)  # references and short replies come again and again
+_kept = lru_cache(maxsize=4096)(_cut)  # references and short replies are tokenized repeatedly

@@ -1,6 +1,6 @@
 """TReB's metrics without a judge: EM, BLEU and ROUGE-L (spec: treb.md section 5).
 
-An answer with a Chinese character has both sides cut into Chinese words first.
+If the answer has a Chinese character, both sides are split into Chinese words first.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ def treb_em(
     tolerance: float | None = None,
     **_: Any,
 ) -> Score:
-    """1 where prediction and answer are the same, else 0.
+    """Return 1 if prediction and answer are the same, else 0.
 
-    `reference` compares how often each letter from A to Z occurs, for options such as `B, D`:
-    texts without capitals are all the same to it. `fixed` compares the texts but for blanks around
-    them, and, with a `tolerance`, two numbers by their values.
+    `reference` compares how often each letter from A to Z occurs, for options such as `B, D`; texts
+    without capitals are all equal. `fixed` compares the stripped texts, and with a `tolerance` the
+    values of two numbers.
     """
 
     def same(prediction: str, reference: str) -> float:
@@ -53,7 +53,7 @@ def treb_bleu(
     compat: Compat = "fixed",  # noqa: ARG001 - no correction is known
     **_: Any,
 ) -> Score:
-    """Sentence BLEU as sacrebleu defines it, from 0 to 1."""
+    """Return sacrebleu's sentence BLEU, from 0 to 1."""
     return _best("bleu", _sentence_bleu, prediction, references)
 
 
@@ -65,9 +65,9 @@ def treb_rouge(
     compat: Compat = "fixed",
     **_: Any,
 ) -> Score:
-    """F-measure of ROUGE-L: of stemmed words, or of Chinese words where the answer is Chinese.
+    """Return the F-measure of ROUGE-L: of Chinese words if the answer is Chinese, else of stems.
 
-    Of English, `reference` calls the rouge-score package; `fixed` returns the same number.
+    For English, `reference` calls the rouge-score package; `fixed` computes the same number.
     """
     compare = _package_rouge_l if compat == "reference" else _rouge_l
     return _best("rougeL", compare, prediction, references)
@@ -79,7 +79,7 @@ def _best(
     prediction: Processed,
     references: Sequence[Processed],
 ) -> Score:
-    """Score by the reference that the prediction is nearest to."""
+    """Return the score for the best reference."""
     text = str(prediction)
     value = max((compare(text, str(reference)) for reference in references), default=0.0)
     return Score(value, {part: value}, part)
@@ -98,17 +98,10 @@ def _near(prediction: str, reference: str, tolerance: float | None) -> bool:
         return False
 
 
-# BLEU
-
-
 def _sentence_bleu(prediction: str, answer: str) -> float:
-    """Return smoothed BLEU of one text against one answer, 0 to 1."""
     if is_chinese(answer):
         prediction, answer = (" ".join(chinese_words(text)) for text in (prediction, answer))
     return sentence_bleu(prediction, answer)
-
-
-# ROUGE-L
 
 
 def _package_rouge_l(prediction: str, answer: str) -> float:
@@ -125,7 +118,7 @@ def _rouge_l(prediction: str, answer: str) -> float:
             return 0.0
         shared = common_length(answer_tokens, prediction_tokens)
         precision, recall = shared / len(prediction_tokens), shared / len(answer_tokens)
-        # The published definition keeps the denominator from 0 so, and never reaches 1.
+        # The published definition avoids a denominator of 0 in this way, and never reaches 1.
         return 2.0 * (precision * recall / (precision + recall + 1e-8))
     return rouge_l(_stems(answer), _stems(prediction))
 
@@ -136,7 +129,7 @@ def _stems(text: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def _stem(word: str) -> str:
-    """Words of up to three letters, and what is no word, stay as they are."""
+    """Return the stem; words of up to three or over `MAX_LETTERS` letters stay unchanged."""
     return _stemmer().stem(word) if 3 < len(word) <= MAX_LETTERS else word
 
 
@@ -147,8 +140,8 @@ def _stemmer() -> Any:
     return PorterStemmer()
 
 
-# Where a Chinese sentence ends. The published definition splits there before it splits at blanks:
-# a line that is blank or begins with a mark of its own counts as a word.
+# Ends of Chinese sentences. The published definition splits at them before it splits at blanks.
+# A blank line therefore counts as a word.
 _ENDS = (
     re.compile(r"([。！？?])([^”’])"),
     re.compile(r"(\.{6})([^”’])"),

@@ -1,6 +1,6 @@
-r"""TReB's scores of an answer in one metric; the last of them is a judge's (treb.md section 5).
+"""TReB's scores of an answer in one metric (treb.md section 5).
 
-The judge is asked last, so that an answer keeps its other scores where nobody judges it.
+The judge is asked last, so that without it an answer keeps its other scores.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ JUDGED = "llm_score"
 SCORES = ("em", "em_letters", "bleu", "rougeL", JUDGED)
 
 TOLERANCE = 0.005
-"""How far a number may be from a sample's `number_answer`: half of the second decimal."""
+"""Largest difference of a number from a sample's `number_answer`: half of the second decimal."""
 
 JUDGE = (
     "You mark a student's answer to a question, with the true answer beside it. Give marks by what "
@@ -47,9 +47,9 @@ def em_letters(
     compat: Compat = "fixed",  # noqa: ARG001 - one rule, in both modes
     **_: Any,
 ) -> Score:
-    """1 where each letter from A to Z occurs as often in both: the published code's EM.
+    """Return 1 if each letter from A to Z occurs equally often in both: the published code's EM.
 
-    Made for options such as `B, D`; texts without capitals are all the same to it.
+    It is meant for options such as `B, D`; texts without capitals are all equal.
     """
     share = treb_em(prediction, references, compat="reference").value
     return Score(share, {"em_letters": share}, "em_letters")
@@ -68,27 +68,27 @@ def treb(
     number: float | None = None,
     **_: Any,
 ) -> Judgement:
-    """Score an answer in every way its subtask names.
+    """Score an answer in each way that its subtask names.
 
-    What counts is a tenth of the judge's marks, `llm_score`, and `main` where nobody judges or
-    there is nothing to judge. Where a judge gives no marks, the answer keeps its other scores, the
-    flags say why, and `llm_score_or_0` has the 0 of the published code.
+    The score is `llm_score`, a tenth of the judge's marks. Without a judge, or for an empty answer,
+    it is `main`. If a judge gives no marks, the answer keeps its other parts, the flags say why,
+    and `llm_score_or_0` has the 0 of the published code.
 
     Arguments:
         prediction: the answer.
-        references: the true one.
+        references: the true answer.
         compat: `reference` reads the judge's reply as the published code does.
-        question: as the model was asked it, for the judge.
+        question: the question that the model received, for the judge.
         scores: some of `SCORES`.
-        main: the score that counts without a judge.
-        number: the answer as a number, which a prediction that is one may meet as well.
+        main: the part that is the score without a judge.
+        number: the answer as a number; a prediction that is a number may equal it instead.
     """
     text = str(prediction)
     parts: dict[str, float] = {}
     for name in scores:
         if name != JUDGED:
             parts[name] = _PLAIN[name](prediction, references, compat="fixed").value
-    if "em" in parts and _meets(text, number):
+    if "em" in parts and _equals_number(text, number):
         parts["em"] = 1.0
     flags = list(_flags(text))
     if JUDGED in scores:
@@ -101,11 +101,11 @@ def treb(
                 if not error.nobody:
                     raise NotJudgedError(str(error), parts=parts, flags=flags) from None
             else:
-                flags += _take_marks(parts, reply.text, text, compat)
+                flags += _add_marks(parts, reply.text, text, compat)
                 main = JUDGED
     if main not in parts:
         raise NotJudgedError(
-            "the judge's reply holds no marks from 0 to 10",
+            "the judge's reply has no marks from 0 to 10",
             reason=UNREADABLE,
             parts=parts,
             flags=flags,
@@ -119,11 +119,11 @@ _PLAIN: Mapping[str, Callable[..., Score]] = MappingProxyType(
 
 
 def _flags(prediction: str) -> tuple[str, ...]:
-    """Return what an answer is, where the published code counts a silent 0 or reads thoughts."""
+    # For these answers the published code silently counts 0, or reads the model's thinking.
     return oddities(prediction) if prediction.strip() else ("empty_prediction",)
 
 
-def _meets(prediction: str, number: float | None) -> bool:
+def _equals_number(prediction: str, number: float | None) -> bool:
     if number is None:
         return False
     try:
@@ -133,16 +133,16 @@ def _meets(prediction: str, number: float | None) -> bool:
     return isclose(predicted, number, rel_tol=0, abs_tol=TOLERANCE)
 
 
-def _take_marks(
+def _add_marks(
     parts: dict[str, float], reply: str, prediction: str, compat: Compat
 ) -> tuple[str, ...]:
-    """Put the judge's marks among the parts; return why there are none."""
+    """Add the judge's marks to the parts; return flags of the reply, with why marks are missing."""
     read = published_judgement if compat == "reference" else read_judgement
     judgement = read(reply, prediction)
     marks = judgement.score
     if compat == "reference":
         marks = reference_score(reply, prediction)
-        if isnan(marks):  # no mean could be taken of it
+        if isnan(marks):  # the mean over answers must not be NaN
             marks = None
     parts[f"{JUDGED}_or_0"] = (marks or 0.0) / HIGHEST
     if marks is not None:
@@ -152,7 +152,7 @@ def _take_marks(
 
 
 def judge_messages(question: str, answer: str, prediction: str) -> tuple[Message, ...]:
-    """Return what the judge is asked."""
+    """Return the messages to the judge."""
     return (
         Message("system", JUDGE),
         Message(

@@ -13,10 +13,10 @@ from pytest_tablebench.metrics._f1 import label_f1
 def turl(
     prediction: Processed, references: Sequence[Processed], *, compat: Compat = "fixed", **_: Any
 ) -> Score:
-    """Micro F1 (the score), macro F1 and accuracy of one column's types.
+    """Return micro F1 (the score), macro F1 and accuracy of one column's types.
 
-    `prediction` and each reference are lists of types; the first reference holds the gold
-    types. The same as `turl_batch` on this column alone.
+    `prediction` and each reference are lists of types; the first reference has the gold types. It
+    equals `turl_batch` on this column.
     """
     return turl_batch([prediction], [references], compat=compat)
 
@@ -28,19 +28,19 @@ def turl_batch(
     compat: Compat = "fixed",
     **_: Any,
 ) -> Score:
-    """Micro F1 (the score) and macro F1 over a batch's labels, and accuracy over its columns.
+    """Return micro F1 (the score), macro F1 and accuracy of a batch of columns.
 
-    `predictions` has shape (columns,) of lists of types, `references` shape (columns,
-    accepted lists), of which the first is gold. Labels count once per column however often
-    they are named. Micro F1 is `2 TP / (2 TP + FP + FN)` over all labels and columns, macro
-    F1 the mean over labels of the same per label; 0 without a hit.
+    `predictions` has shape (columns,) of lists of types, `references` shape (columns, accepted
+    lists), of which the first is gold. A label counts once per column, even if named repeatedly.
+    Micro F1 is `2 TP / (2 TP + FP + FN)` over all labels and columns, macro F1 the mean over labels
+    of the same per label; 0 without a hit.
 
-    `reference`: the labels are those among the batch's gold types; a predicted type outside
-    them counts for nothing. `fixed`: every predicted type counts, so the wrong ones cost
-    precision; which other types a vocabulary holds changes nothing, they have no F1.
+    `reference`: the labels are the batch's gold types; a predicted type outside them is ignored.
+    `fixed`: every predicted type is a label, so wrong ones cost precision. Further types of a
+    vocabulary have no F1 and do not count.
 
-    Accuracy is the share of columns whose list equals an accepted one, order and repetitions
-    included, in both modes.
+    Accuracy is the share of columns whose list equals an accepted one, including order and
+    repetitions, in both modes.
     """
     predicted = [_labels(prediction) for prediction in predictions]
     expected = [[_labels(labels) for labels in accepted] for accepted in references]
@@ -49,7 +49,7 @@ def turl_batch(
     named = [set(labels) for labels in predicted]
     labels = set[str]().union(*gold)
     if compat == "fixed":
-        # What an empty reply or two commas in a row leave behind names no type.
+        # An empty reply, or two commas in a row, yields an empty text, which is no type.
         labels = labels.union(*named) - {""}
     micro, by_label = label_f1(named, gold, sorted(labels))
     parts = {

@@ -1,4 +1,4 @@
-"""Whether a text is the expected answer: a number, a date, a yes or no, or a text."""
+"""Compares a reply with the expected answer: a number, a date, a yes or no, or a text."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _COMPARED = re.compile(
 _LONGEST_VALUE = 200
 _LONGEST_SENTENCE = 1_000
 _LONGEST_REPLY = 4_000
-"""Characters of a reply that is read sentence by sentence; a longer one must mark its answer."""
+"""Characters of the longest reply that is searched for an answer without a mark."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,12 @@ class Terms:
     """How the answers of a question are written.
 
     Arguments:
-        tolerance: of numbers: `0.5`, or `2%` of the expected one.
-        unit: of the expected number, where its text has none.
+        tolerance: of numbers: `0.5`, or `2%` of the expected number.
+        unit: of the expected number, if its text has none.
         decimal: the column's decimal sign, "." or ",".
-        day_first: whether `5/3/2024` is in March; None: the column does not say.
-        percent: "points" or "share" where the column is in percent and the answer has no sign.
-        aliases: other texts that are as right, by the expected one.
+        day_first: whether `5/3/2024` is in March; None if the column does not show it.
+        percent: "points" or "share" if the column is in percent and the answer has no sign.
+        aliases: for an expected text, other texts that are equally right.
         question: the question's text; a reply may repeat it.
         tables: the question's tables; a sentence that names two cells of a column has two answers.
     """
@@ -105,7 +105,7 @@ class Expected:
         return VERDICTS.get(folded(self.text).strip(" ."))
 
     def is_said_by(self, text: str) -> bool:
-        """Return whether a whole text is the answer, wraps and a full stop aside."""
+        """Return whether a whole text is the answer, except for wraps and a full stop."""
         return len(text) <= 2 * self._longest + 100 and any(map(self._is, unwrapped(text)))
 
     @cached_property
@@ -126,7 +126,7 @@ class Expected:
         return False
 
     def _is_with_noun(self, text: str) -> bool:
-        """Return whether a text is the answer with an article, its label or a unit."""
+        """Return whether a text is the answer with an article, a label or a unit."""
         text = re.sub(r"^(?:the|a|an|der|die|das|le|la|les|l')\s+|^l'", "", text)
         if text in self.spellings:
             return True
@@ -160,7 +160,7 @@ class Expected:
 
     @cached_property
     def _units(self) -> frozenset[str]:
-        """The units in the headings of the tables."""
+        """The units in the column names of the tables."""
         names = [str(name)[:200] for table in self.terms.tables for name in table.header]
         units = (read_unit(match[1]) for name in names for match in _IN_BRACKETS.finditer(name))
         return frozenset(unit.name for unit in units if unit.scale == 1)
@@ -188,7 +188,7 @@ class Expected:
         return self._is_in(parts)
 
     def _is_before_note(self, reply: AnswerText) -> bool:
-        """Return whether the first line is the answer, then a reason or a note without another."""
+        """Return whether the first line is the answer and then a reason or a harmless note."""
         if len(reply.line) > _LONGEST_SENTENCE:
             return False
         if reply.is_marked and self.is_said_by(before_reason(reply.line)):
@@ -251,7 +251,7 @@ class Expected:
         return self.kind == "text" and self._is_text_in(parts)
 
     def _is_number_in(self, parts: Sequence[str]) -> bool:
-        """Return whether sentences contain this number and no other but the question's."""
+        """Return whether sentences contain this number, and no others except the question's."""
         terms = self.terms
         amounts = {
             (number.value, number.scale)
@@ -290,7 +290,7 @@ class Expected:
         )
 
     def _counts_others(self, before: str, after: str) -> bool:
-        """Return whether a reply is a number of things that the question does not name."""
+        """Return whether a reply counts something that the question does not name."""
         counted = _COUNTED.fullmatch(after[:80])
         if before.strip() or counted is None:
             return False
@@ -319,7 +319,8 @@ class Expected:
     def _is_text_in(self, parts: Sequence[str]) -> bool:
         """Return whether sentences name this text and no other cell of its column."""
         names = sorted((name for name in self.spellings if _is_name(name)), key=len, reverse=True)
-        question_words = words(folded(self.terms.question))
+        question = folded(self.terms.question)
+        question_words = words(question)
         is_named = False
         for part in parts:
             sentence = folded(part.replace("**", ""))
@@ -329,14 +330,11 @@ class Expected:
                     is_named = is_named or self._is_named(sentence, name, question_words)
                     rest = (
                         re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "\x00", rest)
-                        if (name.isascii())
+                        if name.isascii()
                         else rest.replace(name, "\x00")
                     )
-            if any(_mentions(rest, cell) for cell in self._cells if cell in rest) and not all(
-                cell in folded(self.terms.question)
-                for cell in self._cells
-                if cell in rest and _mentions(rest, cell)
-            ):
+            others = [cell for cell in self._cells if cell in rest and _mentions(rest, cell)]
+            if any(cell not in question for cell in others):
                 return False
         return is_named
 
@@ -368,7 +366,7 @@ class Expected:
 
 
 def _is_name(text: str) -> bool:
-    """Return whether a text in a sentence can be nothing but the answer."""
+    """Return whether a text is distinctive enough to be found inside a sentence."""
     return (
         len(text) > 2
         or any(sign.isdigit() for sign in text)

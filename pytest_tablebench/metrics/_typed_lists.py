@@ -1,4 +1,4 @@
-"""Lists: a reply is split only where the expected items allow it."""
+"""Lists of answers: a reply is split only where the expected items allow it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _AT_START = re.compile(rf"{_SEPARATOR.pattern}|\w", re.IGNORECASE)
 _LONGEST_CORE = 20_000
 _LONGEST_SENTENCE = 1_000
 _SPARE = 40
-"""Parts beyond those of the expected items after which a reply cannot be the list."""
+"""A reply with this many parts more than expected is not the list."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Items:
 
     Arguments:
         items: each with its kind.
-        ordered: whether they have to come in this order.
+        ordered: whether they must be in this order.
     """
 
     items: Sequence[Expected]
@@ -51,13 +51,13 @@ class Items:
 
     @cached_property
     def _longest(self) -> int:
-        """Parts that the longest item is split into, with those of a date or of thousands."""
+        """Largest number of parts of one item; a date or a number may have up to five."""
         texts = [text for item in self.items for text in (item.text, *item.spellings)]
         sizes = [len(_SEPARATOR.findall(text)) + 1 for text in texts]
         return max(*sizes, 1, *(5 for item in self.items if item.kind in {"number", "date"}))
 
     def compare(self, reply: AnswerText) -> tuple[float, float]:
-        """Return whether a reply is exactly the expected items, and F1 over both lists."""
+        """Return whether a reply is exactly the expected items (1 or 0), and F1 over both lists."""
         best = 0.0
         size = sum(len(text) for item in self.items for text in (item.text, *item.spellings))
         for text in self._readings(reply):
@@ -74,7 +74,7 @@ class Items:
         return words(folded(self.items[0].terms.question)) if self.items else []
 
     def _readings(self, reply: AnswerText) -> Iterator[str]:
-        """Yield the texts of a reply that may be the list, without a sentence around it."""
+        """Yield the parts of a reply that may be the list, without the sentence around it."""
         yield reply.text
         if reply.answer != reply.text:
             yield reply.answer
@@ -82,7 +82,7 @@ class Items:
             return
         texts = [reply.answer]
         first, _, rest = reply.answer.partition("\n\n")
-        # What follows is an explanation: a sentence, and no further items.
+        # Text after a blank line is an explanation if it is a sentence without further items.
         is_explained = len(rest.split()) > 2 and not _BULLET.match(rest)
         is_heading = first.rstrip().endswith((":", "："))
         if is_explained and not is_heading and not self._names_another(rest):
@@ -94,7 +94,7 @@ class Items:
                 yield from self._trimmed(folded(text.replace("**", "")))
 
     def _trimmed(self, text: str) -> Iterator[str]:
-        """Yield a sentence from its first to its last item, if its other words say nothing."""
+        """Yield a sentence from its first to its last item, if its other words add nothing."""
         places = [
             (place, place + len(name))
             for item in self.items
@@ -105,17 +105,17 @@ class Items:
             return
         start, end = min(first for first, _ in places), max(last for _, last in places)
         before, after = text[:start], text[end:]
-        beside = f"{before} {after}"
-        if _AT_END.search(before) or _AT_START.match(after) or denies(beside):
+        rest = f"{before} {after}"
+        if _AT_END.search(before) or _AT_START.match(after) or denies(rest):
             return
-        if says_nothing_more(words(beside), self._question) and not self._names_another(beside):
+        if says_nothing_more(words(rest), self._question) and not self._names_another(rest):
             yield text[start:end]
 
     def _names_another(self, text: str) -> bool:
         return any(item.names_another(text, self.items) for item in self.items)
 
     def _splits(self, text: str) -> Iterator[list[str]]:
-        """Yield the ways to take a text for a list."""
+        """Yield the ways to split a text into items."""
         lines = [
             line.strip().rstrip(";,，、；").strip() for line in text.split("\n") if line.strip()
         ]
@@ -134,7 +134,7 @@ class Items:
             yield self._runs(shape, longest_first=False)
 
     def _runs(self, text: str, *, longest_first: bool) -> list[str]:
-        """Split a text at separators, and join again the parts that are one item together."""
+        """Split a text at separators, and rejoin parts that form one item together."""
         text = text.strip().rstrip(";,，、；")
         cuts = [(match.start(), match.end()) for match in _SEPARATOR.finditer(text)]
         starts = [0, *(end for _, end in cuts)]
@@ -198,7 +198,7 @@ def _most_pairs(same: list[list[bool]]) -> int:
             hits += 1
     if hits == min(sum(map(any, same)), sum(map(any, zip(*same, strict=True)))):
         return hits
-    # With a tolerance a part may be near several items.
+    # With a tolerance a part may equal several items.
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(same, maximize=True)
@@ -215,7 +215,7 @@ def _inner(text: str) -> Iterator[str]:
 
 
 def _without_bullets(lines: list[str]) -> Iterator[list[str]]:
-    """Yield the lines with bullets, their bullets taken off; numbers only where they count up."""
+    """Yield the lines with bullets, without the bullets; numbers are bullets if they count up."""
     matches = [_BULLET.match(line) for line in lines]
     marked = [(line, match) for line, match in zip(lines, matches, strict=True) if match]
     if not marked:
@@ -229,7 +229,7 @@ def _without_bullets(lines: list[str]) -> Iterator[list[str]]:
 
 
 def _cores(text: str, question: Sequence[str]) -> Iterator[str]:
-    """Yield what a sentence lists: behind its verb or colon, or before its verb."""
+    """Yield the list in a sentence: after its verb or colon, or before its verb."""
     for pattern in (_LINK, _COLON):
         link = pattern.match(text)
         if link is not None and not denies(folded(link[1])):

@@ -1,4 +1,4 @@
-"""What part of a reply is its answer: a box, a marked line, the first line, or a sentence."""
+"""Finds the answer in a reply: a box, a marked line, the first line, or a sentence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pytest_tablebench.metrics._typed_text import CJK, folded, without_latex
 
 _LONGEST = 20_000
-"""Characters of a reply that are looked at; of a longer one its beginning and its end."""
+"""Characters of a reply that are read: of a longer reply, its beginning and its end."""
 
 _IS = r"(?:\s*(?:is|ist|lautet|est)\b\s*:?|\s*[:：]|是\s*[:：]?|为\s*[:：]?)"
 _MARKER = re.compile(
@@ -63,13 +63,13 @@ _SENTENCE = re.compile(r"(?<!\d\.)(?<=[.!?])\s+|(?<=[。！？])|\n+")
 
 @dataclass(frozen=True)
 class AnswerText:
-    """A reply, and the text of it that is the answer.
+    """A reply, and the part of it that is the answer.
 
     Arguments:
         text: the whole reply.
-        answer: its box or what stands behind its last marker; else the whole reply.
-        is_marked: whether a box or a marker says which part it is.
-        is_taken_back: whether it takes back what it says before (`12, no wait, 13`).
+        answer: the content of its box, or the text after its last marker, or the whole reply.
+        is_marked: whether a box or a marker shows the answer.
+        is_taken_back: whether the reply corrects itself (`12, no wait, 13`).
     """
 
     text: str
@@ -88,7 +88,7 @@ def read_reply(text: str) -> AnswerText:
     text = text.strip()
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]}\n{text[-_LONGEST // 2 :]}"
-    # Patterns that begin with blanks take quadratic time over long runs of them.
+    # Patterns that begin with blanks take quadratic time on long runs of blanks.
     text = _BLANKS.sub(lambda match: "\n\n"[: match[0].count("\n")] or "  ", text)
     box = _last_box(text)
     if box is None and (tags := _TAGS.findall(text)):
@@ -101,7 +101,7 @@ def read_reply(text: str) -> AnswerText:
     answer = text
     if marker is not None:
         answer = text[marker.end() :].strip()
-        # `**Final answer: 12**`: the bold began before the marker.
+        # `**Final answer: 12**`: the bold type begins before the marker.
         if marker[0].lstrip().startswith("**") and not marker["bold"] and answer.endswith("**"):
             answer = answer.removesuffix("**").strip()
     answer = without_latex(answer)
@@ -128,7 +128,7 @@ def sentences(text: str) -> list[str]:
 
 
 def bold_texts(text: str) -> list[str]:
-    """Return what a text has in bold."""
+    """Return the texts in bold type."""
     return [match[1].strip() for match in _BOLD.finditer(text)]
 
 
@@ -138,13 +138,13 @@ def before_reason(text: str) -> str:
 
 
 def before_note(text: str) -> tuple[str, str]:
-    """Return the parts before and behind a bracket or a dash: `tea (2.40)`, `tea - it is cheap`."""
+    """Return the parts before and after a bracket or dash: `tea (2.40)`, `tea - it is cheap`."""
     note = _NOTE.search(text, 1) if len(text) > 1 else None
     return (text[: note.start()], text[note.end() :]) if note else (text, "")
 
 
 def is_open(sentence: str) -> bool:
-    """Return whether a folded sentence asks, denies, doubts or offers a choice."""
+    """Return whether a folded sentence is a question, denies, doubts or offers a choice."""
     return sentence.rstrip("\"' ").endswith(("?", "？")) or any(
         pattern.search(sentence) for pattern in (_UNSURE, _NEGATED, _OTHERWISE)
     )
@@ -160,7 +160,7 @@ def is_bounded(
 ) -> bool:
     """Return whether a value is hedged: `more than 12`, or `about 12` unless `roughly` is set.
 
-    A bound that the folded question has as well (`Since when ...`) is none.
+    A bound that is also in the folded question (`Since when ...`) does not count.
     """
     before, after = sentence[max(0, start - 40) : start], sentence[end : end + 12]
     bound = _BOUND.search(before)
@@ -170,163 +170,21 @@ def is_bounded(
 
 
 _FUNCTION_WORDS = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "being",
-        "it",
-        "its",
-        "in",
-        "on",
-        "at",
-        "of",
-        "to",
-        "for",
-        "by",
-        "with",
-        "from",
-        "that",
-        "this",
-        "these",
-        "those",
-        "has",
-        "have",
-        "had",
-        "did",
-        "does",
-        "do",
-        "there",
-        "here",
-        "according",
-        "table",
-        "tables",
-        "based",
-        "listed",
-        "answer",
-        "answers",
-        "row",
-        "rows",
-        "column",
-        "columns",
-        "shown",
-        "given",
-        "value",
-        "values",
-        "as",
-        "which",
-        "who",
-        "what",
-        "where",
-        "when",
-        "how",
-        "and",
-        "i",
-        "can",
-        "see",
-        "we",
-        "then",
-        "so",
-        "has",
-        "called",
-        "named",
-        "der",
-        "die",
-        "das",
-        "den",
-        "dem",
-        "des",
-        "ist",
-        "sind",
-        "war",
-        "waren",
-        "ein",
-        "eine",
-        "einen",
-        "es",
-        "im",
-        "am",
-        "an",
-        "von",
-        "zu",
-        "für",
-        "mit",
-        "hat",
-        "haben",
-        "laut",
-        "tabelle",
-        "und",
-        "wird",
-        "wurde",
-        "auf",
-        "beträgt",
-        "le",
-        "la",
-        "les",
-        "l",
-        "un",
-        "une",
-        "est",
-        "sont",
-        "était",
-        "étaient",
-        "de",
-        "du",
-        "des",
-        "d",
-        "en",
-        "au",
-        "aux",
-        "a",
-        "il",
-        "elle",
-        "ils",
-        "c",
-        "ce",
-        "cette",
-        "qui",
-        "que",
-        "ont",
-        "selon",
-        "tableau",
-        "et",
-        "sur",
-        "s",
-        "y",
-        "的",
-        "是",
-        "为",
-        "在",
-        "有",
-        "了",
-        "这",
-        "那",
-        "个",
-        "座",
-        "根",
-        "据",
-        "表",
-        "格",
-        "中",
-        "答",
-        "案",
-        "和",
-        "与",
-        "就",
-        "其",
-        "上",
-    ]
+    """
+    a an the is are was were be been being it its in on at of to for by with from that this
+    these those has have had did does do there here according table tables based listed answer
+    answers row rows column columns shown given value values as which who what where when how
+    and i can see we then so has called named der die das den dem des ist sind war waren ein
+    eine einen es im am an von zu für mit hat haben laut tabelle und wird wurde auf beträgt le
+    la les l un une est sont était étaient de du des d en au aux a il elle ils c ce cette qui
+    que ont selon tableau et sur s y 的 是 为 在 有 了 这 那 个 座 根 据 表 格 中 答 案 和 与
+    就 其 上
+    """.split()  # noqa: SIM905 - shorter than a list
 )
 
 
 def says_nothing_more(rest: Sequence[str], question: Sequence[str]) -> bool:
-    """Return whether the words beside an answer are the question's own or carry no meaning."""
+    """Return whether the words around an answer are the question's words or function words."""
     question_words = set(question)
     stems = {word[:4] for word in question_words if len(word) > 4}
     return all(
@@ -345,10 +203,10 @@ _AFTER_END = re.compile(
 
 
 def links(before: str, after: str) -> bool:
-    """Return whether a mention ends what a verb or colon says: `the winner is NAME, with ...`."""
+    """Return whether a verb or colon leads to a mention: `the winner is NAME, with ...`."""
     return bool(_BEFORE_END.search(before) and _AFTER_END.match(after))
 
 
 def is_word(sign: str) -> bool:
-    """Return whether a sign continues a word, so that a mention beside it is another word."""
+    """Return whether a character continues a word, so that a mention next to it is another word."""
     return sign.isalnum() and not re.match(f"[{CJK}]", sign)

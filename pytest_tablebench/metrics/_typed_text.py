@@ -1,4 +1,4 @@
-"""Texts as they are compared: one form of quotes, dashes and blanks, without what wraps them."""
+"""Texts in the form that is compared: plain quotes, dashes and blanks, without wraps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WRAPS = (
 _OPENINGS = frozenset(opening[0] for opening, _ in _WRAPS)
 _DEEPEST = 6
 _SHORT = 200
-"""Characters of a text whose forms are kept for the next comparison."""
+"""Characters of the longest text whose forms are cached."""
 _COMMANDS = re.compile(r"\\(?:text|mathrm|mathbf|textbf|operatorname)\s?\{([^{}]*)\}")
 _LATEX = {
     r"\times": "×",
@@ -47,7 +47,7 @@ _WORDS = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
 def folded(text: str) -> str:
     """Return a text without case, with plain quotes, dashes, digits and single blanks.
 
-    A raised digit keeps its place: `10²` becomes `10^2`, never `102`.
+    Raised digits are marked: `10²` becomes `10^2`, never `102`.
     """
     return _short_folded(text) if len(text) <= _SHORT else _folded(text)
 
@@ -82,9 +82,9 @@ def without_latex(text: str) -> str:
 
 
 def unwrapped(text: str) -> Sequence[str]:
-    """Return a text, then what is in its bold marks, quotes and the like, without a full stop.
+    """Return a text, then its content without bold marks, quotes and the like, and a full stop.
 
-    Only pairs are taken off: `A*` stays, `**A***` contains `A*`.
+    Only pairs are removed: `A*` stays, `**A***` contains `A*`.
     """
     return _short_unwrapped(text) if len(text) <= _SHORT else tuple(_unwrapped(text))
 
@@ -122,5 +122,5 @@ def _shorter(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=4096)
 def spellings(text: str) -> frozenset[str]:
-    """Return the folded forms that are equal to a text, its wraps and full stop aside."""
+    """Return the folded forms that equal a text, with and without its wraps and full stop."""
     return frozenset(folded(variant) for variant in unwrapped(text)) - {""} or frozenset({""})

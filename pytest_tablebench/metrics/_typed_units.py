@@ -1,7 +1,7 @@
-"""Units of numbers: one name for the ways to write them, and what converts them.
+"""Units of numbers: one name for all spellings of a unit, and conversions.
 
 Names in other languages come from babel (CLDR), compounds and conversions from pint. Both are
-loaded at the first unit that needs them.
+loaded with the first unit that needs them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _SCALES = {
 }
 _LETTERS = {"K": 10**3, "k": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
 _SINGLE = frozenset("mgshltw%$€£¥₹")
-"""One-letter units: other letters are more often part of a name."""
+"""One-letter units; other letters are more often part of a name."""
 _NAMES = {
     "g": "gram",
     "m": "meter",
@@ -94,7 +94,7 @@ _ATOM = re.compile(r"(°[cf]|[^\W\d_]+(?:_[^\W\d_]+)*)(-?\d)?")
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit: its one name, "" without one, and the power of ten written beside it."""
+    """A unit: its name, or "", and the factor written with it (`million`)."""
 
     name: str = ""
     scale: int = 1
@@ -102,7 +102,7 @@ class Unit:
 
 @lru_cache(maxsize=4096)
 def read_unit(text: str) -> Unit:
-    """Return the unit that a whole text is: `Mio. EUR`, `kilograms`, `km²`, `products`."""
+    """Return the unit that a whole text names: `Mio. EUR`, `kilograms`, `km²`, `products`."""
     plain = text.strip().strip("[]（）()").strip() if len(text) <= _LONGEST else ""
     if plain in _LETTERS:
         return Unit("", _LETTERS[plain])
@@ -131,7 +131,7 @@ def _scale(word: str) -> int | None:
 
 
 def unit_name(text: str) -> str:
-    """Return one name for the ways a unit is written: `percent` and `%` are the same."""
+    """Return one name for all spellings of a unit: `percent` and `%` are the same."""
     plain = folded(text).replace("^", "").replace("**", "").strip(" .")
     if plain in _PERCENT:
         return "%"
@@ -162,7 +162,7 @@ def is_known(text: str) -> bool:
 
 
 def _measure(name: str) -> tuple[tuple[str, int], ...] | None:
-    """Return a unit as names of CLDR with their powers; None for any other word."""
+    """Return a unit as CLDR names with their powers; None for any other word."""
     expression = _expression(name)
     units: list[tuple[str, int]] = []
     for number, part in enumerate(expression.split("/")):
@@ -209,7 +209,7 @@ def _codes() -> frozenset[str]:
 
 @cache
 def _cldr_names() -> dict[str, str]:
-    """Return units of CLDR (`square-kilometer`) by their folded names in all languages."""
+    """Return CLDR units (`square-kilometer`) by their folded names in all languages."""
     names = dict(_NAMES)
     for locale in _locales():
         for unit, patterns in _patterns(locale):
@@ -239,7 +239,7 @@ def _texts(forms: Any) -> list[str]:
 
 @cache
 def _compact_names() -> dict[str, int]:
-    """Return powers of ten by their names in all languages, the first language first."""
+    """Return powers of ten by their names in all languages; the first language wins."""
     names: dict[str, int] = {}
     for locale in _locales():
         for plurals in locale.compact_decimal_formats.get("long", {}).values():
@@ -285,7 +285,7 @@ def _of_cldr(registry: Any, name: str) -> Any:
 
 
 def converted(value: Fraction, name: str, target: str) -> Fraction | None:
-    """Return a value in another unit; None where the two do not measure the same."""
+    """Return a value in another unit; None if the two units do not measure the same."""
     if name == target:
         return value
     if {name, target} == {"GBP", "pounds"} or {name, target} == {"GBP", "pound"}:

@@ -1,4 +1,4 @@
-"""Yes or no in a reply, with or without a reason behind it."""
+"""Yes or no in a reply, with or without a reason after it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ VERDICTS = {
     **dict.fromkeys(("no", "false", "否", "不是", "不对", "错", "错误", "nein", "falsch"), False),
     **dict.fromkeys(("non", "faux"), False),
 }
-"""The words that an expected answer of the kind `yes_no` may be."""
+"""The words of an expected answer of the kind `yes_no`."""
 
 _SAID = VERDICTS | {
     **dict.fromkeys(("nope", "nah"), False),
@@ -25,7 +25,7 @@ _SAID = VERDICTS | {
     **dict.fromkeys(("incorrect", "wrong", "unrichtig", "inkorrekt", "不正确", "错的"), False),
 }
 _WORDS = "|".join(sorted(_SAID, key=len, reverse=True))
-# `No. 1` is an abbreviation, `No idea` no verdict; behind a mark anything may stand.
+# `No. 1` is an abbreviation, and `No idea` is no verdict. After a mark any text may follow.
 _FIRST = re.compile(
     rf"(?P<word>{_WORDS})(?:\s*$|\s*[.!](?!\s?\d)\s*|\s*[,;:—–、。，；(（]|\s-+\s|-+\s|\n)"
 )
@@ -47,7 +47,7 @@ _ALTERNATIVE = re.compile(r"^\s*(?:/|or\b|and\b|oder\b|und\b|ou\b|et\b)")
 
 
 def read_verdict(reply: AnswerText) -> bool | None:
-    """Return what a reply says, True for yes; None where it says neither or both."""
+    """Return True if a reply says yes, False if no, None if neither or both."""
     plain = reply.answer[:4_000].replace("**", "").replace("__", "")
     whole = "\n".join(map(folded, plain.split("\n")))
     for text in unwrapped(reply.answer[:200]):
@@ -70,7 +70,7 @@ def read_verdict(reply: AnswerText) -> bool | None:
 
 
 def _agrees(verdict: bool, note: str) -> bool:
-    """Return whether no later sentence or clause is the other verdict."""
+    """Return whether no later sentence or clause states the opposite."""
     claims = {_SAID[match["word"]] != bool(match["not"]) for match in _CLAIM.finditer(note)}
     head = re.match(rf"\s*(?:{_WORDS}|maybe|perhaps|vielleicht|peut-être)\s*[,.]", note)
     return (not verdict) not in claims and (head is None or not denies(head[0]) or not verdict)
@@ -82,7 +82,7 @@ def _framed(match: re.Match[str]) -> bool:
     if match["end"]:
         return _SAID[match["end"]]
     word = match["word"]
-    says = word in {
+    claim = word in {
         "true",
         "correct",
         "right",
@@ -93,4 +93,4 @@ def _framed(match: re.Match[str]) -> bool:
         "vraie",
         "correcte",
     }
-    return says != bool(match["not"])
+    return claim != bool(match["not"])

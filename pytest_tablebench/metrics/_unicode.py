@@ -1,4 +1,4 @@
-"""Unicode forms of texts that anybody may have written."""
+"""Unicode forms of texts from any source."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _LONGEST_RUN = 30
 
 
 def normalized(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
-    """Return a text's Unicode form, of a run of combining marks only the first 30.
+    """Return a text's Unicode form, with at most 30 combining marks in a row.
 
-    No word has more of them (30 is the limit of Unicode's stream-safe text), and the time to sort
-    a run grows with the square of its length.
+    No word has more (30 is the limit of Unicode's stream-safe text), and the time to sort a run of
+    marks grows with the square of its length.
     """
     if text.isascii():
         return text

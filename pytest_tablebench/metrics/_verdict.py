@@ -1,4 +1,4 @@
-"""The verdict of a reply to TabFact, whatever it is wrapped in and whatever note stands behind."""
+"""The verdict of a reply to TabFact, without its wraps and a note after it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pytest_tablebench.metrics._markers import strip_answer_marker
 _LABELS = {"entail": "entailed", "refut": "refuted"}
 _OTHER = {"entailed": "refuted", "refuted": "entailed"}
 
-# Brackets, quotes, bold, headings and bullets before the verdict; behind it their ends, and then
-# nothing more, or a note: set off by a mark, or joined by a word that gives a reason.
+# Before the verdict: brackets, quotes, bold, headings and bullets. After it: their ends, and then
+# nothing, or a note that begins with a mark or with a word that gives a reason.
 _BEFORE = r"""(?:[\s*_"'“‘«`(\[{<#>]|[-•]\s)*+"""
 _BEHIND = r"""[\s*_"'”’»`)\]}>]*+"""
 _MARK = r"(?:[.,;:!?=|…–—(\[{]|(?<=\s)-|-\s)"
@@ -21,7 +21,7 @@ _VERDICT = re.compile(
     rf"(?P<note>{_BEHIND}(?:$|(?:{_MARK}|{_REASON}).*))$",
     re.DOTALL,
 )
-# `refuted: no` and `entailed? Not at all` take back what they seem to say.
+# `refuted: no` and `entailed? Not at all` take back their verdict.
 _TAKEN_BACK = re.compile(
     rf"{_BEHIND}(?:[:=?]\W*+(?:yes|no|not|true|false|0|1)\b\W*+$|\?\W*+(?:no|not)\b)"
 )
@@ -35,12 +35,11 @@ _NEGATED = re.compile(
 
 
 def read_verdict(value: Any) -> str:
-    """Return `entailed` or `refuted` where a reply says one and not the other.
+    """Return `entailed` or `refuted` if a reply states one and not the other.
 
-    The first line that holds anything begins with the verdict, which may stand behind `Answer:`,
-    in brackets, quotes or bold, and before a note. Where anything behind it says the contrary
-    (`not refuted` says `entailed`), and in any other reply, the text comes back in lower case on
-    one line.
+    The first line with any text must begin with the verdict, after `Answer:`, or in brackets,
+    quotes or bold, or before a note. If later text contradicts it (`not refuted` means `entailed`),
+    and for any other reply, the whole text is returned in lower case on one line.
     """
     text = strip_answer_marker(value).lower()
     line, _, others = text.partition("\n")

@@ -18,7 +18,7 @@ from pytest_tablebench.tables.table import Table
 Words = tuple[str, ...]
 
 _LINE_END = "\\n"
-"""How the dataset's tables write a line end inside a cell: these two characters."""
+"""A line end inside a cell of the dataset's tables: these two characters."""
 
 _MOST_NOTES = 5
 _OTHER_ANSWER = re.compile(r"\s*(?:or|not|and|either|maybe|perhaps)\b", re.IGNORECASE)
@@ -34,19 +34,19 @@ def wikitq(
     question: str = "",
     **_: Any,
 ) -> Score:
-    r"""Token F1 (the score) and exact match of a WikiTableQuestions answer.
+    r"""Return token F1 (the score) and exact match of a WikiTableQuestions answer.
 
-    `reference`: both values are the texts of Python lists, whose brackets and quotes take
-    part in F1, and the exact match compares the sorted characters of the prediction with
-    those of the first reference (sections 7.3 and 8.3).
+    `reference`: both sides are texts of Python lists, whose brackets and quotes take part in F1.
+    The exact match compares the sorted characters of the prediction and the first reference
+    (sections 7.3 and 8.3).
 
-    `fixed`: plain words are compared (see `plain_words`). The exact match holds where the reply
-    gives every reference and nothing else, the references in any order, the words of each in
-    theirs: `6-10` is not `10-6`. A cell of `table` (any cell where none is given) whose lines
-    are parted by a written `\n` answers with one of its lines, or some in a row. Notes behind an
-    answer do not count, `11[1]` or `Clay (i)`, unless the reference has notes too, and neither
-    does a unit that `question` names. The score is 1 for an exact match alone; words that are all
-    there in another order count where they are in their place.
+    `fixed`: plain words are compared (see `plain_words`). The exact match is 1 if the reply gives
+    every reference and nothing else: the references in any order, the words of each in theirs, so
+    `6-10` is not `10-6`. If a cell of `table` (or any text, without a table) has lines separated by
+    a written `\n`, it counts as one or several of its lines in a row. Notes after an answer do not
+    count, `11[1]` or `Clay (i)`, unless the reference has notes too; nor does a unit that
+    `question` names. Only an exact match scores 1. If all words are there in another order, those
+    at their place count.
     """
     if compat == "reference":
         score = f1_strings(prediction, references, compat=compat).value
@@ -71,9 +71,9 @@ def _judged(exact: float, f1: float) -> Score:
 def _gives_each(
     pieces: Sequence[str], expected: Sequence[str], table: Table | None, question: str
 ) -> bool:
-    """Tell whether a reply, in pieces, is the references in any order, each given once."""
+    """Return whether the pieces of a reply are the references in any order, each given once."""
     remaining = Counter(filter(None, map(plain_words, expected)))
-    # A reference may hold the mark the reply was split at, and a date be written with or without.
+    # A reference may contain the separator `, `, and a date may be written with or without it.
     counts = {text.count(", ") + 1 for text in expected}
     lengths = sorted({count + more for count in counts for more in (-1, 0, 1)} - {0})
     if len(expected) == 1:
@@ -106,7 +106,7 @@ def _as_it_is(
 
 
 def _without_unit(words: Words, units: frozenset[str]) -> Words:
-    """Return the number alone where all words behind it are in the question."""
+    """Return only the number if all words after it are in the question."""
     number, *unit = words or ("",)
     is_number = canonical_number(number) is not None
     return words[:1] if is_number and units.issuperset(map(_singular, unit)) else words
@@ -117,9 +117,9 @@ def _singular(word: str) -> str:
 
 
 def _without_notes(text: str) -> str:
-    """Return a text without footnote marks and brackets at its end, as `11[1]` or `Clay (i)`.
+    """Return a text without footnote marks and brackets at its end: `11[1]`, `Clay (i)`.
 
-    A bracket that names another answer, `(or 12)`, is no note.
+    A bracket with another answer, `(or 12)`, is no note.
     """
     kept = text.rstrip()
     for _ in range(_MOST_NOTES):
@@ -136,7 +136,7 @@ def _without_notes(text: str) -> str:
 def _as_a_cell(
     runs: Sequence[str], remaining: Counter[Words], table: Table | None
 ) -> tuple[Words, str] | None:
-    """Return the reference that lines of a copied cell give, and the run that is the cell."""
+    """Return the reference that lines of a copied cell give, and the run of pieces with it."""
     for run in runs:
         if _LINE_END in run and (table is None or plain_words(run) in _cells_of_lines(table)):
             lines = [line for line in map(plain_words, run.split(_LINE_END)) if line]
@@ -152,7 +152,7 @@ def _cells_of_lines(table: Table) -> Iterator[Words]:
 
 
 def _among(lines: Sequence[Words], words: Words) -> bool:
-    """Tell whether a line, or some in a row, are those words."""
+    """Return whether one or several lines in a row are these words."""
     for start in range(len(lines)):
         run: Words = ()
         for line in lines[start : start + len(words)]:

@@ -1,4 +1,4 @@
-"""Whether a chart shows the expected values (specs: realhitbench.md, 5, and tablebench.md)."""
+"""Compares the values of a chart with the expected ones (realhitbench.md, 5; tablebench.md)."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _UNREADABLE = (TypeError, ValueError, ArithmeticError)
 
 
 def read_values(text: str, *, nan: bool = False) -> Any:
-    """Read numbers, and lists and tuples of them, however deep, as Python writes them.
+    """Parse numbers, and nested lists and tuples of them, as Python writes them.
 
     `nan`: whether `nan` is a number. Raises `ValueError` for any other text. Nothing is evaluated,
-    and depth costs no stack.
+    and nesting uses no stack.
     """
     text = text.strip()
-    # What is open: its bracket, its values, how many commas it holds.
+    # Open lists, each with its bracket, its values and its number of commas.
     opened: list[tuple[str, list[Any], int]] = [("", [], 0)]
     place, expects_value = 0, True
     while place < len(text):
@@ -80,11 +80,11 @@ def _value(piece: re.Match[str]) -> int | float | bool:
 
 
 def same_values(expected: Any, printed: Any, *, shares: bool = False) -> bool:
-    """Return whether two lists are equal to the published scripts.
+    """Return whether two lists are equal for the published scripts.
 
-    Lists in them are opened one level deep, tuples are not. Numbers are rounded to two decimals
-    and sorted. `shares`: the wanted numbers are first divided by their sum. Raises `TypeError`,
-    `ValueError` or `ArithmeticError` for anything else than lists of numbers.
+    Lists in them are opened one level deep, tuples are not. Numbers are rounded to two decimals and
+    sorted. With `shares` the expected numbers are first divided by their sum. Raises `TypeError`,
+    `ValueError` or `ArithmeticError` for anything but lists of numbers.
     """
     values = _flat(expected)
     if shares:
@@ -93,7 +93,7 @@ def same_values(expected: Any, printed: Any, *, shares: bool = False) -> bool:
     expected_values, printed_values = (
         sorted(round(value, 2) for value in side) for side in (values, _flat(printed))
     )
-    # NaN equals NaN where sorting leaves both at the same place.
+    # NaN equals NaN if both are at the same place after sorting.
     return len(expected_values) == len(printed_values) and all(
         first == second or (first != first and second != second)  # noqa: PLR0124 - NaN
         for first, second in zip(expected_values, printed_values, strict=True)
@@ -109,7 +109,7 @@ def _flat(values: Any) -> list[float]:
 
 def _checked(values: Sequence[Any]) -> list[float]:
     if not all(isinstance(value, int | float) for value in values):
-        raise TypeError("a list of something else than numbers")
+        raise TypeError("a list with other items than numbers")
     return list(values)
 
 
@@ -122,7 +122,7 @@ def _items(values: Any) -> Sequence[Any]:
 def judge_printed(printed: Any, reference: Any, *, shares: bool) -> Verdict:
     """Compare what a program printed at its end, or drew, as the published scripts do.
 
-    Texts are read as Python's own literals, so anything else in either is `unreadable`.
+    A text that is not a Python literal of numbers is `unreadable`.
     """
     if isinstance(printed, str) and not printed.strip():
         return "no_output"
@@ -137,14 +137,15 @@ def judge_printed(printed: Any, reference: Any, *, shares: bool) -> Verdict:
 
 
 def judge_drawn(drawn: Iterable[Any], reference: Any, *, shares: bool) -> Verdict:
-    """Compare the series of a figure, in each way they can be read, with a reference (`fixed`).
+    """Compare the series of a figure, in each way to read them, with a reference (`fixed`).
 
-    Series match in any order, and so do the values in them; NaN is not drawn and does not count.
-    Where the numbers of series differ, all values are compared together. `shares`: of a pie, whose
-    wedges match the reference's shares, or the reference itself where it holds rounded shares.
+    Series match in any order, and so do their values; NaN is not drawn and does not count. If the
+    number of series differs, all values are compared together. With `shares` the chart is a pie:
+    its wedges must match the reference's shares, or the reference itself if that has rounded
+    shares.
 
-    `unscorable` where the reference is at fault: it is a list or its text, and two of
-    RealHiTBench's hold `masked`.
+    The reference is a list or its text. The verdict is `unscorable` if it cannot be read: two
+    references of RealHiTBench contain `masked`.
     """
     try:
         values = read_values(reference, nan=True) if isinstance(reference, str) else reference
@@ -193,7 +194,7 @@ def _rounded(values: Iterable[float]) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class _Pie:
-    """Shares that a pie is expected to show, each with the same tolerance."""
+    """Expected shares of a pie, all with the same tolerance."""
 
     shares: tuple[float, ...]
     tolerance: float
@@ -207,15 +208,15 @@ class _Pie:
 
 
 _HALF = 0.005
-"""Half of the second decimal, to which the shares of wedges are compared."""
+"""Half of the second decimal; shares of wedges are compared to two decimals."""
 _BINARY = 1e-9
 _FRACTION = re.compile(r"\.([0-9]*)")
 
 
 def _pies(values: Sequence[float], reference: Any) -> list[_Pie]:
-    """Return the pies that a reference may stand for; none without a sum.
+    """Return the pies that a reference may describe; none if its values add up to 0.
 
-    Shares of 1 or 100 that were rounded need not add up to it. Such a reference also stands for
+    Rounded shares need not add up to 1 or 100 exactly. Such a reference also describes a pie of
     its own values, within its own rounding.
     """
     total = fsum(values)
@@ -234,10 +235,11 @@ def _pies(values: Sequence[float], reference: Any) -> list[_Pie]:
 def chart_verdict(
     prediction: Any, references: Sequence[Any], *, compat: Compat, shares: bool
 ) -> Verdict:
-    """Compare what came of a program of RealHiTBench's with each reference; the best counts.
+    """Compare the outcome of a RealHiTBench program with each reference; the best counts.
 
-    `reference`: `prediction` is the text that it printed, the values at its end. `fixed`: the
-    values of its figure, in each way they can be read. `unscorable` where no reference can be met.
+    `reference`: `prediction` is the text that the program printed, with the values at its end.
+    `fixed`: the series of its figure, in each way to read them. The verdict is `unscorable` if
+    every reference is.
     """
     printed = str(prediction) if compat == "reference" else prediction
     return _best(printed, references, compat, shares)
@@ -246,9 +248,9 @@ def chart_verdict(
 def tablebench_verdict(
     values: Any, references: Sequence[Any], *, compat: Compat, shares: bool
 ) -> Verdict:
-    """The same of TableBench, whose answers are texts such as `y_references = [[1, 2]]`.
+    """Compare the values of a TableBench figure with references such as `y_references = [[1, 2]]`.
 
-    `values` are those of the figure, in `fixed` in each way they can be read.
+    In `fixed` the values are given in each way to read them.
     """
     expected = [text.rpartition("=")[2] if isinstance(text, str) else text for text in references]
     return _best(values, expected, compat, shares)

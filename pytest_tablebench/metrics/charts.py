@@ -1,11 +1,11 @@
-"""Programs that draw charts: run in the sandbox, once, and judged by what they drew.
+"""Metrics of programs that draw charts: run in the sandbox and judged by what they drew.
 
 Specs: realhitbench.md, section 5, and tablebench.md, Charts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -26,10 +26,10 @@ from pytest_tablebench.tables.table import Table
 from pytest_tablebench.tables.table_file import TableFile, file_of
 
 LIMITS = Limits(cpu_s=15.0, wall_s=20.0)
-"""As long as the published scripts give a program."""
+"""The time limits of the published scripts."""
 
 WORKBOOK, CSV = "table.xlsx", "table.csv"
-"""What the table is called beside a program, by what the prompts say."""
+"""File names of the table in a program's folder, as the prompts call it."""
 
 
 @needs("matplotlib")
@@ -43,30 +43,32 @@ def realhit_chart(
     limits: Limits = LIMITS,
     **_: Any,
 ) -> Judgement:
-    """Whether a reply's program ran (`ecr`) and drew the expected values (`pass@1`, the score).
+    """Score whether a reply's program ran (`ecr`) and drew the expected values (`pass@1`).
 
-    `unscorable` is 1 where the reference cannot be met; the score is 0 then. Flags say why a
-    program drew nothing: `no_program`, or `program_` and its outcome.
+    `pass@1` is the score. `unscorable` is 1 if no answer can match the reference; the score is 0
+    then. Flags give the reason why a program drew nothing: `no_program`, or `program_` and its
+    outcome.
 
     Arguments:
         prediction: the reply.
         references: the expected values as text, such as `[[1, 2]]`.
-        compat: `reference` runs the program inside a function, without its indentation, and reads
-            back what is printed; what the program prints itself makes that unreadable.
+        compat: `reference` runs the program inside a function, without its indentation, and parses
+            the printed values; other output of the program makes them unreadable.
         chart_type: RealHiTBench's sub-type, `PieChart Generation`, or its first word.
-        table: lies beside the program as `table.xlsx`.
+        table: is in the program's folder as `table.xlsx`.
         limits: what the program may use.
     """
     program = program_of(realhit_code(patched(prediction, WORKBOOK)), compat)
     published = compat == "reference"
     how = {"chart_type": chart_type, "function": published}
-    ran = yield from _drawn(program, _lying(WORKBOOK, table), limits, how)
+    step = _step(program, _table_files(WORKBOOK, table), limits, how)
+    ran: Execution | None = (yield step) if step else None
     if ran is None or ran.outcome != "ok":
         return _failed(program, ran)
-    outcome = _found(ran)
+    outcome = _outcome(ran)
     drawn = outcome["drawn"]
     if published:
-        # The published scripts print the values behind whatever the program has printed.
+        # The published scripts print the values after the program's output.
         drawn = f"{ran.output}{'' if outcome['values'] is None else outcome['values']}"
     shares = chart_type.startswith("Pie")
     return _score(chart_verdict(drawn, references, compat=compat, shares=shares))
@@ -83,24 +85,26 @@ def tablebench_chart(
     limits: Limits = LIMITS,
     **_: Any,
 ) -> Judgement:
-    """The same of TableBench, whose answers are texts such as `y_references = [[1, 2]]`.
+    """Score a chart of TableBench, whose references are texts such as `y_references = [[1, 2]]`.
 
-    The table lies beside the program as `table.csv`. In `reference` it runs twice, its first figure
-    still open, and what it prints makes the verdict unreadable; `parse@1` is 1 where that can be
-    read, and in `fixed` where the reply holds a program.
+    The parts are those of `realhit_chart`, and `parse@1`. The table is in the program's folder as
+    `table.csv`. In `reference` the program runs twice with its first figure still open, any output
+    makes the verdict unreadable, and `parse@1` is 1 for a readable verdict. In `fixed` it is 1 if
+    the reply has a program.
     """
     block, published = python_block(prediction), compat == "reference"
-    # Indented in a block it is the published program; whether that compiles is seen when it runs.
+    # The published program is the block, indented; the run shows whether it compiles.
     program = Program(block, "as_given", compiles=True) if published else program_of(block, compat)
     if not block:
         return _failed(Program(None, "no_code", compiles=False), None, {"parse@1": 0.0})
     how: dict[str, Any] = {"chart_type": chart_type}
     if published:
         how |= {"function": True, "times": 2, "indent": "    "}
-    ran = yield from _drawn(program, _lying(CSV, table), limits, how)
+    step = _step(program, _table_files(CSV, table), limits, how)
+    ran: Execution | None = (yield step) if step else None
     if ran is None or ran.outcome != "ok":
         return _failed(program, ran, {"parse@1": float(not published)})
-    outcome = _found(ran)
+    outcome = _outcome(ran)
     if published and (outcome["values"] is None or ran.output):
         verdict: Verdict = "unreadable" if ran.output else "no_output"
     else:
@@ -110,47 +114,37 @@ def tablebench_chart(
     return _score(verdict, ran=outcome["ran"], more={"parse@1": float(readable)})
 
 
-def _lying(name: str, table: TableFile | Table | None) -> dict[str, bytes]:
+def _table_files(name: str, table: TableFile | Table | None) -> dict[str, bytes]:
     file = file_of(table)
     return {} if file is None else {name: file.read(name)}
 
 
-def _drawn(
-    program: Program, lying: Mapping[str, bytes], limits: Limits, how: Mapping[str, Any]
-) -> Generator[Execute, Execution, Execution | None]:
-    """Run a program that compiles; None for another."""
-    step = _step(program, lying, limits, how)
-    if step is None:
-        return None
-    ran = yield step
-    return ran
-
-
 def _step(
-    program: Program, lying: Mapping[str, bytes], limits: Limits, how: Mapping[str, Any]
+    program: Program, table_files: Mapping[str, bytes], limits: Limits, how: Mapping[str, Any]
 ) -> Execute | None:
+    """Return the run of a program; None if there is none or it does not compile."""
     if program.code is None or not program.compiles:
         return None
     arguments = ", ".join(f"{name}={value!r}" for name, value in how.items())
     runner = f"{_axes()}\nvalue = draw(program, {arguments})\n"
-    return Execute(program.code, lying, limits, runner, (PICTURE,))
+    return Execute(program.code, table_files, limits, runner, (PICTURE,))
 
 
 def chart_step(reply: str, *, chart_type: str, table: Table) -> Execute | None:
-    """Return what runs a reply's program as `realhit_chart` does; None where it holds none."""
+    """Return the run of a reply's program as in `realhit_chart`; None if it has no program."""
     program = program_of(realhit_code(patched(reply, WORKBOOK)), "fixed")
     how = {"chart_type": chart_type, "function": False}
-    return _step(program, _lying(WORKBOOK, table), LIMITS, how)
+    return _step(program, _table_files(WORKBOOK, table), LIMITS, how)
 
 
 def chart_values(ran: Execution) -> list[Any] | None:
-    """Return the series that such a program drew on its last axes, None where it drew nothing.
+    """Return the series that a program drew on its last axes; None if it drew nothing.
 
-    One series of bars or wedges is a list of numbers, as the dataset has them.
+    A single series of bars or wedges is a list of numbers, as in the dataset.
     """
     if ran.outcome != "ok":
         return None
-    outcome = _found(ran)
+    outcome = _outcome(ran)
     values: list[Any] | None = next(iter(outcome["drawn"]), None)
     is_flat = not any(isinstance(value, list) for value in outcome["values"] or [])
     if values and len(values) == 1 and isinstance(values[0], list) and is_flat:
@@ -163,10 +157,10 @@ def _axes() -> str:
     return files(__package__).joinpath("_chart_axes.py").read_text(encoding="utf-8")
 
 
-def _found(ran: Execution) -> dict[str, Any]:
-    """Return what `draw` returned. A program may have written anything in its place.
+def _outcome(ran: Execution) -> dict[str, Any]:
+    """Return the value that `draw` returned, checked: a program may have replaced it.
 
-    An execution that an earlier version stored has no `drawn`: its values are the only reading.
+    An execution that an earlier version stored has no `drawn`; its values are the only reading.
     """
     value = ran.value if isinstance(ran.value, dict) else {}
     values, drawn = value.get("values"), value.get("drawn")
@@ -180,7 +174,7 @@ def _found(ran: Execution) -> dict[str, Any]:
 def _failed(
     program: Program, ran: Execution | None, more: Mapping[str, float] | None = None
 ) -> Score:
-    """Return the score of a reply whose program did not run to its end, and say why."""
+    """Return the score, with a flag for the reason, if a program did not run to its end."""
     if ran is not None:
         why = f"program_{ran.outcome}"
     else:

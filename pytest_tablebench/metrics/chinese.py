@@ -10,24 +10,23 @@ from typing import Any
 from pytest_tablebench.config.extras import require
 
 MAX_CHARACTERS = 20_000
-"""How much of a text is cut into words; behind that each character is one."""
+"""Characters that are split into words; after them each character is a word."""
 
-# The time for a run of unknown characters grows with the square of its length.
+# Bounds the time for unknown characters, which grows with the square of their number.
 _PIECE = 5_000
 
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
 def is_chinese(text: str) -> bool:
-    """Tell whether a text holds a Chinese character."""
+    """Return whether a text contains a Chinese character."""
     return _CHINESE.search(text) is not None
 
 
 def chinese_words(text: str) -> list[str]:
-    """Return the words of a text by jieba, blanks and marks among them: joined they are the text.
+    """Return a text's words by jieba, including blanks and marks: joined they are the text.
 
-    Texts of more than 5,000 characters are cut piece by piece, so that the time for any reply is
-    bounded.
+    Texts of more than 5,000 characters are split piece by piece, so that the time is bounded.
     """
     tokenizer = _tokenizer()
     words: list[str] = []
@@ -40,14 +39,11 @@ def chinese_words(text: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _tokenizer() -> Any:
-    """Jieba's tokenizer with its own dictionary.
-
-    Filled here and not by its `initialize`: that would trust a file in the folder for temporary
-    files, where anybody may write, and log to the terminal.
-    """
+    # Not filled by jieba's `initialize`: that trusts a file in the folder for temporary files,
+    # which any user can write, and logs to the terminal.
     require(["jieba"], "the score of a Chinese answer")
     with warnings.catch_warnings():
-        # Its source has escapes, and an import, that newer Pythons warn of.
+        # Newer Pythons warn of escapes and an import in its source.
         warnings.simplefilter("ignore")
         import jieba
 

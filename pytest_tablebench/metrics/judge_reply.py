@@ -1,7 +1,7 @@
 r"""Marks in a judge's reply (specs: treb.md section 5, LLM_score; realhitbench.md section 4).
 
-TReB's judge gives 0 to 10 in `\boxed{}`, RealHiTBench's 0 to 100 behind `[Score]:`. The last mark
-of a reply counts. `0 to 10` and `80-85` are scales and ranges, no marks.
+TReB's judge gives 0 to 10 in `\boxed{}`, RealHiTBench's 0 to 100 after `[Score]:`. The last mark of
+a reply counts. Scales and ranges such as `0 to 10` and `80-85` are no marks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Literal
 from pytest_tablebench.metrics.thinking import after_thinking
 
 HIGHEST = 10.0
-"""TReB's judges give 0 to 10."""
+"""The highest mark of TReB's judges."""
 
 Status = Literal["ok", "empty_prediction", "not_a_number", "out_of_range"]
 
@@ -23,12 +23,12 @@ _BOX = "\\boxed{"
 _END = re.compile(r"[}\n]")
 
 _LONGEST = 200
-"""The number of characters of one mark with its explanation that are read."""
+"""Characters of a mark with its explanation that are read."""
 
 _BRACES = re.compile(r"\\boxed\{|[{}\n]")
 _DIGITS = str.maketrans("０１２３４５６７８９：", "0123456789:")
 _FRACTION = re.compile(r"\\[dt]?frac\{([^{}]{1,20})\}\{([^{}]{1,20})\}")
-# `\text{8}` and `\mathbf{8}` are 8; bold, dollars and quotes around a mark go.
+# `\text{8}` and `\mathbf{8}` are 8; bold, dollars and quotes around a mark are removed.
 _DRESS = re.compile(r"\\[a-zA-Z]{1,20}\s*\{|\\[,;! ]|\\(?=%)|[][{}$*`\"“”]")
 _VALUE = r"[0-9]{1,9}(?:[.,][0-9]{1,9})?"
 _WORD = r"(?:points?|marks?|分)"
@@ -41,7 +41,7 @@ _MARK = re.compile(
 _RANGE = re.compile(r"\s*(?:[-\u2013\u2014~]|\.\.|to\b|through\b|or\b)\s*[0-9]", re.IGNORECASE)
 
 _BRACKETED = re.compile(r"\[\s*score\s*\][\s*_`]{0,20}[:：=]?", re.IGNORECASE)
-# A number that a sentence goes on from is no mark: "77 points below the best".
+# A number at the start of a sentence is no mark: "77 points below the best".
 _SENTENCE = re.compile(rf"[\s*_]*{_VALUE}\s+(?!out\s+of\b|of\b)[a-z]", re.IGNORECASE)
 _BARE = re.compile(r"(?<!\w)Score(?:\s?\([^()\n]{0,30}\))?[*_]{0,4}\s?[:：]")
 
@@ -53,17 +53,17 @@ _SCALE_BEFORE = re.compile(r"(?:/|\bof)[\s$]*$", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Judged:
-    """A judge's mark from 0 to 10, or the reason why there is none."""
+    """A judge's mark from 0 to 10, or the reason why it is missing."""
 
     status: Status
     score: float | None = None
 
 
 def read_judgement(reply: str, prediction: str | None) -> Judged:
-    r"""Read the last mark in a `\boxed{}` (`fixed`).
+    r"""Return the last mark in a `\boxed{}` (`fixed`).
 
-    The reply to an empty prediction is not read. A reply without a number has a status of its own,
-    so it adds no 0 to the scores.
+    The reply to an empty prediction is not read. A reply without a number has its own status, so it
+    adds no 0 to the scores.
     """
     if not prediction:
         return Judged("empty_prediction")
@@ -71,14 +71,14 @@ def read_judgement(reply: str, prediction: str | None) -> Judged:
 
 
 def published_judgement(reply: str, prediction: str | None) -> Judged:
-    r"""Read the first `\boxed{}` of a line up to a slash, as the published code does."""
+    r"""Return the first `\boxed{}` of a line up to a slash, as the published code reads it."""
     if not prediction:
         return Judged("empty_prediction")
     return _judged(_published_number(reply))
 
 
 def reference_score(reply: str, prediction: str | None) -> float:
-    r"""Return the score as `reference` counts it: 0 without a mark, NaN for `\boxed{nan}` alone."""
+    r"""Return the score as `reference` counts it: 0 without a mark, NaN only for `\boxed{nan}`."""
     judged = published_judgement(reply, prediction)
     if judged.status == "not_a_number" and _published_number(reply) is not None:
         return math.nan
@@ -86,9 +86,10 @@ def reference_score(reply: str, prediction: str | None) -> float:
 
 
 def read_score(reply: str) -> float | None:
-    """Return the last mark from 0 to 100 behind `[Score]:`, else behind `Score:`, else None.
+    """Return the last mark from 0 to 100 after `[Score]:`, or else after `Score:`.
 
-    A mark on another scale is converted: `8.5/10` is 85. None for a mark out of range.
+    A mark on another scale is converted: `8.5/10` is 85. Returns None without a mark, or if it is
+    out of range.
     """
     for marker in (_BRACKETED, _BARE):
         ends = [place.end() for place in marker.finditer(reply)]
@@ -101,9 +102,9 @@ def read_score(reply: str) -> float | None:
 
 
 def read_mark(text: str, highest: float) -> float | None:
-    """Return the mark at the start of a text, on a scale up to `highest`; None without one.
+    """Return the mark at the start of a text, on a scale up to `highest`; None without a mark.
 
-    `7/10` and `7 out of 10` are 7 tenths of the scale. A percentage is read on a scale of 100.
+    `7/10` and `7 out of 10` are 7 tenths of the scale. A percentage is read only on a scale of 100.
     """
     plain = _FRACTION.sub(r"\1/\2", text[:_LONGEST].translate(_DIGITS))
     plain = _DRESS.sub("", plain)
@@ -118,7 +119,7 @@ def read_mark(text: str, highest: float) -> float | None:
 
 
 def _scaled(mark: float, behind: str, highest: float) -> float | None:
-    """Convert a mark to our scale where its own scale is behind it."""
+    """Convert a mark to our scale if its own scale follows it."""
     scale = _OUT_OF.match(behind)
     if scale is None:
         return mark
@@ -139,7 +140,7 @@ def _judged(number: float | None) -> Judged:
 
 
 def _last_boxed(text: str) -> float | None:
-    """Return the last mark in a box, without the boxes that name a scale."""
+    """Return the last mark in a box; boxes that name a scale are ignored."""
     boxes = list(_boxes(text))
     last: float | None = None
     place = 0
@@ -197,11 +198,11 @@ def _published_number(reply: str) -> float | None:
 
 
 def _first_box(text: str) -> str:
-    """Return the content of the first box that ends on its line; nothing without one."""
+    """Return the content of the first box that ends on its line; "" without one."""
     place = 0
     while (start := text.find(_BOX, place)) >= 0 and (end := _END.search(text, start)):
         if end[0] == "}":
             return text[start + len(_BOX) : end.start()]
-        # No box that begins before the line's end closes on it: each place is looked at once.
+        # No box that begins earlier on this line closes on it, so each position is read once.
         place = end.end()
     return ""

@@ -1,7 +1,7 @@
-"""METEOR of generated texts (Banerjee and Lavie 2005), by nltk, where WordNet is installed.
+"""METEOR of generated texts (Banerjee and Lavie 2005), by nltk with WordNet.
 
-WordNet is data of its own, which nltk reads and no package on PyPI brings. Nothing is downloaded
-here: without it METEOR is absent.
+WordNet is data that no package on PyPI contains. Nothing is downloaded here: without WordNet there
+is no METEOR.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def has_wordnet() -> bool:
 def meteor(references: Sequence[str], prediction: str) -> float | None:
     """Return METEOR against the best reference, 0 to 1.
 
-    None without WordNet, without a reference, and for texts too long to be compared in a second.
+    None without WordNet or references, and for texts that take over a second to compare.
     """
     wordnet = _wordnet()
     if wordnet is None or not references:
@@ -39,7 +39,7 @@ def meteor(references: Sequence[str], prediction: str) -> float | None:
 
 
 def _words(text: str) -> list[str]:
-    """Return the tokens that nltk's `word_tokenize` makes, by sentences cut without its data."""
+    """Return the tokens of nltk's `word_tokenize`; sentences are split without its data."""
     from nltk.tokenize.destructive import NLTKWordTokenizer
 
     tokenizer = NLTKWordTokenizer()
@@ -52,6 +52,6 @@ def _wordnet() -> Any:
 
     try:
         wordnet.ensure_loaded()
-    except (LookupError, OSError):  # none, or not all of its files
+    except (LookupError, OSError):  # its files are missing or incomplete
         return None
     return wordnet

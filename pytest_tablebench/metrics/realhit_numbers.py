@@ -1,4 +1,4 @@
-"""Numbers of RealHiTBench's answers in `fixed`, compared within the rounding of the reference."""
+"""Numbers in RealHiTBench's answers (`fixed`), compared within the rounding of the reference."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from decimal import Context, Decimal
 from pytest_tablebench.metrics._numbers import WrittenNumber, written_numbers
 
 ASKED_DECIMALS = 2
-"""The prompts ask for two decimals, so a reference with more may be rounded to these."""
+"""The prompts ask for two decimals, so an answer may round a longer reference to two."""
 
 _LONGEST = 400
 """Numbers with more characters are compared by their digits."""
@@ -23,7 +23,7 @@ _COMMA = re.compile(
 )
 _THOUSANDS = 3
 _SIGNS = r"[-+\u2212]?[$€£¥]?\s?"
-# Three digits behind a comma may be thousands, so they prove nothing.
+# Three digits after a comma may be thousands, so they do not show a decimal comma.
 _COMMA_CELL = re.compile(
     rf"{_SIGNS}(?:[0-9]{{1,3}}(?:\.[0-9]{{3}})++|[0-9]++),(?![0-9]{{3}}(?![0-9]))[0-9]++\s?[%€]?"
 )
@@ -38,14 +38,14 @@ def asks_percentage(question: str) -> bool:
 
 
 def has_decimal_commas(cells: Iterable[object]) -> bool:
-    """Return whether more cells of a table have decimals behind a comma than behind a point."""
+    """Return whether more cells of a table have a decimal comma than a decimal point."""
     texts = [str(cell).strip() for cell in cells]
     commas = sum(_COMMA_CELL.fullmatch(text) is not None for text in texts)
     return commas > sum(_POINT_CELL.fullmatch(text) is not None for text in texts)
 
 
 def plain_signs(text: str, *, decimal_comma: bool) -> str:
-    """Return a text with `%` for the word, and points for decimal commas where a table has them."""
+    """Return a text with `%` for the word, and points for decimal commas if the table has them."""
     text = _SPELT_PERCENT.sub("%", text)
     return _COMMA.sub(_with_point, text) if decimal_comma else text
 
@@ -58,11 +58,11 @@ def _with_point(match: re.Match[str]) -> str:
 
 
 def near_words(reference: str, *, any_sign: bool) -> Write:
-    """Return what writes a number of a reply as the reference's number that it equals.
+    """Return a function that writes a reply's number as the reference's number that it equals.
 
-    Numbers are equal within half of the last decimal that the reference shows; whole numbers
-    without a percent sign are exact, for they count or name. `any_sign`: a percent sign may be
-    missing on either side.
+    Numbers are equal within half of the last decimal that the reference shows. Whole numbers
+    without a percent sign must be exact, because they count or name. With `any_sign` a percent sign
+    may be missing on either side.
     """
     sorted_numbers = _sorted_numbers(reference, any_sign=any_sign)
 
@@ -73,7 +73,7 @@ def near_words(reference: str, *, any_sign: bool) -> Write:
         key = _key(number, any_sign=any_sign)
         numbers = sorted_numbers.get(key, [])
         place = bisect_left(numbers, value, key=lambda pair: pair[0])
-        # The nearest on both sides; an equal one is the first from here.
+        # The nearest on both sides; an equal number comes first.
         nearest = numbers[place : place + 1] + numbers[max(0, place - 1) : place]
         for expected, other in nearest:
             if _is_near(number, value, other, expected):

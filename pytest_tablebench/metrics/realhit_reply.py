@@ -1,4 +1,4 @@
-"""Replies to RealHiTBench: where their answers are (realhitbench.md, 2)."""
+"""Answers in replies to RealHiTBench (realhitbench.md, 2)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _MARKER, _FALLBACK = "[Final Answer]:", "Final Answer:"
 
 @dataclass(frozen=True)
 class Reading:
-    """The answer of a reply and how it was found; None where no marker stands before one."""
+    """The answer of a reply, None without a marker, and how it was found."""
 
     outcome: Literal["marker", "fallback", "missing"]
     answer: str | None
 
 
 def read_reply(reply: str) -> Reading:
-    """Return what stands behind the last `[Final Answer]:`, else the last `Final Answer:`."""
+    """Return the text after the last `[Final Answer]:`, or else after the last `Final Answer:`."""
     _, marker, answer = reply.rpartition(_MARKER)
     if marker:
         return Reading("marker", answer.strip())
@@ -26,11 +26,11 @@ def read_reply(reply: str) -> Reading:
 
 
 def realhit_answer_or_reply(value: object) -> str:
-    """Return a reply's marked answer, and all of a reply that marks none (`reference`)."""
+    """Return a reply's marked answer, or the whole reply without a marker (`reference`)."""
     answer = read_reply(str(value)).answer
     return str(value) if answer is None else answer
 
 
 def realhit_answer_or_nothing(value: object) -> str:
-    """Return a reply's marked answer, and no text where it marks none (`fixed`)."""
+    """Return a reply's marked answer, or "" without a marker (`fixed`)."""
     return read_reply(str(value)).answer or ""

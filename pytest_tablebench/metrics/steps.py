@@ -1,7 +1,7 @@
-"""What is done for a strategy or a score: a model asked, a program run, an answer scored.
+"""Steps of a strategy or a metric: ask a model, run a program, score an answer elsewhere.
 
-Both are generators that yield steps and are sent what came of them. Whoever drives them keeps
-each step, serves it from the store, prices it and counts it, and knows nothing of what it is for.
+Strategies and metrics are generators that yield steps and receive their outcomes. The driver
+records, stores, prices and counts each step, whatever its purpose.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Ask:
-    """Messages for a model; `Reply` is sent back.
+    """Messages for a model; the generator receives a `Reply`.
 
     Arguments:
         messages: the whole conversation so far.
-        model: who is asked; None is the model under test. A judge has a lane of its own.
-        expected: the text of a likely reply. A plan continues with it where there is no reply yet.
+        model: the model to ask; None is the model under test. A judge has its own lane.
+        expected: the text of a likely reply. A plan continues with it if there is no reply yet.
     """
 
     messages: tuple[Message, ...]
@@ -47,11 +47,12 @@ class Limits:
     """What a program may use. It may start no process.
 
     Arguments:
-        cpu_s, wall_s: seconds of a processor, and by the clock.
-        memory_mib: MiB beyond what the libraries take that are loaded for it.
+        cpu_s: seconds of processor time.
+        wall_s: seconds by the clock.
+        memory_mib: MiB in addition to the libraries that are loaded for it.
         output_bytes: of printed text, and of the value.
         disk_mib: MiB of its folder.
-        files: how many it may hold.
+        files: the number of files in its folder.
     """
 
     cpu_s: float = 10.0
@@ -64,17 +65,16 @@ class Limits:
 
 @dataclass(frozen=True)
 class Execute:
-    """A program for the sandbox; `Execution` is sent back.
+    """A program for the sandbox; the generator receives an `Execution`.
 
     Arguments:
         program: Python source, as a model wrote it.
-        files: what lies in its folder, by name.
+        files: the files in its folder, by name.
         limits: what it may use.
-        runner: Python source of ours that runs it: it finds the text in the variable `program`,
-            and leaves in `value` what it gives back. Empty: the program is run as a script, and
-            gives nothing back. What it needs of the model's is in `files`.
-        keeps: names of files that are sent back, where the program left them.
-        expected: a likely outcome. A plan continues with it where the program has not run yet.
+        runner: our Python source that runs it. It reads the text in the variable `program` and
+            leaves its result in `value`. If empty, the program runs as a script and has no value.
+        keeps: names of files that are sent back if the program wrote them.
+        expected: a likely outcome. A plan continues with it if the program has not run yet.
     """
 
     program: str
@@ -94,17 +94,17 @@ class Execute:
 
 @dataclass(frozen=True)
 class Execution:
-    """What came of a program.
+    """The outcome of a program.
 
     Arguments:
-        outcome: `ok`; `error` for an exception; or which limit it met: `timeout`, `memory`,
-            `output`, `files`; `killed` by a signal, `lost` with the process that ran it.
-        output: what it printed.
-        value: what it gave back, as JSON values; numbers may be NaN.
+        outcome: `ok`; `error` for an exception; `timeout`, `memory`, `output` or `files` for the
+            limit it exceeded; `killed` by a signal; `lost` with the process that ran it.
+        output: the printed text.
+        value: its value, as JSON values; numbers may be NaN.
         error: the exception, as `ZeroDivisionError: division by zero`.
-        files: those it was to keep, by name.
-        seconds: by the wall clock; None when unknown.
-        from_store: whether it was run earlier, and not again.
+        files: the files to keep, by name.
+        seconds: by the wall clock; None if unknown.
+        from_store: whether the outcome is stored from an earlier run.
     """
 
     outcome: str
@@ -122,14 +122,17 @@ _PLAIN = tuple(
 
 
 def execution_fields(ran: Execution) -> dict[str, Any]:
-    """Return what came of a program as JSON values; its own value as text, for it may hold NaN."""
+    """Return an outcome as JSON values; its value is a JSON text, because it may contain NaN."""
     files = {name: base64.b64encode(data).decode("ascii") for name, data in ran.files.items()}
     plain = {name: getattr(ran, name) for name in _PLAIN}
     return {**plain, "value": json.dumps(ran.value), "files": files}
 
 
 def read_execution(fields_read: Mapping[str, Any], *, from_store: bool = False) -> Execution:
-    """Return what `execution_fields` wrote. Raises `ValueError`, `LookupError`, `TypeError`."""
+    """Return an outcome from its `execution_fields`.
+
+    Raises `ValueError`, `LookupError` or `TypeError` for other fields.
+    """
     files = {name: base64.b64decode(data) for name, data in fields_read["files"].items()}
     plain = {name: fields_read[name] for name in _PLAIN}
     return Execution(
@@ -139,11 +142,11 @@ def read_execution(fields_read: Mapping[str, Any], *, from_store: bool = False) 
 
 @dataclass(frozen=True)
 class Grade:
-    """An answer for a plain metric, to be scored elsewhere; `Score` is sent back.
+    """An answer for a plain metric that is scored elsewhere; the outcome is a `Score`.
 
     Arguments:
         metric: its registered name.
-        function: what is registered: it is found by its module and name where it scores.
+        function: the registered function; the scoring process imports it by module and name.
         compat: the mode of the metric.
         arguments: prediction, references and context, pickled.
     """

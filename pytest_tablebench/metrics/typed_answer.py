@@ -1,4 +1,4 @@
-"""Answers by their kind: numbers, dates, texts, lists, yes or no, free text."""
+"""Scores answers by their kind: numbers, dates, texts, lists, yes or no, free text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pytest_tablebench.util.names import unknown_name
 KINDS = ("number", "date", "text", "list", "ordered_list", "yes_no", "free_text")
 
 _FREE_TEXT = 12
-"""Words from which on an answer is free text."""
+"""An answer with this many words or more is free text."""
 
 
 def answer_kind(
@@ -32,7 +32,7 @@ def answer_kind(
 ) -> str:
     """Return the kind of an answer by the way it is written.
 
-    What begins with a needless zero (`007`) is a text: it names something.
+    A number with a leading zero (`007`) is a text, because it is a name.
     """
     if len(answers) > 1:
         return "list"
@@ -51,7 +51,7 @@ def answer_kind(
 
 
 def _is_measured(quantity: Quantity, text: str) -> bool:
-    """Return whether a number has no unit, or one that everybody knows."""
+    """Return whether a number has no unit, or a known one."""
     unit = quantity.unit
     if not unit:
         # `5M` may be a name; `5 million` is a number.
@@ -77,7 +77,7 @@ def typed_answer(
     question: str = "",
     **context: Any,
 ) -> Score:
-    """Return 1 when a reply gives the expected answer, 0 otherwise; free text has ROUGE-L.
+    """Return 1 if a reply gives the expected answer, 0 otherwise; for free text ROUGE-L.
 
     docs/own-tables.md defines for each kind which replies are right, with examples. The part with
     the score is named after the kind. Lists also have `partial`, F1 over both lists.
@@ -86,15 +86,15 @@ def typed_answer(
         prediction: the reply.
         references: the expected answer, or a list's items.
         compat: without effect.
-        kind: one of `KINDS`; None: what the expected answer looks like.
-        tolerance: of numbers: `0.5`, or `2%` of the expected one.
-        unit: of the expected number, where its text has none.
+        kind: one of `KINDS`; None to infer it from the expected answer.
+        tolerance: of numbers: `0.5`, or `2%` of the expected number.
+        unit: of the expected number, if its text has none.
         decimal: the column's decimal sign, "." or ",".
-        day_first: whether `5/3/2024` is in March; None: the column does not say.
-        percent: "points" or "share" where the column is in percent and the answer has no sign.
-        aliases: other texts that are as right, by the expected one.
+        day_first: whether `5/3/2024` is in March; None if the column does not show it.
+        percent: "points" or "share" if the column is in percent and the answer has no sign.
+        aliases: for an expected text, other texts that are equally right.
         question: the question; a reply in a sentence may repeat its words and numbers.
-        context: the question's tables among it; a reply that names two cells has two answers.
+        context: contains the question's tables; a reply that names two cells has two answers.
 
     Raises `SettingsError` for an unknown kind.
     """

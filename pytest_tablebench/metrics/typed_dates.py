@@ -1,4 +1,4 @@
-"""Dates and times of day, in the ways tables and models write them."""
+"""Dates and times of day, as tables and models write them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from pytest_tablebench.metrics._typed_text import folded
 
 Moment = tuple[int, int, int, int, int, float]
-"""Year, month, day, hour, minute, second; 0 for what is not said."""
+"""Year, month, day, hour, minute, second; 0 for a part that is not given."""
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _NAME = r"(?P<name>[^\W\d_]{3,12}|\d{1,2}月)\.?"
@@ -51,12 +51,12 @@ _TIMES = re.compile(_EDGES.format("(?:" + re.sub(r"\?P<\w+>", "?:", _CLOCK) + ")
 
 @lru_cache(maxsize=4096)
 def read_moment(text: str, day_first: bool | None = None) -> Moment | None:
-    """Return the date, the time or both that a whole text says; None for any other text.
+    """Return the date, the time or both that a whole text is; None for any other text.
 
     Arguments:
         text: `2024-03-05`, `5 March 2024`, `5. März 2024`, `14h30`, `Mar 5, 2024 2:30 pm`.
-        day_first: what the column says of `5/3/2024`; None: it does not say, and then only a
-            date that can be read in one way is one.
+        day_first: whether `5/3/2024` is in March, by the column; None if the column does not show
+            it. An ambiguous date is then no date.
     """
     plain = folded(text[:80]).strip(" .")
     if not any(sign.isdigit() for sign in plain):
@@ -88,7 +88,7 @@ def moments_in(
 ) -> Iterator[tuple[int, int, Moment | None]]:
     """Yield (start, end, moment) of the dates and times in a folded text.
 
-    The moment of a date with several readings is None.
+    The moment of an ambiguous date is None.
     """
     covered: list[tuple[int, int]] = []
     for pattern in (*_SPANS, _TIMES):
@@ -105,7 +105,7 @@ def moments_in(
 
 @cache
 def _month_names() -> dict[str, int]:
-    """Return months by their folded names in all languages, without names of two months."""
+    """Return months by their folded names in all languages, without ambiguous names."""
     from babel import Locale
 
     from pytest_tablebench.metrics._typed_units import LANGUAGES

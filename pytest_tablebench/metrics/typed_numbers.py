@@ -1,4 +1,4 @@
-"""Numbers with their units, read as the column of a table writes them."""
+"""Numbers with their units, read in the format of a table's column."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pytest_tablebench.metrics._typed_units import (
 __all__ = ["Quantity", "numbers_in", "read_quantity", "same_quantity", "unit_name"]
 
 _LONGEST = 200
-"""Characters of the longest text that is looked at as a number."""
+"""Characters of the longest text that is read as a number."""
 
 _POWER = (
     r"(?:\s?[×x*·]\s?10\s?(?:\^|\*\*)\s?\{?(?P<power>[-+]?\d{1,3})\}?|e(?P<e>[-+]?\d{1,3})(?!\w))"
@@ -34,7 +34,7 @@ _SHAPE = re.compile(
 _MINUS = re.compile(r"(?:minus|negative|moins|负|零下)\s?(?=[\d$€£¥₹.])")
 _BRACKETS = re.compile(r"\((\s*(?:[$€£¥₹]|[a-z]{3}\s)?\s?[\d.,' ]*\d\s*%?)\)\s*(.*)", re.IGNORECASE)
 _PERCENT_OF = re.compile(r"百分之\s?(?=[\d.])")
-# A unit has digits only as the power of a letter, or as a part of a formula: `km2`, `t CO2`.
+# A unit has digits only as the power of a letter, or in a formula: `km2`, `t CO2`.
 _AFTER = re.compile(r"\s?(?:[^\d]|(?<=[^\W\d])[23]|(?<=[^\W\d]\^)-?\d|(?<=[^\W\d])-\d)*")
 _LATIN = "a-z\u00df-\u024f"
 _IN_TEXT = re.compile(
@@ -52,7 +52,7 @@ _RANK = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number, its unit, and the power of ten beside it: `1.5 million` has the scale 10**6."""
+    """A number, its unit, and its factor in words: `1.5 million` has the scale 10**6."""
 
     value: Fraction
     unit: str = ""
@@ -65,8 +65,8 @@ def read_quantity(text: str, decimal: str = ".") -> Quantity | None:
 
     Arguments:
         text: `1,234.5`, `(1,200)`, `-3 kg`, `25 %`, `$5`, `1.5e3`, `1.5 million`, `twelve`.
-        decimal: the decimal sign of the column, "." or ",": the other one stands between
-            thousands. A single sign that cannot stand there is a decimal sign all the same.
+        decimal: the decimal sign of the column, "." or ","; the other sign separates thousands. A
+            single sign that cannot separate thousands is a decimal sign, too.
     """
     if len(text) > _LONGEST:
         return None
@@ -104,7 +104,7 @@ def _code(text: str) -> str:
 
 
 def _unit(before: str, after: str, text: str) -> Unit:
-    # Letters keep their case here: M is a million, m a metre, CHF a currency.
+    # Case matters here: M is a million, m a metre, CHF a currency.
     written = " ".join(text.split())
     if after and written.casefold().endswith(after):
         after = written[-len(after) :]
@@ -124,10 +124,10 @@ def _value(text: str, decimal: str) -> Fraction | None:
     )
     if re.fullmatch(usual, text):
         return _fraction(re.sub(rf"[ '{t}]", "", text).replace(decimal, "."))
-    # Blanks and apostrophes leave the decimal sign open.
+    # With blanks or apostrophes between thousands, either sign can be the decimal sign.
     if re.fullmatch(rf"\d{{1,3}}(?:[ ']\d{{3}})+{t}\d+", text):
         return _fraction(re.sub("[ ']", "", text).replace(thousands, "."))
-    # Thousands come in threes, and not behind a zero.
+    # Thousands come in threes, and not after a zero, so the sign is a decimal sign.
     if re.fullmatch(rf"\d+{t}(?:\d{{1,2}}|\d{{4,}})|(?:0|\d{{4,}}){t}\d+", text):
         return _fraction(text.replace(thousands, "."))
     return None
@@ -138,17 +138,14 @@ def _fraction(text: str) -> Fraction | None:
 
 
 def _spoken(plain: str) -> Quantity | None:
-    """Return a number in words, with what stands behind it: `twelve products`."""
+    """Return a number in words with its unit: `twelve products`."""
     if len(plain) > 60:
         return None
     sign = 1
     if chinese := _CHINESE_NUMBER.match(plain):
         value = _chinese_number(chinese[0])
-        return (
-            None
-            if value is None
-            else Quantity(Fraction(value), read_unit(plain[chinese.end() :]).name)
-        )
+        unit = read_unit(plain[chinese.end() :])
+        return None if value is None else Quantity(Fraction(value), unit.name)
     for word in ("minus ", "negative ", "moins "):
         if plain.startswith(word):
             sign, plain = -1, plain.removeprefix(word)
@@ -193,9 +190,9 @@ def _chinese_number(text: str) -> int | None:
 
 
 def numbers_in(text: str, decimal: str = ".") -> Iterator[tuple[int, int, Quantity]]:
-    """Yield (start, end, quantity) of the numbers of a folded text, the results of sums alone.
+    """Yield (start, end, quantity) of the numbers of a folded text; of sums only the results.
 
-    A number inside a name (`A-17`), a range or a time of day is none.
+    A number inside a name (`A-17`), a range or a time of day does not count.
     """
     text = _RANK.sub(lambda match: " " * len(match[0]), _MINUS.sub(_dash, text))
     text = _SUM.sub(lambda match: " " * len(match[0]), text)
@@ -208,7 +205,7 @@ def numbers_in(text: str, decimal: str = ".") -> Iterator[tuple[int, int, Quanti
             end = tail.start(1) + length if length else end
         start = match.start()
         if written[:3].isalpha() and not is_known(written[:3].upper()):
-            start, written = start + 4, written[4:]  # `row 2`: no currency
+            start, written = start + 4, written[4:]  # `row 2` has no currency
         if text[start - 1 : start] == "(" and text[end : end + 1] == ")":
             written = f"({written.strip()})"
         number = read_quantity(written, decimal)
@@ -222,7 +219,7 @@ def _dash(match: re.Match[str]) -> str:
 
 
 def _leading_unit(text: str) -> tuple[Unit, int]:
-    """Return the longest unit that a text begins with, and its length."""
+    """Return the longest unit at the start of a text, and its length."""
     ends = list(range(min(len(text), 5), 0, -1))
     if not re.match(rf"[%‰°]?[{CJK}]", text):
         ends = sorted({len(text), *(match.start() for match in re.finditer(r"\s", text))})[::-1]
@@ -238,7 +235,7 @@ def _leading_unit(text: str) -> tuple[Unit, int]:
 
 
 def with_digits(text: str) -> str:
-    """Return a folded text with its numbers in words as digits, above one: `three` as `3`."""
+    """Return a folded text with its numbers in words above one as digits: `three` as `3`."""
     from text_to_num import alpha2digit
 
     for language in _SPOKEN:
@@ -257,18 +254,17 @@ def same_quantity(
     question: str = "",
     units: Collection[str] = (),
 ) -> bool:
-    """Return whether a number is the expected one; a unit may be left out, but not be another.
+    """Return whether a number is the expected one; its unit may be missing, but not different.
 
     Arguments:
         reply: the number of the reply.
         expected: the expected number.
-        unit: of the expected number, where its text has none.
-        tolerance: the largest difference, `0.5`, or in per cent of the expected number, `2%`;
-            "" for none.
-        percent: for a column in percent and an answer without the sign: "points" for 37.5,
-            "share" for 0.375.
-        question: a noun of the question may stand behind the number.
-        units: of the table's columns, for an expected number without one.
+        unit: of the expected number, if its text has none.
+        tolerance: the largest difference: `0.5`, or `2%` of the expected number; "" for none.
+        percent: for a column in percent and an answer without the sign: "points" for 37.5, "share"
+            for 0.375.
+        question: a noun of the question may follow the number.
+        units: of the table's columns, for an expected number without a unit.
     """
     room = Fraction(tolerance.strip().removesuffix("%") or 0)
     if tolerance.strip().endswith("%"):

@@ -65,7 +65,7 @@ def test_where_nobody_judges_the_subtasks_own_score_counts() -> None:
     ],
 )
 def test_a_judge_without_marks_leaves_the_other_scores(reply: str, flags: tuple[str, ...]) -> None:
-    with pytest.raises(NotJudgedError, match="holds no marks from 0 to 10") as caught:
+    with pytest.raises(NotJudgedError, match="has no marks from 0 to 10") as caught:
         judged("30", reply)
     assert caught.value.flags == flags
     assert caught.value.parts["em"] == 1.0

@@ -190,7 +190,7 @@ def test_a_metric_whose_conversation_ends_badly_costs_no_answer():
     pending = window(broken, executor).complete(CASES[0], 0)
     assert text_of(pending) == "kind"
     assert isinstance(pending.unscored, SettingsError)
-    assert "scores go from 0 to 1" in str(pending.unscored)
+    assert "scores must be from 0 to 1" in str(pending.unscored)
     assert not isinstance(pending.unscored, NotJudgedError | MetricError)
 
 
@@ -209,7 +209,7 @@ def test_what_converses(metric, found):
 
 
 def test_a_metric_that_asks_is_not_scored_in_passing():
-    with pytest.raises(SettingsError, match="'tone' asks a judge or has programs run"):
+    with pytest.raises(SettingsError, match="'tone' asks a judge or runs programs"):
         score("tone", "kind", ["x"], metrics={"tone": tone})
 
 

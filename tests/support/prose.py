@@ -43,7 +43,14 @@ HABITS = {
 }
 """Pattern -> what to write instead."""
 
-QUOTED: frozenset[str] = frozenset()
+QUOTED: frozenset[str] = frozenset(
+    {
+        "pytest_tablebench/metrics/_sentences.py",
+        "pytest_tablebench/metrics/_treb_scores.py",
+        "pytest_tablebench/metrics/_typed_judge.py",
+        "pytest_tablebench/metrics/_typed_replies.py",
+    }
+)
 """Files, from the project's root, whose strings are quoted: prompts of papers, data."""
 
 PATTERNS = {re.compile(pattern, re.IGNORECASE): advice for pattern, advice in HABITS.items()}
