@@ -10,7 +10,7 @@ from tests.support.prose import files, habits
 
 ROOT = Path(__file__).resolve().parents[1]
 
-PLACES: list[str] = ["pytest_tablebench/metrics"]
+PLACES: list[str] = ["pytest_tablebench/metrics", "pytest_tablebench/tables"]
 """Rooms, modules and pages that are in plain English, from the project's root."""
 
 

@@ -1,1 +1,1 @@
-"""Tables, how they are read, and how they are perturbed."""
+"""Tables: reading, writing, structure and perturbations."""

@@ -1,6 +1,6 @@
-"""What a table is: header, rows, and structure where there is more.
+"""The content of a table: header, rows and optional structure.
 
-`Table` adds to it how tables are read and written; readers need only what is here.
+`Table` adds methods to read and write tables; readers need only this module.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pytest_tablebench.util.names import counted
 __all__ = ["STRUCTURE", "AnyTable", "Cell", "Path", "Span", "TableContent"]
 
 Cell = Any
-"""Text, int, float, bool or None; a list where an upstream file holds one inside a cell."""
+"""Text, int, float, bool or None; a list if an upstream file has one inside a cell."""
 
 
 STRUCTURE = (
@@ -40,7 +40,7 @@ class Span(NamedTuple):
 
 
 class Path(NamedTuple):
-    """The header texts that a cell stands under, outermost first."""
+    """The header texts of a cell, outermost first."""
 
     row: tuple[str, ...]
     column: tuple[str, ...]
@@ -48,36 +48,34 @@ class Path(NamedTuple):
 
 @dataclass(frozen=True)
 class TableContent:
-    """A table: a header line and rows of typed cells, and structure where there is more.
+    """A table: a header line and rows of typed cells, with optional structure.
+
+    A table never changes: sequences are copied into tuples, and every operation returns a new
+    table. Cells keep their type, so 1, 1.0, "1" and True differ when serialized.
+
+    The fields from `header_rows` on are its structure, which a flat table leaves empty. Structure
+    seeds no draw and is not part of `as_mapping`. Code without support for it works on `header` and
+    `rows`.
 
     Arguments:
         header: column names, shape (columns,); normally text, but kept as given.
-        rows: shape (rows, columns); ragged rows are kept as they are, and code that
-            cannot work with them raises a `TableError` that names the row.
-        title: shown only where a dataset's prompt shows it.
+        rows: shape (rows, columns). Rows of different lengths are kept; code that needs equal
+            lengths raises a `TableError` that names the row.
+        title: shown only if a dataset's prompt shows it.
         name: what error messages call the table (a file, an id); not part of equality.
-        extra: further keys of the upstream mapping the table comes from, which no format
-            shows but which take part in draws seeded by the table (spec: torr.md section
-            6.2). A mapping or pairs, in the upstream order; a key `"header"` or `"rows"` in
-            it only marks its position and takes any value, and where both are missing they
-            come first. Part of equality, order included.
-
-    The table never changes: sequences are copied into tuples, and every operation returns
-    a new table. Cells keep their type, so 1, 1.0, "1" and True stay apart when serialized.
-
-    Structure is kept in further fields, which a flat table leaves empty. No draw is seeded by them
-    and `as_mapping` does not show them; code that knows none works on `header` and `rows`.
-
-    Arguments:
+        extra: further keys of the upstream mapping, as a mapping or pairs in the upstream order. No
+            format shows them, but they take part in draws seeded by the table (spec: torr.md
+            section 6.2). A key `"header"` or `"rows"` only marks its position, with any value; if
+            both are missing they come first. Part of equality, including the order.
         header_rows: the header lines above the last one, outermost first, shape (lines, columns);
-            `header` stays the last line, the flat one that flat formats show.
-        row_headers: how many leading columns name the rows.
-        row_levels: how deep each row is indented, 0 for the outermost, shape (rows,).
-        spans: merged cells, counted over `lines`; a merged cell's text stands in its upper left
-            position, and what it covers holds "".
-        captions: lines above the header, shape (lines, columns), blank ones too.
-        sections: which rows (from 0) only name the rows that follow.
-        notes: lines below the rows, shape (lines, columns), blank ones too.
+            `header` is the last line, which flat formats show.
+        row_headers: the number of leading columns that name the rows.
+        row_levels: the indentation level of each row, 0 for the outermost, shape (rows,).
+        spans: merged cells, positioned in `lines`. The text is at the upper left position; the
+            other positions contain "".
+        captions: lines above the header, including blank ones, shape (lines, columns).
+        sections: the rows (from 0) that only name the rows after them.
+        notes: lines below the rows, including blank ones, shape (lines, columns).
     """
 
     header: tuple[Cell, ...]
@@ -93,7 +91,7 @@ class TableContent:
     sections: tuple[int, ...] = field(default=(), kw_only=True)
     notes: tuple[tuple[Cell, ...], ...] = field(default=(), kw_only=True)
 
-    if TYPE_CHECKING:  # any sequences may be given, which become tuples
+    if TYPE_CHECKING:  # accepts any sequences, which become tuples
 
         def __init__(
             self,
@@ -138,7 +136,7 @@ class TableContent:
 
     @property
     def is_structured(self) -> bool:
-        """Whether the table has any of the fields that flat tables leave empty."""
+        """Whether the table has structure."""
         return any(getattr(self, name) for name in STRUCTURE)
 
     @property
@@ -148,7 +146,7 @@ class TableContent:
 
     @property
     def label(self) -> str:
-        """What messages call this table: its name, its title, or its first column names."""
+        """The name of this table in messages: its name, its title, or its first column names."""
         if self.name or self.title:
             return f"table {self.name or self.title!r}"
         header = tuple(self.header) if isinstance(self.header, Iterable) else ()
@@ -167,9 +165,9 @@ class TableContent:
         rows: Iterable[Sequence[Cell]] | None = None,
         keep_extra: bool = True,
     ) -> Self:
-        """Return the same table with another header or other rows, or without `extra`.
+        """Return the table with another header or other rows, or without `extra`.
 
-        Structure speaks of positions, which may be others now: the new table has none.
+        The new table has no structure, because the positions in it may have changed.
         """
         return type(self)(
             self.header if header is None else tuple(header),
@@ -180,7 +178,7 @@ class TableContent:
         )
 
     def require_rectangular(self, purpose: str) -> None:
-        """Raise a `TableError` naming the first row whose length is not the header's."""
+        """Raise a `TableError` for the first row whose length differs from the header's."""
         width = len(self.header)
         for number, row in enumerate(self.rows, start=1):
             if len(row) != width:
@@ -190,20 +188,20 @@ class TableContent:
                 )
 
     def as_mapping(self) -> dict[str, Any]:
-        """Return `{"header": [...], "rows": [[...]]}`, the form upstream code works on.
+        """Return `{"header": [...], "rows": [[...]]}`, the form that upstream code uses.
 
-        The keys of `extra` are there too, in its order.
+        The keys of `extra` are included, in its order.
         """
         lines = {"header": list(self.header), "rows": [list(row) for row in self.rows]}
         return {key: lines.get(key, value) for key, value in self.extra} if self.extra else lines
 
 
 AnyTable = TypeVar("AnyTable", bound=TableContent)
-"""The kind of table that a reader is asked for."""
+"""The class of table that a reader returns."""
 
 
 def _extra_pairs(extra: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> tuple[Any, ...]:
-    """Return `extra` in one form: empty, or pairs of which two mark `header` and `rows`."""
+    """Return `extra` as pairs with marks for `header` and `rows`, or empty without other keys."""
     try:
         pairs = dict(extra)
     except (TypeError, ValueError):
@@ -218,7 +216,7 @@ def _extra_pairs(extra: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> tuple[
 
 
 def _check_structure(table: TableContent) -> None:
-    """Raise a `TableError` for structure that does not fit the header and rows."""
+    """Raise a `TableError` if the structure does not fit the header and rows."""
     table.require_rectangular("structure")
     width, lines = len(table.header), len(table.lines)
     for part, name in (
@@ -235,7 +233,8 @@ def _check_structure(table: TableContent) -> None:
     for row in table.sections:
         if not 0 <= row < len(table.rows):
             raise TableError(
-                f"{table.label}: section row {row} of {counted(len(table.rows), 'row')}"
+                f"{table.label}: sections contains row {row}, the table has "
+                f"{counted(len(table.rows), 'row')}, counted from 0"
             )
     if not 0 <= table.row_headers <= width:
         raise TableError(

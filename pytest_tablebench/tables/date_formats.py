@@ -22,9 +22,9 @@ _OF_THE_SYSTEM = (
     "[$-f400]",
     "[$-x-systime]",
 )
-"""Formats that a spreadsheet program replaces by the formats of the computer's settings.
+"""Formats that a spreadsheet program replaces by the formats in the computer's settings.
 
-The first two are how openpyxl spells the built-in formats 14 and 22.
+The first two are openpyxl's spelling of the built-in formats 14 and 22.
 """
 
 
@@ -78,7 +78,7 @@ def shown_moment(
 
 
 def _is_name(token: Token) -> bool:
-    """Return whether a token shows the name of a month or a day, or half a day."""
+    """Return whether a token shows the name of a month or a day, or AM and PM."""
     return token.kind == "date" and (token.text[:3] in {"mmm", "ddd"} or "/" in token.text)
 
 
@@ -99,7 +99,7 @@ def _parts(value: dt.date | dt.time | dt.timedelta) -> tuple[dt.datetime, dt.tim
 
 
 def _decimals(tokens: Sequence[Token]) -> int:
-    """Return how many digits of a second the section shows: `ss.000` shows three."""
+    """Return the number of decimals of a second: 3 for `ss.000`."""
     for place, token in enumerate(tokens):
         if token.kind == "point":
             digits = [each.kind == "digit" and each.text == "0" for each in tokens[place + 1 :]]

@@ -1,4 +1,4 @@
-"""Data frames in, tables out, and the other way."""
+"""Conversion between tables and data frames."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def read_pandas(kind: type[AnyTable], frame: pd.DataFrame, *, title: str | None)
     if isinstance(frame.columns, pd.MultiIndex):
         raise TableError(
             f"the DataFrame's columns are a MultiIndex of {frame.columns.nlevels} levels; "
-            f"a flat table holds one name per column"
+            f"a flat table has one name per column"
         )
     header = [_frame_value(name) for name in frame.columns]
-    # By position: equal names would give a frame instead of a column.
+    # By position: an equal name would select a frame instead of a column.
     columns = [
         [_frame_value(value) for value in frame.iloc[:, position].tolist()]
         for position in range(len(header))
@@ -63,7 +63,7 @@ def to_pandas(table: TableContent) -> pd.DataFrame:
     import pandas as pd
 
     table.require_rectangular("a DataFrame")
-    # Names of one kind get the index pandas itself would make; others must not be converted.
+    # Names of one type get the index that pandas would make; others must not be converted.
     uniform = {type(name) for name in table.header} in ({str}, {int})
     names = pd.Index(list(table.header), dtype=None if uniform else object, tupleize_cols=False)
     return pd.DataFrame([list(row) for row in table.rows], columns=names)

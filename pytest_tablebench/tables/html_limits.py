@@ -1,4 +1,4 @@
-"""The tags of an HTML text, counted before a library makes objects of them."""
+"""Limits on the tags of an HTML text, checked before a library makes objects of them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["MAX_HTML_CELLS", "check_markup"]
 MAX_CHARACTERS = 20_000_000
 MAX_ROWS = 100_000
 MAX_HTML_CELLS = 100_000
-"""Cells of one text; Beautiful Soup reads about 25,000 a second."""
+"""Cells of one text. Beautiful Soup reads about 25,000 a second."""
 MAX_TAGS = 250_000
 MAX_TABLES_DEEP = 50
 MAX_STEPS = 10_000_000
-"""Steps upwards in the tree: Beautiful Soup takes about 2,000,000 a second."""
+"""Steps up the tree. Beautiful Soup takes about 2,000,000 a second."""
 
 _TAG = re.compile(r"<(/?)([a-z][a-z0-9]*)[^<>]*>?", re.IGNORECASE)
 _NEVER_CLOSED = frozenset(
@@ -39,8 +39,8 @@ def check_markup(text: str, where: str) -> None:
     place = tables = steps = 0
     is_first = True
     for match in _TAG.finditer(text):
-        # A text that is not the first thing in its element is linked from the root of the tree.
-        # Where end tags are missing, the tree is as deep as the table is long.
+        # To link a text after another node, Beautiful Soup goes up to the root. With missing end
+        # tags, the depth of the tree grows with each row.
         if match.start() > place and not is_first:
             steps += len(stack)
         place, is_first = match.end(), not match[1]
@@ -69,6 +69,6 @@ def check_markup(text: str, where: str) -> None:
             raise TableError(f"{where}: {count:,} {noun}; at most {limit:,} are read")
     if steps > MAX_STEPS:
         raise TableError(
-            f"{where}: end tags are missing, which makes a tree of {steps:,} steps; at most "
-            f"{MAX_STEPS:,} are made: write the end tags"
+            f"{where}: missing end tags make a tree of {steps:,} steps; at most {MAX_STEPS:,} are "
+            f"read: add the end tags"
         )

@@ -8,11 +8,11 @@ from typing import NamedTuple
 __all__ = ["Token", "UnreadableFormatError", "sections_of"]
 
 _MOST_CHARACTERS = 500
-"""Excel itself takes formats of 255 characters."""
+"""Excel allows 255 characters."""
 
 
 class UnreadableFormatError(ValueError):
-    """A number format that is not understood."""
+    """A number format that cannot be parsed or applied."""
 
 
 class Token(NamedTuple):
@@ -20,9 +20,9 @@ class Token(NamedTuple):
 
     Arguments:
         kind: `literal`, `digit`, `point`, `comma`, `percent`, `exponent`, `slash`, `text`,
-            `general`, `date`, `elapsed`, `language` for a sign beside a language other than
-            English, `bracket`, or `end` between two sections.
-        text: as it is shown, or as the format has it.
+            `general`, `date`, `elapsed`, `language` for a sign with a language other than English,
+            `bracket`, or `end` between two sections.
+        text: the text that is shown, or the format's text.
     """
 
     kind: str
@@ -56,7 +56,7 @@ _TOKEN = re.compile(
 )
 
 _ENGLISH = re.compile(r"09$|^en\b", re.IGNORECASE)
-"""The codes of the English languages end in 09: 409 is that of the United States."""
+"""The codes of English languages end in 09: 409 is the code of the United States."""
 
 
 def sections_of(code: str) -> list[list[Token]]:
@@ -80,7 +80,7 @@ def sections_of(code: str) -> list[list[Token]]:
 
 def _token(match: re.Match[str]) -> Token:
     if match["currency"] is not None:
-        # A language concerns the names of months and days alone, which follow.
+        # A language matters only for the names of months and days after it.
         is_foreign = match["language"] and not _ENGLISH.search(match["language"])
         return Token("language" if is_foreign else "literal", match["currency"])
     kind = match.lastgroup or ""
@@ -99,7 +99,7 @@ def _token(match: re.Match[str]) -> Token:
 
 
 def _slashes(tokens: list[Token]) -> list[Token]:
-    """Return the tokens with `/` as a literal where it is no fraction: in dates, for example."""
+    """Return the tokens with `/` as a literal if it is no fraction: in dates, for example."""
     is_date = any(token.kind in {"date", "elapsed"} for token in tokens)
     return [
         Token("literal", "/")

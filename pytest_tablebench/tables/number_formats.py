@@ -1,7 +1,7 @@
-"""Excel's number formats: what a spreadsheet program shows for the value of a cell.
+"""Excel's number formats: the text that a spreadsheet program shows for a cell's value.
 
-The grammar is that of ECMA-376, part 1, section 18.8.31. Signs and month names are English,
-because a workbook does not say in which language the program of its author shows them.
+The grammar is ECMA-376, part 1, section 18.8.31. Signs and month names are English, because a
+workbook does not record the language of its author's program.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ __all__ = ["shown_text"]
 
 _MOST_DECIMALS = 30
 _GENERAL_DIGITS = 11
-"""Characters that the format General spends on a number."""
+"""Characters of a number in the format General."""
 
 _CONDITION = re.compile(r"(<=|>=|<>|<|>|=)\s*(-?\d+(?:\.\d+)?)")
 
 
 @dataclass(frozen=True)
 class _Section:
-    """One of the up to four parts of a format code.
+    """One of up to four parts of a format code.
 
     Arguments:
         tokens: what it shows, in order.
@@ -58,7 +58,7 @@ class _Section:
 
     @property
     def is_for_negatives(self) -> bool:
-        """Whether only negative numbers fulfil the condition: they are shown without a sign."""
+        """Whether only negative numbers meet the condition; they are shown without a sign."""
         if self.condition is None:
             return False
         operator, bound = self.condition
@@ -68,12 +68,12 @@ class _Section:
 def shown_text(value: object, code: str) -> str | None:
     """Return the text that a spreadsheet program shows for a value with a format code.
 
-    Returns None where the format is not understood, and where the format leaves the appearance
-    to the computer's settings (the short and the long date).
+    Returns None for a format that is not supported or depends on the computer's settings (the short
+    and the long date).
 
     Arguments:
         value: a number, a text, a boolean, a date, a time or a duration.
-        code: as the workbook has it: `0.0%`, `#,##0.00 "euro"`, `dd.mm.yyyy`.
+        code: the workbook's code: `0.0%`, `#,##0.00 "euro"`, `dd.mm.yyyy`.
     """
     try:
         sections = _sections(code)
@@ -111,7 +111,7 @@ def _sections(code: str) -> tuple[_Section, ...]:
 
 
 def _shown_string(value: str, sections: Sequence[_Section]) -> str:
-    """Return a text: a format changes it only in its fourth section, or in one with `@`."""
+    """Return a shown text; a format changes it only in its fourth section, or one with `@`."""
     last = sections[-1].tokens
     if len(sections) < 4 and all(token.kind != "text" for token in last):
         return value
@@ -133,7 +133,7 @@ def _shown_number(number: float, sections: Sequence[_Section]) -> str:
 
 
 def _chosen(value: Decimal, sections: Sequence[_Section]) -> tuple[_Section, bool]:
-    """Return the section of a value, and whether it shows negative numbers without a sign."""
+    """Return the section for a value, and whether it shows negative numbers without a sign."""
     numeric = sections[:3]
     if len(numeric) > 1 and all(token.kind == "text" for token in numeric[-1].tokens):
         numeric = numeric[:-1] if numeric[-1].tokens else numeric
@@ -144,7 +144,7 @@ def _chosen(value: Decimal, sections: Sequence[_Section]) -> tuple[_Section, boo
         rest = [section for section in numeric if section.condition is None]
         if not rest:
             raise UnreadableFormatError("no section fits")
-        # `[>=100]0;-0;0.0`: the second section without a condition is that of negative numbers.
+        # `[>=100]0;-0;0.0`: the first section without a condition is for negative numbers.
         if len(rest) == 2 and value < 0:
             return rest[0], True
         return rest[-1], len(numeric) == 2 and numeric[0].accepts(abs(value)) and value < 0
@@ -169,7 +169,7 @@ def _shown(value: Decimal, tokens: Sequence[Token]) -> str:
 
 
 def _general(value: Decimal) -> str:
-    """Return a positive number as General shows it: 11 characters, else with an exponent."""
+    """Return a positive number as General shows it: in 11 characters, or with an exponent."""
     if value == 0:
         return "0"
     power = value.adjusted()
@@ -188,7 +188,7 @@ def _rounded(value: Decimal, places: int) -> Decimal:
 
 
 def _split(tokens: Sequence[Token]) -> tuple[list[int], list[int], int, bool]:
-    """Return the places of the digits before and after the point, the scale, and the grouping.
+    """Return the places of the digits before and after the point, the scale and the grouping.
 
     The scale is the number of commas after the last digit before the point: `0,` shows thousands.
     """
@@ -232,7 +232,7 @@ def _decimal(value: Decimal, tokens: Sequence[Token]) -> str:
 def _placed_whole(
     digits: str, places: Sequence[int], tokens: Sequence[Token], is_grouped: bool
 ) -> dict[int, str]:
-    """Return the text at each place before the point; the first place takes what is left."""
+    """Return the text at each place before the point; the first place has all further digits."""
     written, count = {}, 0
     for place in reversed(places):
         if digits and place == places[0]:
@@ -262,7 +262,7 @@ def _placed_decimals(digits: str, places: Sequence[int], tokens: Sequence[Token]
 
 
 def _scientific(value: Decimal, tokens: Sequence[Token], place: int) -> str:
-    """Return `1.5E+03`; several digits before the point take an exponent that they divide."""
+    """Return `1.5E+03`; the exponent is a multiple of the number of digits before the point."""
     mantissa, exponent = tokens[:place], tokens[place + 1 :]
     whole, decimals, _, _ = _split(mantissa)
     step = max(1, len(whole))
@@ -278,10 +278,10 @@ def _scientific(value: Decimal, tokens: Sequence[Token], place: int) -> str:
 
 
 def _fraction(value: Decimal, tokens: Sequence[Token], place: int) -> str:
-    """Return `1 1/2`: the digits after `/` bound the denominator, or are it."""
+    """Return `1 1/2`; the part after `/` limits or fixes the denominator."""
     below = [token.text for token in tokens[place + 1 :] if token.kind == "digit"]
     fixed = "".join(t.text for t in tokens[place + 1 :] if t.kind == "literal").strip()
-    # The numerator's digits end at `/`; digits before a blank are the whole number's.
+    # The numerator's digits end at `/`; digits before a blank belong to the whole number.
     start = place
     while start and tokens[start - 1].kind == "digit":
         start -= 1

@@ -1,6 +1,6 @@
-"""Readers behind `Table.from_*`: CSV, HTML and XLSX in, tables out.
+"""Readers for `Table.from_*`: CSV, HTML and XLSX.
 
-Nothing but the standard library is loaded before a reader that needs more is called.
+Only the standard library is loaded until a reader needs more.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ def read_csv(
         raise SettingsError(unknown_name("CSV dialect", dialect, _CSV_DIALECTS))
     text, name, where = _read_text(source, "CSV", _has_line_end, "has a line end")
     if dialect == "wikitq":
-        # The csv module lets its escape character swallow any next character; in these files
-        # a backslash before anything but a quote or a backslash is a plain backslash.
+        # For the csv module, the escape character escapes any character. In these files a
+        # backslash before anything but a quote or a backslash is a plain backslash.
         text = re.sub(r'\\(["\\])|\\', lambda match: match[0] if match[1] else r"\\", text)
     numbered = _csv_rows(text, where, _CSV_DIALECTS[dialect])
     if not numbered:
-        raise TableError(f"{where} holds no line; the first one must be the header")
+        raise TableError(f"{where} has no lines; the first one must be the header")
     header = numbered[0][1]
     for number, (line, row) in enumerate(numbered[1:], start=1):
         if len(row) != len(header):
@@ -62,8 +62,8 @@ def read_csv(
 
 def _csv_rows(text: str, where: str, options: dict[str, Any]) -> list[tuple[int, list[str]]]:
     """Return (number of the last line, cells) of each row; blank lines are no rows."""
-    # The module's limit on one cell (131,072 characters) is process-wide; it is lifted for
-    # as long as this text is read, and only where the text is long enough to need it.
+    # The module's limit on one cell (131,072 characters) is process-wide. It is raised only while
+    # a text that exceeds it is read.
     with _FIELD_LIMIT_LOCK:
         limit = csv.field_size_limit()
         if len(text) >= limit:
@@ -80,7 +80,7 @@ def _csv_rows(text: str, where: str, options: dict[str, Any]) -> list[tuple[int,
 def find_html_table(
     source: str | os.PathLike[str], *, index: int
 ) -> tuple[bs4.Tag, bs4.BeautifulSoup, str | None, str]:
-    """Return one table of an HTML text or file, its document, the file's name, and its place.
+    """Return one table of an HTML text or file, its document, the file's name and its label.
 
     Raises `TableError` for a text beyond the limits of `html_limits`.
     """
@@ -93,14 +93,14 @@ def find_html_table(
         "has a line end or a <table>",
     )
     check_markup(text, where)
-    # An XML declaration before XHTML says nothing about the table; the parser warns of it.
+    # The parser warns of an XML declaration before XHTML, which does not concern the table.
     text = re.sub(r"^\s*<\?xml[^>]*>", "", text)
-    # Outside of these tags Beautiful Soup makes one blank of a text of blanks only.
+    # Outside of these tags Beautiful Soup reduces a text of blanks to one blank.
     try:
         soup = bs4.BeautifulSoup(text, "html.parser", preserve_whitespace_tags={"table"})
     except (bs4.ParserRejectedMarkup, AssertionError, RecursionError):
         raise TableError(
-            f"{where} has a declaration that no parser reads, such as `<![`; take it out"
+            f"{where} has a declaration that no parser reads, such as `<![`; remove it"
         ) from None
     tables = soup.find_all("table")
     if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(tables):
@@ -127,16 +127,16 @@ def read_html(kind: type[AnyTable], source: str | os.PathLike[str], *, index: in
 def _html_rows(table: bs4.Tag, where: str) -> tuple[list[list[str]], list[list[str]]]:
     """Return the rows in `<thead>` and the other rows, without rows that have no cells.
 
-    Walks the elements in document order instead of asking for the children of each row, so
-    that end tags that HTML lets an author leave out (`</td>`, `</tr>`, …) may be missing.
+    The walk is in document order instead of by the children of each row, so that optional end tags
+    (`</td>`, `</tr>`, …) may be missing.
     """
     from bs4.element import CData, NavigableString, Tag
 
     heads: list[list[list[str]]] = []
     bodies: list[list[list[str]]] = []
     cell: Tag | None = None
-    # Where an element is, from its parent: where end tags are missing, each row is inside the
-    # one before, and looking upwards from each takes a time that grows as a square.
+    # Each element's context comes from its parent. With missing end tags each row is inside the
+    # one before, so searching upwards would take quadratic time.
     inside: dict[int, tuple[bool, bool, Tag | None]] = {id(table): (False, False, None)}
     section = bodies
     for node in table.descendants:
@@ -149,14 +149,14 @@ def _html_rows(table: bs4.Tag, where: str) -> tuple[list[list[str]], list[list[s
                 in_head = node.name == "thead"
                 section, cell = (heads if in_head else bodies), None
             elif node.name == "tr":
-                # Back to the body where a row follows </thead> without a <tbody>.
+                # Back to the body if a row follows </thead> without a <tbody>.
                 if section is heads and not in_head:
                     section = bodies
                 section.append([])
                 cell = None
             elif node.name in {"td", "th"}:
                 if not section:
-                    raise TableError(f"{where}: a <{node.name}> stands outside of any <tr>")
+                    raise TableError(f"{where}: a <{node.name}> is outside of any <tr>")
                 _refuse_span(node, where)
                 cell = around = node
                 section[-1].append([])
@@ -173,7 +173,7 @@ def _html_rows(table: bs4.Tag, where: str) -> tuple[list[list[str]], list[list[s
 
 def _refuse_span(cell: bs4.Tag, where: str) -> None:
     for attribute in ("colspan", "rowspan"):
-        # As in browsers: what does not start with a number counts as 1.
+        # As in browsers, a value that does not start with a number counts as 1.
         match = re.match(r"\s*(\d+)", str(cell.get(attribute, "1")))
         if match and match[1].lstrip("0") != "1":
             raise MergedCellsError(
@@ -183,14 +183,14 @@ def _refuse_span(cell: bs4.Tag, where: str) -> None:
 
 
 def read_workbook_bytes(path: str | os.PathLike[str]) -> tuple[bytes, str, str]:
-    """Return a workbook's bytes, its file name, and what messages call it."""
+    """Return a workbook's bytes, its file name and its label for messages."""
     file = _to_path(path, "XLSX")
     where = f"XLSX file '{printable(str(file), 300)}'"
     return _read_bytes(file, where, ""), file.name, where
 
 
 def open_sheet(data: bytes, sheet: str | int, where: str) -> tuple[Worksheet, str]:
-    """Return one sheet of a workbook, and what messages call it; no formula is run.
+    """Return one sheet of a workbook and its label for messages; no formula is run.
 
     Raises `TableError` for a workbook beyond the limits of `workbook_package`.
     """
@@ -199,12 +199,12 @@ def open_sheet(data: bytes, sheet: str | int, where: str) -> tuple[Worksheet, st
     data = checked_workbook(data, where)
     try:
         with warnings.catch_warnings():
-            # About parts of a workbook (styles, validations) that no cell depends on.
+            # The warnings concern styles and validations, which do not affect cells.
             warnings.simplefilter("ignore")
             workbook = openpyxl.load_workbook(
                 io.BytesIO(data), read_only=False, data_only=True, keep_links=False
             )
-    except Exception as error:  # a damaged file surfaces as nearly any exception
+    except Exception as error:  # a damaged file can raise nearly any exception
         raise TableError(f"{where} cannot be read as a workbook: {error!r}") from error
     chosen = _choose_sheet(workbook, sheet, where)
     return chosen, f"{where}, sheet {chosen.title!r}"
@@ -246,16 +246,16 @@ def _choose_sheet(workbook: Workbook, sheet: str | int, where: str) -> Worksheet
 
 
 def sheet_values(sheet: Worksheet) -> Iterator[tuple[tuple[int, int], Cell]]:
-    """Yield line and column, from 1, of each value of the sheet, and the value."""
-    # `iter_rows` would make a cell for each position up to the last formatted one, which
-    # can be the millionth row; the sheet's own mapping holds only what the file has.
+    """Yield (line, column), from 1, and the value of each cell with a value."""
+    # `iter_rows` makes a cell for each position up to the last formatted one, which can be the
+    # millionth row. The sheet's mapping contains only the cells of the file.
     for position, cell in sheet._cells.items():
         if cell.value is not None:
             yield position, cell_value(cell)
 
 
 def _sheet_rows(sheet: Worksheet, where: str) -> list[list[Cell]]:
-    """Return the smallest block of cells that holds every value of the sheet."""
+    """Return the smallest block of cells that contains every value of the sheet."""
     filled = dict(sheet_values(sheet))
     if not filled:
         raise TableError(f"{where} is empty; its first row must be the header")
@@ -281,7 +281,7 @@ def cell_value(cell: SheetCell) -> Cell:
 
 
 def plain_value(value: Any) -> Cell:
-    """Return numbers, booleans, text, lists and None as they are; dates as ISO text."""
+    """Return numbers, booleans, text, lists and None unchanged, dates as ISO text."""
     if value is None or isinstance(value, str | int | float | list):
         return value
     if isinstance(value, dt.timedelta):
@@ -292,7 +292,7 @@ def plain_value(value: Any) -> Cell:
 
 
 def _duration(value: dt.timedelta) -> str:
-    """Return hours, minutes and seconds as `26:00:00`, the hours not folded into days."""
+    """Return hours, minutes and seconds as `26:00:00`, without days."""
     seconds = abs(value) // dt.timedelta(seconds=1)
     rest = abs(value) % dt.timedelta(seconds=1)
     sign = "-" if value < dt.timedelta(0) else ""
@@ -307,7 +307,7 @@ def _has_line_end(text: str) -> bool:
 def _read_text(
     source: str | os.PathLike[str], kind: str, is_text: Callable[[str], bool], rule: str
 ) -> tuple[str, str | None, str]:
-    """Return the text, the file's name where it came from one, and what messages call it."""
+    """Return the text, the file's name or None, and the label for messages."""
     if isinstance(source, str) and is_text(source):
         return source.removeprefix("\ufeff"), None, f"{kind} text"
     path = _to_path(source, kind)

@@ -1,4 +1,4 @@
-"""A sheet as a spreadsheet program shows it: number formats applied, hidden lines left out."""
+"""A sheet as a spreadsheet program shows it: with number formats, without hidden lines."""
 
 from __future__ import annotations
 
@@ -18,21 +18,20 @@ if TYPE_CHECKING:
 __all__ = ["SheetView", "show_sheet"]
 
 MAX_CHARACTERS = 20_000_000
-"""Characters of all cells together: a text of the workbook may be in thousands of them."""
+"""Characters of all cells together; thousands of cells may share a text of the workbook."""
 MAX_APPLIED = 6_000_000
-"""Characters of the number formats that are applied, counted for each cell anew; a second is enough
-for about 1,500,000."""
+"""Characters of number formats, summed over all cells; about 1,500,000 are applied in a second."""
 
 
 @dataclass(frozen=True)
 class SheetView:
-    """What a sheet shows otherwise than it stores.
+    """The differences between a sheet's shown and stored content.
 
     Arguments:
-        hidden_rows: how many hidden rows with values were left out.
-        hidden_columns: the same of columns.
-        stored: the stored values of each shown text that differs from them, as texts.
-        unreadable: format codes that are not understood; their cells keep the stored value.
+        hidden_rows: the number of omitted hidden rows with values.
+        hidden_columns: the number of omitted hidden columns with values.
+        stored: for each shown text that differs from its stored values, these values as texts.
+        unreadable: format codes that are not supported; their cells keep the stored value.
     """
 
     hidden_rows: int = 0
@@ -42,7 +41,7 @@ class SheetView:
 
 
 def show_sheet(sheet: Worksheet, where: str, *, include_hidden: bool) -> SheetView:
-    """Change a sheet to what it shows, and return what that changed.
+    """Change a sheet to what a program shows, and return the differences.
 
     Raises `TableError` for a sheet with more than 20,000,000 characters, or 6,000,000 of number
     formats.
@@ -54,7 +53,7 @@ def show_sheet(sheet: Worksheet, where: str, *, include_hidden: bool) -> SheetVi
     """
     hidden_rows, hidden_columns = 0, 0
     if not include_hidden:
-        hidden_rows, hidden_columns = _leave_out(sheet)
+        hidden_rows, hidden_columns = _remove_hidden(sheet)
     codes: dict[int, str] = {}
     stored: dict[str, dict[str, None]] = {}
     unreadable: dict[str, None] = {}
@@ -72,15 +71,15 @@ def show_sheet(sheet: Worksheet, where: str, *, include_hidden: bool) -> SheetVi
             applied += len(code)
             if applied > MAX_APPLIED:
                 raise TableError(
-                    f"{where}: more than {MAX_APPLIED:,} characters of number formats in its "
-                    f"cells, each cell's counted; no more are applied"
+                    f"{where}: more than {MAX_APPLIED:,} characters of number formats, summed over "
+                    f"its cells; no more are applied"
                 )
             shown = shown_text(cell.value, code)
             if shown is None and isinstance(cell.value, int | float):
                 unreadable[code] = None
             text = value if shown is None else shown
         if text != value:
-            _put(cell, text)
+            _set_text(cell, text)
             stored.setdefault(text, {})[value] = None
         characters += len(text)
         if characters > MAX_CHARACTERS:
@@ -95,8 +94,8 @@ def show_sheet(sheet: Worksheet, where: str, *, include_hidden: bool) -> SheetVi
     )
 
 
-def _put(cell: SheetCell, text: str) -> None:
-    """Give a cell its shown text; a number that is shown with other digits stays a number."""
+def _set_text(cell: SheetCell, text: str) -> None:
+    """Set a cell's shown text; a float shown as another number stays a number."""
     is_number = isinstance(cell.value, float)
     try:
         is_number = is_number and str(float(text)) == text
@@ -106,26 +105,26 @@ def _put(cell: SheetCell, text: str) -> None:
     cell._value = float(text) if is_number else text  # type: ignore[attr-defined]
 
 
-def _leave_out(sheet: Worksheet) -> tuple[int, int]:
-    """Take hidden rows and columns out; return how many of each had values."""
+def _remove_hidden(sheet: Worksheet) -> tuple[int, int]:
+    """Remove hidden rows and columns; return how many of each had values."""
     filled = [cell for cell in sheet._cells.values() if cell.value is not None]
     rows, columns = _hidden_rows(sheet, {cell.row for cell in filled}), _hidden_columns(sheet)
     if not rows and not columns:
         return 0, 0
     _shift_merged(sheet, rows, columns)
-    gone_rows, gone_columns, cells = set(), set(), {}
+    removed_rows, removed_columns, cells = set(), set(), {}
     for cell in filled:
         if _has(rows, cell.row):
-            gone_rows.add(cell.row)
+            removed_rows.add(cell.row)
         elif _has(columns, cell.column):
-            gone_columns.add(cell.column)
+            removed_columns.add(cell.column)
         else:
             cell.row -= bisect_left(rows, cell.row)
             cell.column -= bisect_left(columns, cell.column)
             cells[cell.row, cell.column] = cell
     sheet._cells.clear()
     sheet._cells.update(cells)
-    return len(gone_rows), len(gone_columns)
+    return len(removed_rows), len(removed_columns)
 
 
 def _has(numbers: list[int], number: int) -> bool:
@@ -136,7 +135,7 @@ def _has(numbers: list[int], number: int) -> bool:
 def _hidden_rows(sheet: Worksheet, used: set[int]) -> list[int]:
     sizes = sheet.row_dimensions
     hidden = {row for row, size in sizes.items() if size.hidden or size.height == 0}
-    if sheet.sheet_format.zeroHeight:  # all rows are hidden but those with a height
+    if sheet.sheet_format.zeroHeight:  # only rows with a height are shown
         last = max(used, default=0)
         hidden |= {row for row in range(1, last + 1) if row not in sizes}
     return sorted(hidden)
@@ -152,7 +151,7 @@ def _hidden_columns(sheet: Worksheet) -> list[int]:
 
 
 def _shift_merged(sheet: Worksheet, rows: list[int], columns: list[int]) -> None:
-    """Cut merged cells to what is shown of them; the text moves to the first shown position."""
+    """Cut merged cells to their shown part; the text moves to the first shown position."""
     from openpyxl.worksheet.cell_range import CellRange, MultiCellRange
 
     kept = []

@@ -1,4 +1,4 @@
-"""The table that every room of the house works on, with its readers and writers."""
+"""The table class of the whole package, with its readers and writers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Table"]
 
 
 class Table(TableContent):
-    """A table with its readers and writers; see `TableContent` for what it holds."""
+    """A table with its readers and writers; see `TableContent` for its fields."""
 
     @cached_property
     def _paths(self) -> Paths:
@@ -27,16 +27,16 @@ class Table(TableContent):
         return Paths(self)
 
     def path(self, row: int, column: int) -> Path:
-        """Return the header texts that a cell of `rows` stands under, outermost first.
+        """Return the header texts of a cell of `rows`, outermost first.
 
-        Both positions are from 0. Raises `TableError` where the table has no such cell.
+        Both positions count from 0. Raises `TableError` if the table has no such cell.
         """
         return self._paths.of(row, column)
 
     def parts(self) -> tuple[Table, ...]:
-        """Return the tables that stand below or beside each other in one sheet.
+        """Return the tables that are below or next to each other in one sheet.
 
-        Where there is one alone, it is this one. See `hierarchy.parts` for what tells them.
+        A single table returns itself. See `hierarchy.parts` for the rules.
         """
         from pytest_tablebench.tables.hierarchy import parts
 
@@ -50,15 +50,14 @@ class Table(TableContent):
         dialect: str = "rfc4180",
         title: str | None = None,
     ) -> Table:
-        """Read CSV: `source` is a path, or the text itself when it is text with a line end.
+        """Read CSV: `source` is a path, or the text itself if it has a line end.
 
-        `dialect` is `"rfc4180"` (quotes doubled inside quoted cells) or `"wikitq"` (the
-        `.csv` files of WikiTableQuestions: a backslash escapes quote and backslash, and
-        stands for itself before anything else). Every cell is text; line ends inside quotes
-        are kept, blank lines are no rows, a quote inside an unquoted cell is a character.
-        Files are UTF-8, with or without a byte order mark, and give the table its name.
-        Raises `TableError` for an unreadable file, no lines, bad quoting or ragged rows, and
-        `SettingsError` for an unknown dialect.
+        `dialect` is `"rfc4180"` (quotes doubled inside quoted cells) or `"wikitq"` (the `.csv`
+        files of WikiTableQuestions: a backslash escapes a quote or backslash, and is plain before
+        other characters). Every cell is text. Line ends inside quotes are kept, blank lines are no
+        rows, and a quote inside an unquoted cell is a character. Files are UTF-8, with or without a
+        byte order mark, and give the table its name. Raises `TableError` for an unreadable file, no
+        lines, bad quoting or ragged rows, and `SettingsError` for an unknown dialect.
         """
         from pytest_tablebench.tables import readers
 
@@ -70,17 +69,16 @@ class Table(TableContent):
     ) -> Table:
         """Read the `index`-th `<table>` (from 0, in document order) of an HTML text or file.
 
-        `source` is the text itself when it is text with a line end or a `<table`, else the
-        path of a UTF-8 file, which gives the table its name. The header is the last row of
-        `<thead>` (rows above it are left out), or else the first row; cells are text with
-        white space as written, `<br>` as a line end and an inner table as its bare text. End
-        tags may be missing where HTML allows it. Raises `TableError` for an unreadable file,
-        without such a table, for ragged rows or for merged cells.
+        `source` is the text itself if it has a line end or a `<table`, else the path of a UTF-8
+        file, which gives the table its name. The header is the last row of `<thead>` (rows above it
+        are dropped), or the first row. Cells are text with white space as written, `<br>` as a line
+        end and an inner table as its plain text. End tags may be missing where HTML allows it.
+        Raises `TableError` for an unreadable file, a missing table, ragged rows or merged cells.
 
         With `structure` merged cells, header lines, row headers, sections, captions and notes are
-        read too (see `hierarchy.layout`). Rows may then be short, blanks around line ends of the
-        source are one blank. Texts beyond 100,000 rows or cells, or 20,000,000 characters, are
-        refused, with `structure` or without.
+        read too (see `hierarchy.layout`). Rows may then be short, and line ends in the source
+        become blanks. With or without `structure`, texts of more than 100,000 rows or cells, or
+        20,000,000 characters, are refused.
         """
         from pytest_tablebench.tables import readers
 
@@ -97,16 +95,15 @@ class Table(TableContent):
     ) -> Table:
         """Read one sheet (name, or index from 0); numbers, booleans, empty cells keep their type.
 
-        The table is the smallest block that holds every value; its first row is the header,
-        whose names become text ("" where empty). A formula gives its last stored value.
-        Dates and times become ISO text, durations `26:00:00`. The file gives the table its
-        name. Raises `TableError` for an unreadable file, an unknown or empty sheet, or
-        merged cells.
+        The table is the smallest block that contains every value. Its first row is the header,
+        whose names become text ("" if empty). A formula has its last stored value. Dates and times
+        become ISO text, durations `26:00:00`. The file gives the table its name. Raises
+        `TableError` for an unreadable file, an unknown or empty sheet, or merged cells.
 
         With `structure` the lines begin at A1, empty cells are "", and merged cells, header lines,
         row headers, indents, sections, captions and notes are read too (see `hierarchy.layout`).
-        Workbooks beyond 64 MiB unpacked, 100,000 lines, 250,000 values or 250,000 cells under
-        merged ones are refused, with `structure` or without.
+        With or without `structure`, workbooks of more than 64 MiB unpacked, 100,000 lines, 250,000
+        values or 250,000 cells under merged ones are refused.
         """
         from pytest_tablebench.tables import readers
 
@@ -118,10 +115,10 @@ class Table(TableContent):
         return readers.read_xlsx(cls, path, sheet=sheet)
 
     def to_xlsx(self, path: str | PathLike[str] | IO[bytes]) -> None:
-        """Write the lines as the one sheet of a new workbook, with merged cells and indents.
+        """Write the lines to the only sheet of a new workbook, with merged cells and indents.
 
-        Text that looks like a formula stays text. Raises `TableError` naming the cell that a
-        sheet cannot hold.
+        Text that looks like a formula stays text. Raises `TableError`, which names the cell, for a
+        value that a sheet cannot contain.
         """
         from pytest_tablebench.tables.hierarchy import xlsx
 
@@ -131,9 +128,9 @@ class Table(TableContent):
     def from_pandas(cls, frame: pd.DataFrame, *, title: str | None = None) -> Table:
         """Read a DataFrame with plain columns; missing values become None, the index is dropped.
 
-        Column names are kept as they are, equal ones too. Numpy scalars become plain Python
-        values, dates and times ISO text, other objects (decimals, periods, …) their text.
-        Raises `TableError` for a column MultiIndex, which a flat table cannot hold.
+        Column names are kept, including equal ones. Numpy scalars become Python values, dates and
+        times ISO text, other objects (decimals, periods, …) their text. Raises `TableError` for a
+        column MultiIndex, which a flat table cannot represent.
         """
         from pytest_tablebench.tables import frames
 
@@ -142,7 +139,7 @@ class Table(TableContent):
     def to_pandas(self) -> pd.DataFrame:
         """Return a DataFrame; equal column names stay. Raises `TableError` for ragged rows.
 
-        Column types are the ones pandas infers, so None next to numbers becomes NaN.
+        pandas infers the column types, so None next to numbers becomes NaN.
         """
         from pytest_tablebench.tables import frames
 

@@ -1,4 +1,4 @@
-"""A table as a file, for a program that reads it."""
+"""A table as a file for a program."""
 
 from __future__ import annotations
 
@@ -20,26 +20,25 @@ _DATE = re.compile(rb"(<dcterms:[a-z]+[^>]*>)[^<]*(?=<)")
 
 @dataclass(frozen=True)
 class TableFile:
-    """A table that lies beside a program.
+    """A table in a program's folder.
 
     Arguments:
-        table: as it is shown.
-        data: the file it comes from, for a table that nothing has changed; None: it is written.
+        table: the table as it is shown.
+        data: the original file of an unchanged table; None if the file is written from the table.
     """
 
     table: Table
     data: bytes | None = field(default=None, repr=False)
 
     def changed(self, change: Callable[[Table], Table]) -> TableFile:
-        """Return the file of the changed table; where nothing changes, this one."""
+        """Return the file of the changed table, or this one if nothing changed."""
         table = change(self.table)
         return self if table == self.table else TableFile(table)
 
     def read(self, name: str) -> bytes:
         """Return the bytes of a file of this name: `.xlsx` or `.csv`.
 
-        They are the same whenever they are written. Raises `TableError` for what the format
-        cannot hold.
+        Equal tables give equal bytes. Raises `TableError` if the format cannot represent the table.
         """
         if self.data is not None:
             return self.data
@@ -53,9 +52,9 @@ class TableFile:
 
 
 def file_of(table: Table | TableFile | None) -> TableFile | None:
-    """Return a table as a file; of texts that are numbers it holds the numbers.
+    """Return a table as a file, with texts that are numbers converted to numbers.
 
-    A program could do nothing with the texts of a CSV file in a workbook.
+    Cells of a CSV file are texts; in a workbook a program could not calculate with them.
     """
     if not isinstance(table, Table):
         return table
@@ -70,7 +69,7 @@ def _as_number(cell: Cell) -> Cell:
 
 
 def _workbook(table: Table) -> bytes:
-    """Return a workbook without the time at which it was made, which is part of no table."""
+    """Return a workbook without the time of writing, so that equal tables give equal bytes."""
     made, timeless = io.BytesIO(), io.BytesIO()
     table.to_xlsx(made)
     with zipfile.ZipFile(made) as old, zipfile.ZipFile(timeless, "w", zipfile.ZIP_DEFLATED) as new:

@@ -1,7 +1,7 @@
-"""The parts of a workbook, checked before a library makes objects of them.
+"""Limits on the parts of a workbook, checked before a library makes objects of them.
 
-openpyxl makes an object of every cell: of empty ones, of those that a merged cell covers, and of
-each cell in the range of a link or a comment. A workbook of a few KB can ask for millions.
+openpyxl makes an object of every cell: of empty ones, of those under a merged cell, and of each
+cell in the range of a link or a comment. A workbook of a few KB can cause millions.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ MAX_UNPACKED = 64 * 1024 * 1024
 """Bytes of all parts together."""
 MAX_PARTS = 5_000
 MAX_FILLED = 250_000
-"""Cells with a value in all sheets together; openpyxl reads about 60,000 a second."""
+"""Cells with a value in all sheets together. openpyxl reads about 60,000 a second."""
 MAX_COVERED = 250_000
 """Cells that merged cells, links and comments cover in all sheets together."""
 
 _EMPTY_KEPT = 20_000
-"""Empty cells that a part may have before they are taken out of it."""
+"""Largest number of empty cells in a part; if there are more, they are removed."""
 _PREFIX = rb"(?:\w{1,40}:)?"
 _CELL = re.compile(rb"<" + _PREFIX + rb"c(?=[\s/>])")
 _EMPTY = re.compile(rb"<" + _PREFIX + rb"c(?:\s[^<>]*)?(?:/>|(?<!/)>\s*</" + _PREFIX + rb"c\s*>)")
@@ -38,10 +38,10 @@ _RANGES = {b"mergeCell": "merged cells", b"hyperlink": "link", b"comment": "comm
 
 
 def checked_workbook(data: bytes, where: str) -> bytes:
-    """Return a workbook that is small enough to be read, without needless empty cells.
+    """Return a workbook within the limits, without needless empty cells.
 
-    Raises `TableError` for a workbook beyond the limits, and for one with parts that no
-    spreadsheet program writes.
+    Raises `TableError` for a workbook beyond the limits, and for one with parts that no spreadsheet
+    program writes.
 
     Arguments:
         data: the file.
@@ -50,7 +50,7 @@ def checked_workbook(data: bytes, where: str) -> bytes:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             parts = archive.infolist()
-            # An archive gives no more of a part than the size it declares.
+            # No more bytes of a part are unpacked than the size it declares.
             unpacked = sum(part.file_size for part in parts)
             for count, limit, noun in (
                 (unpacked, MAX_UNPACKED, "bytes"),
@@ -63,7 +63,7 @@ def checked_workbook(data: bytes, where: str) -> bytes:
             content = {part.filename: archive.read(part) for part in parts}
     except TableError:
         raise
-    except Exception as error:  # a damaged archive surfaces as nearly any exception
+    except Exception as error:  # a damaged archive can raise nearly any exception
         raise TableError(f"{where} cannot be read as a workbook: {error!r}") from error
     slim = _Checked(where).slim(content)
     if slim is None:
@@ -76,14 +76,14 @@ def checked_workbook(data: bytes, where: str) -> bytes:
 
 
 class _Checked:
-    """Counts over all parts of one workbook."""
+    """The limits' counters over all parts of one workbook."""
 
     def __init__(self, where: str) -> None:
         self._where = where
         self._filled = self._covered = 0
 
     def slim(self, content: dict[str, bytes]) -> dict[str, bytes] | None:
-        """Return the parts without empty cells; None where they have few."""
+        """Return the parts without empty cells; None if they have few."""
         changed = {}
         for name, part in content.items():
             place = f"{self._where}, part {name[:100]!r}"
@@ -129,7 +129,7 @@ class _Checked:
 
 
 def _xml(content: bytes, where: str) -> bytes | None:
-    """Return a part that a parser reads as XML, in UTF-8; None for a picture or a font.
+    """Return a part that a parser reads as XML, in UTF-8; None for other parts, as a picture.
 
     Raises `TableError` for XML with another encoding, or with a document type.
     """

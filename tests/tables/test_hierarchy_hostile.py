@@ -82,7 +82,7 @@ def test_no_workbook_at_all(tmp_path: Path) -> None:
         ("<table><tr>" + "<td colspan=9000>" * 2 + "</table>", "18,000 columns; at most 16,384"),
         ("<table>" + "<tr><td colspan=16000>" * 70 + "</table>", "1,120,000 cells; at most"),
         ("<table><tr><td> &nbsp;</td></tr></table>", "table 0 is empty"),
-        ("<table><td>a</td></table>", "a <td> stands outside of any <tr>"),
+        ("<table><td>a</td></table>", "a <td> is outside of any <tr>"),
     ],
 )
 def test_html_that_would_not_stay_small(html: str, message: str) -> None:

@@ -103,5 +103,7 @@ def test_text_stays_text_in_a_workbook(file: Path) -> None:
 
 def test_what_no_sheet_takes_is_named() -> None:
     table = Table(["a", "b"], [["x", "\x00"]], name="odd.html")
-    with pytest.raises(TableError, match=r"table 'odd.html': line 2, column 2: .* cannot stand"):
+    with pytest.raises(
+        TableError, match=r"table 'odd.html': line 2, column 2: .* cannot be written"
+    ):
         table.to_xlsx(io.BytesIO())  # type: ignore[arg-type]

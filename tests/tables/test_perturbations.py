@@ -317,7 +317,7 @@ def test_arguments_of_the_wrong_kind_are_settings_errors(text):
 @pytest.mark.parametrize("index", [1, -1, "0"])
 def test_a_row_or_column_that_is_not_there_is_named(index):
     table = Table(["a"], [[1]], name="t")
-    with pytest.raises(TableError, match=rf"table 't': row_indices holds {index!r}"):
+    with pytest.raises(TableError, match=rf"table 't': row_indices contains {index!r}"):
         perturb(table, "duplicate_rows", row_indices=[index])
-    with pytest.raises(TableError, match=rf"table 't': column_indices holds {index!r}"):
+    with pytest.raises(TableError, match=rf"table 't': column_indices contains {index!r}"):
         perturb(table, "duplicate_columns", column_indices=[index])

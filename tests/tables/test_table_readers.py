@@ -107,8 +107,8 @@ def test_a_cell_over_the_csv_modules_limit_is_read_and_the_limit_kept():
         ('a,b\n"1\n",2\n3,4,5\n', r"row 2 \(ends in line 4\): 3 cells, the header has 2"),
         ('a\n"open\n', r"line 2: unexpected end of data"),
         ('a\n"x"y\n', r"line 2: ',' expected after '\"'"),
-        ("", "holds no line"),
-        ("\n \n"[:1], "holds no line"),
+        ("", "has no lines"),
+        ("\n \n"[:1], "has no lines"),
     ],
 )
 def test_bad_csv_is_refused_naming_the_file_and_the_row(tmp_path, content, message):
@@ -267,7 +267,7 @@ def test_html_spans_are_refused_and_spans_of_one_are_none(attribute):
         ("<table><tr><td>a</tr><tr><td>1</tr><tr><td>1<td>2</tr></table>", "row 2: 2 cells, .* 1"),
         ("<table></table>", "has no rows"),
         ("<table><tr></tr></table>", "has no rows"),
-        ("<table><td>x</td></table>", "<td> stands outside of any <tr>"),
+        ("<table><td>x</td></table>", "<td> is outside of any <tr>"),
         ("no\ntable", "no <table> with index 0; there are: none"),
         ("<?xml version='1.0'?>\n<x/>", "no <table>"),
     ],

@@ -66,7 +66,7 @@ def test_another_arrangement_has_no_structure() -> None:
         ({"header_rows": [["a"]]}, "header line 1 has 1 cell, the last header line 3"),
         ({"captions": [["a"]]}, "caption 1 has 1 cell, the last header line 3"),
         ({"notes": [[]]}, "note 1 has 0 cells, the last header line 3"),
-        ({"sections": [3]}, "section row 3 of 3 rows"),
+        ({"sections": [3]}, "sections contains row 3, the table has 3 rows"),
         ({"row_headers": 4}, "row_headers is 4, the table has 3 columns"),
         ({"row_levels": [0]}, "row_levels has 1 entry for 3 rows"),
         ({"spans": [(0, 0, 1, 1)]}, "is no merged cell of 5 x 3 cells"),

@@ -1,1 +1,1 @@
-"""Hierarchical tables: grids of merged cells read from files, and what their cells mean."""
+"""Hierarchical tables: grids with merged cells read from files, and the meaning of their cells."""

@@ -1,6 +1,6 @@
 """The part of a table whose headers a question names (spec: realhitbench.md section 6, θ).
 
-`aligned` selects it by rule, `aligned_with` by headers that a model has named.
+`aligned` selects it by rule, `aligned_with` by headers that a model named.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class AlignedPart:
     """Some rows and columns of a table.
 
     Arguments:
-        table: these alone.
-        rows, columns: their places in the whole, from 0.
+        table: a table of only these rows and columns.
+        rows, columns: their positions in the whole table, from 0.
     """
 
     table: Table
@@ -29,7 +29,7 @@ class AlignedPart:
     columns: tuple[int, ...]
 
     def recall(self, whole: Table, answers: Iterable[str]) -> float | None:
-        """Return which share of the cells that say an answer is in here; None: none says it."""
+        """Return the share of cells with an answer that this part has; None without such cells."""
         answer_texts = {
             plain(piece) for answer in answers for piece in (answer, *answer.split(", "))
         }
@@ -45,27 +45,27 @@ class AlignedPart:
 
 
 def aligned(table: Table, question: str, threshold: float, *, labels: int = 1) -> AlignedPart:
-    """Return the rows and columns of a flat table that a question speaks of.
+    """Return the rows and columns of a flat table that a question names.
 
-    A name is spoken of where as many words of the question in a row are alike to it, by the share
-    of three-letter pieces that both have, as `threshold` (0 to 1) says. Names of groups are joined
-    by ` > `, and one of them is enough. Where no row is spoken of all are kept, and so with
-    columns. `labels` leading columns name the rows and are kept.
+    A name matches if consecutive words of the question, as many as the name has, share enough
+    three-letter pieces with it: a Dice coefficient of at least `threshold` (0 to 1). Names of
+    groups are joined by ` > `, and one matching name is enough. If no row matches, all rows are
+    kept; likewise for columns. The `labels` leading columns name the rows and are kept.
     """
     question_words = _QuestionWords(question)
 
-    def spoken_of(name: str) -> bool:
-        return any(question_words.likeness(part) >= threshold for part in _path(name))
+    def matches(name: str) -> bool:
+        return any(question_words.likeness(part) >= threshold for part in name.split(" > "))
 
-    return _part(table, spoken_of, labels)
+    return _part(table, matches, labels)
 
 
 def aligned_with(table: Table, headers: Iterable[str], *, labels: int = 1) -> AlignedPart | None:
-    """Return the rows and columns of a flat table under headers; None if no header is in it.
+    """Return the rows and columns of a flat table under headers; None if it has none of them.
 
-    A header is a name, or a path of names joined by ` > `, of which a row or column must have all
-    in that order. Case and white space do not matter. Without a header of a row all rows are kept,
-    and so with columns. `labels` leading columns name the rows and are kept.
+    A header is a name, or a path of names joined by ` > `, which a row or column must contain in
+    that order. Case and white space do not matter. Without a header of a row all rows are kept;
+    likewise for columns. The `labels` leading columns name the rows and are kept.
     """
     paths = [path for header in headers if (path := _plain_path(header))]
     is_selected = False
@@ -97,36 +97,32 @@ def _part(table: Table, selects: Callable[[str], bool], labels: int) -> AlignedP
     return AlignedPart(part, tuple(rows), tuple(columns))
 
 
-def _path(name: str) -> list[str]:
-    return name.split(" > ")
-
-
 def _plain_path(name: str) -> tuple[str, ...]:
-    return tuple(text for part in _path(name) if (text := plain(part)))
+    return tuple(text for part in name.split(" > ") if (text := plain(part)))
 
 
 def _is_within(path: Sequence[str], names: Sequence[str]) -> bool:
-    """Return whether all names of a path are among others, in the same order."""
+    """Return whether a path's names are a subsequence of other names."""
     rest = iter(names)
     return all(name in rest for name in path)
 
 
 class _QuestionWords:
-    """A question's words in a row, as many as a name has."""
+    """The consecutive words of a question, in windows of the length of a name."""
 
     def __init__(self, text: str) -> None:
         self._words = _words(text)[:400]
         self._windows: dict[int, list[frozenset[str]]] = {}
 
     def likeness(self, name: str) -> float:
-        """Return how alike a name is to the words of the question that are nearest to it."""
+        """Return the similarity of a name to the most similar words of the question, 0 to 1."""
         words = _words(name)[:_MOST_WORDS]
         if not words:
             return 0.0
-        mine = _pieces(words)
-        return max((_dice(mine, theirs) for theirs in self._of(len(words))), default=0.0)
+        pieces = _pieces(words)
+        return max((_dice(pieces, window) for window in self._windows_of(len(words))), default=0.0)
 
-    def _of(self, count: int) -> list[frozenset[str]]:
+    def _windows_of(self, count: int) -> list[frozenset[str]]:
         if count not in self._windows:
             last = max(1, len(self._words) - count + 1)
             self._windows[count] = [
@@ -136,7 +132,7 @@ class _QuestionWords:
 
 
 def _words(text: str) -> list[str]:
-    """Return the words; each character of scripts without blanks is one."""
+    """Return the words; in scripts without blanks each character is a word."""
     return re.findall(
         r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+", text.casefold()
     )
@@ -146,5 +142,5 @@ def _pieces(words: Sequence[str]) -> frozenset[str]:
     return frozenset(f" {word} "[at : at + 3] for word in words for at in range(max(1, len(word))))
 
 
-def _dice(mine: frozenset[str], theirs: frozenset[str]) -> float:
-    return 2 * len(mine & theirs) / (len(mine) + len(theirs))
+def _dice(first: frozenset[str], second: frozenset[str]) -> float:
+    return 2 * len(first & second) / (len(first) + len(second))

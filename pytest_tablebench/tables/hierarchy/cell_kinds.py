@@ -1,4 +1,4 @@
-"""Which cells are numbers, years, or parts of a year."""
+"""Tests for cells that are numbers, years, or parts of a year."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NO_VALUE = frozenset({"-", "–", "—", ".", "..", ". .", "...", ":", "n/a", "
 
 
 def is_numeric(cell: object) -> bool:
-    """Return whether a cell is a number, a text of one, or a mark for one that is missing."""
+    """Return whether a cell is a number, the text of one, or a mark for a missing number."""
     if isinstance(cell, str):
         text = cell.strip()
         return text in _NO_VALUE or (len(text) < 40 and _NUMBER.fullmatch(text) is not None)
@@ -23,7 +23,7 @@ def is_numeric(cell: object) -> bool:
 
 
 def is_year(cell: object) -> bool:
-    """Return whether a cell is a year, or two of them as in 2005/06; headers often are."""
+    """Return whether a cell is a year, or two as in 2005/06; headers often are."""
     return _YEAR.fullmatch(str(cell).strip()) is not None
 
 

@@ -1,8 +1,8 @@
 """How complex the structure of a table is, by rule.
 
-RealHiTBench had a model judge it in dimensions of 1 to 10 (spec: realhitbench.md section 8); four
-of them are counted here from the structure itself. How many rows there are counts for nothing: the
-paper sets complexity against size.
+In RealHiTBench a model judged it in dimensions of 1 to 10 (spec: realhitbench.md section 8). Four
+of them are computed here from the structure. The number of rows does not count, because the paper
+contrasts complexity with size.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class Complexity(NamedTuple):
 
     @property
     def score(self) -> int:
-        """The mean of the dimensions from 0 (a flat table) to 100, rounded half up."""
+        """The mean of the dimensions, from 0 (a flat table) to 100, rounded half up."""
         return int((sum(self) - len(self)) / (9 * len(self)) * 100 + 0.5)
 
     @property
     def band(self) -> str:
-        """The quarter of the scale that the score lies in, as `25-50`."""
+        """The quarter of the scale that contains the score, as `25-50`."""
         low = min(self.score // 25, 3) * 25
         return f"{low}-{low + 25}"
 
@@ -43,23 +43,23 @@ class Complexity(NamedTuple):
 def complexity(table: Table) -> Complexity:
     """Return a table's complexity.
 
-    A header of columns or rows: 1, 2 more for each further level, 1 more for each doubling of its
-    names that stand over others (1, 2 or 3, 4 to 7 and so on). Partition: 1, 2 more for each
-    doubling of the sections, 1 more for captions, for notes, and for values that are merged.
-    Compound: 1, 3 more where there are two tables in the sheet (`Table.parts`) and for each
-    doubling of them. None goes beyond 10.
+    Each dimension starts at 1 and is at most 10. Column header and row header: plus 2 for each
+    additional level, plus 1 each time the number of parent headers doubles (1, 2 or 3, 4 to 7 and
+    so on). Partition: plus 2 each time the number of sections doubles, plus 1 each for captions,
+    notes and merged values. Compound: plus 3 for two tables in the sheet (`Table.parts`), and each
+    time their number doubles.
     """
     tree = true_tree(table)
     sections = set(table.sections)
     levels = [level for row, level in enumerate(table.row_levels) if row not in sections] or [0]
-    over = _over_others(tree)
+    parents = _count_parents(tree)
     columns = max((header.level for header in tree.headers if header.kind == "C"), default=0)
     rows = max(table.row_headers - 1, 0) + max(levels) - min(levels)
     more = sum(map(bool, (table.captions, table.notes, _merged_values(table))))
     parts = len(table.parts())
     return Complexity(
-        _dimension(2 * columns + over["C"].bit_length()),
-        _dimension(2 * rows + (over["R"].bit_length() if rows else 0)),
+        _dimension(2 * columns + parents["C"].bit_length()),
+        _dimension(2 * rows + (parents["R"].bit_length() if rows else 0)),
         _dimension(2 * len(sections).bit_length() + more),
         _dimension(3 * (parts - 1).bit_length()),
     )
@@ -69,14 +69,13 @@ def _dimension(more: int) -> int:
     return min(10, 1 + more)
 
 
-def _over_others(tree: HeaderTree) -> dict[str, int]:
-    """Return how many headers of each kind have others below them."""
-    over = {place for place in tree.parents if place is not None}
-    return {kind: sum(tree.headers[place].kind == kind for place in over) for kind in "CR"}
+def _count_parents(tree: HeaderTree) -> dict[str, int]:
+    parents = {place for place in tree.parents if place is not None}
+    return {kind: sum(tree.headers[place].kind == kind for place in parents) for kind in "CR"}
 
 
 def _merged_values(table: Table) -> list[Span]:
-    """Return the merged cells below the header that are neither names of rows nor of sections."""
+    """Return the merged cells below the header, except names of rows and of sections."""
     first = len(table.captions) + len(table.header_rows) + 1
     names = {first + row for row in table.sections}
     return [

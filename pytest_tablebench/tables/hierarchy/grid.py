@@ -1,7 +1,7 @@
-"""A sheet as it stands in its file: cells, merges and indents, before anything is named header.
+"""A sheet as in its file: cells, merges and indents, before any line is called a header.
 
-Files are hostile. All readers of this room keep to the limits below, and a file beyond them is one
-`TableError` that names file and place.
+Files may be hostile. All readers of this package keep to the limits below, and a file beyond them
+raises one `TableError` that names file and place.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pytest_tablebench.tables.content import Cell, Span
 MAX_LINES = 100_000
 MAX_COLUMNS = 16_384
 MAX_CELLS = 1_000_000
-"""The largest grid that is read; the largest real table of the benchmark has about 50,000 cells."""
+"""Cells of the largest grid; the largest real table of the benchmark has about 50,000."""
 
 
 @dataclass(frozen=True)
@@ -23,17 +23,17 @@ class Grid:
     """One table of a file.
 
     Arguments:
-        cells: shape (lines, columns), "" where nothing stands or a merged cell covers.
+        cells: shape (lines, columns), "" for empty positions and those under a merged cell.
         spans: merged cells, sorted, without overlaps.
-        indents: how far the text of a cell stands in, by position; only where it does.
-        heads: positions of cells that the file itself marks as headers (`<th>`).
-        groups: the part of the table each line stands in (`thead`, `tbody`, `tfoot`), shape
-            (lines,), or empty.
+        indents: the indentation of cells, by position; only of indented ones.
+        heads: positions of cells that the file marks as headers (`<th>`).
+        groups: the part of the table of each line (`thead`, `tbody`, `tfoot`), shape (lines,), or
+            empty.
         bold: positions of cells in bold type.
         links: positions of cells that are links.
         underlined: positions of cells with a border below.
         name: the file's name.
-        where: what messages call the place.
+        where: the table's label in messages.
     """
 
     cells: tuple[tuple[Cell, ...], ...]
@@ -49,7 +49,7 @@ class Grid:
 
 
 def check_size(lines: int, columns: int, where: str) -> None:
-    """Raise a `TableError` for a table larger than the limits."""
+    """Raise a `TableError` for a table beyond the limits."""
     for count, limit, unit in (
         (lines, MAX_LINES, "lines"),
         (columns, MAX_COLUMNS, "columns"),
@@ -60,7 +60,7 @@ def check_size(lines: int, columns: int, where: str) -> None:
 
 
 def owners(spans: Iterable[Span]) -> dict[tuple[int, int], Span]:
-    """Return the merged cell that each position belongs to."""
+    """Return the merged cell of each position under one."""
     return {
         (line, column): span
         for span in spans
@@ -72,10 +72,10 @@ def owners(spans: Iterable[Span]) -> dict[tuple[int, int], Span]:
 def fit(values: Mapping[tuple[int, int], Cell], spans: Iterable[Span], where: str) -> Grid:
     """Return the grid from the first cell of the sheet to the last value or merged cell.
 
-    Where merged cells reach so far that the grid is beyond the limits (a title merged over a whole
-    row of 16,384 columns), they are cut at the last line and column with a value. Text of blanks
-    alone, as spreadsheet exports put into empty cells, is an empty cell. Raises `TableError` for
-    an empty table or one beyond the limits.
+    If merged cells make the grid exceed the limits (a title merged over a row of 16,384 columns),
+    they are cut at the last line and column with a value. Text of blanks only, as in the empty
+    cells of spreadsheet exports, is an empty cell. Raises `TableError` for an empty table or one
+    beyond the limits.
     """
     ordered = tuple(sorted(spans))
     filled = {place: value for place, value in values.items() if not _is_blank(value)}
@@ -92,7 +92,7 @@ def fit(values: Mapping[tuple[int, int], Cell], spans: Iterable[Span], where: st
     covered = owners(ordered)
     for place in filled.keys() & covered.keys():
         if place != covered[place][:2]:
-            del filled[place]  # a spreadsheet keeps such values, and shows them nowhere
+            del filled[place]  # spreadsheets keep such values, but do not show them
     cells = [[""] * columns for _ in range(lines)]  # type: list[list[Cell]]
     for (line, column), value in filled.items():
         cells[line][column] = value
@@ -100,7 +100,7 @@ def fit(values: Mapping[tuple[int, int], Cell], spans: Iterable[Span], where: st
 
 
 def _clipped(spans: Iterable[Span], lines: int, columns: int) -> tuple[Span, ...]:
-    """Return the parts of merged cells inside a grid, without those that are single cells there."""
+    """Return the parts of merged cells inside a grid, if they cover more than one cell there."""
     inside = (
         span._replace(
             rows=min(span.rows, lines - span.row), columns=min(span.columns, columns - span.column)

@@ -1,4 +1,4 @@
-"""Tables whose headers are given as paths: for each column and row its texts, outermost first."""
+"""Tables made of header paths: the texts above each column and before each row, outermost first."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ def table_of_paths(
     title: str | None = None,
     name: str | None = None,
 ) -> AnyTable:
-    """Return a table with header lines, row headers and merged cells made of paths.
+    """Return a table with header lines, row headers and merged cells made from paths.
 
-    Neighbours that share the beginning of their paths share a merged cell there. The last text of a
-    path that is shorter than others covers the lines down to the cells. What has no path, and paths
-    without cells, are filled with blanks.
+    Neighbours whose paths begin with the same texts share merged cells for them. The last text of a
+    short path covers the lines down to the cells. Cells without a path, and paths without cells,
+    are filled with blanks.
 
     Arguments:
         cells: shape (rows, columns).
         kind: the class of the table.
         columns: for each column its headers.
-        rows: for each row its headers; empty: the table has no row headers.
+        rows: for each row its headers; without any the table has no row headers.
         title: see `TableContent`.
         name: see `TableContent`.
     """
@@ -66,7 +66,7 @@ def table_of_paths(
 
 
 def _merged(paths: Sequence[Texts], levels: int) -> Iterator[tuple[int, int, int, str, int]]:
-    """Yield level, first place, number of places, text and number of levels of each header."""
+    """Yield level, first position, number of positions, text and number of levels of headers."""
     for level in range(levels):
         first = 0
         while first < len(paths):

@@ -1,4 +1,4 @@
-"""A `<table>` with merged cells as a grid."""
+"""Reads a `<table>` with merged cells as a grid."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PIXELS = 9
 
 
 class _Style(NamedTuple):
-    """What a style says: the indent level, whether the type is bold, whether a border is below."""
+    """The indent level, bold type and border below in a style."""
 
     indent: int = 0
     is_bold: bool = False
@@ -57,15 +57,14 @@ class _Cell:
     has_text: bool = False
 
     def add(self, text: str) -> None:
-        """Append a text of the cell."""
         self.parts.append(text)
         self.has_text |= bool(text.strip())
 
     @property
     def text(self) -> str:
-        """The text as a browser breaks it: at each `<br>`, which is a form feed here.
+        """The text with a browser's line breaks: at each `<br>`, which is a form feed here.
 
-        Blanks stay; line ends of the source with the blanks around them count as one blank.
+        Blanks stay; line ends of the source become one blank with the blanks around them.
         """
         first, *others = re.split(r"[\r\n]+", "".join(self.parts))
         text = first.rstrip(" \t") if others else first
@@ -79,9 +78,9 @@ class _Cell:
 def read_html_grid(source: str | PathLike[str], *, index: int) -> Grid:
     """Read the `index`-th table of an HTML text or file as a grid.
 
-    A rowspan that reaches past the table is cut, and so is a colspan that reaches into a merged
-    cell from above; short rows are filled with empty cells (spec: realhitbench.md section 1).
-    Raises `TableError` as `Table.from_html` does, and for tables beyond the limits.
+    A rowspan is cut at the end of the table, and a colspan at a merged cell from above. Short rows
+    are filled with empty cells (spec: realhitbench.md section 1). Raises `TableError` as
+    `Table.from_html` does, and for tables beyond the limits.
     """
     table, soup, name, where = find_html_table(source, index=index)
     styles = {
@@ -95,15 +94,15 @@ def read_html_grid(source: str | PathLike[str], *, index: int) -> Grid:
 def _lines(
     table: bs4.Tag, styles: dict[str, _Style], where: str
 ) -> tuple[list[list[_Cell]], list[str]]:
-    """Return the cells of each row, and the part of the table in which the row stands."""
+    """Return the cells of each row, and the part of the table that contains the row."""
     from bs4.element import CData, NavigableString, Tag
 
     lines: list[list[_Cell]] = []
     groups: list[str] = []
     tag: Tag | None = None
-    # Where an element is, from its parent: asking upwards takes long where end tags are missing,
-    # for then each row is inside the one before. Of an inner table only the text counts; a remark
-    # is shown beside a cell on demand, and is no part of it.
+    # Each element's context comes from its parent. With missing end tags each row is inside the
+    # one before, so searching upwards would take too long. Of an inner table only the text counts.
+    # A remark is shown on demand only, and is no part of its cell.
     inside: dict[int, tuple[str, Tag | None, str]] = {id(table): ("", None, "")}
     for node in table.descendants:
         group, cell, kind = inside[id(node.parent)]
@@ -125,17 +124,17 @@ def _lines(
                 tag = None
             elif node.name in {"td", "th"}:
                 if not lines:
-                    raise TableError(f"{where}: a <{node.name}> stands outside of any <tr>")
+                    raise TableError(f"{where}: a <{node.name}> is outside of any <tr>")
                 tag = node
                 lines[-1].append(_cell(node, styles, f"{where}, row {len(lines)}"))
             elif tag is not None and cell is tag:
-                _note_style(lines[-1][-1], node)
+                _apply_element(lines[-1][-1], node)
         inside[id(node)] = group, cell, kind
     return lines, groups
 
 
-def _note_style(shown: _Cell, node: bs4.Tag) -> None:
-    """Note what an element inside of a cell says of it: a line end, a link, bold type."""
+def _apply_element(shown: _Cell, node: bs4.Tag) -> None:
+    """Apply an element inside a cell to it: a line end, a link or bold type."""
     if node.name == "br":
         shown.add("\f")
     shown.is_link |= node.name == "a" and node.has_attr("href")
@@ -156,7 +155,7 @@ def _cell(node: bs4.Tag, styles: dict[str, _Style], where: str) -> _Cell:
 
 
 def _span(node: bs4.Tag, attribute: str, limit: int, where: str) -> int:
-    """Return the number an attribute begins with, as browsers do; 1 where it is none."""
+    """Return the number at the start of an attribute, as browsers do; 1 without a number."""
     match = re.match(r"\s*0*(\d+)", str(node.get(attribute, "1")))
     if match is None:
         return 1
@@ -166,7 +165,7 @@ def _span(node: bs4.Tag, attribute: str, limit: int, where: str) -> int:
 
 
 def _placed(lines: list[list[_Cell]], groups: list[str], where: str) -> Grid:
-    """Put each cell at the first free position of its row, as the HTML standard says."""
+    """Put each cell at the first free position of its row, as in the HTML standard."""
     taken: dict[int, set[int]] = {}
     values = {}
     spans: list[Span] = []

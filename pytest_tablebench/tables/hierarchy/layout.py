@@ -1,9 +1,8 @@
-"""Which lines and columns of a grid are captions, headers, sections, rows and notes.
+"""Finds captions, headers, sections, rows and notes among the lines and columns of a grid.
 
-Where the file marks header cells (`<th>`), it is believed. A spreadsheet marks nothing; the rules
-below read what its author did with merges, blanks, indents and numbers, as RealHiTBench's tables
-show it (spec: realhitbench.md section 1, classes of structure). They can be wrong where a sheet
-says nothing at all.
+Header cells that the file marks (`<th>`) are headers. A spreadsheet marks none. The rules below use
+merges, blanks, indents and numbers, as in RealHiTBench's tables (spec: realhitbench.md section 1,
+classes of structure). They can be wrong for a sheet without such signs.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from pytest_tablebench.tables.hierarchy.row_layout import (
 from pytest_tablebench.tables.hierarchy.shape import Shape
 
 _DEEPEST = 8  # header lines; real tables have up to four
-_NEAR = 5  # lines below a header that tell whether numbers stand in the table
-_UNMERGED = 2  # header lines that are found below the first one without a merge
+_NEAR = 5  # lines below a header that are searched for numbers
+_UNMERGED = 2  # header lines below the first one that need no merged cell
 
 
 def to_table(grid: Grid, kind: type[AnyTable]) -> AnyTable:
-    """Return the grid as a table with structure; a flat one has at least its row header column."""
+    """Return the grid as a table with structure; even a flat one has one column of row headers."""
     shape = Shape(grid)
     first = _first_line(shape)
     body = first + _depth(shape, first)
@@ -48,7 +47,7 @@ def to_table(grid: Grid, kind: type[AnyTable]) -> AnyTable:
 def _first_line(shape: Shape) -> int:
     """Return the first line that is no caption.
 
-    A caption stands alone in its line, or is a pair of name and value over a wider table.
+    A caption is the only text of its line, or a pair of name and value above a wider table.
     """
     count = len(shape.lines)
     marked = next((line for line in range(count) if shape.is_head_line(line)), None)
@@ -73,13 +72,13 @@ def _first_line(shape: Shape) -> int:
 
 
 def _name_above(shape: Shape, line: int) -> int:
-    """Return the first line of the captions' last block: the first values have no other header."""
+    """Return the first line of the last block above the values, which have no other header."""
     blank = [at for at in range(line) if not shape.lines[at]]
     return blank[-1] + 1 if blank and blank[-1] + 1 < line else line
 
 
 def _depth(shape: Shape, first: int) -> int:
-    """Return how many header lines there are from the first one on."""
+    """Return the number of header lines."""
     end = first + 1
     while end < len(shape.lines) and shape.is_head_line(first) and shape.is_head_line(end):
         end += 1
@@ -96,7 +95,7 @@ def _depth(shape: Shape, first: int) -> int:
             break
         elif more := _divided(shape, end - 1):
             end += more
-        elif unmerged < _UNMERGED and (_goes_on(shape, first, end) or _styled(shape, first, end)):
+        elif unmerged < _UNMERGED and (_continues(shape, first, end) or _styled(shape, first, end)):
             unmerged += 1
             end += 1
         else:
@@ -105,9 +104,9 @@ def _depth(shape: Shape, first: int) -> int:
 
 
 def _divided(shape: Shape, line: int) -> int:
-    """Return how far below a line its merged cells have names for their parts, 0 for nowhere.
+    """Return how many lines below its merged cells have names for their parts; 0 if none.
 
-    One blank line may stand between, but not at the end.
+    One blank line may be between them, but not at the end.
     """
     groups = [span for span in shape.merged_in(line) if span.columns > 1]
     if len(groups) == 1 and groups[0].column == shape.left:
@@ -123,8 +122,8 @@ def _divided(shape: Shape, line: int) -> int:
     return step if all(not is_numeric(cell) or is_year(cell) for cell in cells) else 0
 
 
-def _goes_on(shape: Shape, first: int, line: int) -> bool:
-    """Whether a line without merges above it goes on with the header: words over numbers."""
+def _continues(shape: Shape, first: int, line: int) -> bool:
+    """Return whether a line without merges above it continues the header: words over numbers."""
     places = shape.lines[line]
     if len(places) < 2 or any(is_numeric(shape.cell(line, column)) for column in places):
         return False
@@ -137,9 +136,10 @@ def _goes_on(shape: Shape, first: int, line: int) -> bool:
 
 
 def _styled(shape: Shape, first: int, line: int) -> bool:
-    """Whether type or borders mark a line of words as a header line, as they mark the one above.
+    """Return whether bold type or a border marks a line of words as the last header line.
 
-    Both are in bold type and what follows is not, or the border below this line is the first one.
+    This line and the one above are in bold type and the next is not, or the first border is below
+    this line.
     """
     if not shape.is_words(line) or not shape.is_words(line - 1):
         return False

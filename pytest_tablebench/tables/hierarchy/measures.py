@@ -1,7 +1,7 @@
 """Size and structure of a table, in the columns of RealHiTBench's Table 8.
 
-The paper had a model mark the structure (spec: realhitbench.md section 8). Here the marks follow
-from the complexity by rule, and `marks_of_dimensions` turns a model's marks into the same columns.
+In the paper a model marked the structure (spec: realhitbench.md section 8). Here the marks are
+computed from the complexity. `marks_of_dimensions` converts a model's marks to the same columns.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["StructureMarks", "TableMeasure", "marks_of_dimensions", "measure_tab
 
 
 class StructureMarks(NamedTuple):
-    """Four marks of a table's structure, each from 0 (none) to 100."""
+    """Four marks for a table's structure, each from 0 (none) to 100."""
 
     header_hierarchy: float
     content_partition: float
@@ -28,12 +28,13 @@ class StructureMarks(NamedTuple):
 
 @dataclass(frozen=True)
 class TableMeasure:
-    """How large a table is, and how much structure it has.
+    """The size of a table and the marks for its structure.
 
     Arguments:
-        rows: below the header. columns: of the widest line.
-        cell_length: the mean number of characters of the cells that are not empty.
-        marks: None for a table whose lines differ in length: its structure cannot be read.
+        rows: the number of rows below the header.
+        columns: the number of columns in the longest line.
+        cell_length: the mean number of characters of non-empty cells.
+        marks: None for a table with lines of different lengths, whose structure cannot be read.
     """
 
     rows: int
@@ -45,7 +46,7 @@ class TableMeasure:
 def measure_table(table: Table) -> TableMeasure:
     """Return the size of a table and its marks by rule.
 
-    Supplementary information is 50 for captions and 50 more for notes.
+    Supplementary information is 50 for captions plus 50 for notes.
     """
     lengths = [
         len(text) for row in table.rows for cell in row if cell is not None and (text := str(cell))
@@ -68,15 +69,15 @@ def measure_table(table: Table) -> TableMeasure:
 
 
 def marks_of_dimensions(dimensions: Sequence[int]) -> StructureMarks:
-    """Return the marks of a model that judged the complexity's five dimensions from 1 to 10.
+    """Return the marks from a model's five dimensions of complexity, each from 1 to 10.
 
-    Their order is column header, row header, partition, compound, visual. The paper does not say
-    which of its four columns the fifth dimension went into; here it is supplementary information.
+    Their order is column header, row header, partition, compound, visual. The paper does not define
+    which of its four columns includes the fifth dimension; here it is supplementary information.
     """
     columns, rows, partition, compound, visual = map(_share, dimensions)
     return StructureMarks((columns + rows) / 2, partition, compound, visual)
 
 
 def _share(dimension: int) -> float:
-    """Return a dimension of 1 to 10 as a mark of 0 to 100."""
+    """Convert a dimension of 1 to 10 to a mark of 0 to 100."""
     return (dimension - 1) / 9 * 100

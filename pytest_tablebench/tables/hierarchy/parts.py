@@ -1,10 +1,10 @@
-"""Several tables in one sheet, told by a header that is there again.
+"""Splits a sheet with several tables, which a repeated header shows.
 
-Below each other: header lines that repeat, word for word, begin another table, and the label and
-blank lines right above them belong to it. Beside each other: last header lines that are the same
-names several times over, from the left edge on, with or without an empty column between, are as
-many tables (spec: realhitbench.md section 1, nested sub-tables and joined tables; that a header
-repeats is our reading of its classes).
+Below each other: header lines that repeat exactly begin another table; the label and blank lines
+directly above them belong to it. Next to each other: if the last header line repeats the same names
+from the left edge on, with or without an empty column between them, each repetition is a table
+(spec: realhitbench.md section 1, nested sub-tables and joined tables; the repeated header is our
+reading of its classes).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pytest_tablebench.tables.hierarchy.paths import indents, one_line
 
 
 def parts_of(table: AnyTable) -> tuple[AnyTable, ...]:
-    """Return the tables that stand in one; the table itself, alone, where there is one."""
+    """Return the tables in a sheet; a single table returns itself."""
     starts = _stacked(table)
     if len(starts) > 1:
         ends = [*starts[1:], len(table.lines)]
@@ -28,7 +28,7 @@ def parts_of(table: AnyTable) -> tuple[AnyTable, ...]:
             for start, end in zip(starts, ends, strict=True)
         ]
         return tuple(part for cut in cuts for part in parts_of(cut))
-    blocks = _beside(table)
+    blocks = _side_by_side(table)
     if len(blocks) > 1:
         lines = range(len(table.captions), len(table.lines) - len(table.notes))
         return tuple(_cut(table, lines, block) for block in blocks)
@@ -36,12 +36,12 @@ def parts_of(table: AnyTable) -> tuple[AnyTable, ...]:
 
 
 def read_again(table: AnyTable) -> AnyTable:
-    """Return what is read of the table's lines, merged cells and indents, as of a workbook."""
+    """Return the table that is read from the lines, merged cells and indents alone."""
     return _cut(table, range(len(table.lines)), range(len(table.header)))
 
 
 def _stacked(table: TableContent) -> list[int]:
-    """Return the line that each table begins with, the first one's captions included."""
+    """Return the first line of each table; the captions belong to the first table."""
     first, lines = len(table.captions), table.lines
     depth = len(table.header_rows) + 1
     header = lines[first : first + depth]
@@ -61,8 +61,8 @@ def _is_title(line: tuple[object, ...]) -> bool:
     return sum(bool(one_line(cell)) for cell in line) == bool(one_line(line[0]))
 
 
-def _beside(table: TableContent) -> list[range]:
-    """Return the columns of each of several equal tables, empty where there is one."""
+def _side_by_side(table: TableContent) -> list[range]:
+    """Return the columns of each of several tables with equal names; [] for a single table."""
     names = [one_line(cell) for cell in table.header]
     count = len(names)
     top, bottom = len(table.captions), len(table.captions) + len(table.header_rows) + 1
@@ -92,7 +92,7 @@ def _crosses(span: Span, blocks: list[range]) -> bool:
 
 
 def _cut(table: AnyTable, lines: range, columns: range) -> AnyTable:
-    """Return a part of the sheet as a table of its own."""
+    """Return a part of the sheet as a table."""
     values = {
         (line - lines.start, column - columns.start): table.lines[line][column]
         for line in lines

@@ -1,4 +1,4 @@
-"""What a cell means: the header texts above it and beside it."""
+"""The meaning of a cell: the header texts of its column and row."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from pytest_tablebench.tables.hierarchy.grid import owners
 
 
 def one_line(cell: Cell) -> str:
-    """Return a cell as the text of a path: white space collapsed, None as ""."""
+    """Return a cell as text on one line, white space collapsed, None as ""."""
     return "" if cell is None else " ".join(str(cell).split())
 
 
 def plain(cell: Cell) -> str:
-    """Return a cell as a text to compare: on one line, without regard to capitals."""
+    """Return a cell as a text to compare: on one line, without case."""
     return one_line(cell).casefold()
 
 
 def expanded(table: TableContent) -> list[list[Cell]]:
-    """Return the table's lines with the text of a merged cell in all positions it covers."""
+    """Return the table's lines with the text of a merged cell in all its positions."""
     lines = [list(line) for line in table.lines]
     for (line, column), span in owners(table.spans).items():
         lines[line][column] = lines[span.row][span.column]
@@ -30,10 +30,7 @@ def expanded(table: TableContent) -> list[list[Cell]]:
 
 
 def indents(table: TableContent) -> dict[tuple[int, int], int]:
-    """Return how deep rows stand in, by line and column of the label where that is seen: the last.
-
-    Only rows that do.
-    """
+    """Return the levels of indented rows, by line and column of their last row header."""
     first = len(table.captions) + len(table.header_rows) + 1
     levels = {}
     for row, level in enumerate(table.row_levels):
@@ -48,12 +45,12 @@ def _latest(name: str, text: str) -> str:
 
 
 class Paths:
-    """The paths of one table's cells, each line and column worked out once.
+    """The paths of one table's cells.
 
     Attributes:
-        columns: the header texts above each column.
-        above: the sections and the less deep rows that each row stands under.
-        rows: the texts that each row stands under, its own label last.
+        columns: the header texts of each column.
+        above: the sections and less indented rows above each row that it belongs to.
+        rows: the texts of each row's path, its own label last.
     """
 
     def __init__(self, table: TableContent) -> None:
@@ -75,12 +72,12 @@ class Paths:
         return Path(self.rows[row], self.columns[column])
 
     def anchor(self, line: int, column: int) -> tuple[int, int]:
-        """Return where the cell begins that a position of the table's lines belongs to."""
+        """Return the upper left position of the cell at a position of the table's lines."""
         span = self._owners.get((line, column))
         return (span.row, span.column) if span else (line, column)
 
     def text(self, line: int, column: int) -> str:
-        """Return the text of the cell that a position of the table's lines belongs to."""
+        """Return the text of the cell at a position of the table's lines."""
         at = self.anchor(line, column)
         return one_line(self._lines[at[0]][at[1]])
 
@@ -88,7 +85,7 @@ class Paths:
         top = len(self._table.captions)
         places = list(dict.fromkeys(self.anchor(line, column) for line in range(top, self._first)))
         if not any(one_line(self._lines[line][at]) for line, at in places):
-            return ()  # a divider: no name reaches over it
+            return ()  # a divider without names
         names = []
         for line, at in places:
             text = one_line(self._lines[line][at])
@@ -99,16 +96,13 @@ class Paths:
 
     @cached_property
     def _is_merged(self) -> bool:
-        """Whether the header has cells merged over columns: then what is blank is meant so."""
+        """Whether the header has cells merged over columns; blank cells are then really blank."""
         top = len(self._table.captions)
         return any(span.columns > 1 and top <= span.row < self._first for span in self._table.spans)
 
     @cached_property
     def _over_groups(self) -> list[list[str]]:
-        """For each header line the names that stand over columns without being merged over them.
-
-        Such a name holds until the next one to its right.
-        """
+        """The names of each header line without merges: a name is valid up to the next one."""
         return [
             list(accumulate([one_line(cell) for cell in line], _latest))
             for line in self._lines[len(self._table.captions) : self._first]
@@ -118,8 +112,8 @@ class Paths:
         table = self._table
         levels = table.row_levels or (0,) * len(table.rows)
         sections = set(table.sections)
-        above: list[tuple[int, str]] = []  # sections that hold, with their levels
-        parents: list[tuple[int, str, tuple[str, ...]]] = []  # rows less and less deep
+        above: list[tuple[int, str]] = []  # the current sections with their levels
+        parents: list[tuple[int, str, tuple[str, ...]]] = []  # the current parent rows
         paths = []
         for row, level in enumerate(levels):
             outer, label = self._labels(row)
@@ -143,7 +137,7 @@ class Paths:
     def _labels(self, row: int) -> tuple[tuple[str, ...], str]:
         """Return the texts of a row's header cells: all but the last, and the last.
 
-        A row in which these cells are blank is named by its only text, if it has one.
+        If these cells are blank, the only other text of the row is its label.
         """
         if row in self._groups:
             return self._groups[row], self._header_texts(row)[-1]
@@ -166,16 +160,16 @@ class Paths:
 
     @cached_property
     def carried(self) -> frozenset[int]:
-        """The rows that belong to a group whose name is in a row above them alone."""
+        """The rows whose group is named only in a row above them."""
         return frozenset(self._groups)
 
     @cached_property
     def _groups(self) -> dict[int, tuple[str, ...]]:
         """The group names of each row whose leading header cells are blank.
 
-        A name holds for the rows right below it, up to the next name, a section or a blank row.
-        Empty where the header cells are merged over rows, for then what is blank is meant so, and
-        where a row has no group to belong to.
+        A name is valid for the rows below it, up to the next name, a section or a blank row. Empty
+        if the header cells are merged over rows (blank cells are then really blank), or if a row
+        has no group.
         """
         table = self._table
         if table.row_headers < 2 or self._merges_rows:
@@ -201,7 +195,6 @@ class Paths:
 
     @cached_property
     def _merges_rows(self) -> bool:
-        """Whether a cell of the row headers is merged over rows."""
         last = self._first + len(self._table.rows)
         return any(
             span.rows > 1

@@ -1,7 +1,7 @@
-"""Arrangements of a table with structure in which every value keeps its header path.
+"""Rearranges a table with structure so that every value keeps its header path.
 
-What a draw may move is a unit: rows that a merged cell or an indent holds together, columns that
-stand under one name. Captions and notes stay where they are.
+Only units move: rows that a merged cell or an indent ties together, and columns under one name.
+Captions and notes stay in place.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pytest_tablebench.tables.table import Table
 
 
 def shuffled_rows(table: Table, draw: Random) -> Table:
-    """Put units of rows in another order, each inside of its section."""
+    """Return the table with its units of rows shuffled within each section."""
     order: list[int] = []
     for head, units in row_units(table):
         draw.shuffle(units)
@@ -26,9 +26,9 @@ def shuffled_rows(table: Table, draw: Random) -> Table:
 
 
 def row_units(table: Table) -> list[tuple[list[int], list[list[int]]]]:
-    """Return for each section the rows that stay in front, and the units that can be moved.
+    """Return for each section the rows that stay in front, and the units that can move.
 
-    The first section is what stands before the first row that names one; it may be empty.
+    The first entry has the rows before the first section; it may be empty.
     """
     levels = table.row_levels or (0,) * len(table.rows)
     tied = _tied_rows(table)
@@ -41,7 +41,7 @@ def row_units(table: Table) -> list[tuple[list[int], list[list[int]]]]:
         elif units and (row in tied or level > root):
             units[-1].append(row)
         elif level and not units:
-            head.append(row)  # deeper than all before it in its section: it stays in front
+            head.append(row)  # indented without a parent in its section: it stays in front
         else:
             units.append([row])
             root = level
@@ -49,7 +49,7 @@ def row_units(table: Table) -> list[tuple[list[int], list[list[int]]]]:
 
 
 def _tied_rows(table: Table) -> set[int]:
-    """Return the rows that a merged cell, or the name of a group, ties to the row above."""
+    """Return the rows that a merged cell or a group's name ties to the row above."""
     first = len(table.captions) + len(table.header_rows) + 1
     merged = {
         line - first
@@ -60,7 +60,7 @@ def _tied_rows(table: Table) -> set[int]:
 
 
 def with_empty_rows(table: Table, draw: Random, times: int) -> Table:
-    """Insert rows of empty text, none of them inside of a unit of rows."""
+    """Return the table with rows of empty text inserted between units of rows."""
     order: list[int | None] = list(range(len(table.rows)))
     levels = table.row_levels or (0,) * len(table.rows)
     tied = _tied_rows(table)
@@ -75,7 +75,7 @@ def with_empty_rows(table: Table, draw: Random, times: int) -> Table:
 
 
 def with_rows(table: Table, order: Sequence[int | None]) -> Table:
-    """Return the table with its rows in another order, an empty one for each None."""
+    """Return the table with its rows in another order, and an empty row for each None."""
     first = len(table.captions) + len(table.header_rows) + 1
     last = first + len(table.rows)
     place = {row: number for number, row in enumerate(order) if row is not None}
@@ -98,7 +98,10 @@ def with_rows(table: Table, order: Sequence[int | None]) -> Table:
 
 
 def shuffled_columns(table: Table, draw: Random) -> Table:
-    """Put columns that stand under one name in another order, and such names among themselves."""
+    """Return the table with shuffled groups of columns, and shuffled columns in each group.
+
+    A group has all columns under one name.
+    """
     parts = ColumnUnits(table)
 
     def arranged(columns: list[int], line: int) -> list[int]:
@@ -115,11 +118,12 @@ def shuffled_columns(table: Table, draw: Random) -> Table:
 
 
 class ColumnUnits:
-    """Which columns of a table can be moved, and what holds them together.
+    """The columns of a table that can move, and the units they form.
 
     Attributes:
-        columns: those that can be moved; the ones before them stay.
-        top, first: the first header line, and the line after the last one.
+        columns: the columns that can move; the ones before them stay.
+        top: the first header line.
+        first: the first line after the header.
     """
 
     def __init__(self, table: Table) -> None:
@@ -132,14 +136,14 @@ class ColumnUnits:
         for span in self._inner:
             end = span.column + span.columns
             if span.column < table.row_headers < end < width:
-                start = max(start, end)  # merged with row headers, which stay
+                start = max(start, end)  # merged with row headers, so it stays
         self._gaps = _unmerged_groups(table, self._inner, range(self.top, self.first - 1))
         while start in self._gaps:
-            start += 1  # under a name of the row headers, or left of all names
+            start += 1  # under a name of the row headers, or before the first name
         self.columns = range(start, width)
 
     def units(self, columns: Sequence[int], line: int) -> list[list[int]]:
-        """Return neighbouring columns as units that a header line, or one below it, holds."""
+        """Return neighbouring columns as units that this header line, or a lower one, requires."""
         low, high = columns[0], columns[-1] + 1
         glued = set(self._gaps)
         for span in self._inner:
@@ -156,7 +160,7 @@ class ColumnUnits:
 
 
 def _unmerged_groups(table: Table, inner: Iterable[Span], lines: range) -> set[int]:
-    """Return the columns that stand under a name to their left without being merged with it."""
+    """Return the columns that belong to a name to their left without being merged with it."""
     if any(span.columns > 1 and span.row in {*lines, lines.stop} for span in inner):
         return set()
     return {
@@ -194,10 +198,10 @@ def with_columns(table: Table, order: Sequence[int]) -> Table:
 
 
 def turned(table: Table) -> Table:
-    """Turn columns into rows: what names a row names a column then, and the other way round.
+    """Return the transposed table: row headers become column headers and vice versa.
 
-    Sections and indents become header lines, so blank rows and sections have no column. A merged
-    value stands in each cell that it covered. The names of the row headers stand in the corner.
+    Sections and indents become header lines; blank rows and sections become no column. A merged
+    value is repeated in each of its cells. The corner contains the names of the row headers.
     """
     paths, whole = Paths(table), expanded(table)
     first = len(table.captions) + len(table.header_rows) + 1
@@ -212,8 +216,8 @@ def turned(table: Table) -> Table:
         if paths.columns[column] or any(one_line(whole[first + row][column]) for row in rows)
     ]
     above = [paths.rows[row] for row in rows] if table.header else []
-    beside = [paths.columns[column] for column in columns]
-    depth, width = (max([1, *map(len, names)]) for names in (above, beside))
+    left = [paths.columns[column] for column in columns]
+    depth, width = (max([1, *map(len, names)]) for names in (above, left))
     top = len(table.captions)
     corner = " / ".join(
         dict.fromkeys(name for column in range(table.row_headers) for name in paths.columns[column])
@@ -224,7 +228,7 @@ def turned(table: Table) -> Table:
     for start, count, level, length, text in _names(above, depth):
         lines[level][width + start] = text
         spans += _merged(Span(top + level, width + start, length, count))
-    for start, count, level, length, text in _names(beside, width):
+    for start, count, level, length, text in _names(left, width):
         lines[depth + start][level] = text
         spans += _merged(Span(top + depth + start, level, count, length))
     for number, column in enumerate(columns):
@@ -254,9 +258,9 @@ def _alone(line: Sequence[Cell], width: int) -> tuple[Cell, ...]:
 def _names(
     paths: Sequence[tuple[str, ...]], depth: int
 ) -> Iterable[tuple[int, int, int, int, str]]:
-    """Yield start, count, level, length and text of each name over neighbours that share it.
+    """Yield start, count, level, length and text of each name, shared by neighbours.
 
-    The last name of a path is of one alone, and reaches down to the last level.
+    The last name of a path is never shared, and covers the remaining levels.
     """
     for level in range(depth):
         start = 0

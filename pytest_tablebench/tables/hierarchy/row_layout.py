@@ -1,4 +1,4 @@
-"""What names the rows of a grid: header columns, groups, indents; and where the notes begin."""
+"""Finds what names the rows of a grid (header columns, groups, indents) and where notes start."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pytest_tablebench.tables.hierarchy.shape import Shape
 
 
 def notes_start(shape: Shape, body: int) -> int:
-    """Return the line behind the last one that is more than one text at the left edge.
+    """Return the line after the last one with more than a single text at the left edge.
 
-    That is the number of lines where nothing stands below it.
+    Without texts below it, this is the number of lines.
     """
     count = len(shape.lines)
     last = next(
@@ -56,7 +56,7 @@ def count_row_headers(shape: Shape, header: range, body: list[int], sections: se
 
 
 def _grouping(shape: Shape, body: list[int]) -> int:
-    """Return how many leading columns name groups by merges over rows, and what they group."""
+    """Return how many leading columns name groups, by merges over rows, and the grouped rows."""
     inside = set(body)
     columns = {
         column
@@ -75,10 +75,10 @@ def _grouping(shape: Shape, body: list[int]) -> int:
 
 
 def _blank_groups(shape: Shape, rows: Sequence[int]) -> int:
-    """Return 2 if the first column names groups in their first rows only, and 0 otherwise.
+    """Return 2 if the first column names groups only in their first rows, otherwise 0.
 
-    The second column then names the rows inside a group: its texts are parts of a year, or occur
-    again in other groups.
+    The second column must name the rows of a group: its texts are parts of a year, or repeat in
+    other groups.
     """
     outer, inner = shape.left, shape.left + 1
     rows = [line for line in rows if len(shape.lines[line]) > 1]
@@ -95,10 +95,10 @@ def _blank_groups(shape: Shape, rows: Sequence[int]) -> int:
 
 
 def _naming(shape: Shape, header: range, rows: list[int]) -> int:
-    """Return how many leading columns tell each row from all others, up to the last one of text.
+    """Return how many leading columns identify each row, up to the last column with text.
 
-    Only columns whose name reaches over several header lines count: beside them the others are
-    grouped, and so hold the values.
+    Only columns whose name covers several header lines count; the other columns are grouped, so
+    they contain the values.
     """
     if len(header) == 1:
         return 0
@@ -115,10 +115,10 @@ def _naming(shape: Shape, header: range, rows: list[int]) -> int:
 
 
 def row_levels(shape: Shape, body: range, row_headers: int, sections: set[int]) -> tuple[int, ...]:
-    """Return the depth of each row's label, from 0; () if all labels have the same depth.
+    """Return the level of each row's label, from 0; () if all labels have the same level.
 
-    Depth follows from indents. Without any, parts of a year are deeper than the year above them,
-    and labels in plain type are deeper than the bold label above them.
+    Levels follow from indents. Without indents, parts of a year are below the year above them, and
+    labels in plain type below the bold label above them.
     """
     places = [_label_column(shape, line, row_headers) for line in body]
     widths = [_indent(shape, line, column) for line, column in zip(body, places, strict=True)]
@@ -130,13 +130,13 @@ def row_levels(shape: Shape, body: range, row_headers: int, sections: set[int]) 
 
 
 def _label_column(shape: Shape, line: int, row_headers: int) -> int | None:
-    """Return the last column of the row headers that has a text in this line."""
+    """Return the last column of the row headers with a text in this line."""
     cells = shape.grid.cells[line]
     return next((column for column in reversed(range(row_headers)) if cells[column] != ""), None)
 
 
 def _indent(shape: Shape, line: int, column: int | None) -> int:
-    """Return the indent of a label; blanks before it count from two on, because one is a slip."""
+    """Return the indent of a label, including two or more leading blanks; one blank is a typo."""
     if column is None:
         return 0
     text = str(shape.grid.cells[line][column])
@@ -145,7 +145,7 @@ def _indent(shape: Shape, line: int, column: int | None) -> int:
 
 
 def _below_years(shape: Shape, labels: Mapping[int, int | None]) -> list[int]:
-    """Return level 1 for quarters and months below a row that a year names; [] without any."""
+    """Return level 1 for quarters and months below a row labelled with a year; [] without any."""
     levels = []
     is_in_year = False
     for line, column in labels.items():
@@ -159,10 +159,10 @@ def _below_years(shape: Shape, labels: Mapping[int, int | None]) -> list[int]:
 def _below_bold(
     shape: Shape, labels: Mapping[int, int | None], sections: Collection[int]
 ) -> list[int]:
-    """Return level 1 for rows in plain type below a row whose label is bold; [] without groups.
+    """Return level 1 for rows in plain type below a row with a bold label; [] without groups.
 
-    Only if bold labels begin groups throughout: the first row is bold, there are two or more such
-    groups, and each has at least two rows in plain type.
+    Bold labels begin groups only if the first row is bold, there are two or more groups, and each
+    has at least two rows in plain type.
     """
     rows = [line for line, column in labels.items() if column is not None]
     if not rows or any(line in sections for line in rows):

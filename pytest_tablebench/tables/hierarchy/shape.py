@@ -1,4 +1,4 @@
-"""What stands where in a grid, asked line by line."""
+"""Questions about the lines of a grid."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PARAMETER = re.compile(r"[^:=]{1,80}(?::\s+|\s?=\s?)\S.{0,200}", re.DOTALL)
 
 
 class Shape:
-    """A grid, and for each line the columns where a cell with content begins."""
+    """A grid, and the columns where the texts of each line begin."""
 
     def __init__(self, grid: Grid) -> None:
         self.grid = grid
@@ -27,25 +27,25 @@ class Shape:
             self._merged.setdefault(span.row, []).append(span)
 
     def cell(self, line: int, column: int) -> Cell:
-        """Return what stands at a position, and where a merged cell covers it, that cell's text."""
+        """Return the cell at a position, or the text of the merged cell that covers it."""
         span = self._owners.get((line, column))
         return self.grid.cells[span.row][span.column] if span else self.grid.cells[line][column]
 
     def owner(self, line: int, column: int) -> Span | None:
-        """Return the merged cell that a position belongs to."""
+        """Return the merged cell that covers a position, or None."""
         return self._owners.get((line, column))
 
     def is_filled(self, line: int, column: int) -> bool:
-        """Return whether a text stands at a position or reaches over it."""
+        """Return whether a position has a text, or a merged cell with a text covers it."""
         return bool(self.cell(line, column) != "")
 
     def is_covered(self, line: int, column: int) -> bool:
-        """Return whether a merged cell from a line above reaches over a position."""
+        """Return whether a merged cell from a line above covers a position."""
         span = self._owners.get((line, column))
         return span is not None and span.row < line
 
     def merged_in(self, line: int) -> list[Span]:
-        """Return the merged cells that begin in a line and hold a text."""
+        """Return the merged cells with a text that begin in a line."""
         return [
             span
             for span in self._merged.get(line, ())
@@ -53,7 +53,7 @@ class Shape:
         ]
 
     def extent(self, line: int) -> int:
-        """Return how many columns lie between the left edge and the end of the last text."""
+        """Return the number of columns from the left edge to the end of the last text."""
         if not self.lines[line]:
             return 0
         last = self.lines[line][-1]
@@ -61,19 +61,19 @@ class Shape:
         return last + (span.columns if span else 1) - self.left
 
     def fills(self, line: int) -> bool:
-        """Return whether the first text of a line reaches over the whole width."""
+        """Return whether the first text of a line covers the whole width."""
         span = self._owners.get((line, self.lines[line][0]))
         return span is not None and bool(span.columns == self.width - self.left)
 
     def is_label(self, line: int) -> bool:
-        """Return whether a line holds one text, at the left edge, that stays in its line."""
+        """Return whether a line has only one text, at the left edge, that covers no other line."""
         if len(self.lines[line]) != 1 or self.lines[line][0] != self.left:
             return False
         span = self._owners.get((line, self.left))
         return span is None or (span.rows == 1 and span.row == line)
 
     def is_banner(self, line: int) -> bool:
-        """Return whether a line holds one text, merged over columns up to the right edge."""
+        """Return whether a line has only one text, merged over columns up to the right edge."""
         if len(self.lines[line]) != 1:
             return False
         span = self._owners.get((line, self.lines[line][0]))
@@ -87,7 +87,7 @@ class Shape:
         )
 
     def is_words(self, line: int) -> bool:
-        """Return whether a line has several texts, and no numbers but years."""
+        """Return whether a line has several texts, and no numbers except years."""
         cells = [self.cell(line, column) for column in self.lines[line]]
         return len(cells) > 1 and all(not is_numeric(cell) or is_year(cell) for cell in cells)
 
@@ -102,7 +102,7 @@ class Shape:
         return bool(places) and all((line, column) in self.grid.underlined for column in places)
 
     def is_navigation(self, line: int) -> bool:
-        """Return whether all texts of a line are links, and no values follow right below."""
+        """Return whether all texts of a line are links, and no values follow directly below."""
         places = self.lines[line]
         if not places or any((line, column) not in self.grid.links for column in places):
             return False
@@ -112,7 +112,7 @@ class Shape:
     def is_parameters(self, line: int) -> bool:
         """Return whether a line is names with values: `Year: | 2020 | Unit: | kg`, or `Year: 2020`.
 
-        A name ends in a colon or an equals sign, and its value is the next text of the line.
+        A name ends in a colon or an equals sign, and the next text of the line is its value.
         """
         cells = [str(self.cell(line, column)).strip() for column in self.lines[line]]
         if len(cells) < 2:
@@ -125,13 +125,13 @@ class Shape:
         return paired or all(_PARAMETER.fullmatch(cell) for cell in cells)
 
     def is_named_row(self, line: int) -> bool:
-        """Return whether the file marks a line's label as a header of this row alone."""
+        """Return whether the file marks a line's label as a header of only this row."""
         return (line, self.left) in self.grid.heads and not self.fills(line)
 
     def is_head_line(self, line: int) -> bool:
-        """Return whether the file marks all cells of a line as headers, and it has several.
+        """Return whether the file marks all cells of a line, more than one, as headers.
 
-        Where there is a `<thead>`, no line outside of it is one.
+        If the table has a `<thead>`, only its lines can be header lines.
         """
         if "thead" in self.grid.groups and self.grid.groups[line] != "thead":
             return False

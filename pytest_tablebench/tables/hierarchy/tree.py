@@ -1,8 +1,8 @@
-"""The header tree of a table: what names stand under which (spec: realhitbench.md section 6).
+"""The header tree of a table: which names are under which (spec: realhitbench.md section 6).
 
-A tree is tuples T(kind and level, start, end, text): row headers (R) and column headers (C), with
-the rows or columns, counted from 1, that each reaches over. Who is whose parent follows from the
-ranges, so that a tree which a model wrote can be held against the true one.
+A tree consists of tuples T(kind and level, start, end, text): row headers (R) and column headers
+(C), with the range of rows or columns, counted from 1, that each covers. The ranges determine the
+parents, so that a model's tree can be compared with the true one.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ that it reaches over; t4 is its text. An example: (R0, 1, 2, City). Collect all 
 parent of a tuple is the nearest tuple of the same kind at a higher level whose range holds its \
 own; without one it is ROOT. A tuple below which there is none is a leaf.
 Write L with one tuple a line, and then H."""
-"""What a model is asked for a tree that `read_tree` reads."""
+"""The prompt for a tree that `read_tree` parses."""
 
 MOST = 5000
-"""Tuples that are read of a reply; more are no header of any table."""
+"""Tuples that are read from a reply, more than any table has headers."""
 
 _BEGIN = re.compile(
     r"\(\s*([RC])\s?(\d{1,2})\s*,\s*(\d{1,6})\s*,\s*(\d{1,6})\s*,\s{0,9}", re.IGNORECASE
 )
 _END = re.compile(r"\)(?=\s*(?:[,;.\]}\n:|]|$|T?\(|[-=]>))")
 _CLOSING = {quote: re.compile(rf"{quote}\s{{0,9}}\)") for quote in "\"'`"}
-"""What ends a text that begins with a quote."""
+"""The end of a text that begins with a quote."""
 _LONGEST = 400  # characters of a header
 
 
@@ -63,13 +63,13 @@ class Header(NamedTuple):
 
 @dataclass(frozen=True)
 class HeaderTree:
-    """Headers, each under the nearest higher one of its kind whose range holds its own."""
+    """Headers; the parent of each is the nearest higher one of its kind that covers its range."""
 
     headers: tuple[Header, ...]
 
     @cached_property
     def parents(self) -> tuple[int | None, ...]:
-        """The place of each header's parent; None for those under the root."""
+        """The position of each header's parent in `headers`; None for headers under the root."""
         by_level: dict[tuple[str, int], list[int]] = {}
         for place, header in enumerate(self.headers):
             by_level.setdefault((header.kind, header.level), []).append(place)
@@ -90,20 +90,20 @@ class HeaderTree:
         )
 
     def edges(self) -> Counter[tuple[str, str, str]]:
-        """Return kind, parent's text and child's text of each edge, and how often there is it."""
+        """Return (kind, parent's text, child's text) of each edge, with its count."""
         return Counter(
             (header.kind, plain(ROOT if up is None else self.headers[up].text), plain(header.text))
             for header, up in zip(self.headers, self.parents, strict=True)
         )
 
     def f1(self, true: HeaderTree) -> float:
-        """Return the F1 of this tree's edges against those of the true one, from 0 to 1."""
-        mine, theirs = self.edges(), true.edges()
-        total = mine.total() + theirs.total()
-        return 2 * (mine & theirs).total() / total if total else 1.0
+        """Return the F1 of this tree's edges against the true tree's edges, from 0 to 1."""
+        edges, true_edges = self.edges(), true.edges()
+        total = edges.total() + true_edges.total()
+        return 2 * (edges & true_edges).total() / total if total else 1.0
 
     def lines(self) -> Iterator[str]:
-        """Yield the tree as lines of text, each header with the ranges it has."""
+        """Yield the tree as lines of text, each header with its range."""
         children: dict[int | None, list[int]] = {}
         for place, up in enumerate(self.parents):
             children.setdefault(up, []).append(place)
@@ -126,7 +126,7 @@ class HeaderTree:
 
 
 def read_tree(text: str) -> HeaderTree:
-    """Return the tree that a model wrote: every tuple in its reply, each once."""
+    """Return the tree in a model's reply; repeated tuples count once."""
     headers: dict[Header, None] = {}
     place = 0
     while len(headers) < MOST and (begin := _BEGIN.search(text, place)):
@@ -143,7 +143,7 @@ def read_tree(text: str) -> HeaderTree:
 
 
 def true_tree(table: Table) -> HeaderTree:
-    """Return the tree of a table's own headers; a flat table has column headers alone.
+    """Return the tree of a table's headers; a flat table has only column headers.
 
     Columns are counted from 1 at the left edge, rows from 1 below the header.
     """
@@ -171,12 +171,12 @@ def true_tree(table: Table) -> HeaderTree:
 
 
 def _headers(kind: str, paths: Sequence[tuple[str, ...]], begins: Sequence[bool]) -> list[Header]:
-    """Return the headers of positions by their paths: what neighbours share is one header.
+    """Return the headers in the paths of positions; neighbours share equal leading names.
 
-    The last name of a path is a header of its own, unless a merged cell holds it.
+    The last name of a path is shared only within a merged cell.
     """
     headers: list[Header] = []
-    opened: list[int] = []  # places of the headers that hold at the last position, outermost first
+    opened: list[int] = []  # headers of the last position as indexes, outermost first
     before: tuple[str, ...] = ()
     for position, (path, begins_here) in enumerate(zip(paths, begins, strict=True), start=1):
         if not path:

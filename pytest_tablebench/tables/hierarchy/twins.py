@@ -1,7 +1,7 @@
-"""Twins of a table with structure: whole parts have changed places, and no value its names.
+"""Twins of a table with structure: parts have changed places, and every value keeps its names.
 
-RealHiTBench asks one question of a table and of one with such parts exchanged (spec:
-realhitbench.md section 1, structure rows); which parts are exchanged is a rule of ours.
+RealHiTBench asks the same question about a table and about one with exchanged parts (spec:
+realhitbench.md section 1, structure rows). The choice of these parts is our rule.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from pytest_tablebench.tables.table import Table
 
 
 def _header_groups(table: Table, draw: Random) -> Table | None:
-    """Exchange groups of columns, each under one heading, below the same headings."""
+    """Exchange groups of columns, each under one heading, within the same outer headings."""
     grouping = ColumnUnits(table)
     columns, line = [*grouping.columns], grouping.top
     units = grouping.units(columns, line) if columns else []
     while len(units) == 1 and line + 1 < grouping.first:
-        line += 1  # one heading over all columns: the groups are those below it
+        line += 1  # one heading covers all columns: its groups are one line below
         units = grouping.units(columns, line)
     paths = Paths(table)
     named = {column for column in columns if paths.columns[column]}
@@ -37,7 +37,7 @@ def _header_groups(table: Table, draw: Random) -> Table | None:
 
 
 def _sections(table: Table, draw: Random) -> Table | None:
-    """Exchange sections, each with the row that names it and all sections inside of it."""
+    """Exchange sections, each with the row that names it and all sections inside it."""
     if not table.sections:
         return None
     levels = table.row_levels or (0,) * len(table.rows)
@@ -50,7 +50,7 @@ def _sections(table: Table, draw: Random) -> Table | None:
 
 
 def _row_groups(table: Table, draw: Random) -> Table | None:
-    """Exchange groups of rows of one section, each under one merged or less indented name."""
+    """Exchange groups of rows within a section, each under a merged or less indented name."""
     sections = row_units(table)
     filled = {row for row, cells in enumerate(table.rows) if any(map(one_line, cells))}
     orders = [_exchanged(units, draw, filled) for _, units in sections]
@@ -68,10 +68,10 @@ def _row_groups(table: Table, draw: Random) -> Table | None:
 def _exchanged(
     units: Sequence[Sequence[int]], draw: Random, filled: Collection[int]
 ) -> list[int] | None:
-    """Return the positions in the order of two exchanged units; None where no unit is a group.
+    """Return the positions after exchanging two units; None without a group or a second unit.
 
-    Two groups are exchanged where there are two, else the only one and a position of its own.
-    Units without a filled position, which only part others, stay.
+    If there are two groups or more, two of them are exchanged, otherwise the only group and a
+    single position. Units without a filled position, which only separate others, stay.
     """
     movable = [place for place, unit in enumerate(units) if any(at in filled for at in unit)]
     groups = [place for place in movable if len(units[place]) > 1]
@@ -90,11 +90,11 @@ EXCHANGES: Mapping[str, Callable[[Table, Random], Table | None]] = {
     "sections": _sections,
     "row_groups": _row_groups,
 }
-"""What can change places."""
+"""The kinds of parts that can be exchanged."""
 
 
 def twin(table: Table, exchange: str, draw: Random) -> Table | None:
-    """Return the table with two of its parts exchanged, None where it has no two that differ.
+    """Return the table with two of its parts exchanged; None if no two parts differ.
 
     `exchange` is a name of `EXCHANGES`. All values keep their `Table.path`.
     """
@@ -103,7 +103,7 @@ def twin(table: Table, exchange: str, draw: Random) -> Table | None:
 
 
 def values(table: Table) -> Counter[tuple[str, Path]]:
-    """Return each value with its path, the names of rows too; what is merged at every position."""
+    """Return each value with its path, including names of rows; merged values once per position."""
     first = len(table.captions) + len(table.header_rows) + 1
     lines = expanded(table)
     return Counter(
@@ -115,6 +115,6 @@ def values(table: Table) -> Counter[tuple[str, Path]]:
 
 
 def is_kept(table: Table, lines: Table) -> bool:
-    """Return whether the lines, read without being told their structure, say what a table says."""
+    """Return whether reading only the lines of a table gives the same values and paths."""
     again = read_again(lines)
     return len(again.header) == len(table.header) and values(again) == values(table)

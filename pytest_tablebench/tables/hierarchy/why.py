@@ -1,4 +1,4 @@
-"""Why a sheet was read as it was: the role of each line, its evidence, and what is ambiguous."""
+"""Explains how a sheet was read: the role of each line, its evidence, and what is ambiguous."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import counted
 
 MOST_ROWS = 5
-"""Row numbers that a remark lists."""
+"""The largest number of rows that a remark lists."""
 
 
 class Remark(NamedTuple):
     """A statement about lines of the sheet.
 
     Attributes:
-        lines: first and last line, from 1 as a spreadsheet counts them.
+        lines: first and last line, from 1 as in a spreadsheet.
         text: the role of these lines and its evidence, or what is ambiguous about them.
         is_ambiguous: whether another reading is plausible.
     """
@@ -37,7 +37,7 @@ class Remark(NamedTuple):
 
 
 def explain(grid: Grid) -> list[Remark]:
-    """Return how the lines of a grid are read, in their order, with all that is ambiguous."""
+    """Return remarks on how the lines of a grid are read, in the order of the lines."""
     table, shape = to_table(grid, Table), Shape(grid)
     first = len(table.captions)
     body = first + len(table.header_rows) + 1
@@ -50,7 +50,7 @@ def explain(grid: Grid) -> list[Remark]:
     ]
     if table.notes:
         remarks.append(
-            Remark((end + 1, end + len(table.notes)), "notes: nothing but single texts below")
+            Remark((end + 1, end + len(table.notes)), "notes: only single texts at the end")
         )
     return sorted(remarks)
 
@@ -107,7 +107,7 @@ def _row_headers(shape: Shape, table: Table, body: int, end: int) -> Iterator[Re
     is_text = len(texts) > 2 and all(texts) and not any(map(is_numeric, texts))
     if is_text and at + 1 < width:
         name = one_line(shape.cell(body - 1, at)) or f"number {at + 1}"
-        text = f"column {name!r} has texts alone and could name rows, too"
+        text = f"column {name!r} has only texts and could name rows, too"
         yield Remark((body + 1, end), text, True)
 
 
@@ -118,7 +118,7 @@ def _rows(shape: Shape, table: Table, body: int) -> Iterator[Remark]:
         kind = "merged over the columns" if shape.is_banner(line) else "one text and no values"
         yield Remark((line + 1,) * 2, f"section: {kind}")
         if row + 1 in table.sections and not table.row_levels:
-            text = "a section right above another, and nothing tells which contains which"
+            text = "a section directly above another, and either could contain the other"
             yield Remark((line + 1, line + 2), text, True)
     unnamed = [
         body + row + 1
@@ -130,8 +130,7 @@ def _rows(shape: Shape, table: Table, body: int) -> Iterator[Remark]:
         more = f" and {len(unnamed) - MOST_ROWS} more" if len(unnamed) > MOST_ROWS else ""
         text = f"{counted(len(unnamed), 'row')} without a name: {shown}{more}"
         yield Remark((unnamed[0], unnamed[-1]), text, True)
-    levels = set(table.row_levels)
-    if not levels and not table.sections:
+    if not table.row_levels and not table.sections:
         bold = [
             line
             for line in range(body, body + len(table.rows))

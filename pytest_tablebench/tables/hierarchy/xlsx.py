@@ -1,4 +1,4 @@
-"""A sheet of a workbook as a grid, and a table as a workbook."""
+"""Reads a sheet of a workbook as a grid, and writes a table to a workbook."""
 
 from __future__ import annotations
 
@@ -8,11 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.content import Span, TableContent
-from pytest_tablebench.tables.hierarchy.grid import (
-    Grid,
-    check_size,
-    fit,
-)
+from pytest_tablebench.tables.hierarchy.grid import Grid, check_size, fit
 from pytest_tablebench.tables.hierarchy.paths import indents
 from pytest_tablebench.tables.readers import open_sheet, read_workbook_bytes, sheet_values
 
@@ -21,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def read_xlsx_grid(path: str | PathLike[str], *, sheet: str | int) -> Grid:
-    """Read one sheet as a grid that begins at A1, whatever stands there.
+    """Read one sheet as a grid that begins at A1, even if A1 is empty.
 
-    A formula gives its last stored value; none is run. Raises `TableError` as `Table.from_xlsx`
-    does, for workbooks that unpack to more than 64 MiB, and for sheets beyond the limits.
+    A formula has its last stored value; none is run. Raises `TableError` as `Table.from_xlsx` does,
+    for workbooks that unpack to more than 64 MiB, and for sheets beyond the limits.
     """
     data, name, where = read_workbook_bytes(path)
     return sheet_grid(*open_sheet(data, sheet, where), name)
@@ -43,7 +39,7 @@ def _styles(sheet: Worksheet) -> dict[str, Any]:
     """Return the style fields of `Grid` for the cells of a sheet that have a value."""
     indents = {}
     bold, links, underlined = set(), set(), set()
-    # Cells share styles: each distinct one is looked up once.
+    # Cells share styles, so each distinct style is read once.
     styles: dict[int, tuple[int, bool, bool]] = {}
     for cell in sheet._cells.values():
         if cell.value is None:
@@ -84,10 +80,10 @@ def _spans(sheet: Worksheet) -> list[Span]:
 
 
 def write_xlsx(table: TableContent, path: str | PathLike[str] | IO[bytes]) -> None:
-    """Write the table's lines as the first sheet of a new workbook, text as text.
+    """Write the table's lines to the only sheet of a new workbook, texts as texts.
 
-    Merged cells and indents are kept. Raises `TableError` naming line and column for a cell that
-    a sheet cannot hold.
+    Merged cells and indents are kept. Raises `TableError`, which names line and column, for a value
+    that a sheet cannot contain.
     """
     import openpyxl
     from openpyxl.styles import Alignment
@@ -102,13 +98,13 @@ def write_xlsx(table: TableContent, path: str | PathLike[str] | IO[bytes]) -> No
             try:
                 written = str(value) if isinstance(value, list) else value
                 cell = sheet.cell(line + 1, column + 1, written)
-            except Exception as error:  # characters and types that no sheet takes
+            except Exception as error:  # characters and types that sheets do not allow
                 raise TableError(
                     f"{table.label}: line {line + 1}, column {column + 1}: {value!r:.60} cannot "
-                    f"stand in a sheet"
+                    f"be written to a sheet"
                 ) from error
             if isinstance(value, str):
-                cell.data_type = "s"  # what looks like a formula or an error is none
+                cell.data_type = "s"  # even if it looks like a formula or an error
             if (line, column) in levels:
                 cell.alignment = Alignment(indent=levels[line, column])
     for span in table.spans:

@@ -1,9 +1,9 @@
-"""Perturbations: a table in, a table out that says the same otherwise, or something else.
+"""Perturbations: functions from a table to a changed table.
 
-The five of ToRR's grid and the reference's other augmentors (`_arrangements`), and further ones
-outside the grid: other names, distractors, numbers, other facts. None of them changes its input or
-draws from global state: every draw is seeded by the content and the given seed. What the question
-may have another answer under, or none, is marked (`changes_meaning`).
+They are the five of ToRR's grid, the reference's other augmentors (`_arrangements`), and others:
+names, distractors, numbers, facts. None of them changes its input or draws from global state: every
+draw is seeded by the content and the given seed. A perturbation that can change the answer to the
+question is marked with `changes_meaning`.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ PERTURBATIONS: dict[str, Perturbation] = {
 def perturb(table: Table, perturbation: str, *, seed: int = 0, **arguments: Any) -> Table:
     """Return the perturbed table.
 
-    `perturbation` is a name, or a name with arguments as in `truncate_rows[rows_to_keep=2]`.
-    Raises `SettingsError` for an unknown name or argument, and `TableError`, naming the
-    table and the row, where the perturbation cannot be applied.
+    `perturbation` is a name, or a name with arguments as in `truncate_rows[rows_to_keep=2]`. Raises
+    `SettingsError` for an unknown name or argument, and `TableError`, with the table and the row,
+    if the perturbation cannot be applied.
     """
     name, written = parse_perturbation(perturbation)
     try:

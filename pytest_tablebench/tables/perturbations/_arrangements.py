@@ -1,4 +1,4 @@
-"""The five of ToRR's grid and the reference's other augmentors (spec: torr.md section 6.2)."""
+"""ToRR's five grid perturbations and the reference's other augmentors (torr.md section 6.2)."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from pytest_tablebench.tables.table import Table
 
 
 def none(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - one shape for all
-    """Return the table as it is."""
+    """Return the table unchanged."""
     return table
 
 
 def shuffle_rows(table: Table, *, seed: int = 0) -> Table:
-    """Put the rows in another order; header and cells stay.
+    """Shuffle the rows; header and cells stay.
 
-    Where a table has structure, rows stay in their section, and what is merged stays together.
+    In a table with structure, rows stay in their section, and merged rows stay together.
     """
     rows = list(table.rows)
     draw = draw_for(table, seed)
@@ -37,9 +37,9 @@ def shuffle_rows(table: Table, *, seed: int = 0) -> Table:
 
 
 def shuffle_cols(table: Table, *, seed: int = 0) -> Table:
-    """Put the columns in another order, each name with its cells.
+    """Shuffle the columns, each name with its cells.
 
-    Where a table has structure, columns stay under their common name, and row headers stay.
+    In a table with structure, columns stay under their common name, and row headers stay in place.
     """
     require_full_rows(table, "shuffle_cols")
     order = list(range(len(table.header)))
@@ -54,10 +54,10 @@ def shuffle_cols(table: Table, *, seed: int = 0) -> Table:
 
 
 def transpose(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - one shape for all
-    """Turn columns into rows: names go first, and the header counts the old rows from 0.
+    """Turn columns into rows: each begins with its name, and the header counts the old rows from 0.
 
-    What the table carries beside header and rows is dropped (spec: torr.md section 6.2). Where a
-    table has structure, its header lines become row headers and its row headers header lines.
+    Only header and rows of the table are kept (spec: torr.md section 6.2). In a table with
+    structure, header lines become row headers and vice versa.
     """
     require_full_rows(table, "transpose")
     if table.is_structured:
@@ -72,12 +72,12 @@ def transpose(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - one sh
 
 
 def insert_empty_rows(table: Table, *, seed: int = 0, times: int = 2) -> Table:
-    """Insert rows of empty text, one after the other, each anywhere including both ends.
+    """Insert rows of empty text one after the other, each at any position including both ends.
 
-    The reference draws from the process-wide generator and changes the table in place, so
-    its positions depend on everything drawn before (spec: torr.md section 9, row 10). Here
-    the draw is seeded by the table. What the table carries beside header and rows is dropped.
-    Where a table has structure, no row is inserted between rows that are merged or indented.
+    The reference draws from the process-wide generator and changes the table in place, so its
+    positions depend on all earlier draws (spec: torr.md section 9, row 10). Here the draw is seeded
+    by the table. Only header and rows of the table are kept. In a table with structure, no row is
+    inserted between merged rows or before an indented one.
     """
     require_count("times", times)
     draw = draw_for(table, seed, "insert_empty_rows")
@@ -96,7 +96,7 @@ def duplicate_rows(
     row_indices: Sequence[int] = (),
     times: int = 1,
 ) -> Table:
-    """Show each listed row (0-based) `times` times in its place."""
+    """Repeat each listed row (0-based) in its place, so that it appears `times` times."""
     require_flat(table, "duplicate_rows")
     require_count("times", times)
     _require_indices(table, "row_indices", row_indices, len(table.rows))
@@ -117,7 +117,7 @@ def duplicate_columns(
     column_indices: Sequence[int] = (),
     times: int = 1,
 ) -> Table:
-    """Show each listed column (0-based) with its name `times` times in its place."""
+    """Repeat each listed column (0-based) in its place, so that it appears `times` times."""
     require_flat(table, "duplicate_columns")
     require_full_rows(table, "duplicate_columns")
     require_count("times", times)
@@ -146,7 +146,7 @@ def mask_cols_names(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - 
 
 @changes_meaning
 def shuffle_cols_names(table: Table, *, seed: int = 0) -> Table:
-    """Put the column names alone in another order."""
+    """Shuffle only the column names."""
     names = list(table.header)
     draw_for(table, seed, "shuffle_cols_names").shuffle(names)
     return replace(table, header=tuple(names))
@@ -154,7 +154,7 @@ def shuffle_cols_names(table: Table, *, seed: int = 0) -> Table:
 
 @changes_meaning
 def truncate_rows(table: Table, *, seed: int = 0, rows_to_keep: int = 20) -> Table:
-    """Keep `rows_to_keep` rows drawn at random, in their order."""
+    """Keep `rows_to_keep` randomly drawn rows, in their order."""
     require_count("rows_to_keep", rows_to_keep)
     rows = len(table.rows)
     if rows <= rows_to_keep:
@@ -189,6 +189,6 @@ def _require_indices(table: Table, argument: str, indices: Sequence[int], count:
     for index in indices:
         if not isinstance(index, int) or not 0 <= index < count:
             raise TableError(
-                f"{table.label}: {argument} holds {index!r}, "
+                f"{table.label}: {argument} contains {index!r}, "
                 f"but only 0 to {count - 1} can be chosen"
             )

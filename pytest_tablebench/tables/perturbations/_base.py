@@ -1,4 +1,4 @@
-"""What a perturbation is, how its name and arguments are read, and how it is applied."""
+"""The types of perturbations, the parsing of their names and arguments, and their application."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Question:
 
     Arguments:
         tables: in the order of the example's inputs.
-        text: what is asked, and every other input that is no table.
-        answers: the accepted ones, as the dataset gives them.
-        kind: what kind of question a generator made it; empty where nobody knows.
-        more: what else the metric is given, as one text.
-        aliases: other texts that are as right as an answer, by that answer.
-        unit: of an answer that is a number, where its text has none.
+        text: the question, and every other input that is not a table.
+        answers: the accepted answers, as in the dataset.
+        kind: the kind of question that a generator recorded; "" if unknown.
+        more: the other context of the metric, as one text.
+        aliases: for an answer, other texts that are equally right.
+        unit: of an answer that is a number, if its text has none.
         tolerance: of an answer that is a number: `0.5`, or `2%` of it.
     """
 
@@ -44,7 +44,7 @@ class Question:
     tolerance: str = ""
 
     def with_answers(self, answers: Mapping[str, str]) -> Question:
-        """Return the question with other texts of its answers, and their aliases under these."""
+        """Return the question with its answers replaced, along with the keys of their aliases."""
         return replace(
             self,
             answers=tuple(answers.get(text, text) for text in self.answers),
@@ -53,32 +53,32 @@ class Question:
 
 
 def changes_meaning(function: Perturbation) -> Perturbation:
-    """Mark a perturbation after which the same question may have another answer, or none.
+    """Mark a perturbation after which the question may have another answer, or none.
 
-    It stays out of performance and robustness, and has a figure of its own.
+    It is excluded from performance and robustness, and reported separately.
     """
     function.preserves_meaning = False  # type: ignore[attr-defined]
     return function
 
 
 def of_questions(function: Perturbation) -> Perturbation:
-    """Mark a perturbation that is given a `Question` and returns one: answers may change with it.
+    """Mark a perturbation that takes a `Question` and returns a changed one.
 
-    As many tables and answers are in it as before, in the same order.
+    The numbers of tables and answers and their order must stay the same.
     """
     function.takes_questions = True  # type: ignore[attr-defined]
     return function
 
 
 def takes_questions(function: Perturbation) -> bool:
-    """Whether a perturbation is given a whole question."""
+    """Return whether a perturbation takes a whole question."""
     return bool(getattr(function, "takes_questions", False))
 
 
 def apply_perturbation(
     function: Perturbation, table: Table, name: str, *, seed: int, arguments: Mapping[str, Any]
 ) -> Table:
-    """Perturb a table. An argument that the perturbation does not know is a `SettingsError`."""
+    """Perturb a table; raises `SettingsError` for an unknown argument."""
     if takes_questions(function):
         question = Question((table,))
         return apply_to_question(function, question, name, seed=seed, arguments=arguments).tables[0]
@@ -95,7 +95,7 @@ def apply_to_question(
     seed: int,
     arguments: Mapping[str, Any],
 ) -> Question:
-    """Perturb a question, by a perturbation that is given one."""
+    """Perturb a question with a perturbation that takes one."""
     _check_arguments(function, name, arguments)
     changed: Question = function(question, seed=seed, **arguments)
     return changed
@@ -129,14 +129,14 @@ def _parsed(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def draw_for(table: Table, seed: int, name: str | None = None) -> Random:
-    """Return what a perturbation draws from: seeded by table and seed, and by its name if given."""
+    """Return a random generator, seeded by table, seed and optionally a perturbation's name."""
     named = {} if name is None else {"perturbation": name}
     return seeded_random({"table": table.as_mapping(), "seed": seed, **named})
 
 
 def require_full_rows(table: Table, name: str) -> None:
-    """Raise a `TableError` naming the first row that is shorter than the header."""
-    # A longer row's surplus cells have no column and are left out, as in the reference.
+    """Raise a `TableError` for the first row that is shorter than the header."""
+    # Surplus cells of a longer row have no column and are dropped, as in the reference.
     width = len(table.header)
     for number, row in enumerate(table.rows, start=1):
         if len(row) < width:
@@ -147,12 +147,12 @@ def require_full_rows(table: Table, name: str) -> None:
 
 
 def require_flat(table: Table, name: str) -> None:
-    """Raise a `TableError` for a table with structure, which more rows would break."""
+    """Raise a `TableError` for a table with structure, which additional rows would break."""
     if table.is_structured:
         raise TableError(f"{table.label}: has structure; perturbation {name!r} needs a flat table")
 
 
 def require_count(argument: str, value: object) -> None:
-    """Raise a `SettingsError` for what is no number of things."""
+    """Raise a `SettingsError` for anything but a whole number from 0."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise SettingsError(f"{argument} must be a whole number from 0 on, not {value!r}")
+        raise SettingsError(f"{argument} must be a whole number, 0 or more, not {value!r}")

@@ -1,4 +1,4 @@
-"""More than was asked about: further rows up to a length, further columns."""
+"""Perturbations that add content: rows up to a table length, columns."""
 
 from __future__ import annotations
 
@@ -27,10 +27,9 @@ _PEOPLE = ("Adair", "Brook", "Corin", "Dale", "Ellis", "Frith")
 
 @changes_meaning
 def repeat_rows(table: Table, *, seed: int = 0, tokens: int = 2000) -> Table:
-    """Show rows again, anywhere between the others, until the table has so many tokens.
+    """Repeat random rows at random positions until the table has this many tokens.
 
-    What each row says stays true; what is counted or summed up does not. A token is four
-    characters.
+    Each row stays true, but counts and sums change. A token is four characters.
     """
     draw = _draw(table, seed, "repeat_rows", tokens)
     return _longer(table, draw, tokens, lambda: draw.choice(table.rows))
@@ -38,10 +37,10 @@ def repeat_rows(table: Table, *, seed: int = 0, tokens: int = 2000) -> Table:
 
 @changes_meaning
 def distractor_rows(table: Table, *, seed: int = 0, tokens: int = 2000) -> Table:
-    """Insert rows about things that are not, until the table has so many tokens.
+    """Insert rows about invented things until the table has this many tokens.
 
-    The texts of the first column are invented, those of the others are drawn from their columns:
-    what is looked up by name stays true, what is counted, summed up or compared does not.
+    The texts of the first column are invented, the other cells are drawn from their columns. Facts
+    that are looked up by name stay true, but counts, sums and comparisons change.
     """
     draw = _draw(table, seed, "distractor_rows", tokens)
     columns = list(zip(*(row[: len(table.header)] for row in table.rows), strict=False))
@@ -57,7 +56,7 @@ def distractor_rows(table: Table, *, seed: int = 0, tokens: int = 2000) -> Table
 
 
 def distractor_columns(table: Table, *, seed: int = 0, count: int = 2) -> Table:
-    """Add columns that nobody asks about, behind the others: every fact stays where it was."""
+    """Add irrelevant columns after the others; every fact stays in its place."""
     require_count("count", count)
     require_full_rows(table, "distractor_columns")
     draw = draw_for(table, seed, "distractor_columns")
@@ -99,7 +98,7 @@ def _draw(table: Table, seed: int, name: str, tokens: int) -> Random:
 
 
 def _longer(table: Table, draw: Random, tokens: int, make: Callable[[], tuple[Cell, ...]]) -> Table:
-    """Return the table with rows inserted; the old ones stay in their order."""
+    """Return the table with new rows inserted; the old ones keep their order."""
     if not table.rows or not table.header:  # nothing to draw from
         return table
     missing = tokens * CHARACTERS_PER_TOKEN - sum(map(_length, (table.header, *table.rows)))
@@ -107,7 +106,7 @@ def _longer(table: Table, draw: Random, tokens: int, make: Callable[[], tuple[Ce
     while missing > 0:
         added.append(make())
         missing -= _length(added[-1])
-    # One place for each row of the new table: drawing places one by one would move all behind.
+    # All places are drawn at once: inserting rows one by one would move the others each time.
     count = len(table.rows) + len(added)
     places = set(draw.sample(range(count), len(added)))
     old, new = iter(table.rows), iter(added)

@@ -1,4 +1,4 @@
-"""Other facts, fewer facts, or none: what the model can only know from the table."""
+"""Perturbations that change or remove facts, to see what a model takes from the table."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 
 _LOOKED_UP = ("lookup", "row")
-"""Kinds of generated questions whose answer is a cell that nothing is compared with."""
+"""Kinds of generated questions whose answer is a cell that they do not compare."""
 
 
 @changes_meaning
 def missing_values(table: Table, *, seed: int = 0, share: float = 0.1) -> Table:
-    """Leave cells empty: a share of those that hold something, drawn."""
+    """Empty a random share of the cells with content."""
     if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
         raise SettingsError(f"share must be a number from 0 to 1, not {share!r}")
     places = [
@@ -47,7 +47,7 @@ def missing_values(table: Table, *, seed: int = 0, share: float = 0.1) -> Table:
 
 @changes_meaning
 def no_table(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - one shape for all
-    """Show nothing of the table: who still answers knows the answer from elsewhere, or guesses."""
+    """Remove the table's content: a model that still answers knows the answer, or guesses."""
     return table.replace(header=(), rows=())
 
 
@@ -57,12 +57,12 @@ no_table.hides_tables = True  # type: ignore[attr-defined]
 @changes_meaning
 @of_questions
 def counterfactual(question: Question, *, seed: int = 0) -> Question:
-    """Invent another text for the cell that is the answer, and expect that one.
+    """Replace the cell with the answer by an invented text, and expect that text.
 
-    The rule knows that where each answer is the text of one cell, which stands nowhere else: not
-    in another cell, a name, the question or what the metric is given. A number or a date it knows
-    only where a generated question looks it up, since others may compare it. Aliases of the former
-    answer are dropped. Raises `TableError` for every other question.
+    Each answer must be the text of exactly one cell, and must not occur in another cell, a name,
+    the question or the metric's context. An answer with a digit must also belong to a generated
+    question that looks it up, because other questions may compare it. Aliases of the old answer are
+    dropped. Raises `TableError` for every other question.
     """
     answers, tables = [], question.tables
     for answer in question.answers:
@@ -87,22 +87,22 @@ def _label(question: Question) -> str:
 
 
 def _require_known(question: Question, answer: str) -> None:
-    """Raise a `TableError` where the rule does not know that one cell is the answer."""
+    """Raise a `TableError` unless exactly one cell is certainly the answer."""
     cells = [str(cell) for table in question.tables for line in table.lines for cell in line]
     bodies = [str(cell) for table in question.tables for row in table.rows for cell in row]
     why = None
     if bodies.count(answer) != 1:
         why = "is not the text of one cell"
     elif sum(answer in cell for cell in cells) != 1:
-        why = "stands in other cells too"
+        why = "is in other cells too"
     elif answer in question.text or answer in question.more:
-        why = "stands in the question too"
+        why = "is in the question too"
     elif any(alias in cell for alias in question.aliases.get(answer, ()) for cell in cells):
-        why = "has an alias that stands in the table"
+        why = "has an alias in the table"
     elif not re.search(r"\w", answer):
-        why = "is no text"
+        why = "has no letter or digit"
     elif re.search(r"\d", answer) and question.kind not in _LOOKED_UP:
-        why = "holds a number, which may be compared"
+        why = "contains a number, which may be compared"
     if why is not None:
         raise TableError(f"{_label(question)}: the answer {answer!r} {why}")
 

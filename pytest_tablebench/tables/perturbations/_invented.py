@@ -1,4 +1,4 @@
-"""Texts that no table has: names and numbers of the same look as given ones."""
+"""Invents texts: names and numbers that look like given ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TRIES = 100
 def invented(like: str, draw: Random, taken: Container[str] = ()) -> str:
     """Return a text that looks like another one: capitals, blanks, length, first digits.
 
-    It is none of those that are taken, as long as a hundred tries find one.
+    It differs from the taken texts, unless a hundred tries find no other.
     """
     text = like
     for _ in range(_TRIES):
@@ -29,11 +29,10 @@ def _once(like: str, draw: Random) -> str:
         if character.isdecimal():
             first = not (position and like[position - 1].isdecimal())
             alone = not like[position + 1 : position + 2].isdecimal()
-            # The first of several digits stays: a year is still one.
-            keeps = first and not alone
-            letters.append(
-                character if keeps else draw.choice("123456789" if first else "0123456789")
-            )
+            if first and not alone:
+                letters.append(character)  # so that a year stays a year
+            else:
+                letters.append(draw.choice("123456789" if first else "0123456789"))
             place = 0
         elif "\u4e00" <= character <= "\u9fff":
             letters.append(draw.choice(_CHINESE))

@@ -1,4 +1,4 @@
-"""Columns under other names that mean the same: synonyms, abbreviations."""
+"""Perturbations that rename columns without changing the meaning: synonyms, abbreviations."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _CHINESE = re.compile(r"([\u4e00-\u9fff]+)(.*)", re.DOTALL)
 
 @lru_cache
 def _dictionary(name: str) -> Mapping[str, str]:
-    """Return the words of `names.json`, which is ours: English ones in lower case, and Chinese."""
+    """Return a dictionary of `names.json`: English words in lower case, and Chinese ones."""
     text = files(__package__).joinpath("names.json").read_text(encoding="utf-8")
     synonyms: Mapping[str, str] = json.loads(text)[name]
     return synonyms
 
 
 def synonym_names(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - one shape for all
-    """Put synonyms for words in column names, from a small dictionary (English and Chinese)."""
+    """Replace words in column names by synonyms from a small English and Chinese dictionary."""
     return _renamed(table, lambda name: _rewritten(name, _dictionary("synonyms")))
 
 
@@ -38,7 +38,7 @@ def abbreviate_names(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 -
 def _renamed(table: Table, rewrite: Callable[[str], str]) -> Table:
     """Return the table with its header lines rewritten; its structure stays.
 
-    A name that would then read as another one of its line is left as it is.
+    A name stays unchanged if it would become equal to another name of its line.
     """
     lines = [_line(line, rewrite) for line in (*table.header_rows, table.header)]
     return replace(table, header_rows=tuple(lines[:-1]), header=lines[-1])
@@ -47,7 +47,7 @@ def _renamed(table: Table, rewrite: Callable[[str], str]) -> Table:
 def _line(line: tuple[Cell, ...], rewrite: Callable[[str], str]) -> tuple[Cell, ...]:
     new = {name: rewrite(name) for name in line if isinstance(name, str)}
     taken = Counter(new.values())
-    # Compared as readers see them: without regard to capitals.
+    # Compared without case, as readers do.
     old = Counter(name.casefold() for name in new)
     return tuple(
         new[name]
@@ -61,7 +61,7 @@ def _line(line: tuple[Cell, ...], rewrite: Callable[[str], str]) -> tuple[Cell, 
 
 def _rewritten(name: str, words: Mapping[str, str]) -> str:
     chinese = _CHINESE.fullmatch(name)
-    if chinese is not None:  # Chinese has no blanks: only a whole name, before a unit in brackets
+    if chinese is not None:  # without blanks only the whole name is a word, before a unit
         return words.get(chinese[1], chinese[1]) + chinese[2]
     return _WORD.sub(lambda match: _as_written(match[0], words), name)
 

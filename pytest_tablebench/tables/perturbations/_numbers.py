@@ -1,4 +1,4 @@
-"""The same numbers written otherwise, or in another unit; the answers with them."""
+"""Perturbations that write numbers in another format or unit, in tables and answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_tablebench.tables.perturbations._base import Question, of_questions
 from pytest_tablebench.tables.table import Table
 
 _NUMBER = re.compile(r"-?(?:[1-9]\d{0,2}(?:,\d{3})+|0|[1-9]\d{0,29})(?:\.\d{1,30})?")
-"""Without leading zeros, which codes have and numbers do not."""
+"""Without leading zeros, which only codes have."""
 _YEAR = re.compile(r"[12]\d{3}")
 
 
@@ -59,8 +59,8 @@ _BRACKETS = re.compile(r"[(（\[]([^()（）\[\]]*)[)）\]]")
 def number_format(question: Question, *, seed: int = 0, style: str = "thousands") -> Question:  # noqa: ARG001
     """Write numbers as 1,000 (`thousands`), 1000 (`plain`) or 1e3 (`scientific`).
 
-    Cells that are numbers and nothing else are rewritten, but years, and codes that begin with 0;
-    an answer that is such a cell is rewritten too.
+    Cells that are only a number are rewritten, except years and codes that begin with 0. An answer
+    that is such a cell is rewritten too.
     """
     if style not in STYLES:
         raise SettingsError(f"style must be one of {', '.join(STYLES)}, not {style!r}")
@@ -78,10 +78,10 @@ def number_format(question: Question, *, seed: int = 0, style: str = "thousands"
 
 @of_questions
 def change_units(question: Question, *, seed: int = 0) -> Question:  # noqa: ARG001 - one shape
-    """Give columns of numbers in a smaller unit that their name says in brackets: (km) to (m).
+    """Convert columns of numbers to a smaller unit if the name has one in brackets: (km) to (m).
 
-    Tables stay as they are where that could change the meaning: the question holds a number or
-    names the unit, or an answer is a number that is worked out from cells.
+    Tables stay unchanged if this could change the meaning: the question contains a number or names
+    the unit, or an answer is a number that is not in a cell.
     """
     units = {_unit(name) for table in question.tables for name in map(str, table.header)}
     named = any(unit and unit in question.text for unit in units)
@@ -118,8 +118,8 @@ def change_units(question: Question, *, seed: int = 0) -> Question:  # noqa: ARG
 def _answers_in_their_unit(before: Question, changed: Question) -> Question | None:
     """Return the changed question with unit and tolerance of its answers converted, too.
 
-    None where they cannot be: answers of columns that are converted by different factors, a unit
-    that is another than the column's, or an alias that holds a number.
+    None if that is impossible: for answers from columns with different conversions, a unit that
+    differs from the column's, or an alias with a number.
     """
     conversions = {
         conversion
@@ -144,14 +144,14 @@ def _answers_in_their_unit(before: Question, changed: Question) -> Question | No
 
 
 def _conversions_of(table: Table, answer: str) -> Iterator[tuple[str, int]]:
-    """Yield unit and factor of each converted column in which an answer is a cell."""
+    """Yield unit and factor of each converted column with a cell that is the answer."""
     for column, (_, factor) in _convertible(table).items():
         if any(str(cell) == answer for cell in _cells(table, column)):
             yield _unit(str(table.header[column])), factor
 
 
 def _convertible(table: Table) -> dict[int, tuple[str, int]]:
-    """Return the new name of each column that can be converted, and its factor."""
+    """Return the new name and the factor of each column that can be converted."""
     units = {}
     for column, name in enumerate(table.header):
         new, factor = _other_unit(str(name))
@@ -162,7 +162,7 @@ def _convertible(table: Table) -> dict[int, tuple[str, int]]:
 
 
 def _unit(name: str) -> str:
-    """Return the unit that a column's name says, empty where it says none that is known."""
+    """Return the known unit in a column's name, or ""."""
     words = (word for inside in _BRACKETS.finditer(name) for word in inside[1].split())
     return next((word for word in words if word in _UNITS), "")
 
@@ -189,9 +189,9 @@ def _multiplied(factor: int, thousands: bool) -> Callable[[Cell], Cell]:
 def _rewritten(
     question: Question, columns: Callable[[Table], dict[int, Callable[[Cell], Cell]]]
 ) -> Question:
-    """Rewrite columns, and the answers that are cells of theirs.
+    """Rewrite columns, and the answers that are cells of them.
 
-    An answer that would then be written in two ways leaves the question as it is.
+    If an answer would be rewritten in two ways, the question stays unchanged.
     """
     ways: dict[str, set[str]] = {}
     tables = []
@@ -215,7 +215,7 @@ def _cells(table: Table, column: int) -> list[Cell]:
 
 
 def _value(cell: Cell) -> Decimal | None:
-    """Return the value of a cell that is a number and nothing else."""
+    """Return the value of a cell that is only a number, or None."""
     if isinstance(cell, bool) or not isinstance(cell, str | int | float):
         return None
     text = str(cell)
