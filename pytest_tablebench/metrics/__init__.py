@@ -8,13 +8,7 @@ from pytest_tablebench.util.lazy import lazily
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.compat import Compat
-    from pytest_tablebench.metrics._base import (
-        JUDGED_PARTS,
-        Judgement,
-        Metric,
-        Processed,
-        Score,
-    )
+    from pytest_tablebench.metrics._base import JUDGED_PARTS, Judgement, Metric, Processed, Score
     from pytest_tablebench.metrics._bleu import corpus_bleu
     from pytest_tablebench.metrics._postprocess import (
         POSTPROCESSORS,

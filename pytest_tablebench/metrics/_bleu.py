@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.config.extras import require
 from pytest_tablebench.metrics._base import Processed, Score, heavy, needs
 
@@ -16,13 +15,7 @@ if TYPE_CHECKING:
 
 @needs("sacrebleu")
 @heavy
-def bleu(
-    prediction: Processed,
-    references: Sequence[Processed],
-    *,
-    compat: Compat = "fixed",  # noqa: ARG001 - both modes are the published definition
-    **_: Any,
-) -> Score:
+def bleu(prediction: Processed, references: Sequence[Processed], **_: Any) -> Score:
     """Return BLEU-4 of one text, 0 to 1, without smoothing.
 
     It is 0 if no sequence of four tokens is shared. With several references, a sequence counts as

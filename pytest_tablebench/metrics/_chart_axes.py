@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from types import MappingProxyType
 from typing import Any
 
 PICTURE = "drawn chart.png"
@@ -153,18 +152,16 @@ def _floats(values: Iterable[Any]) -> list[float]:
     return [float(value) for value in filled.ravel()]
 
 
-_READERS: Mapping[str, Callable[[Any], list[Any]]] = MappingProxyType(
-    {
-        "line": _lines,
-        "bar": _heights,
-        "waterfall": _heights,
-        "hbar": _widths,
-        "pie": _shares,
-        "scatter": _second_coordinates,
-        "radar": _open_lines,
-        "area": _outlines,
-    }
-)
+_READERS: Mapping[str, Callable[[Any], list[Any]]] = {
+    "line": _lines,
+    "bar": _heights,
+    "waterfall": _heights,
+    "hbar": _widths,
+    "pie": _shares,
+    "scatter": _second_coordinates,
+    "radar": _open_lines,
+    "area": _outlines,
+}
 """Keys are TableBench's names of chart types; RealHiTBench has four of them."""
 
 
@@ -300,15 +297,13 @@ def _thickness(path: Any) -> list[float]:
     return thickness
 
 
-_SERIES: Mapping[str, Callable[[Any], list[list[float]]]] = MappingProxyType(
-    {
-        "line": _line_series,
-        "bar": _bar_series,
-        "waterfall": _bar_series,
-        "hbar": _hbar_series,
-        "pie": _pie_series,
-        "scatter": _scatter_series,
-        "radar": _radar_series,
-        "area": _area_series,
-    }
-)
+_SERIES: Mapping[str, Callable[[Any], list[list[float]]]] = {
+    "line": _line_series,
+    "bar": _bar_series,
+    "waterfall": _bar_series,
+    "hbar": _hbar_series,
+    "pie": _pie_series,
+    "scatter": _scatter_series,
+    "radar": _radar_series,
+    "area": _area_series,
+}

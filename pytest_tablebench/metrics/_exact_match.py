@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._numbers import canonical_number
 from pytest_tablebench.metrics._unicode import normalized
@@ -22,7 +21,6 @@ def exact_match(
     prediction: Processed,
     references: Sequence[Processed],
     *,
-    compat: Compat = "fixed",  # noqa: ARG001 - there is no reference implementation
     ordered: bool = False,
     aliases: Mapping[str, Sequence[str]] = MappingProxyType({}),
     **_: Any,
@@ -36,7 +34,6 @@ def exact_match(
     Arguments:
         prediction: the processed reply.
         references: the expected items.
-        compat: without effect.
         ordered: whether the items must be in the order of the references.
         aliases: for a reference, other texts that are equally right.
     """

@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._unicode import normalized
 
@@ -17,9 +16,8 @@ _EDGE = re.compile(r"[0-9a-z\u00c0-\u024f]")
 
 def facts(
     prediction: Processed,
-    references: Sequence[Processed],  # noqa: ARG001 - the facts say what is right
+    references: Sequence[Processed],  # noqa: ARG001 - replaced by the facts
     *,
-    compat: Compat = "fixed",  # noqa: ARG001 - there is no reference implementation
     must: Sequence[str] = (),
     must_not: Sequence[str] = (),
     **_: Any,
@@ -32,7 +30,6 @@ def facts(
     Arguments:
         prediction: the reply.
         references: without effect.
-        compat: without effect.
         must: facts that the reply must state.
         must_not: facts that it must not state.
     """

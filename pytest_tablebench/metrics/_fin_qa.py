@@ -75,7 +75,6 @@ def fin_qa_value(
     prediction: Processed,
     references: Sequence[Processed],
     *,
-    compat: Compat = "fixed",  # noqa: ARG001 - nothing is published
     table: Table | Mapping[str, Any] | None = None,
     exe_ans: float | str | None = None,
     **_: Any,

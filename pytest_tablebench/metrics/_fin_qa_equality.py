@@ -44,14 +44,7 @@ MAX_EXPONENT = 4
 _PRIME = 2**61 - 1
 _SIGN_POINTS = 24
 
-_SIGNS = {
-    "add": "+",
-    "subtract": "-",
-    "multiply": "*",
-    "divide": "/",
-    "exp": "**",
-    "greater": ">",
-}
+_SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "exp": "**", "greater": ">"}
 
 Tree = int | tuple[str, Any, Any]
 """A formula written out: a symbol's number, or sign, left and right side."""

@@ -28,14 +28,21 @@ _MAX_TEXT = 1_000
 
 _PIECE = re.compile(r"[^()]*\(|[^()]+|\)")
 
-ARITHMETIC = ("add", "subtract", "multiply", "divide", "exp", "greater")
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "exp": operator.pow,
+    "greater": lambda left, right: "yes" if left > right else "no",
+}
 _TABLE: dict[str, Callable[[list[float]], float]] = {
     "table_max": max,
     "table_min": min,
     "table_sum": sum,
     "table_average": lambda numbers: sum(numbers) / len(numbers),
 }
-_OPERATIONS = frozenset((*ARITHMETIC, *_TABLE))
+_OPERATIONS = frozenset((*_ARITHMETIC, *_TABLE))
 _UNDERSCORES = {f"{name.replace('_', '-')}(": f"{name}(" for name in _TABLE}
 
 
@@ -201,25 +208,14 @@ def _value(argument: str, results: Sequence[Any]) -> Any:
 
 
 def _result(argument: str, results: Sequence[Any]) -> Any:
-    """Return the result that `#n` refers to."""
     number = int(argument.replace("#", ""))
     if not 0 <= number < len(results):
         raise MalformedProgramError("a result that is not there yet")
     return results[number]
 
 
-_BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "add": operator.add,
-    "subtract": operator.sub,
-    "multiply": operator.mul,
-    "divide": operator.truediv,
-    "exp": operator.pow,
-    "greater": lambda left, right: "yes" if left > right else "no",
-}
-
-
 def _calculate(name: str, left: Any, right: Any) -> Any:
     # Adding two results "yes" or "no" joins the texts, which could double at every step.
     if isinstance(left, str) and isinstance(right, str) and len(left) + len(right) > _MAX_TEXT:
         raise MalformedProgramError("texts instead of numbers")
-    return _BINARY[name](left, right)
+    return _ARITHMETIC[name](left, right)

@@ -88,10 +88,7 @@ def _starts_with_longer_than(answer: str, compat: Compat, *, text: str, length: 
     return _is_long(answer, length, compat) and answer.startswith(text)
 
 
-_AABB = {
-    "fixed": re.compile(r"(.)\1(.)\2"),
-    "reference": re.compile(r"(..)\1(..)\2"),
-}
+_AABB = {"fixed": re.compile(r"(.)\1(.)\2"), "reference": re.compile(r"(..)\1(..)\2")}
 
 
 def _aabb_idioms(answer: str, compat: Compat, *, count: int) -> bool:

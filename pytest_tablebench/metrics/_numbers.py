@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 
 _VALUE = (
     r"(?=\.?[0-9])"
@@ -62,11 +63,7 @@ class WrittenNumber:
         return f" {value}{'percent ' if self.is_percent else ''}{self.letters} "
 
 
-def _word(number: WrittenNumber) -> str:
-    return number.word
-
-
-def numbers_as_words(text: str, write: Callable[[WrittenNumber], str] = _word) -> str:
+def numbers_as_words(text: str, write: Callable[[WrittenNumber], str] = attrgetter("word")) -> str:
     """Write each number of a text as one word of its value, `-$0.50` as `minus0point5`.
 
     Deleting marks or splitting at them afterwards cannot change the number.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
@@ -23,7 +23,6 @@ from pytest_tablebench.metrics.realhit_numbers import (
 )
 
 _DECIMAL = re.compile(r"\b\d+\.\d+\b")
-_ASCII_TOKEN = re.compile(r"[a-z0-9]+")
 
 # Chinese and Japanese have no blanks: each of their characters is a token.
 _ALONE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -72,33 +71,6 @@ def realhit(
         question: the question, which may ask for a percentage.
         decimal_comma: whether the table has decimal commas.
     """
-    parts = _parts(prediction, references, compat, question, decimal_comma=decimal_comma)
-    return Score(parts["em"], parts, "em")
-
-
-@needs("sacrebleu")
-def realhit_analysis(
-    prediction: Processed,
-    references: Sequence[Processed],
-    *,
-    compat: Compat = "fixed",
-    question: str = "",
-    decimal_comma: bool = False,
-    **_: Any,
-) -> Score:
-    """Return the same parts as `realhit`; ROUGE-L is the score, as for data analysis."""
-    parts = _parts(prediction, references, compat, question, decimal_comma=decimal_comma)
-    return Score(parts["rouge_l"], parts, "rouge_l")
-
-
-def _parts(
-    prediction: Processed,
-    references: Sequence[Processed],
-    compat: Compat,
-    question: str,
-    *,
-    decimal_comma: bool,
-) -> Mapping[str, float]:
     answer = str(prediction)
     # Without a reference no answer is right, but the score still has its parts.
     texts = [str(text) for text in references or [""]]
@@ -113,9 +85,19 @@ def _parts(
             marked = _marked(text, decimal_comma=decimal_comma)
             write = near_words(marked, any_sign=any_sign)
             parts_by_reference.append(_fixed_parts(_words(marked, write), _words(answer, write)))
-    return {
+    best = {
         name: max(parts[name] for parts in parts_by_reference) for name in parts_by_reference[0]
     }
+    return Score(best["em"], best, "em")
+
+
+@needs("sacrebleu")
+def realhit_analysis(
+    prediction: Processed, references: Sequence[Processed], **context: Any
+) -> Score:
+    """Return the parts of `realhit`; ROUGE-L is the score, as for data analysis."""
+    parts = realhit(prediction, references, **context).parts
+    return Score(parts["rouge_l"], parts, "rouge_l")
 
 
 def published_form(text: str) -> str:
@@ -144,9 +126,7 @@ def _words(text: str, write: Write) -> str:
 
 def _reference_parts(reference: str, prediction: str) -> dict[str, float]:
     prediction = prediction or "#"  # an empty prediction must not equal an empty reference
-    overlap = rouge_l_of_texts(reference, prediction, compat="reference")
-    if overlap is None:  # too long for the package
-        overlap = rouge_l(_ASCII_TOKEN.findall(reference), _ASCII_TOKEN.findall(prediction))
+    overlap = rouge_l_of_texts(reference, prediction, "reference")
     return {
         "em": float(reference == prediction),
         "f1": _percent(_word_f1(reference, prediction)),

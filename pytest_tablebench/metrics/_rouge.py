@@ -76,13 +76,11 @@ def _f_measures(
     return {name: _SCORERS[name](*texts) for name in names}
 
 
-def rouge_l_of_texts(
-    reference: str, prediction: str, *, compat: Compat, stemmed: bool = False
-) -> float | None:
-    """Return the package's ROUGE-L in `reference`; None in `fixed`, and for too long texts."""
-    if compat != "reference" or not is_affordable(reference, prediction):
-        return None
-    return f_measures(("rougeL",), reference, prediction, stemmed=stemmed)["rougeL"]
+def rouge_l_of_texts(reference: str, prediction: str, compat: Compat) -> float:
+    """Return ROUGE-L of two texts in lower case."""
+    if compat == "reference" and is_affordable(reference, prediction):
+        return f_measures(("rougeL",), reference, prediction)["rougeL"]
+    return rouge_l(_TOKEN.findall(reference), _TOKEN.findall(prediction))
 
 
 def rouge_l(reference: Sequence[str], prediction: Sequence[str]) -> float:
@@ -155,12 +153,7 @@ def _rouge_lsum(reference: _Text, prediction: _Text) -> float:
     return f_measure(hits, len(reference.tokens), len(prediction.tokens))
 
 
-_SCORERS = {
-    "rouge1": _rouge_1,
-    "rouge2": _rouge_2,
-    "rougeL": _rouge_l,
-    "rougeLsum": _rouge_lsum,
-}
+_SCORERS = {"rouge1": _rouge_1, "rouge2": _rouge_2, "rougeL": _rouge_l, "rougeLsum": _rouge_lsum}
 
 
 def _bits(tokens: Sequence[str]) -> dict[str, int]:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
-from types import MappingProxyType
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._postprocess import plain_text
-from pytest_tablebench.metrics._rouge import rouge_l, rouge_l_of_texts
+from pytest_tablebench.metrics._rouge import rouge_l_of_texts
 from pytest_tablebench.metrics.realhit_numbers import asks_percentage
 
-ERRORS: Mapping[str, int] = MappingProxyType(
-    {"em": 0, "em_with_error_2": 2, "em_with_error_5": 5, "em_with_error_10": 10}
-)
+ERRORS = {"em": 0, "em_with_error_2": 2, "em_with_error_5": 5, "em_with_error_10": 10}
 """Allowed error of a number in percent, by the name of the part; 0 compares rounded numbers."""
 
 _WITH_ERROR = ("CorrelationAnalysis", "TrendForecasting", "StatisticalAnalysis")
@@ -27,7 +24,6 @@ _LONGEST = 400
 _NUMBER = re.compile(r"(?P<value>-?\d+(?:\.(?P<decimals>\d+))?)(?P<percent>%?)")
 _EXACT = Context(prec=2 * _LONGEST)
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_TOKEN = re.compile(r"[a-z0-9]+")
 
 
 @dataclass(frozen=True)
@@ -104,10 +100,7 @@ def item_parts(
         name: matches(expected, items, error, compat=compat) / weight
         for name, error in ERRORS.items()
     }
-    overlap = rouge_l_of_texts(plain_answer, plain_prediction, compat=compat)
-    if overlap is None:
-        overlap = rouge_l(_TOKEN.findall(plain_answer), _TOKEN.findall(plain_prediction))
-    return {**parts, "rouge_l": overlap}
+    return {**parts, "rouge_l": rouge_l_of_texts(plain_answer, plain_prediction, compat)}
 
 
 def answer_items(text: str) -> list[str]:

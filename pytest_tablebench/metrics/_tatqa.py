@@ -9,7 +9,6 @@ from functools import partial
 from math import isnan
 from typing import Any, NamedTuple
 
-from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score
 
 SCALES = ("thousand", "million", "billion", "percent")
@@ -44,7 +43,6 @@ def tatqa(
     prediction: Processed,
     references: Sequence[Processed],
     *,
-    compat: Compat = "fixed",  # noqa: ARG001 - both modes are the official evaluator's
     answer_type: str = "span",
     scale: str = "",
     **_: Any,
@@ -56,7 +54,6 @@ def tatqa(
     Arguments:
         prediction: the reply.
         references: the expected texts.
-        compat: without effect.
         answer_type: span, multi-span, count or arithmetic.
         scale: the expected scale, "" for none.
     """

@@ -15,8 +15,8 @@ from typing import Any
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.metrics._base import Processed, Score, needs
 from pytest_tablebench.metrics._bleu import sentence_bleu
-from pytest_tablebench.metrics._rouge import common_length, rouge_l, rouge_l_of_texts
-from pytest_tablebench.metrics._rouge_package import MAX_LETTERS
+from pytest_tablebench.metrics._rouge import common_length, rouge_l
+from pytest_tablebench.metrics._rouge_package import MAX_LETTERS, f_measures, is_affordable
 from pytest_tablebench.metrics.chinese import chinese_words, is_chinese
 
 
@@ -46,24 +46,14 @@ def treb_em(
 
 
 @needs("jieba", "sacrebleu")
-def treb_bleu(
-    prediction: Processed,
-    references: Sequence[Processed],
-    *,
-    compat: Compat = "fixed",  # noqa: ARG001 - no correction is known
-    **_: Any,
-) -> Score:
+def treb_bleu(prediction: Processed, references: Sequence[Processed], **_: Any) -> Score:
     """Return sacrebleu's sentence BLEU, from 0 to 1."""
     return _best("bleu", _sentence_bleu, prediction, references)
 
 
 @needs("jieba")
 def treb_rouge(
-    prediction: Processed,
-    references: Sequence[Processed],
-    *,
-    compat: Compat = "fixed",
-    **_: Any,
+    prediction: Processed, references: Sequence[Processed], *, compat: Compat = "fixed", **_: Any
 ) -> Score:
     """Return the F-measure of ROUGE-L: of Chinese words if the answer is Chinese, else of stems.
 
@@ -79,7 +69,6 @@ def _best(
     prediction: Processed,
     references: Sequence[Processed],
 ) -> Score:
-    """Return the score for the best reference."""
     text = str(prediction)
     value = max((compare(text, str(reference)) for reference in references), default=0.0)
     return Score(value, {part: value}, part)
@@ -105,10 +94,9 @@ def _sentence_bleu(prediction: str, answer: str) -> float:
 
 
 def _package_rouge_l(prediction: str, answer: str) -> float:
-    if is_chinese(answer):
+    if is_chinese(answer) or not is_affordable(answer, prediction):
         return _rouge_l(prediction, answer)
-    overlap = rouge_l_of_texts(answer, prediction, compat="reference", stemmed=True)
-    return _rouge_l(prediction, answer) if overlap is None else overlap
+    return f_measures(("rougeL",), answer, prediction, stemmed=True)["rougeL"]
 
 
 def _rouge_l(prediction: str, answer: str) -> float:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import isclose, isnan
-from types import MappingProxyType
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
@@ -40,13 +39,7 @@ JUDGE = (
 )
 
 
-def em_letters(
-    prediction: Processed,
-    references: Sequence[Processed],
-    *,
-    compat: Compat = "fixed",  # noqa: ARG001 - one rule, in both modes
-    **_: Any,
-) -> Score:
+def em_letters(prediction: Processed, references: Sequence[Processed], **_: Any) -> Score:
     """Return 1 if each letter from A to Z occurs equally often in both: the published code's EM.
 
     It is meant for options such as `B, D`; texts without capitals are all equal.
@@ -113,9 +106,12 @@ def treb(
     return Score(parts[main], parts, main, tuple(flags))
 
 
-_PLAIN: Mapping[str, Callable[..., Score]] = MappingProxyType(
-    {"em": treb_em, "em_letters": em_letters, "bleu": treb_bleu, "rougeL": treb_rouge}
-)
+_PLAIN: Mapping[str, Callable[..., Score]] = {
+    "em": treb_em,
+    "em_letters": em_letters,
+    "bleu": treb_bleu,
+    "rougeL": treb_rouge,
+}
 
 
 def _flags(prediction: str) -> tuple[str, ...]:

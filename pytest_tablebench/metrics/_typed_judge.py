@@ -160,7 +160,6 @@ class Expected:
 
     @cached_property
     def _units(self) -> frozenset[str]:
-        """The units in the column names of the tables."""
         names = [str(name)[:200] for table in self.terms.tables for name in table.header]
         units = (read_unit(match[1]) for name in names for match in _IN_BRACKETS.finditer(name))
         return frozenset(unit.name for unit in units if unit.scale == 1)

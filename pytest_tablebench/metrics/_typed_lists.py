@@ -115,7 +115,6 @@ class Items:
         return any(item.names_another(text, self.items) for item in self.items)
 
     def _splits(self, text: str) -> Iterator[list[str]]:
-        """Yield the ways to split a text into items."""
         lines = [
             line.strip().rstrip(";,，、；").strip() for line in text.split("\n") if line.strip()
         ]

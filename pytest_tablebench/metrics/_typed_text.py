@@ -52,11 +52,6 @@ def folded(text: str) -> str:
     return _short_folded(text) if len(text) <= _SHORT else _folded(text)
 
 
-@lru_cache(maxsize=8192)
-def _short_folded(text: str) -> str:
-    return _folded(text)
-
-
 def _folded(text: str) -> str:
     if not text.isascii():
         text = _RAISED.sub(lambda match: "^" + match[0].translate(_DIGITS), text.translate(_SIGNS))
@@ -64,6 +59,9 @@ def _folded(text: str) -> str:
     else:
         text = text.replace("`", "'")
     return " ".join(text.casefold().split())
+
+
+_short_folded = lru_cache(maxsize=8192)(_folded)
 
 
 def words(text: str) -> list[str]:
@@ -86,24 +84,21 @@ def unwrapped(text: str) -> Sequence[str]:
 
     Only pairs are removed: `A*` stays, `**A***` contains `A*`.
     """
-    return _short_unwrapped(text) if len(text) <= _SHORT else tuple(_unwrapped(text))
+    return _short_unwrapped(text) if len(text) <= _SHORT else _unwrapped(text)
 
 
-@lru_cache(maxsize=4096)
-def _short_unwrapped(text: str) -> Sequence[str]:
-    return tuple(_unwrapped(text))
-
-
-def _unwrapped(text: str) -> Iterator[str]:
+def _unwrapped(text: str) -> Sequence[str]:
     seen = [text.strip()]
-    yield seen[0]
     for inner in seen:
         if len(seen) > _DEEPEST:
-            return
+            break
         for shorter in _shorter(inner):
             if shorter and shorter not in seen:
                 seen.append(shorter)
-                yield shorter
+    return seen
+
+
+_short_unwrapped = lru_cache(maxsize=4096)(_unwrapped)
 
 
 def _shorter(text: str) -> Iterator[str]:

@@ -81,16 +81,4 @@ def _framed(match: re.Match[str]) -> bool:
         return (match["zh"] or match["zh2"]) in {"正确", "对"}
     if match["end"]:
         return _SAID[match["end"]]
-    word = match["word"]
-    claim = word in {
-        "true",
-        "correct",
-        "right",
-        "wahr",
-        "richtig",
-        "korrekt",
-        "vrai",
-        "vraie",
-        "correcte",
-    }
-    return claim != bool(match["not"])
+    return _SAID.get(match["word"], match["word"] == "vraie") != bool(match["not"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from operator import eq
 from typing import Any
 
@@ -138,7 +138,7 @@ def _as_a_cell(
 ) -> tuple[Words, str] | None:
     """Return the reference that lines of a copied cell give, and the run of pieces with it."""
     for run in runs:
-        if _LINE_END in run and (table is None or plain_words(run) in _cells_of_lines(table)):
+        if _LINE_END in run and (table is None or _has_cell(table, plain_words(run))):
             lines = [line for line in map(plain_words, run.split(_LINE_END)) if line]
             for words in remaining:
                 if _among(lines, words):
@@ -146,9 +146,9 @@ def _as_a_cell(
     return None
 
 
-def _cells_of_lines(table: Table) -> Iterator[Words]:
-    for row in (table.header, *table.rows):
-        yield from (plain_words(str(cell)) for cell in row if _LINE_END in str(cell))
+def _has_cell(table: Table, words: Words) -> bool:
+    cells = (str(cell) for row in (table.header, *table.rows) for cell in row)
+    return any(plain_words(cell) == words for cell in cells if _LINE_END in cell)
 
 
 def _among(lines: Sequence[Words], words: Words) -> bool:

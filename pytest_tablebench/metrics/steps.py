@@ -15,17 +15,6 @@ from typing import Any
 
 from pytest_tablebench.serializers.content import Message
 
-__all__ = [
-    "Ask",
-    "Execute",
-    "Execution",
-    "Grade",
-    "Limits",
-    "Step",
-    "execution_fields",
-    "read_execution",
-]
-
 
 @dataclass(frozen=True)
 class Ask:

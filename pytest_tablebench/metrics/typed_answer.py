@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics._base import Processed, Score
 from pytest_tablebench.metrics._rouge import rouge
@@ -66,7 +65,6 @@ def typed_answer(
     prediction: Processed,
     references: Sequence[Processed],
     *,
-    compat: Compat = "fixed",  # noqa: ARG001 - there is no reference implementation
     kind: str | None = None,
     tolerance: str = "",
     unit: str = "",
@@ -85,7 +83,6 @@ def typed_answer(
     Arguments:
         prediction: the reply.
         references: the expected answer, or a list's items.
-        compat: without effect.
         kind: one of `KINDS`; None to infer it from the expected answer.
         tolerance: of numbers: `0.5`, or `2%` of the expected number.
         unit: of the expected number, if its text has none.

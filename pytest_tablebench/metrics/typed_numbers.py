@@ -9,15 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from pytest_tablebench.metrics._typed_text import CJK, folded, words
-from pytest_tablebench.metrics._typed_units import (
-    Unit,
-    converted,
-    is_known,
-    read_unit,
-    unit_name,
-)
-
-__all__ = ["Quantity", "numbers_in", "read_quantity", "same_quantity", "unit_name"]
+from pytest_tablebench.metrics._typed_units import Unit, converted, is_known, read_unit, unit_name
 
 _LONGEST = 200
 """Characters of the longest text that is read as a number."""

@@ -12,21 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.util.names import counted
 
-__all__ = ["STRUCTURE", "AnyTable", "Cell", "Path", "Span", "TableContent"]
-
 Cell = Any
 """Text, int, float, bool or None; a list if an upstream file has one inside a cell."""
 
 
-STRUCTURE = (
-    "header_rows",
-    "row_headers",
-    "row_levels",
-    "spans",
-    "captions",
-    "sections",
-    "notes",
-)
+STRUCTURE = ("header_rows", "row_headers", "row_levels", "spans", "captions", "sections", "notes")
 """The fields of a `Table` that flat tables leave empty."""
 
 
@@ -216,14 +206,9 @@ def _extra_pairs(extra: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> tuple[
 
 
 def _check_structure(table: TableContent) -> None:
-    """Raise a `TableError` if the structure does not fit the header and rows."""
     table.require_rectangular("structure")
     width, lines = len(table.header), len(table.lines)
-    for part, name in (
-        ("captions", "caption"),
-        ("header_rows", "header line"),
-        ("notes", "note"),
-    ):
+    for part, name in (("captions", "caption"), ("header_rows", "header line"), ("notes", "note")):
         for number, line in enumerate(getattr(table, part), start=1):
             if len(line) != width:
                 raise TableError(

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 from pytest_tablebench.tables.number_format_tokens import Token, UnreadableFormatError
 
-__all__ = ["has_date", "shown_moment"]
-
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),

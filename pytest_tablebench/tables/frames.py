@@ -13,8 +13,6 @@ from pytest_tablebench.tables.readers import plain_value
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["read_pandas", "to_pandas"]
-
 
 def read_pandas(kind: type[AnyTable], frame: pd.DataFrame, *, title: str | None) -> AnyTable:
     """Read a data frame; see `Table.from_pandas`."""

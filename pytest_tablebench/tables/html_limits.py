@@ -7,8 +7,6 @@ from collections import Counter
 
 from pytest_tablebench.errors import TableError
 
-__all__ = ["MAX_HTML_CELLS", "check_markup"]
-
 MAX_CHARACTERS = 20_000_000
 MAX_ROWS = 100_000
 MAX_HTML_CELLS = 100_000
@@ -25,12 +23,7 @@ _NEVER_CLOSED = frozenset(
 
 
 def check_markup(text: str, where: str) -> None:
-    """Raise `TableError` for a text that takes too long to read.
-
-    Arguments:
-        text: HTML.
-        where: what messages call it.
-    """
+    """Raise `TableError` for HTML that takes too long to read; `where` is its label in messages."""
     if len(text) > MAX_CHARACTERS:
         raise TableError(f"{where}: {len(text):,} characters; at most {MAX_CHARACTERS:,} are read")
     counts: Counter[str] = Counter()

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["Token", "UnreadableFormatError", "sections_of"]
-
 _MOST_CHARACTERS = 500
 """Excel allows 255 characters."""
 

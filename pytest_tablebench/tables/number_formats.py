@@ -7,6 +7,7 @@ workbook does not record the language of its author's program.
 from __future__ import annotations
 
 import datetime as dt
+import operator
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,54 +16,43 @@ from fractions import Fraction
 from functools import lru_cache
 
 from pytest_tablebench.tables import date_formats
-from pytest_tablebench.tables.number_format_tokens import (
-    Token,
-    UnreadableFormatError,
-    sections_of,
-)
-
-__all__ = ["shown_text"]
+from pytest_tablebench.tables.number_format_tokens import Token, UnreadableFormatError, sections_of
 
 _MOST_DECIMALS = 30
 _GENERAL_DIGITS = 11
 """Characters of a number in the format General."""
 
+_OPERATORS = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "=": operator.eq,
+    "<>": operator.ne,
+}
 _CONDITION = re.compile(r"(<=|>=|<>|<|>|=)\s*(-?\d+(?:\.\d+)?)")
 
 
 @dataclass(frozen=True)
 class _Section:
-    """One of up to four parts of a format code.
-
-    Arguments:
-        tokens: what it shows, in order.
-        condition: the operator and the bound of `[>=100]`.
-    """
+    """One of up to four parts of a format code; `[>=100]` is the condition (">=", 100)."""
 
     tokens: tuple[Token, ...]
     condition: tuple[str, Decimal] | None = None
 
     def accepts(self, value: Decimal) -> bool:
-        """Return whether the condition is true for a value."""
         if self.condition is None:
             return False
-        operator, bound = self.condition
-        return {
-            "<": value < bound,
-            "<=": value <= bound,
-            ">": value > bound,
-            ">=": value >= bound,
-            "=": value == bound,
-            "<>": value != bound,
-        }[operator]
+        sign, bound = self.condition
+        return bool(_OPERATORS[sign](value, bound))
 
     @property
     def is_for_negatives(self) -> bool:
         """Whether only negative numbers meet the condition; they are shown without a sign."""
         if self.condition is None:
             return False
-        operator, bound = self.condition
-        return (operator in {"<", "<=", "="} and bound < 0) or (operator == "<" and bound == 0)
+        sign, bound = self.condition
+        return (sign in {"<", "<=", "="} and bound < 0) or (sign == "<" and bound == 0)
 
 
 def shown_text(value: object, code: str) -> str | None:

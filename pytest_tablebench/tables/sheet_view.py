@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from openpyxl.cell.cell import Cell as SheetCell
     from openpyxl.worksheet.worksheet import Worksheet
 
-__all__ = ["SheetView", "show_sheet"]
-
 MAX_CHARACTERS = 20_000_000
 """Characters of all cells together; thousands of cells may share a text of the workbook."""
 MAX_APPLIED = 6_000_000

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from pytest_tablebench.tables.hierarchy.paths import Paths
 
-__all__ = ["Table"]
-
 
 class Table(TableContent):
     """A table with its readers and writers; see `TableContent` for its fields."""
@@ -44,11 +42,7 @@ class Table(TableContent):
 
     @classmethod
     def from_csv(
-        cls,
-        source: str | PathLike[str],
-        *,
-        dialect: str = "rfc4180",
-        title: str | None = None,
+        cls, source: str | PathLike[str], *, dialect: str = "rfc4180", title: str | None = None
     ) -> Table:
         """Read CSV: `source` is a path, or the text itself if it has a line end.
 

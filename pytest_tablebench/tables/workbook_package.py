@@ -13,8 +13,6 @@ import zipfile
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.hierarchy.grid import MAX_COLUMNS, MAX_LINES
 
-__all__ = ["MAX_COVERED", "MAX_FILLED", "MAX_UNPACKED", "checked_workbook"]
-
 MAX_UNPACKED = 64 * 1024 * 1024
 """Bytes of all parts together."""
 MAX_PARTS = 5_000

@@ -43,14 +43,14 @@ def table_of_paths(
     spans = []
     if labels and labels * levels > 1:
         spans.append(Span(0, 0, levels, labels))
-    for level, first, count, text, depth in _merged(column_paths, levels):
+    for level, first, count, text, depth in merged_names(column_paths, levels):
         lines[level][labels + first] = text
         spans.append(Span(level, labels + first, depth, count))
     body: list[list[Cell]] = [
         [*[""] * labels, *row, *[""] * (width - len(row))]
         for row, _ in zip_longest(cells, range(height), fillvalue=())
     ]
-    for level, first, count, text, depth in _merged(row_paths, labels):
+    for level, first, count, text, depth in merged_names(row_paths, labels):
         body[first][level] = text
         spans.append(Span(levels + first, level, count, depth))
     *header_rows, header = lines
@@ -65,8 +65,11 @@ def table_of_paths(
     )
 
 
-def _merged(paths: Sequence[Texts], levels: int) -> Iterator[tuple[int, int, int, str, int]]:
-    """Yield level, first position, number of positions, text and number of levels of headers."""
+def merged_names(paths: Sequence[Texts], levels: int) -> Iterator[tuple[int, int, int, str, int]]:
+    """Yield level, first position, number of positions, text and number of levels of headers.
+
+    Neighbours share equal names, except the last name of a path, which covers the levels below.
+    """
     for level in range(levels):
         first = 0
         while first < len(paths):

@@ -33,8 +33,6 @@ _PIXELS = 9
 
 
 class _Style(NamedTuple):
-    """The indent level, bold type and border below in a style."""
-
     indent: int = 0
     is_bold: bool = False
     is_underlined: bool = False

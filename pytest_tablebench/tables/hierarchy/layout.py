@@ -10,11 +10,7 @@ from __future__ import annotations
 from pytest_tablebench.tables.content import AnyTable
 from pytest_tablebench.tables.hierarchy.cell_kinds import is_numeric, is_year
 from pytest_tablebench.tables.hierarchy.grid import Grid
-from pytest_tablebench.tables.hierarchy.row_layout import (
-    count_row_headers,
-    notes_start,
-    row_levels,
-)
+from pytest_tablebench.tables.hierarchy.row_layout import count_row_headers, notes_start, row_levels
 from pytest_tablebench.tables.hierarchy.shape import Shape
 
 _DEEPEST = 8  # header lines; real tables have up to four
@@ -78,7 +74,6 @@ def _name_above(shape: Shape, line: int) -> int:
 
 
 def _depth(shape: Shape, first: int) -> int:
-    """Return the number of header lines."""
     end = first + 1
     while end < len(shape.lines) and shape.is_head_line(first) and shape.is_head_line(end):
         end += 1

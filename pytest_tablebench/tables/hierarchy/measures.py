@@ -14,8 +14,6 @@ from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.hierarchy.complexity import complexity
 from pytest_tablebench.tables.table import Table
 
-__all__ = ["StructureMarks", "TableMeasure", "marks_of_dimensions", "measure_table"]
-
 
 class StructureMarks(NamedTuple):
     """Four marks for a table's structure, each from 0 (none) to 100."""

@@ -92,7 +92,6 @@ def _crosses(span: Span, blocks: list[range]) -> bool:
 
 
 def _cut(table: AnyTable, lines: range, columns: range) -> AnyTable:
-    """Return a part of the sheet as a table."""
     values = {
         (line - lines.start, column - columns.start): table.lines[line][column]
         for line in lines

@@ -12,6 +12,7 @@ from random import Random
 
 from pytest_tablebench.tables.content import Cell, Span
 from pytest_tablebench.tables.hierarchy.grid import owners
+from pytest_tablebench.tables.hierarchy.header_paths import merged_names
 from pytest_tablebench.tables.hierarchy.paths import Paths, expanded, one_line
 from pytest_tablebench.tables.table import Table
 
@@ -225,10 +226,10 @@ def turned(table: Table) -> Table:
     lines: list[list[Cell]] = [[""] * (width + len(rows)) for _ in range(depth + len(columns))]
     lines[0][0] = corner
     spans = [Span(top, 0, depth, width)] if depth * width > 1 else []
-    for start, count, level, length, text in _names(above, depth):
+    for level, start, count, text, length in merged_names(above, depth):
         lines[level][width + start] = text
         spans += _merged(Span(top + level, width + start, length, count))
-    for start, count, level, length, text in _names(left, width):
+    for level, start, count, text, length in merged_names(left, width):
         lines[depth + start][level] = text
         spans += _merged(Span(top + depth + start, level, count, length))
     for number, column in enumerate(columns):
@@ -253,29 +254,3 @@ def _merged(span: Span) -> list[Span]:
 
 def _alone(line: Sequence[Cell], width: int) -> tuple[Cell, ...]:
     return (" ".join(filter(None, map(one_line, line))), *[""] * (width - 1))
-
-
-def _names(
-    paths: Sequence[tuple[str, ...]], depth: int
-) -> Iterable[tuple[int, int, int, int, str]]:
-    """Yield start, count, level, length and text of each name, shared by neighbours.
-
-    The last name of a path is never shared, and covers the remaining levels.
-    """
-    for level in range(depth):
-        start = 0
-        while start < len(paths):
-            path = paths[start]
-            if level >= len(path):
-                start += 1
-                continue
-            end = start + 1
-            while end < len(paths) and _shared(path, paths[end], level):
-                end += 1
-            length = depth - level if level == len(path) - 1 else 1
-            yield start, end - start, level, length, path[level]
-            start = end
-
-
-def _shared(path: tuple[str, ...], other: tuple[str, ...], level: int) -> bool:
-    return min(len(path), len(other)) > level + 1 and path[: level + 1] == other[: level + 1]

@@ -160,9 +160,7 @@ def true_tree(table: Table) -> HeaderTree:
         return not named or paths.anchor(line, named[-1])[0] == line
 
     headers = _headers(
-        "C",
-        paths.columns,
-        [begins_column(column) for column in range(len(table.header))],
+        "C", paths.columns, [begins_column(column) for column in range(len(table.header))]
     )
     if table.row_headers and table.header:
         count = range(len(table.rows))
