@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from pytest_tablebench.metrics.steps import Step
 
 Processed = str | list[str]
-"""A reply or reference after post-processing: text, or a list where the chain splits it."""
+"""A reply or reference after post-processing: text, or a list if the chain splits it."""
 
 
 @dataclass(frozen=True)

@@ -136,8 +136,12 @@ def _outlines(axes: Any) -> list[list[float]]:
 
 def _floats_or_texts(values: Iterable[Any]) -> list[Any]:
     # If one value is a text, the published scripts print all of them as texts.
-    kept = values if hasattr(values, "dtype") else list(values)
-    return [str(value) for value in kept] if _has_text(kept) else _floats(kept)
+    sequence = _sequence(values)
+    return [str(value) for value in sequence] if _has_text(sequence) else _floats(sequence)
+
+
+def _sequence(values: Iterable[Any]) -> Any:
+    return values if hasattr(values, "dtype") else list(values)
 
 
 def _has_text(values: Any) -> bool:
@@ -147,8 +151,7 @@ def _has_text(values: Any) -> bool:
 def _floats(values: Iterable[Any]) -> list[float]:
     import numpy as np
 
-    kept = values if hasattr(values, "dtype") else list(values)
-    filled: Any = np.ma.filled(np.ma.asarray(kept, dtype=float), np.nan)
+    filled: Any = np.ma.filled(np.ma.asarray(_sequence(values), dtype=float), np.nan)
     return [float(value) for value in filled.ravel()]
 
 
@@ -190,10 +193,10 @@ def _numbers(values: Iterable[Any], axis: Any) -> list[float]:
     """Return the values along an axis. Raises `ValueError` for texts."""
     from matplotlib.category import UnitData
 
-    kept = values if hasattr(values, "dtype") else list(values)
-    if isinstance(axis.units, UnitData) or _has_text(kept):
+    sequence = _sequence(values)
+    if isinstance(axis.units, UnitData) or _has_text(sequence):
         raise ValueError("the values are texts")
-    return _floats(kept)
+    return _floats(sequence)
 
 
 def _data_lines(axes: Any) -> list[Any]:

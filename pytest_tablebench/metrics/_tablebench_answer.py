@@ -92,10 +92,10 @@ def item_parts(
         expected, items = answer_items(plain_answer), answer_items(plain_prediction)
         weight = len(expected)
     else:
-        expected, items = _own_items(answer), _own_items(prediction)
+        expected, items = _fixed_items(answer), _fixed_items(prediction)
         weight = max(len(expected), len(items))
         if any_sign:
-            items = _signs_of(expected, items)
+            items = _with_signs(expected, items)
     parts = {
         name: matches(expected, items, error, compat=compat) / weight
         for name, error in ERRORS.items()
@@ -108,12 +108,12 @@ def answer_items(text: str) -> list[str]:
     return [item.strip() for item in text.split(",")]
 
 
-def _own_items(text: str) -> list[str]:
+def _fixed_items(text: str) -> list[str]:
     items = answer_items(_THOUSANDS.sub("", text))
     return [item if _number(item) else plain_text(item) or item.lower() for item in items]
 
 
-def _signs_of(expected: Sequence[str], items: Sequence[str]) -> list[str]:
+def _with_signs(expected: Sequence[str], items: Sequence[str]) -> list[str]:
     """Return the items of a reply with the percent signs of the expected items.
 
     An item that equals the expected one already, as `0.25` equals `25%`, stays unchanged.

@@ -10,6 +10,7 @@ from math import isnan
 from typing import Any, NamedTuple
 
 from pytest_tablebench.metrics._base import Processed, Score
+from pytest_tablebench.metrics._f1 import f_measure
 
 SCALES = ("thousand", "million", "billion", "percent")
 
@@ -22,7 +23,7 @@ _FACTORS = {
 }
 _REMOVED = str.maketrans("", "", "'\"\\$€£¥%(),[]")
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?|[+-]?\.\d+")
-_WORD_BEHIND = re.compile(r"[\d.]\s?([A-Za-z]+)")
+_WORD_AFTER = re.compile(r"[\d.]\s?([A-Za-z]+)")
 _BRACKETS = re.compile(r"\([\d.\s]+\)")
 _PERCENT = re.compile(r"\d+\s*%|\d+\.\d+\s*%")
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
@@ -105,12 +106,12 @@ def _joined(texts: Sequence[str], scale: str) -> str:
 
 
 def _with_scale(text: str, scale: str) -> str:
-    behind = f" {scale}" if scale else ""
+    suffix = f" {scale}" if scale else ""
     if not _is_number(text):
-        return text + behind
+        return text + suffix
     value = _value(text)
     if value is None:
-        return text + behind
+        return text + suffix
     if "%" in text:
         return f"{value:.4f}"
     return f"{round(value, 2) * _FACTORS.get(scale, 1.0):.4f}"
@@ -137,7 +138,7 @@ def _value(text: str) -> float | None:
     if match is None or match[0].lstrip("+-").startswith("."):
         return None
     number = float(match[0]) if "." in match[0] else int(match[0])
-    word = _WORD_BEHIND.search(text)
+    word = _WORD_AFTER.search(text)
     factor = _FACTORS.get(word[1].lower(), 1) if word else 1
     sign = -1 if _BRACKETS.search(text) else 1
     share = 0.01 if _PERCENT.search(text) else 1
@@ -161,7 +162,4 @@ def _normalized_token(token: str) -> str:
 
 def _f1(prediction: str, gold: str) -> float:
     predicted, expected = set(prediction.split()), set(gold.split())
-    shared = len(predicted & expected)
-    precision = shared / len(predicted) if predicted else 1.0
-    recall = shared / len(expected) if expected else 1.0
-    return round(2 * precision * recall / (precision + recall), 2) if shared else 0.0
+    return round(f_measure(len(predicted & expected), len(expected), len(predicted)), 2)

@@ -27,7 +27,7 @@ def _tokenizer() -> Any:
 
 def tokens(text: str) -> tuple[str, ...]:
     """Return the lower-cased tokens of a text, including white space and marks."""
-    return _kept(text) if len(text) < _LONG else _cut(text)
+    return _cached(text) if len(text) < _LONG else _split(text)
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -48,7 +48,7 @@ def _only_wraps(token: str) -> bool:
     return all(character in _WRAPPING for character in token)
 
 
-def _cut(text: str) -> tuple[str, ...]:
+def _split(text: str) -> tuple[str, ...]:
     # The tokenizer rejects lone surrogates. Its time grows with the square of a run of marks
     # without a blank, so a run longer than in any answer is one token.
     text = text.encode("utf-8", "replace").decode("utf-8")
@@ -61,4 +61,4 @@ def _cut(text: str) -> tuple[str, ...]:
     return tuple(pieces)
 
 
-_kept = lru_cache(maxsize=4096)(_cut)  # references and short replies are tokenized repeatedly
+_cached = lru_cache(maxsize=4096)(_split)  # references and short replies are tokenized repeatedly

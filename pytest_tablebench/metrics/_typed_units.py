@@ -196,7 +196,8 @@ def _cldr_name(atom: str) -> str | None:
 
 
 @cache
-def _locales() -> tuple[Any, ...]:
+def locales() -> tuple[Any, ...]:
+    """Return babel's locales of the languages."""
     from babel import Locale
 
     return tuple(Locale.parse(language) for language in LANGUAGES)
@@ -204,14 +205,14 @@ def _locales() -> tuple[Any, ...]:
 
 @cache
 def _codes() -> frozenset[str]:
-    return frozenset(code for code in _locales()[0].currencies if not code.startswith("X"))
+    return frozenset(code for code in locales()[0].currencies if not code.startswith("X"))
 
 
 @cache
 def _cldr_names() -> dict[str, str]:
     """Return CLDR units (`square-kilometer`) by their folded names in all languages."""
     names = dict(_NAMES)
-    for locale in _locales():
+    for locale in locales():
         for unit, patterns in _patterns(locale):
             for pattern in patterns:
                 word = folded(pattern.replace("{0}", "")).replace("^", "").strip(" .")
@@ -241,7 +242,7 @@ def _texts(forms: Any) -> list[str]:
 def _compact_names() -> dict[str, int]:
     """Return powers of ten by their names in all languages; the first language wins."""
     names: dict[str, int] = {}
-    for locale in _locales():
+    for locale in locales():
         for plurals in locale.compact_decimal_formats.get("long", {}).values():
             for size, pattern in plurals.items():
                 text = str(getattr(pattern, "pattern", pattern))
@@ -274,9 +275,9 @@ def _pint_unit(name: str) -> Any:
 
 
 def _of_cldr(registry: Any, name: str) -> Any:
-    over, _, under = name.partition("-per-")
-    if under:
-        return _of_cldr(registry, over) / _of_cldr(registry, under)
+    numerator, _, denominator = name.partition("-per-")
+    if denominator:
+        return _of_cldr(registry, numerator) / _of_cldr(registry, denominator)
     for prefix, power in (("square-", 2), ("cubic-", 3)):
         if name.startswith(prefix):
             return _of_cldr(registry, name.removeprefix(prefix)) ** power

@@ -75,7 +75,7 @@ def _gives_each(
     remaining = Counter(filter(None, map(plain_words, expected)))
     # A reference may contain the separator `, `, and a date may be written with or without it.
     counts = {text.count(", ") + 1 for text in expected}
-    lengths = sorted({count + more for count in counts for more in (-1, 0, 1)} - {0})
+    lengths = sorted({count + step for count in counts for step in (-1, 0, 1)} - {0})
     if len(expected) == 1:
         lengths = [len(pieces)]
     units = frozenset(map(_singular, plain_words(question)))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
+from importlib import resources
 from typing import Any
 
 from pytest_tablebench.config.compat import Compat
@@ -60,8 +60,8 @@ def realhit_chart(
     """
     program = program_of(realhit_code(patched(prediction, WORKBOOK)), compat)
     published = compat == "reference"
-    how = {"chart_type": chart_type, "function": published}
-    step = _step(program, _table_files(WORKBOOK, table), limits, how)
+    arguments = {"chart_type": chart_type, "function": published}
+    step = _step(program, _table_files(WORKBOOK, table), limits, arguments)
     ran: Execution | None = (yield step) if step else None
     if ran is None or ran.outcome != "ok":
         return _failed(program, ran)
@@ -97,10 +97,10 @@ def tablebench_chart(
     program = Program(block, "as_given", compiles=True) if published else program_of(block, compat)
     if not block:
         return _failed(Program(None, "no_code", compiles=False), None, {"parse@1": 0.0})
-    how: dict[str, Any] = {"chart_type": chart_type}
+    arguments: dict[str, Any] = {"chart_type": chart_type}
     if published:
-        how |= {"function": True, "times": 2, "indent": "    "}
-    step = _step(program, _table_files(CSV, table), limits, how)
+        arguments |= {"function": True, "times": 2, "indent": "    "}
+    step = _step(program, _table_files(CSV, table), limits, arguments)
     ran: Execution | None = (yield step) if step else None
     if ran is None or ran.outcome != "ok":
         return _failed(program, ran, {"parse@1": float(not published)})
@@ -108,10 +108,11 @@ def tablebench_chart(
     if published and (outcome["values"] is None or ran.output):
         verdict: Verdict = "unreadable" if ran.output else "no_output"
     else:
-        arguments = outcome["values" if published else "drawn"], references
-        verdict = tablebench_verdict(*arguments, compat=compat, shares=chart_type == "pie")
+        values = outcome["values" if published else "drawn"]
+        shares = chart_type == "pie"
+        verdict = tablebench_verdict(values, references, compat=compat, shares=shares)
     readable = not published or verdict in {"true", "false"}
-    return _score(verdict, ran=outcome["ran"], more={"parse@1": float(readable)})
+    return _score(verdict, ran=outcome["ran"], further_parts={"parse@1": float(readable)})
 
 
 def _table_files(name: str, table: TableFile | Table | None) -> dict[str, bytes]:
@@ -120,21 +121,21 @@ def _table_files(name: str, table: TableFile | Table | None) -> dict[str, bytes]
 
 
 def _step(
-    program: Program, table_files: Mapping[str, bytes], limits: Limits, how: Mapping[str, Any]
+    program: Program, files: Mapping[str, bytes], limits: Limits, arguments: Mapping[str, Any]
 ) -> Execute | None:
     """Return the run of a program; None if there is none or it does not compile."""
     if program.code is None or not program.compiles:
         return None
-    arguments = ", ".join(f"{name}={value!r}" for name, value in how.items())
-    runner = f"{_axes()}\nvalue = draw(program, {arguments})\n"
-    return Execute(program.code, table_files, limits, runner, (PICTURE,))
+    written = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+    runner = f"{_axes()}\nvalue = draw(program, {written})\n"
+    return Execute(program.code, files, limits, runner, (PICTURE,))
 
 
 def chart_step(reply: str, *, chart_type: str, table: Table) -> Execute | None:
     """Return the run of a reply's program as in `realhit_chart`; None if it has no program."""
     program = program_of(realhit_code(patched(reply, WORKBOOK)), "fixed")
-    how = {"chart_type": chart_type, "function": False}
-    return _step(program, _table_files(WORKBOOK, table), LIMITS, how)
+    arguments = {"chart_type": chart_type, "function": False}
+    return _step(program, _table_files(WORKBOOK, table), LIMITS, arguments)
 
 
 def chart_values(ran: Execution) -> list[Any] | None:
@@ -154,7 +155,7 @@ def chart_values(ran: Execution) -> list[Any] | None:
 
 @cache
 def _axes() -> str:
-    return files(__package__).joinpath("_chart_axes.py").read_text(encoding="utf-8")
+    return resources.files(__package__).joinpath("_chart_axes.py").read_text(encoding="utf-8")
 
 
 def _outcome(ran: Execution) -> dict[str, Any]:
@@ -172,27 +173,27 @@ def _outcome(ran: Execution) -> dict[str, Any]:
 
 
 def _failed(
-    program: Program, ran: Execution | None, more: Mapping[str, float] | None = None
+    program: Program, ran: Execution | None, further_parts: Mapping[str, float] | None = None
 ) -> Score:
     """Return the score, with a flag for the reason, if a program did not run to its end."""
     if ran is not None:
-        why = f"program_{ran.outcome}"
+        flag = f"program_{ran.outcome}"
     else:
-        why = "no_program" if program.code is None else "program_syntax"
-    return _score(None, ran=False, more=more, flags=(why,))
+        flag = "no_program" if program.code is None else "program_syntax"
+    return _score(None, ran=False, further_parts=further_parts, flags=(flag,))
 
 
 def _score(
     verdict: Verdict | None,
     *,
     ran: bool = True,
-    more: Mapping[str, float] | None = None,
+    further_parts: Mapping[str, float] | None = None,
     flags: tuple[str, ...] = (),
 ) -> Score:
     parts = {
         "ecr": float(ran),
         "pass@1": float(verdict == "true"),
         "unscorable": float(verdict == "unscorable"),
-        **(more or {}),
+        **(further_parts or {}),
     }
     return Score(parts["pass@1"], parts, "pass@1", flags)

@@ -111,16 +111,16 @@ def read_mark(text: str, highest: float) -> float | None:
     match = _MARK.match(plain)
     if match is None:
         return None
-    behind = plain[match.end() :]
-    if (behind.lstrip().startswith("%") and highest != 100) or _RANGE.match(behind):
+    following = plain[match.end() :]
+    if (following.lstrip().startswith("%") and highest != 100) or _RANGE.match(following):
         return None
     mark = _float(match[1])
-    return _scaled(mark, behind, highest)
+    return _scaled(mark, following, highest)
 
 
-def _scaled(mark: float, behind: str, highest: float) -> float | None:
+def _scaled(mark: float, following: str, highest: float) -> float | None:
     """Convert a mark to our scale if its own scale follows it."""
-    scale = _OUT_OF.match(behind)
+    scale = _OUT_OF.match(following)
     if scale is None:
         return mark
     top = _float(scale[1])
@@ -160,8 +160,10 @@ def _last_boxed(text: str) -> float | None:
 def _mark_of_box(text: str, start: int, end: int) -> float | None:
     if end - start > _LONGEST:
         return None
-    behind = text[end + 1 : end + 30].replace(_BOX, "").lstrip("$ ")
-    return read_mark(text[start:end] + (f" {behind}" if _OUT_OF.match(behind) else ""), HIGHEST)
+    following = text[end + 1 : end + 30].replace(_BOX, "").lstrip("$ ")
+    return read_mark(
+        text[start:end] + (f" {following}" if _OUT_OF.match(following) else ""), HIGHEST
+    )
 
 
 def _is_range(text: str, first: tuple[int, int], second: tuple[int, int]) -> bool:

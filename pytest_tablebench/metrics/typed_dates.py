@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 
 from pytest_tablebench.metrics._typed_text import folded
+from pytest_tablebench.metrics._typed_units import locales
 
 Moment = tuple[int, int, int, int, int, float]
 """Year, month, day, hour, minute, second; 0 for a part that is not given."""
@@ -106,15 +107,11 @@ def moments_in(
 @cache
 def _month_names() -> dict[str, int]:
     """Return months by their folded names in all languages, without ambiguous names."""
-    from babel import Locale
-
-    from pytest_tablebench.metrics._typed_units import LANGUAGES
-
     months: dict[str, int] = {}
-    for language in LANGUAGES:
+    for locale in locales():
         for form in ("format", "stand-alone"):
             for width in ("wide", "abbreviated"):
-                for number, name in Locale.parse(language).months[form][width].items():
+                for number, name in locale.months[form][width].items():
                     word = folded(name).strip(".")
                     if months.setdefault(word, number) != number:
                         months[word] = 0
@@ -128,15 +125,11 @@ def _without_weekday(text: str) -> str:
 
 @cache
 def _weekday_names() -> frozenset[str]:
-    from babel import Locale
-
-    from pytest_tablebench.metrics._typed_units import LANGUAGES
-
     return frozenset(
         folded(name).strip(".")
-        for language in LANGUAGES
+        for locale in locales()
         for width in ("wide", "abbreviated")
-        for name in Locale.parse(language).days["format"][width].values()
+        for name in locale.days["format"][width].values()
     )
 
 

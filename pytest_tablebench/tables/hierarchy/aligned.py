@@ -83,16 +83,16 @@ def aligned_with(table: Table, headers: Iterable[str], *, labels: int = 1) -> Al
 
 def _part(table: Table, selects: Callable[[str], bool], labels: int) -> AlignedPart:
     names = range(labels, len(table.header))
-    columns = [at for at in names if selects(str(table.header[at]))] or [*names]
+    columns = [column for column in names if selects(str(table.header[column]))] or [*names]
     columns = [*range(min(labels, len(table.header))), *columns]
     rows = [
-        at
-        for at, cells in enumerate(table.rows)
+        row
+        for row, cells in enumerate(table.rows)
         if any(selects(str(cell)) for cell in cells[:labels] if cell not in {"", None})
     ] or [*range(len(table.rows))]
     part = table.replace(
-        header=[table.header[at] for at in columns],
-        rows=[[table.rows[row][at] for at in columns] for row in rows],
+        header=[table.header[column] for column in columns],
+        rows=[[table.rows[row][column] for column in columns] for row in rows],
     )
     return AlignedPart(part, tuple(rows), tuple(columns))
 
@@ -126,7 +126,8 @@ class _QuestionWords:
         if count not in self._windows:
             last = max(1, len(self._words) - count + 1)
             self._windows[count] = [
-                _pieces(self._words[at : at + count]) for at in range(last if self._words else 0)
+                _pieces(self._words[start : start + count])
+                for start in range(last if self._words else 0)
             ]
         return self._windows[count]
 
@@ -139,7 +140,7 @@ def _words(text: str) -> list[str]:
 
 
 def _pieces(words: Sequence[str]) -> frozenset[str]:
-    return frozenset(f" {word} "[at : at + 3] for word in words for at in range(max(1, len(word))))
+    return frozenset(f" {word} "[i : i + 3] for word in words for i in range(max(1, len(word))))
 
 
 def _dice(first: frozenset[str], second: frozenset[str]) -> float:

@@ -93,7 +93,7 @@ def fit(values: Mapping[tuple[int, int], Cell], spans: Iterable[Span], where: st
     for place in filled.keys() & covered.keys():
         if place != covered[place][:2]:
             del filled[place]  # spreadsheets keep such values, but do not show them
-    cells = [[""] * columns for _ in range(lines)]  # type: list[list[Cell]]
+    cells: list[list[Cell]] = [[""] * columns for _ in range(lines)]
     for (line, column), value in filled.items():
         cells[line][column] = value
     return Grid(tuple(map(tuple, cells)), ordered, where=where)

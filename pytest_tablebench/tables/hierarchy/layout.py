@@ -69,7 +69,7 @@ def _first_line(shape: Shape) -> int:
 
 def _name_above(shape: Shape, line: int) -> int:
     """Return the first line of the last block above the values, which have no other header."""
-    blank = [at for at in range(line) if not shape.lines[at]]
+    blank = [above for above in range(line) if not shape.lines[above]]
     return blank[-1] + 1 if blank and blank[-1] + 1 < line else line
 
 
@@ -126,7 +126,9 @@ def _continues(shape: Shape, first: int, line: int) -> bool:
     above = shape.lines[first]
     fills_gaps = any(above[0] < column and not shape.is_filled(first, column) for column in places)
     below = range(line + 1, min(line + 1 + _NEAR, len(shape.lines)))
-    numbers = any(is_numeric(shape.cell(at, column)) for at in below for column in shape.lines[at])
+    numbers = any(
+        is_numeric(shape.cell(other, column)) for other in below for column in shape.lines[other]
+    )
     return numbers and (starts_blank or fills_gaps)
 
 
@@ -138,13 +140,13 @@ def _styled(shape: Shape, first: int, line: int) -> bool:
     """
     if not shape.is_words(line) or not shape.is_words(line - 1):
         return False
-    below = next((at for at in range(line + 1, len(shape.lines)) if shape.lines[at]), None)
+    below = next((other for other in range(line + 1, len(shape.lines)) if shape.lines[other]), None)
     if below is None or shape.is_label(below):
         return False
     is_last_bold = shape.is_bold(line - 1) and shape.is_bold(line) and not shape.is_bold(below)
     is_ruled_off = (
         shape.is_underlined(line)
-        and not any(shape.is_underlined(at) for at in range(first, line))
+        and not any(shape.is_underlined(other) for other in range(first, line))
         and not shape.is_underlined(below)
     )
     return is_last_bold or is_ruled_off

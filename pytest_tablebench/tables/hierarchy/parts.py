@@ -70,8 +70,8 @@ def _side_by_side(table: TableContent) -> list[range]:
         for gap in (0, 1):
             if (count + gap) % (width + gap):
                 continue
-            blocks = [range(at, at + width) for at in range(0, count, width + gap)]
-            same = all([names[at] for at in block] == names[:width] for block in blocks)
+            blocks = [range(start, start + width) for start in range(0, count, width + gap)]
+            same = all([names[start] for start in block] == names[:width] for block in blocks)
             if not (same and all(names[:width])) or len(set(names[:width])) < width:
                 continue
             inside = any(

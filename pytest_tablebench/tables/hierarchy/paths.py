@@ -34,7 +34,9 @@ def indents(table: TableContent) -> dict[tuple[int, int], int]:
     first = len(table.captions) + len(table.header_rows) + 1
     levels = {}
     for row, level in enumerate(table.row_levels):
-        labels = [at for at in range(table.row_headers) if one_line(table.rows[row][at])]
+        labels = [
+            column for column in range(table.row_headers) if one_line(table.rows[row][column])
+        ]
         if level and labels:
             levels[first + row, labels[-1]] = level
     return levels
@@ -73,24 +75,24 @@ class Paths:
 
     def anchor(self, line: int, column: int) -> tuple[int, int]:
         """Return the upper left position of the cell at a position of the table's lines."""
-        span = self._owners.get((line, column))
-        return (span.row, span.column) if span else (line, column)
+        owner = self._owners.get((line, column))
+        return (owner.row, owner.column) if owner else (line, column)
 
     def text(self, line: int, column: int) -> str:
         """Return the text of the cell at a position of the table's lines."""
-        at = self.anchor(line, column)
-        return one_line(self._lines[at[0]][at[1]])
+        first_line, first_column = self.anchor(line, column)
+        return one_line(self._lines[first_line][first_column])
 
     def _column(self, column: int) -> tuple[str, ...]:
         top = len(self._table.captions)
         places = list(dict.fromkeys(self.anchor(line, column) for line in range(top, self._first)))
-        if not any(one_line(self._lines[line][at]) for line, at in places):
+        if not any(self.text(*place) for place in places):
             return ()  # a divider without names
         names = []
-        for line, at in places:
-            text = one_line(self._lines[line][at])
+        for line, first_column in places:
+            text = self.text(line, first_column)
             if not text and line < self._first - 1 and not self._is_merged:
-                text = self._over_groups[line - top][at]
+                text = self._over_groups[line - top][first_column]
             names.append(text)
         return tuple(name for name in names if name)
 
@@ -156,7 +158,7 @@ class Paths:
         places = dict.fromkeys(
             self.anchor(line, column) for column in range(self._table.row_headers)
         )
-        return [text for at, column in places if (text := one_line(self._lines[at][column]))]
+        return [text for place in places if (text := self.text(*place))]
 
     @cached_property
     def carried(self) -> frozenset[int]:
@@ -179,7 +181,7 @@ class Paths:
         names: tuple[str, ...] = ()
         for row, cells in enumerate(table.rows):
             texts = [one_line(cell) for cell in cells[: table.row_headers]]
-            blanks = next((at for at, text in enumerate(texts) if text), None)
+            blanks = next((column for column, text in enumerate(texts) if text), None)
             if row in sections or blanks is None:
                 names = ()
                 if row not in sections and any(map(one_line, cells)):

@@ -22,8 +22,8 @@ def notes_start(shape: Shape, body: int) -> int:
         ),
         body - 1,
     )
-    noted = any(shape.lines[line] for line in range(last + 1, count))
-    return last + 1 if noted else count
+    has_notes = any(shape.lines[line] for line in range(last + 1, count))
+    return last + 1 if has_notes else count
 
 
 def count_row_headers(shape: Shape, header: range, body: list[int], sections: set[int]) -> int:
@@ -67,10 +67,10 @@ def _grouping(shape: Shape, body: list[int]) -> int:
     count = 0
     while shape.left + count in columns:
         count += 1
-    at = shape.left + count
-    if not count or at + 1 >= shape.width:
+    column = shape.left + count
+    if not count or column + 1 >= shape.width:
         return count
-    cells = [shape.cell(line, at) for line in body if shape.is_filled(line, at)]
+    cells = [shape.cell(line, column) for line in body if shape.is_filled(line, column)]
     return count if all(map(is_numeric, cells)) else count + 1
 
 

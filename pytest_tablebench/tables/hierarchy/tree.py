@@ -91,9 +91,10 @@ class HeaderTree:
 
     def edges(self) -> Counter[tuple[str, str, str]]:
         """Return (kind, parent's text, child's text) of each edge, with its count."""
+        parents = [ROOT if place is None else self.headers[place].text for place in self.parents]
         return Counter(
-            (header.kind, plain(ROOT if up is None else self.headers[up].text), plain(header.text))
-            for header, up in zip(self.headers, self.parents, strict=True)
+            (header.kind, plain(parent), plain(header.text))
+            for header, parent in zip(self.headers, parents, strict=True)
         )
 
     def f1(self, true: HeaderTree) -> float:
@@ -105,8 +106,8 @@ class HeaderTree:
     def lines(self) -> Iterator[str]:
         """Yield the tree as lines of text, each header with its range."""
         children: dict[int | None, list[int]] = {}
-        for place, up in enumerate(self.parents):
-            children.setdefault(up, []).append(place)
+        for place, parent in enumerate(self.parents):
+            children.setdefault(parent, []).append(place)
         for kind, name in (("C", "columns"), ("R", "rows")):
             tops = [place for place in children.get(None, ()) if self.headers[place].kind == kind]
             if not tops:
@@ -175,19 +176,19 @@ def _headers(kind: str, paths: Sequence[tuple[str, ...]], begins: Sequence[bool]
     """
     headers: list[Header] = []
     opened: list[int] = []  # headers of the last position as indexes, outermost first
-    before: tuple[str, ...] = ()
+    previous: tuple[str, ...] = ()
     for position, (path, begins_here) in enumerate(zip(paths, begins, strict=True), start=1):
         if not path:
             continue
-        most = len(path) - 1 if begins_here else len(path)
+        limit = len(path) - 1 if begins_here else len(path)
         shared = 0
-        while shared < min(most, len(before)) and path[shared] == before[shared]:
+        while shared < min(limit, len(previous)) and path[shared] == previous[shared]:
             shared += 1
         del opened[shared:]
-        for place in opened:
-            headers[place] = headers[place]._replace(end=position)
+        for opened_header in opened:
+            headers[opened_header] = headers[opened_header]._replace(end=position)
         for level in range(shared, len(path)):
             opened.append(len(headers))
             headers.append(Header(kind, level, position, position, path[level]))
-        before = path
+        previous = path
     return headers

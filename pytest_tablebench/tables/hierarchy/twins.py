@@ -73,7 +73,7 @@ def _exchanged(
     If there are two groups or more, two of them are exchanged, otherwise the only group and a
     single position. Units without a filled position, which only separate others, stay.
     """
-    movable = [place for place, unit in enumerate(units) if any(at in filled for at in unit)]
+    movable = [place for place, unit in enumerate(units) if any(i in filled for i in unit)]
     groups = [place for place in movable if len(units[place]) > 1]
     if not groups or len(movable) < 2:
         return None

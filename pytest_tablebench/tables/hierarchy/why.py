@@ -101,12 +101,12 @@ def _row_headers(shape: Shape, table: Table, body: int, end: int) -> Iterator[Re
         evidence.append(f"{len(set(table.row_levels))} levels by {source}")
     yield Remark((body + 1, end), "; ".join(evidence))
     width = len(table.header)
-    at = shape.left + table.row_headers
+    column = shape.left + table.row_headers
     lines = [line for line in range(body, end) if len(shape.lines[line]) > 1]
-    texts = [str(shape.cell(line, at)) for line in lines if at < width]
+    texts = [str(shape.cell(line, column)) for line in lines if column < width]
     is_text = len(texts) > 2 and all(texts) and not any(map(is_numeric, texts))
-    if is_text and at + 1 < width:
-        name = one_line(shape.cell(body - 1, at)) or f"number {at + 1}"
+    if is_text and column + 1 < width:
+        name = one_line(shape.cell(body - 1, column)) or f"number {column + 1}"
         text = f"column {name!r} has only texts and could name rows, too"
         yield Remark((body + 1, end), text, True)
 

@@ -47,10 +47,7 @@ def shuffle_cols(table: Table, *, seed: int = 0) -> Table:
     if table.is_structured:
         return rearranged.shuffled_columns(table, draw)
     draw.shuffle(order)
-    return table.replace(
-        header=[table.header[column] for column in order],
-        rows=[[row[column] for column in order] for row in table.rows],
-    )
+    return _with_columns(table, order)
 
 
 def transpose(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - one shape for all
@@ -98,16 +95,8 @@ def duplicate_rows(
 ) -> Table:
     """Repeat each listed row (0-based) in its place, so that it appears `times` times."""
     require_flat(table, "duplicate_rows")
-    require_count("times", times)
-    _require_indices(table, "row_indices", row_indices, len(table.rows))
-    chosen = set(row_indices)
-    return table.replace(
-        rows=[
-            row
-            for index, row in enumerate(table.rows)
-            for _ in range(times if index in chosen else 1)
-        ]
-    )
+    order = _repeated(table, "row_indices", row_indices, len(table.rows), times)
+    return table.replace(rows=[table.rows[index] for index in order])
 
 
 def duplicate_columns(
@@ -120,16 +109,8 @@ def duplicate_columns(
     """Repeat each listed column (0-based) in its place, so that it appears `times` times."""
     require_flat(table, "duplicate_columns")
     require_full_rows(table, "duplicate_columns")
-    require_count("times", times)
-    _require_indices(table, "column_indices", column_indices, len(table.header))
-    chosen = set(column_indices)
-    order = [
-        index for index in range(len(table.header)) for _ in range(times if index in chosen else 1)
-    ]
-    return table.replace(
-        header=[table.header[index] for index in order],
-        rows=[[row[index] for index in order] for row in table.rows],
-    )
+    order = _repeated(table, "column_indices", column_indices, len(table.header), times)
+    return _with_columns(table, order)
 
 
 @changes_meaning
@@ -183,7 +164,18 @@ ARRANGEMENTS = (
 )
 
 
-def _require_indices(table: Table, argument: str, indices: Sequence[int], count: int) -> None:
+def _with_columns(table: Table, order: Sequence[int]) -> Table:
+    return table.replace(
+        header=[table.header[column] for column in order],
+        rows=[[row[column] for column in order] for row in table.rows],
+    )
+
+
+def _repeated(
+    table: Table, argument: str, indices: Sequence[int], count: int, times: int
+) -> list[int]:
+    """Return the numbers below `count`, the ones in `indices` repeated."""
+    require_count("times", times)
     if not isinstance(indices, list | tuple | range):
         raise SettingsError(f"{argument} must be a list of whole numbers, not {indices!r}")
     for index in indices:
@@ -192,3 +184,5 @@ def _require_indices(table: Table, argument: str, indices: Sequence[int], count:
                 f"{table.label}: {argument} contains {index!r}, "
                 f"but only 0 to {count - 1} can be chosen"
             )
+    chosen = set(indices)
+    return [index for index in range(count) for _ in range(times if index in chosen else 1)]

@@ -35,11 +35,11 @@ def missing_values(table: Table, *, seed: int = 0, share: float = 0.1) -> Table:
     ]
     draw = draw_for(table, seed, "missing_values")
     exact = Decimal(str(share)) * len(places)
-    gone = set(draw.sample(places, round(exact)))
+    emptied = set(draw.sample(places, round(exact)))
     return replace(
         table,
         rows=tuple(
-            tuple("" if (number, column) in gone else cell for column, cell in enumerate(row))
+            tuple("" if (number, column) in emptied else cell for column, cell in enumerate(row))
             for number, row in enumerate(table.rows)
         ),
     )
@@ -90,21 +90,21 @@ def _require_known(question: Question, answer: str) -> None:
     """Raise a `TableError` unless exactly one cell is certainly the answer."""
     cells = [str(cell) for table in question.tables for line in table.lines for cell in line]
     bodies = [str(cell) for table in question.tables for row in table.rows for cell in row]
-    why = None
+    problem = None
     if bodies.count(answer) != 1:
-        why = "is not the text of one cell"
+        problem = "is not the text of one cell"
     elif sum(answer in cell for cell in cells) != 1:
-        why = "is in other cells too"
+        problem = "is in other cells too"
     elif answer in question.text or answer in question.more:
-        why = "is in the question too"
+        problem = "is in the question too"
     elif any(alias in cell for alias in question.aliases.get(answer, ()) for cell in cells):
-        why = "has an alias in the table"
+        problem = "has an alias in the table"
     elif not re.search(r"\w", answer):
-        why = "has no letter or digit"
+        problem = "has no letter or digit"
     elif re.search(r"\d", answer) and question.kind not in _LOOKED_UP:
-        why = "contains a number, which may be compared"
-    if why is not None:
-        raise TableError(f"{_label(question)}: the answer {answer!r} {why}")
+        problem = "contains a number, which may be compared"
+    if problem is not None:
+        raise TableError(f"{_label(question)}: the answer {answer!r} {problem}")
 
 
 def _swapped(table: Table, old: str, new: str) -> Table:

@@ -84,8 +84,8 @@ def change_units(question: Question, *, seed: int = 0) -> Question:  # noqa: ARG
     the unit, or an answer is a number that is not in a cell.
     """
     units = {_unit(name) for table in question.tables for name in map(str, table.header)}
-    named = any(unit and unit in question.text for unit in units)
-    if named or re.search(r"\d", question.text):
+    names_unit = any(unit and unit in question.text for unit in units)
+    if names_unit or re.search(r"\d", question.text):
         return question
 
     def columns(table: Table) -> dict[int, Callable[[Cell], Cell]]:
@@ -191,9 +191,9 @@ def _rewritten(
 ) -> Question:
     """Rewrite columns, and the answers that are cells of them.
 
-    If an answer would be rewritten in two ways, the question stays unchanged.
+    If an answer would be new_texts in two ways, the question stays unchanged.
     """
-    ways: dict[str, set[str]] = {}
+    new_texts: dict[str, set[str]] = {}
     tables = []
     for table in question.tables:
         writers = columns(table)
@@ -202,11 +202,11 @@ def _rewritten(
             new = tuple(writers[n](cell) if n in writers else cell for n, cell in enumerate(row))
             rows.append(new)
             for before, after in zip(row, new, strict=True):
-                ways.setdefault(str(before), set()).add(str(after))
+                new_texts.setdefault(str(before), set()).add(str(after))
         tables.append(replace(table, rows=tuple(rows)))
-    if any(len(ways.get(text, ())) > 1 for text in question.answers):
+    if any(len(new_texts.get(text, ())) > 1 for text in question.answers):
         return question
-    answers = {text: min(ways.get(text, {text})) for text in question.answers}
+    answers = {text: min(new_texts.get(text, {text})) for text in question.answers}
     return replace(question.with_answers(answers), tables=tuple(tables))
 
 
