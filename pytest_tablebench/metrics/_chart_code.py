@@ -26,10 +26,8 @@ _QUOTED_WORKBOOK = re.compile(r"'[^']*\.xlsx'")
 class Program:
     """A program from a reply.
 
-    Arguments:
-        code: its text; None if the reply has no program.
-        layout: which of the layouts was chosen, `no_code` without a program.
-        compiles: whether Python compiles the text.
+    `code` is None and `layout` is `no_code` if the reply has no program. `compiles` is whether
+    Python compiles the text.
     """
 
     code: str | None

@@ -28,14 +28,9 @@ def exact_match(
     """Return 1 if the reply contains exactly the expected items, else 0.
 
     Case, white space, Unicode form and the way a number is written (`1,234.0` for `1234`) do not
-    matter; units, signs and percent signs do. All references are expected. The reply is split at
+    matter; units, signs and percent signs do. All references are expected, with `ordered` in their
+    order. `aliases` are for a reference other texts that are equally right. The reply is split at
     comma and space; `partial` is F1 over the two multisets of items.
-
-    Arguments:
-        prediction: the processed reply.
-        references: the expected items.
-        ordered: whether the items must be in the order of the references.
-        aliases: for a reference, other texts that are equally right.
     """
     expected = _items(references)
     items = _with_references(_items([prediction]), aliases)

@@ -19,10 +19,8 @@ def label_f1(
 ) -> tuple[float, dict[str, float]]:
     """Return micro F1, and F1 by label; both are 0 without a hit.
 
-    Arguments:
-        predicted: labels of each item, shape (items,).
-        gold: the true labels, of the same shape.
-        labels: the labels that count. Predicting another label costs recall, but no precision.
+    The labels of each item, predicted and gold, have shape (items,). Only `labels` count:
+    predicting another label costs recall, but no precision.
     """
     hits = sizes = 0
     scores = {}

@@ -25,13 +25,8 @@ def facts(
     """Return 1 for a reply that states every fact of `must` and none of `must_not`, else 0.
 
     A fact is one or more words of the reply. Case, white space and separators of thousands do not
-    matter. A fact with alternatives, `rose / grew`, is stated by either of them.
-
-    Arguments:
-        prediction: the reply.
-        references: without effect.
-        must: facts that the reply must state.
-        must_not: facts that it must not state.
+    matter. A fact with alternatives, `rose / grew`, is stated by either of them. References have no
+    effect.
     """
     text = _plain(str(prediction))
     stated = [_states(text, fact) for fact in must]

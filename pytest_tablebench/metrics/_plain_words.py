@@ -85,12 +85,12 @@ def _date(match: re.Match[str]) -> str:
     groups = {name: text for name, text in match.groupdict(default="").items() if text}
     parts = {name[0]: text for name, text in groups.items()}
     month = parts["m"]
-    name = _NAMES[int(month) - 1] if month.isdigit() else _full_name(month)
+    name = (
+        _NAMES[int(month) - 1]
+        if month.isdigit()
+        else next(name for name in _NAMES if name.startswith(month[:3]))
+    )
     days = re.findall("[0-9]+", parts.get("d", ""))
     day = "-".join(number.lstrip("0") for number in days)
     year = parts.get("y", "").strip("x")
     return " ".join(filter(None, (name, day, year)))
-
-
-def _full_name(month: str) -> str:
-    return next(name for name in _NAMES if name.startswith(month[:3]))

@@ -61,15 +61,9 @@ def realhit(
 
     `fixed`: each number becomes one word for its value, equal within the rounding that the
     reference shows, so signs, points and percent signs count. Dates and codes become one word, too.
-    A percent sign may be missing if the question asks for a percentage. A comma separates words. A
-    text keeps its characters if it would lose all of them. ROUGE-L uses the letters of all scripts.
-
-    Arguments:
-        prediction: the answer.
-        references: the expected answers.
-        compat: the mode.
-        question: the question, which may ask for a percentage.
-        decimal_comma: whether the table has decimal commas.
+    A percent sign may be missing if the `question` asks for a percentage. A comma separates words,
+    unless the table has decimal commas (`decimal_comma`). A text keeps its characters if it would
+    lose all of them. ROUGE-L uses the letters of all scripts.
     """
     answer = str(prediction)
     # Without a reference no answer is right, but the score still has its parts.

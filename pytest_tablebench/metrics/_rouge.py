@@ -77,10 +77,8 @@ def _f_measures(
 
 
 def rouge_l_of_texts(reference: str, prediction: str, compat: Compat) -> float:
-    """Return ROUGE-L of two texts in lower case."""
-    if compat == "reference" and is_affordable(reference, prediction):
-        return f_measures(("rougeL",), reference, prediction)["rougeL"]
-    return rouge_l(_TOKEN.findall(reference), _TOKEN.findall(prediction))
+    """Return the F-measure of ROUGE-L of two texts."""
+    return _f_measures(["rougeL"], reference, prediction, compat)["rougeL"]
 
 
 def rouge_l(reference: Sequence[str], prediction: Sequence[str]) -> float:

@@ -50,13 +50,9 @@ def tatqa(
 ) -> Score:
     """Return exact match (the score) and F1 of a reply with the lines `Answer:` and `Scale:`.
 
-    Items of an answer are separated by ` | `. The part `scale` is 1 if the scale is right.
-
-    Arguments:
-        prediction: the reply.
-        references: the expected texts.
-        answer_type: span, multi-span, count or arithmetic.
-        scale: the expected scale, "" for none.
+    Items of an answer are separated by ` | `. `answer_type` is span, multi-span, count or
+    arithmetic. `scale` is the expected scale, "" for none; the part `scale` is 1 if the reply's
+    scale equals it.
     """
     reply = read_reply(str(prediction))
     em, f1 = em_and_f1(list(map(str, references)), scale, answer_type, reply)

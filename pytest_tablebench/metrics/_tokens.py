@@ -38,14 +38,12 @@ def words(text: str) -> tuple[str, ...]:
     number = canonical_number(text.strip())
     if number is not None:
         return (number,)
-    words = (token for token in tokens(text) if not token.isspace() and not _only_wraps(token))
+    words = (
+        token for token in tokens(text) if not token.isspace() and not _WRAPPING.issuperset(token)
+    )
     return tuple(canonical_number(token) or token for token in words) or tuple(
         filter(None, [text.strip().lower()])
     )
-
-
-def _only_wraps(token: str) -> bool:
-    return all(character in _WRAPPING for character in token)
 
 
 def _split(text: str) -> tuple[str, ...]:

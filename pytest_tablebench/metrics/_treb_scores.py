@@ -64,17 +64,12 @@ def treb(
     """Score an answer in each way that its subtask names.
 
     The score is `llm_score`, a tenth of the judge's marks. Without a judge, or for an empty answer,
-    it is `main`. If a judge gives no marks, the answer keeps its other parts, the flags say why,
-    and `llm_score_or_0` has the 0 of the published code.
+    it is the part `main`. If a judge gives no marks, the answer keeps its other parts, the flags
+    say why, and `llm_score_or_0` has the 0 of the published code. `reference` reads the judge's
+    reply as the published code does.
 
-    Arguments:
-        prediction: the answer.
-        references: the true answer.
-        compat: `reference` reads the judge's reply as the published code does.
-        question: the question that the model received, for the judge.
-        scores: some of `SCORES`.
-        main: the part that is the score without a judge.
-        number: the answer as a number; a prediction that is a number may equal it instead.
+    `scores` are some of `SCORES`. `number` is the answer as a number; a prediction that is a number
+    may equal it instead. The judge receives the `question` as the model did.
     """
     text = str(prediction)
     parts: dict[str, float] = {}
@@ -83,7 +78,8 @@ def treb(
             parts[name] = _PLAIN[name](prediction, references, compat="fixed").value
     if "em" in parts and _equals_number(text, number):
         parts["em"] = 1.0
-    flags = list(_flags(text))
+    # For such answers the published code silently counts 0, or reads the model's thinking.
+    flags = [*oddities(text)] if text.strip() else ["empty_prediction"]
     if JUDGED in scores:
         if not text.strip():
             parts[f"{JUDGED}_or_0"] = 0.0
@@ -112,11 +108,6 @@ _PLAIN: Mapping[str, Callable[..., Score]] = {
     "bleu": treb_bleu,
     "rougeL": treb_rouge,
 }
-
-
-def _flags(prediction: str) -> tuple[str, ...]:
-    # For these answers the published code silently counts 0, or reads the model's thinking.
-    return oddities(prediction) if prediction.strip() else ("empty_prediction",)
 
 
 def _equals_number(prediction: str, number: float | None) -> bool:

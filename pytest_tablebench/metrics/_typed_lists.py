@@ -39,12 +39,7 @@ _SPARE = 40
 
 @dataclass(frozen=True)
 class Items:
-    """The expected items of a list.
-
-    Arguments:
-        items: each with its kind.
-        ordered: whether they must be in this order.
-    """
+    """The expected items of a list, with `ordered` in this order."""
 
     items: Sequence[Expected]
     ordered: bool = False

@@ -49,14 +49,10 @@ def realhit_chart(
     then. Flags give the reason why a program drew nothing: `no_program`, or `program_` and its
     outcome.
 
-    Arguments:
-        prediction: the reply.
-        references: the expected values as text, such as `[[1, 2]]`.
-        compat: `reference` runs the program inside a function, without its indentation, and parses
-            the printed values; other output of the program makes them unreadable.
-        chart_type: RealHiTBench's sub-type, `PieChart Generation`, or its first word.
-        table: is in the program's folder as `table.xlsx`.
-        limits: what the program may use.
+    References are the expected values as text, such as `[[1, 2]]`. `chart_type` is RealHiTBench's
+    sub-type, `PieChart Generation`, or its first word. The table is in the program's folder as
+    `table.xlsx`. `reference` runs the program inside a function, without its indentation, and
+    parses the printed values; other output of the program makes them unreadable.
     """
     program = program_of(realhit_code(patched(prediction, WORKBOOK)), compat)
     published = compat == "reference"

@@ -186,7 +186,8 @@ def numbers_in(text: str, decimal: str = ".") -> Iterator[tuple[int, int, Quanti
 
     A number inside a name (`A-17`), a range or a time of day does not count.
     """
-    text = _RANK.sub(lambda match: " " * len(match[0]), _MINUS.sub(_dash, text))
+    text = _MINUS.sub(lambda match: " " * (len(match[0]) - 1) + "-", text)
+    text = _RANK.sub(lambda match: " " * len(match[0]), text)
     text = _SUM.sub(lambda match: " " * len(match[0]), text)
     for match in _IN_TEXT.finditer(text):
         written, end = match[0], match.end()
@@ -204,10 +205,6 @@ def numbers_in(text: str, decimal: str = ".") -> Iterator[tuple[int, int, Quanti
         if number is not None:
             name = number.unit if unit.name in {"", number.unit} else unit.name
             yield start, end, Quantity(number.value, name, unit.scale)
-
-
-def _dash(match: re.Match[str]) -> str:
-    return " " * (len(match[0]) - 1) + "-"
 
 
 def _leading_unit(text: str) -> tuple[Unit, int]:

@@ -58,12 +58,9 @@ class _Section:
 def shown_text(value: object, code: str) -> str | None:
     """Return the text that a spreadsheet program shows for a value with a format code.
 
-    Returns None for a format that is not supported or depends on the computer's settings (the short
-    and the long date).
-
-    Arguments:
-        value: a number, a text, a boolean, a date, a time or a duration.
-        code: the workbook's code: `0.0%`, `#,##0.00 "euro"`, `dd.mm.yyyy`.
+    The value is a number, a text, a boolean, a date, a time or a duration, the code as in the
+    workbook: `0.0%`, `#,##0.00 "euro"`, `dd.mm.yyyy`. Returns None for a format that is not
+    supported or depends on the computer's settings (the short and the long date).
     """
     try:
         sections = _sections(code)

@@ -39,15 +39,10 @@ class SheetView:
 
 
 def show_sheet(sheet: Worksheet, where: str, *, include_hidden: bool) -> SheetView:
-    """Change a sheet to what a program shows, and return the differences.
+    """Change a sheet in place to what a program shows, and return the differences.
 
-    Raises `TableError` for a sheet with more than 20,000,000 characters, or 6,000,000 of number
-    formats.
-
-    Arguments:
-        sheet: changed in place.
-        where: what messages call it.
-        include_hidden: keep hidden rows and columns.
+    `where` is its label in messages; `include_hidden` keeps hidden rows and columns. Raises
+    `TableError` for a sheet with more than 20,000,000 characters, or 6,000,000 of number formats.
     """
     hidden_rows, hidden_columns = 0, 0
     if not include_hidden:

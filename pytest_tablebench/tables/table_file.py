@@ -22,9 +22,8 @@ _DATE = re.compile(rb"(<dcterms:[a-z]+[^>]*>)[^<]*(?=<)")
 class TableFile:
     """A table in a program's folder.
 
-    Arguments:
-        table: the table as it is shown.
-        data: the original file of an unchanged table; None if the file is written from the table.
+    `data` is the original file of an unchanged table; without it the file is written from the
+    table.
     """
 
     table: Table

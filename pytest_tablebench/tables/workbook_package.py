@@ -38,12 +38,8 @@ _RANGES = {b"mergeCell": "merged cells", b"hyperlink": "link", b"comment": "comm
 def checked_workbook(data: bytes, where: str) -> bytes:
     """Return a workbook within the limits, without needless empty cells.
 
-    Raises `TableError` for a workbook beyond the limits, and for one with parts that no spreadsheet
-    program writes.
-
-    Arguments:
-        data: the file.
-        where: what messages call it.
+    `where` is its label in messages. Raises `TableError` for a workbook beyond the limits, and for
+    one with parts that no spreadsheet program writes.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:

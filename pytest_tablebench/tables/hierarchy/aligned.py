@@ -17,12 +17,7 @@ _MOST_WORDS = 8
 
 @dataclass(frozen=True)
 class AlignedPart:
-    """Some rows and columns of a table.
-
-    Arguments:
-        table: a table of only these rows and columns.
-        rows, columns: their positions in the whole table, from 0.
-    """
+    """Some rows and columns of a table, with their positions in the whole table, from 0."""
 
     table: Table
     rows: tuple[int, ...]

@@ -21,17 +21,12 @@ def table_of_paths(
 ) -> AnyTable:
     """Return a table with header lines, row headers and merged cells made from paths.
 
+    `columns` and `rows` have for each column and row its headers, outermost first; without `rows`
+    the table has no row headers. `cells` have shape (rows, columns).
+
     Neighbours whose paths begin with the same texts share merged cells for them. The last text of a
     short path covers the lines down to the cells. Cells without a path, and paths without cells,
     are filled with blanks.
-
-    Arguments:
-        cells: shape (rows, columns).
-        kind: the class of the table.
-        columns: for each column its headers.
-        rows: for each row its headers; without any the table has no row headers.
-        title: see `TableContent`.
-        name: see `TableContent`.
     """
     width = max([len(columns), *map(len, cells)])
     height = max(len(cells), len(rows))

@@ -42,10 +42,6 @@ def indents(table: TableContent) -> dict[tuple[int, int], int]:
     return levels
 
 
-def _latest(name: str, text: str) -> str:
-    return text or name
-
-
 class Paths:
     """The paths of one table's cells.
 
@@ -106,7 +102,7 @@ class Paths:
     def _over_groups(self) -> list[list[str]]:
         """The names of each header line without merges: a name is valid up to the next one."""
         return [
-            list(accumulate([one_line(cell) for cell in line], _latest))
+            list(accumulate(map(one_line, line), lambda name, text: text or name))
             for line in self._lines[len(self._table.captions) : self._first]
         ]
 

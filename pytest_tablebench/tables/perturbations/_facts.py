@@ -7,7 +7,6 @@ from dataclasses import replace
 from decimal import Decimal
 
 from pytest_tablebench.errors import SettingsError, TableError
-from pytest_tablebench.tables.content import Cell
 from pytest_tablebench.tables.perturbations._base import (
     Question,
     changes_meaning,
@@ -72,7 +71,7 @@ def counterfactual(question: Question, *, seed: int = 0) -> Question:
         new = invented(answer, draw, taken)
         if new in taken or new == answer:
             raise TableError(f"{_label(question)}: nothing else looks like the answer {answer!r}")
-        tables = tuple(_swapped(table, answer, new) for table in tables)
+        tables = tuple(_with_cell(table, answer, new) for table in tables)
         answers.append(new)
     if not answers:
         raise TableError(f"{_label(question)}: counterfactual needs a question with an answer")
@@ -107,8 +106,6 @@ def _require_known(question: Question, answer: str) -> None:
         raise TableError(f"{_label(question)}: the answer {answer!r} {problem}")
 
 
-def _swapped(table: Table, old: str, new: str) -> Table:
-    def cell(value: Cell) -> Cell:
-        return new if str(value) == old else value
-
-    return replace(table, rows=tuple(tuple(map(cell, row)) for row in table.rows))
+def _with_cell(table: Table, old: str, new: str) -> Table:
+    rows = tuple(tuple(new if str(cell) == old else cell for cell in row) for row in table.rows)
+    return replace(table, rows=rows)
