@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import accumulate
 
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.content import Cell, Path, TableContent
@@ -101,10 +100,11 @@ class Paths:
     @cached_property
     def _over_groups(self) -> list[list[str]]:
         """The names of each header line without merges: a name is valid up to the next one."""
-        return [
-            list(accumulate(map(one_line, line), lambda name, text: text or name))
-            for line in self._lines[len(self._table.captions) : self._first]
-        ]
+        groups = []
+        for line in self._lines[len(self._table.captions) : self._first]:
+            name = ""
+            groups.append([name := one_line(cell) or name for cell in line])
+        return groups
 
     def _row_paths(self) -> list[tuple[str, ...]]:
         table = self._table
