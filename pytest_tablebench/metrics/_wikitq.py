@@ -45,8 +45,8 @@ def wikitq(
     `6-10` is not `10-6`. If a cell of `table` (or any text, without a table) has lines separated by
     a written `\n`, it counts as one or several of its lines in a row. Notes after an answer do not
     count, `11[1]` or `Clay (i)`, unless the reference has notes too; nor does a unit that
-    `question` names. Only an exact match scores 1. If all words are there in another order, those
-    at their place count.
+    `question` names. Only an exact match scores 1. For the right words in another order, the score
+    is the share of words at their place.
     """
     if compat == "reference":
         score = f1_strings(prediction, references, compat=compat).value

@@ -1,6 +1,6 @@
 """A sheet as in its file: cells, merges and indents, before any line is called a header.
 
-Files may be hostile. All readers of this package keep to the limits below, and a file beyond them
+Files may be hostile. All readers of this package have the limits below, and a file beyond them
 raises one `TableError` that names file and place.
 """
 

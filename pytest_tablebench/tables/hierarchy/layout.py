@@ -99,9 +99,9 @@ def _depth(shape: Shape, first: int) -> int:
 
 
 def _divided(shape: Shape, line: int) -> int:
-    """Return how many lines below its merged cells have names for their parts; 0 if none.
+    """Return the distance to the line that names the parts of merged cells in this line, or 0.
 
-    One blank line may be between them, but not at the end.
+    One blank line may be between them.
     """
     groups = [span for span in shape.merged_in(line) if span.columns > 1]
     if len(groups) == 1 and groups[0].column == shape.left:
