@@ -45,7 +45,7 @@ Made = TypeVar("Made", bound=Metric)
 
 
 def heavy(metric: Made) -> Made:
-    """Mark a plain metric as slow: with `--bench-score-there` the callers compute it."""
+    """Mark a plain metric as slow: `--bench-score-there` computes it outside of pytest."""
     metric.heavy = True  # type: ignore[attr-defined]
     return metric
 
