@@ -104,7 +104,7 @@ class Expected:
         """The answer as a yes or no."""
         return VERDICTS.get(folded(self.text).strip(" ."))
 
-    def is_said_by(self, text: str) -> bool:
+    def equals_text(self, text: str) -> bool:
         """Return whether a whole text is the answer, except for wraps and a full stop."""
         return len(text) <= 2 * self._longest + 100 and any(map(self._is, unwrapped(text)))
 
@@ -164,21 +164,21 @@ class Expected:
         units = (read_unit(match[1]) for name in names for match in _IN_BRACKETS.finditer(name))
         return frozenset(unit.name for unit in units if unit.scale == 1)
 
-    def is_answer_of(self, reply: AnswerText) -> bool:
+    def is_given_by(self, reply: AnswerText) -> bool:
         """Return whether a reply gives this answer and no other."""
         if self.kind == "yes_no":
             return self.verdict is not None and read_verdict(reply) is self.verdict
         whole = len(reply.text) <= 2 * len(self.text) + 400
-        if whole and (self.is_said_by(reply.text) or self.is_said_by(reply.answer)):
+        if whole and (self.equals_text(reply.text) or self.equals_text(reply.answer)):
             return True
         if reply.is_taken_back:
             return False
-        if self.is_said_by(reply.line) or self._is_before_note(reply):
+        if self.equals_text(reply.line) or self._is_before_note(reply):
             return not self._has_rival(reply)
-        marked = [text for text in bold_texts(reply.answer) if self._reads(text)]
+        marked = [text for text in bold_texts(reply.answer) if self._may_be_answer(text)]
         parts = sentences(reply.answer)
         if len(set(map(folded, marked))) == 1:
-            return self.is_said_by(marked[0]) and not any(
+            return self.equals_text(marked[0]) and not any(
                 marked[0] in part and self._is_hedged(folded(part), folded(marked[0]))
                 for part in parts
             )
@@ -190,11 +190,11 @@ class Expected:
         """Return whether the first line is the answer and then a reason or a harmless note."""
         if len(reply.line) > _LONGEST_SENTENCE:
             return False
-        if reply.is_marked and self.is_said_by(before_reason(reply.line)):
+        if reply.is_marked and self.equals_text(before_reason(reply.line)):
             return True
         value, note = before_note(reply.line)
         note = folded(note)
-        if not note or is_open(note) or not self.is_said_by(value):
+        if not note or is_open(note) or not self.equals_text(value):
             return False
         if self.kind == "text":
             return not any(_mentions(note, cell) for cell in self._cells if cell in note)
@@ -209,7 +209,7 @@ class Expected:
             sentence.replace("*", " "), place, place + len(mention), roughly=roughly
         )
 
-    def _reads(self, text: str) -> bool:
+    def _may_be_answer(self, text: str) -> bool:
         """Return whether a bold text or a line may be an answer of this kind."""
         if len(text) > _LONGEST_VALUE:
             return False
@@ -223,10 +223,10 @@ class Expected:
         """Return whether a later line of a reply is another answer of the same kind."""
         rest = [line.strip() for line in reply.answer.split("\n")[1:] if line.strip()]
         if self.kind in {"number", "date"}:
-            return any(self._reads(line) and not self.is_said_by(line) for line in rest)
+            return any(self._may_be_answer(line) and not self.equals_text(line) for line in rest)
         cells = self._cells
         return any(
-            not spellings(line).isdisjoint(cells) and not self.is_said_by(line)
+            not spellings(line).isdisjoint(cells) and not self.equals_text(line)
             for line in rest
             if len(line) <= _LONGEST_VALUE
         )
@@ -234,13 +234,13 @@ class Expected:
     @cached_property
     def _cells(self) -> frozenset[str]:
         """The folded texts of the columns that contain the answer."""
-        terms: set[str] = set()
+        cells: set[str] = set()
         for table in self.terms.tables:
             for place in range(len(table.header)):
                 column = {folded(str(row[place])[:200]) for row in table.rows if place < len(row)}
                 if not self.spellings.isdisjoint(column):
-                    terms |= column
-        return frozenset(terms) - {""}
+                    cells |= column
+        return frozenset(cells) - {""}
 
     def _is_in(self, parts: Sequence[str]) -> bool:
         if self.kind == "number":

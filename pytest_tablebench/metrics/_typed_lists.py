@@ -164,10 +164,10 @@ class Items:
         text = text.strip()
         if len(text) > 2 * max(len(item.text), 60) + 40:
             return False
-        if item.is_said_by(text):
+        if item.equals_text(text):
             return True
         shorter = _ARTICLE.sub("", text)
-        return shorter != text and item.is_said_by(shorter)
+        return shorter != text and item.equals_text(shorter)
 
     def _match(self, parts: list[str]) -> tuple[bool, float]:
         if not parts or not self.items:

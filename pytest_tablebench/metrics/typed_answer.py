@@ -112,7 +112,7 @@ def typed_answer(
         value, partial = listed.compare(read_reply(text))
         return Score(value, {chosen: value, "partial": partial}, chosen)
     else:
-        value = float(Expected(expected[0], chosen, terms).is_answer_of(read_reply(text)))
+        value = float(Expected(expected[0], chosen, terms).is_given_by(read_reply(text)))
     return Score(value, {chosen: value}, chosen)
 
 
