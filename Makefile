@@ -28,7 +28,7 @@ RUNS ?= $(VENV)/.runs
 HASHED := install --quiet --no-deps --require-hashes --requirement
 hashed = $(BIN)/python -m uv pip $(HASHED) $(1) --python $(BIN)/python || $(BIN)/python -m pip $(HASHED) $(1)
 
-.PHONY: bench example test test-versions test-lowest lint docs locks upgrade release-check owner dist clean
+.PHONY: bench example screenshots test test-versions test-lowest lint docs locks upgrade release-check owner dist clean
 
 # Wrong answers are the result of a run, not an error of it: pytest's exit code 1 is fine here.
 bench: $(RUNS)
@@ -68,6 +68,10 @@ define environment
 	$(call hashed,$(1))
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 endef
+
+# The pictures of README and docs: a terminal, and the first screen of a report.
+screenshots: $(STAMP)
+	$(BIN)/python docs/screenshots.py
 
 $(STAMP): pyproject.toml $(wildcard requirements/*.txt)
 	$(call environment,requirements/tests.txt)
