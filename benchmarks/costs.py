@@ -2,8 +2,8 @@
 
     python benchmarks/costs.py DATA_FOLDER [--write]
 
-Plans a part of each benchmark with `--bench-plan`, which makes no call, and prints tokens and prices
-for 1,000 cases. `--write` puts the tables into docs/costs.md.
+Plans a part of each benchmark with `--bench-plan`, which makes no call, and prints tokens and
+prices for 1,000 cases. `--write` puts the tables into docs/costs.md.
 """
 
 from __future__ import annotations
