@@ -28,19 +28,23 @@ from pytest_tablebench.commands import (
     tree,
 )
 from pytest_tablebench.commands.data_state import data_state
+from pytest_tablebench.commands.grouped_help import GroupedParser
 from pytest_tablebench.errors import DataError, TableBenchError
 from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.notices import Notices
 
 
-def make_parser() -> argparse.ArgumentParser:
+def make_parser() -> GroupedParser:
     """Return the parser of the command line."""
-    parser = argparse.ArgumentParser(
-        prog="tablebench", description="Language models on table benchmarks. Runs start in pytest."
+    parser = GroupedParser(
+        prog="tablebench",
+        description="Language models on table benchmarks. `pytest --model NAME` starts a run.",
     )
     version = metadata.version("pytest-tablebench")
     parser.add_argument("--version", action="version", version=f"pytest-tablebench {version}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(
+        metavar="COMMAND", parser_class=argparse.ArgumentParser, dest="command"
+    )
 
     listing = commands.add_parser(
         "list", help="datasets, serializers, perturbations, built-in models"
@@ -72,7 +76,26 @@ def make_parser() -> argparse.ArgumentParser:
         doctor.add_parser,
     ):
         add_parser(commands)
+
+    completing = commands.add_parser("completion", help="print a completion script for your shell")
+    completing.add_argument("shell", choices=("bash", "zsh", "fish", "powershell", "tcsh"))
+    completing.set_defaults(lines=lambda options: ([_completion(options.shell)], 0))
     return parser
+
+
+def _completion(shell: str) -> str:
+    """Return the script that completes commands, options and files in a shell."""
+    import shtab
+
+    parser = make_parser()
+    parsers = [parser]
+    for each in parsers:
+        for action in each._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                parsers += action.choices.values()
+            elif action.type is Path:
+                action.complete = shtab.FILE  # type: ignore[attr-defined]
+    return str(shtab.complete(parser, shell=shell))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -83,7 +106,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     something, `sandbox` where nothing
     holds, `doctor` where no run can be.
     """
-    options = make_parser().parse_args(arguments)
+    parser = make_parser()
+    options = parser.parse_args(arguments)
+    if options.command is None:
+        print(parser.format_first(), end="")
+        return 0
     # A terminal that cannot show a character gets an escape for it instead of a traceback.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
