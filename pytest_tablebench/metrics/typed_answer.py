@@ -77,7 +77,7 @@ def typed_answer(
 ) -> Score:
     """Return 1 if a reply gives the expected answer, 0 otherwise; for free text ROUGE-L.
 
-    docs/own-tables.md defines for each kind which replies are right, with examples. The part with
+    docs/answer-kinds.md defines for each kind which replies are right, with examples. The part with
     the score is named after the kind. Lists also have `partial`, F1 over both lists.
 
     Arguments:

@@ -1,4 +1,4 @@
-"""Answers by kind: the examples of docs/own-tables.md, and what they do not say."""
+"""Answers by kind: the examples of docs/answer-kinds.md, and what they do not say."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_tablebench import score
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.metrics.typed_answer import KINDS, answer_kind
 
-PAGE = Path(__file__).parents[2].joinpath("docs/own-tables.md").read_text(encoding="utf-8")
+PAGE = Path(__file__).parents[2].joinpath("docs/answer-kinds.md").read_text(encoding="utf-8")
 HEAD = "| answer | settings | reply | right |\n|---|---|---|---|\n"
 FROM = {"free_text": 0.4}
 
