@@ -266,7 +266,7 @@ def test_command_with_the_installed_suites(command: str, tmp_path: Path) -> None
     assert len(records(elsewhere)) == 1
 
 
-OWN = ["pytest test_prices.py --model tablebench/lexical"]
+OWN = ["pytest test_prices.py --model=tablebench/lexical"]
 
 
 @pytest.mark.parametrize("command", OWN)
