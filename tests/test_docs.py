@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,8 @@ from pytest_tablebench import hookspecs
 from pytest_tablebench.cli import make_parser
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.metrics import METRICS
+from pytest_tablebench.results import Record
+from pytest_tablebench.results.exit_codes import EXIT_CODES
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -54,8 +57,14 @@ def _text(page: Path) -> str:
 
 
 def test_the_reference_leaves_nothing_out(site: Path) -> None:
-    options = _text(site / "option-help.html")
-    assert {flag for flag in FLAGS - {"--model"} if flag not in options} == set()
+    for page in ("option-help", "options"):
+        options = _text(site / f"{page}.html")
+        assert {flag for flag in FLAGS - {"--model"} if flag not in options} == set()
+    assert {one.flag for one in OPTIONS if one.differs.meaning not in options} == set()
+    codes = _text(site / "exit-codes.html")
+    assert {one.code for one in EXIT_CODES if one.with_gates not in codes} == set()
+    files = _text(site / "run-folder.html")
+    assert {field.name for field in fields(Record) if field.name not in files} == set()
     commands = _text(site / "commands.html")
     assert {name for name in _commands() if f"tablebench {name}" not in commands} == set()
     hooks = _text(site / "hooks.html")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pytest_tablebench.errors import SettingsError, writing
+from pytest_tablebench.results.exit_codes import PENDING_CODE
 from pytest_tablebench.results.record import SCHEMA, Record, check_schema
 from pytest_tablebench.results.texts import TEXTS
 from pytest_tablebench.util.entries import listing, mapping
@@ -17,9 +18,6 @@ from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.line_file import LineFile
 from pytest_tablebench.util.names import are, out_of, printable
 from pytest_tablebench.util.notices import notice
-
-PENDING_CODE = 12
-"""Exit code of a run that waits for batches."""
 
 RUN, RECORDS, SUMMARY = "run.json", "records.jsonl", "summary.json"
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pytest_tablebench.results.exit_codes import FAILS, HOLDS, UNDECIDED
 from pytest_tablebench.results.gates import (
     Gate,
     GateResult,
@@ -20,9 +21,6 @@ from pytest_tablebench.results.gates import (
 if TYPE_CHECKING:
     from pytest_tablebench.results.compare import RunComparison
     from pytest_tablebench.results.score_table import ScoreTable
-
-HOLDS, FAILS, UNDECIDED = 0, 10, 11
-"""Exit codes of gates."""
 
 
 class JudgedRun(Protocol):

@@ -15,9 +15,7 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.compare import check_alike, setting_differences
 from pytest_tablebench.results.writer import RunWriter
 
-ROOT = Path(__file__).parents[2]
 RECORDED = [option for option in OPTIONS if option.recorded is not None]
-WORDS = {"refuse": "refused", "note": "noted", "ignore": "ignored"}
 
 
 def by_flag(option: Option) -> str:
@@ -60,18 +58,9 @@ def test_every_option_has_its_names(option):
 
 
 @pytest.mark.parametrize("option", OPTIONS, ids=by_flag)
-def test_every_option_is_documented_with_what_it_means_to_a_comparison(option):
-    recorded = f"`{option.recorded}`" if option.recorded else "-"
-    said = f"{WORDS[option.differs.verdict]}: {option.differs.meaning}"
-    row = f"| `{option.flag}` | `{option.key}` | {recorded} | {said} |"
-    assert row in (ROOT / "docs/options.md").read_text("utf-8").splitlines()
+def test_every_option_states_what_it_means_to_a_comparison(option):
     assert option.differs.meaning
     assert bool(option.differs.values) == bool(option.differs.effect)
-
-
-def test_the_page_of_options_names_no_other():
-    rows = (ROOT / "docs/options.md").read_text("utf-8").splitlines()
-    assert sum(row.startswith("| `--bench-") for row in rows) == len(OPTIONS)
 
 
 @pytest.mark.parametrize("option", RECORDED, ids=by_flag)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+from pytest_tablebench.results.exit_codes import FAILS, HOLDS, UNDECIDED
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.util.names import printable
 
@@ -117,7 +118,7 @@ def holm(tails: Sequence[float], alpha: float = 0.025, size: int | None = None) 
 def exit_code(results: Iterable[GateResult]) -> int:
     """Return 0 when all gates hold, 10 when one fails, 11 when one is undecided."""
     states = {result.state for result in results}
-    return 10 if "fails" in states else 11 if "undecided" in states else 0
+    return FAILS if "fails" in states else UNDECIDED if "undecided" in states else HOLDS
 
 
 def verdict_line(results: Sequence[GateResult]) -> str:
