@@ -70,7 +70,7 @@ PROMISED = [
 PAGES = [
     page
     for page in sorted((ROOT / "docs").glob("*.md"))
-    if page.name != "differences.md"  # shows single functions that no package builds on
+    if page.name != "fidelity.md"  # shows single functions that no package builds on
 ]
 
 

@@ -1,4 +1,4 @@
-"""docs/differences.md: every line gives what it says, and every difference has an example."""
+"""docs/fidelity.md: each example gives the scores it states, and each difference has one."""
 
 from __future__ import annotations
 
@@ -17,26 +17,35 @@ from pytest_tablebench.metrics.steps import Ask, Execution
 from pytest_tablebench.models import Reply
 from pytest_tablebench.running.builtins import builtin_registry
 
-DOCS = Path(__file__).parents[2] / "docs"
+PAGE = Path(__file__).parents[2] / "docs/fidelity.md"
+CHANGES = ": what the modes change"
 DATASETS = builtin_registry().datasets
 
 
-def rows(page: str, first: str, sections: str = "") -> Iterator[tuple[str, list[str]]]:
-    """The rows of tables whose first column is called so, each with the section it stands in."""
-    text = (DOCS / page).read_text(encoding="utf-8")
-    for heading, body in re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE):
+def sections() -> dict[str, str]:
+    """Return the text of each section about the modes, by its benchmark."""
+    text = PAGE.read_text(encoding="utf-8")
+    found = re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
+    return {
+        heading.removesuffix(CHANGES): body for heading, body in found if heading.endswith(CHANGES)
+    }
+
+
+def rows(first: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the rows of tables whose first column has this name, each with its section."""
+    for heading, body in sections().items():
         inside = False
-        for line in body.splitlines() if heading.endswith(sections) else ():
+        for line in body.splitlines():
             cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
             if len(cells) < 3:
                 inside = inside and not line  # a table with a gap goes on
-            elif cells[0] in {first, "class"}:
+            elif cells[0] in {"what", "difference", "class"}:
                 inside = cells[0] == first
             elif inside and not set(cells[0]) <= {"-"}:
-                yield heading.partition(":")[0], cells
+                yield heading, cells
 
 
-LINES = list(rows("differences.md", "difference"))
+LINES = list(rows("difference"))
 
 
 def plain(cell: str) -> str:
@@ -97,13 +106,10 @@ def test_a_line_gives_what_it_says(cells: list[str], mode: str) -> None:
 
 
 def blocks() -> dict[str, dict[str, str]]:
-    """What stands under each heading of a difference, by section; tests/test_docs.py runs it."""
-    text = (DOCS / "differences.md").read_text(encoding="utf-8")
+    """Return the text of each code example, by section and name; tests/test_docs.py runs it."""
     return {
         heading: dict(re.findall(r"^### (.*?)\n(.*?)(?=^### |\Z)", body, re.DOTALL | re.MULTILINE))
-        for heading, body in re.findall(
-            r"^## (.*?)\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE
-        )
+        for heading, body in sections().items()
     }
 
 
@@ -113,7 +119,7 @@ def test_every_difference_has_an_example() -> None:
         shown[head].add(cells[0])
         assert cells[1] != cells[2], cells[0]
     explained: dict[str, set[str]] = {}
-    for head, cells in rows("fidelity.md", "what", "what the modes change"):
+    for head, cells in rows("what"):
         explained.setdefault(head, set()).add(cells[0].replace("\\\\", "\\"))
     assert shown == explained
 
