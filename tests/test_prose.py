@@ -10,7 +10,12 @@ from tests.support.prose import files, habits
 
 ROOT = Path(__file__).resolve().parents[1]
 
-PLACES: list[str] = ["pytest_tablebench/metrics", "pytest_tablebench/tables"]
+PLACES: list[str] = [
+    "benchmarks/RESULTS.md",
+    "docs",
+    "pytest_tablebench/metrics",
+    "pytest_tablebench/tables",
+]
 """Rooms, modules and pages that are in plain English, from the project's root."""
 
 

@@ -104,14 +104,14 @@ def _markdown_passages(text: str) -> Iterator[tuple[int, str]]:
 
 
 def files(places: list[Path]) -> list[Path]:
-    """Return the Python and Markdown files in these places, sorted."""
+    """Return the Python and Markdown files in these places, sorted, without generated reports."""
     inside = (
         path
         for place in places
         for path in (place.rglob("*") if place.is_dir() else [place])
         if path.suffix in {".py", ".md"}
     )
-    return sorted(path for path in inside if "_build" not in path.parts)
+    return sorted(path for path in inside if not {"_build", "example"} & set(path.parts))
 
 
 def main(arguments: list[str]) -> int:
