@@ -19,6 +19,7 @@ from pytest_tablebench.results.exit_codes import EXIT_CODES
 
 LLMS = "llms.txt"
 SCHEMAS = Path(__file__).parents[1] / "schemas"
+REPOSITORY = "https://github.com/OWNER/pytest-tablebench/blob/main/"
 _DIFFERENCES = {"refuse": "refused", "note": "noted", "ignore": "ignored"}
 
 
@@ -43,8 +44,8 @@ class Options(Generated):
             yield f"`{option.flag}{'=' + option.metavar if option.metavar else ''}`"
             yield f": {_plain(option.help)}."
             yield ""
-            recorded = f"`{option.recorded}`" if option.recorded else "not recorded"
-            yield f"  ini key `{option.key}`; in `run.json` {recorded}"
+            recorded = f"`{option.recorded}` in `run.json`" if option.recorded else "not recorded"
+            yield f"  ini key `{option.key}`; {recorded}"
             yield ""
 
 
@@ -169,6 +170,11 @@ def _write_llms(app: Sphinx, error: Exception | None) -> None:
     (Path(app.outdir) / LLMS).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def _link_to_repository(app: Sphinx, _docname: str, source: list[str]) -> None:
+    """Link to the repository for its files that are not pages of the site."""
+    source[0] = source[0].replace("](../", f"]({REPOSITORY}")
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Add the directives."""
     for name, directive in (
@@ -180,5 +186,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
         ("schema", Schema),
     ):
         app.add_directive(f"tablebench-{name}", directive)
+    app.connect("source-read", _link_to_repository)
     app.connect("build-finished", _write_llms)
     return {"parallel_read_safe": True}
