@@ -75,7 +75,7 @@ def test_the_reference_leaves_nothing_out(site: Path) -> None:
     assert {name for name in pytest_tablebench.__all__ if name not in api} == set()
 
 
-def test_every_page_stands_in_the_list_for_models(site: Path) -> None:
+def test_every_page_is_listed_for_models_and_in_the_contents(site: Path) -> None:
     listed = set(re.findall(r"\]\((.+)\.html\)", (site / "llms.txt").read_text("utf-8")))
     assert listed == {page.stem for page in PAGES}
     contents = (DOCS / "index.md").read_text("utf-8").splitlines()
@@ -95,7 +95,7 @@ def _below(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Argu
 
 
 def _console() -> Iterator[tuple[str, str]]:
-    """The commands that pages show, with the page."""
+    """Yield the commands that pages show, each with the name of its page."""
     for page in [*PAGES, ROOT / "README.md"]:
         for block in re.findall(r"```console\n(.*?)```", page.read_text("utf-8"), re.DOTALL):
             for line in block.replace("\\\n", " ").splitlines():
@@ -104,25 +104,25 @@ def _console() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("page", "command"), sorted(set(_console())))
-def test_every_command_that_is_shown_exists(page: str, command: str) -> None:
+def test_each_command_on_a_page_exists(page: str, command: str) -> None:
     words = shlex.split(command)
     if words[0] == "tablebench" and words[1] != "--help":
-        make_parser().parse_args(words[1:])  # SystemExit, and what is wrong, otherwise
+        make_parser().parse_args(words[1:])  # raises SystemExit if it is wrong
     given = {word.partition("=")[0] for word in words if word.startswith("--bench-")}
     assert "pytest" not in words[:3] or given <= FLAGS, (page, given - FLAGS)
 
 
 WORKFLOWS = sorted((DOCS.parent / ".github").rglob("*.y*ml"))
-_BEHIND_A_BLANK = re.compile(
+_AFTER_A_SPACE = re.compile(
     rf"(?<![\w-])(?:{'|'.join(o.flag for o in OPTIONS if o.path or o.key == 'bench_dataset')}) +"
     r"(?!(?:is|to|and|or|with|leaves|compares)\b)[\w.~/\"'$]"
 )
 
 
-def test_values_of_options_stand_behind_an_equals_sign() -> None:
-    """Behind a blank pytest may take them for places to look for its settings file."""
+def test_values_of_options_follow_an_equals_sign() -> None:
+    """After a space pytest may take them for places with tests and a settings file."""
     texts = [path.read_text("utf-8") for path in (DOCS.parent / "README.md", *PAGES, *WORKFLOWS)]
-    assert [match for text in texts for match in _BEHIND_A_BLANK.findall(text)] == []
+    assert [match for text in texts for match in _AFTER_A_SPACE.findall(text)] == []
 
 
 def _examples() -> list[Path]:

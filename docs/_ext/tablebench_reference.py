@@ -170,7 +170,7 @@ def _write_llms(app: Sphinx, error: Exception | None) -> None:
     (Path(app.outdir) / LLMS).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _link_to_repository(app: Sphinx, _docname: str, source: list[str]) -> None:
+def _link_to_repository(_app: Sphinx, _docname: str, source: list[str]) -> None:
     """Link to the repository for its files that are not pages of the site."""
     source[0] = source[0].replace("](../", f"]({REPOSITORY}")
 
