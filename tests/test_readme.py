@@ -117,18 +117,16 @@ def test_make(command: str, checkout: Path) -> None:
     if shutil.which("make") is None:
         pytest.skip("make is not installed")
     if command == "make test" and not FULL:
-        # Whoever runs these tests has most likely typed it.
-        said = run("make test -n", checkout, VENV=sys.prefix, WORKERS="1").stdout
+        # These tests were most likely started by this command.
+        commands = run("make lint test -n", checkout, VENV=sys.prefix, WORKERS="1").stdout
         for tool in ("ruff check .", "ruff format --check .", "mypy", "pytest tests -n 1"):
-            assert f"{sys.prefix}/bin/python -m {tool}" in said
+            assert f"{sys.prefix}/bin/python -m {tool}" in commands
         return
     # The environment these tests run in stands for the one that make would install.
     stamp = checkout / "installed"
     stamp.touch()
     environment = {"VENV": sys.prefix, "STAMP": str(stamp), "RUNS": str(stamp)}
     environment["WORKERS"] = "1"
-    # The same sources as here: what mypy knows of them need not be found out twice.
-    environment["MYPY_CACHE_DIR"] = str(ROOT / ".mypy_cache")
     done = run(command, checkout, ARGS=" ".join(MAKE[command]), **environment)
     assert done.returncode == 0, done.stdout + done.stderr
     if command == "make bench":
