@@ -251,3 +251,18 @@ def test_the_guide_names_every_input() -> None:
     text = GUIDE.read_text(encoding="utf-8")
     inputs = triggers(load(ROOT / ".github/workflows/model-gate.yml"))["workflow_call"]["inputs"]
     assert not [name for name in inputs if f"`{name}`" not in text]
+
+
+OTHER_SYSTEMS = ("gitlab-ci", "buildkite", "azure-pipelines")
+"""The schemas of the examples on the page, in their order."""
+
+
+@pytest.mark.parametrize("system", OTHER_SYSTEMS)
+def test_the_example_for_another_system_follows_its_schema(system: str, tmp_path: Path) -> None:
+    pytest.importorskip("check_jsonschema", reason="check-jsonschema is not installed")
+    page = (ROOT / "docs" / "other-ci.md").read_text("utf-8")
+    examples = dict(zip(OTHER_SYSTEMS, re.findall(r"```yaml\n(.*?)```", page, re.S), strict=True))
+    path = tmp_path / f"{system}.yml"
+    path.write_text(examples[system], encoding="utf-8")
+    check_schema(path, f"vendor.{system}")
+    assert "--bench-max-cost" in examples[system]
