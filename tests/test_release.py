@@ -152,3 +152,15 @@ def test_the_package_is_built_and_tried_in_an_empty_environment(tmp_path: Path) 
     components = json.loads((tmp_path / "build" / "sbom.json").read_text("utf-8"))["components"]
     assert {"litellm", "pytest", "syrupy"} <= {component["name"] for component in components}
     assert all(component["version"] for component in components)
+
+
+def test_the_pictures_show_the_report_as_it_is_drawn_now() -> None:
+    specification = importlib.util.spec_from_file_location("shots", ROOT / "docs/screenshots.py")
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    facts = json.loads(module.FACTS.read_text("utf-8"))
+    assert facts["sources"] == module.digest(), "the report has changed: run `make screenshots`"
+    for name in ("terminal.svg", "page.png", "page-dark.png"):
+        assert (module.FOLDER / name).stat().st_size > 10_000

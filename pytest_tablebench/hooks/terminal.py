@@ -151,29 +151,35 @@ class TerminalHooks:
             next_lines,
             outlier_lines,
         )
-        from pytest_tablebench.reports.terminal import short_path, summary_lines
+        from pytest_tablebench.reports.terminal import summary_lines
         from pytest_tablebench.results.outliers import outliers
 
         ending, path = self._run.session.ending, writer.model_runs[model].path
         verdict = ending.verdicts.get(model)
         worse: Sequence[str] = ()
-        first = outlier_lines(outliers(self._run.runs[model].scores))
+        lowest = outlier_lines(outliers(self._run.runs[model].scores))
         if verdict is not None and verdict.comparison is not None:
             worse = verdict.comparison.worse
-            first = new_failure_lines(verdict.comparison, self._run.settings.show) + first
-        lines = [*first, ""] if first else []
-        lines += summary_lines(self._run.summaries[model], writer.run_data(model), width)
+            lowest = new_failure_lines(verdict.comparison, self._run.settings.show) + lowest
+        is_verbose = terminal.verbosity > 0
+        lines = summary_lines(
+            self._run.summaries[model],
+            writer.run_data(model),
+            width,
+            lowest=lowest,
+            is_verbose=is_verbose,
+        )
         lines += ending.lines(model, width)
         failed = self._failed(terminal, model, worse)
         last = next_lines(
             path,
             verdict.gates if verdict is not None else (),
             failed.tablebench_case[1] if failed is not None else None,
-            self._rerun_line(failed) if failed is not None else "",
+            self._rerun_line(failed) if failed is not None and is_verbose else "",
             there_are=self._count_examples,
         )
-        # What is to be copied stays on one line, however narrow the terminal is.
-        return [*fitted(lines, width), f"run folder: {short_path(path)}", *last]
+        # Commands and paths stay on one line, so that they can be copied.
+        return [*fitted(lines, width), "", *last]
 
     def _count_examples(self, gate: str, most: int) -> int | None:
         """Return how many examples a gate's datasets have, counted up to `most` in each.

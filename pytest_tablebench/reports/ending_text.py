@@ -73,7 +73,7 @@ def outlier_lines(outliers: Sequence[Outlier]) -> list[str]:
         )
         for outlier in low[:SHOWN]
     ]
-    lines = ["lowest against the mean, by more than chance (95 %, all parts together):"]
+    lines = ["lowest scores, by more than chance; difference from the mean and its 95 % interval:"]
     lines += aligned(rows)
     more = [
         text
@@ -83,7 +83,7 @@ def outlier_lines(outliers: Sequence[Outlier]) -> list[str]:
         )
         if count > 0
     ]
-    return [*lines, f"  and {', '.join(more)} the mean"] if more else lines
+    return [*lines, f"  and {' and '.join(more)} the mean"] if more else lines
 
 
 def _name(outlier: Outlier, with_dataset: bool) -> str:
@@ -116,19 +116,23 @@ def next_lines(
     *,
     there_are: Callable[[str, int], int | None] | None = None,
 ) -> list[str]:
-    """Return what to do next: the page to open, a case to look at, and what would decide a gate.
+    """Return what to do next: the report to open, a case to look at, what would decide a gate.
+
+    Without a page the first line names the run folder.
 
     `rerun` is the line on running that case again. An interval is half as wide with four times as
     many examples: so many decide a gate whose estimate stays as it is. `there_are` counts the
     examples of a gate's datasets up to a number, None if they cannot be counted.
     """
-    lines = []
     page = folder / "report.html"
-    if page.is_file():
-        lines.append(f"open in a browser: {short_path(page)}")
+    lines = [
+        f"open the report: {short_path(page)}"
+        if page.is_file()
+        else f"run folder: {short_path(folder)}"
+    ]
     if case_id is not None:
         where, case = (printable(shlex.quote(text), 200) for text in (short_path(folder), case_id))
-        lines.append(f"prompt and reply of one: {program('tablebench')} show {where} {case}")
+        lines.append(f"see a wrong answer: {program('tablebench')} show {where} {case}")
     if rerun:
         lines.append(rerun)
     for gate in gates:

@@ -158,18 +158,24 @@ def _names(names: Sequence[str]) -> str:
 
 
 def further_lines(
-    name: str, scope: Mapping[str, Any], declared: Sequence[str] | None = None
+    name: str,
+    scope: Mapping[str, Any],
+    declared: Sequence[str] | None = None,
+    *,
+    is_verbose: bool = True,
 ) -> list[str]:
-    """Return a line for each kind of figure that a scope has beside its measures."""
-    return [f"{name}: {text}" for text in _texts(scope, declared)]
+    """Return a line for each further kind of figure of a scope; consistency only if verbose."""
+    return [f"{name}: {text}" for text in _texts(scope, declared, is_verbose)]
 
 
-def _texts(scope: Mapping[str, Any], declared: Sequence[str] | None) -> Iterator[str]:
+def _texts(
+    scope: Mapping[str, Any], declared: Sequence[str] | None, is_verbose: bool
+) -> Iterator[str]:
     parts = informative_parts(scope, declared)
     if parts:
-        yield "beside the score: " + ", ".join(_part(*item) for item in parts.items())
+        yield "other scores: " + ", ".join(_part(*item) for item in parts.items())
     consistency = scope.get("consistency")
-    if consistency:
+    if consistency and is_verbose:
         yield from _consistency(consistency)
     changed = scope.get("changed_meaning")
     if changed:

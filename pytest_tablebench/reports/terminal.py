@@ -167,15 +167,34 @@ def beside_line(test: str, count: int) -> str:
     )
 
 
-def summary_lines(
-    summary: Mapping[str, Any], run: Mapping[str, Any] | None = None, width: int | None = None
-) -> list[str]:
-    """Return the final table and, for each dataset, what stands out in it.
+COLUMN_LINES = (
+    "performance: mean score, 0 to 1. 95 % interval: where the mean over more such questions is.",
+    "robustness: 1 if the form of a table changes no score. pass rate: share of right answers.",
+    "no answer: errors of the model or its server. They count in no score.",
+)
+"""What the columns of the final table mean."""
 
-    That is its best and worst serializer and perturbation, what sampling costs, what repeats say,
-    why cases have no answer, and how many replies were cut off. `run` is the content of
-    `run.json`, which says what stands beside a score. Columns at the end of the table are left out
-    where it is wider than `width`.
+
+def summary_lines(
+    summary: Mapping[str, Any],
+    run: Mapping[str, Any] | None = None,
+    width: int | None = None,
+    *,
+    lowest: Sequence[str] = (),
+    is_verbose: bool = True,
+) -> list[str]:
+    """Return the final table, what its columns mean, and details of each dataset.
+
+    Details are what sampling costs, results of repeats, reasons without an answer, and how many
+    replies were cut off; if verbose also the best and worst serializer and perturbation, the
+    consistency, and how many tables the examples share.
+
+    Arguments:
+        summary: content of `summary.json`.
+        run: content of `run.json`; it names the parts of a score that are shown.
+        width: of the terminal; columns at the end that do not fit are left out.
+        lowest: lines on the parts that score lowest, placed between table and details.
+        is_verbose: whether to include all details.
     """
     rows: list[tuple[str, ...]] = []
     details: list[str] = []
@@ -184,26 +203,25 @@ def summary_lines(
         shown = {dataset: printable(dataset, 60) for dataset in datasets}
         for dataset, scope in datasets.items():
             rows.append(scope_row(shown[dataset], scope))
-            details += _best_and_worst(shown[dataset], scope)
+            details += _dataset_details(shown[dataset], scope, is_verbose=is_verbose)
             if len(datasets) <= MANY:
                 declared = declared_parts(run or {}, dataset)
-                details += further_lines(shown[dataset], scope, declared)
+                details += further_lines(shown[dataset], scope, declared, is_verbose=is_verbose)
         if list(datasets) != [name]:
             whole = f"{printable(name, 60)} (all)"
             rows.append(scope_row(whole, benchmark))
             if len(datasets) > MANY:
                 details.append(
-                    f"{whole}: what stands beside the score of each dataset is in summary.json "
-                    f"and on the page"
+                    f"{whole}: the further figures of each dataset are in summary.json and on "
+                    f"the page"
                 )
             if len(datasets) > 1:
                 details += _repeat_lines(whole, benchmark)
-                details += further_lines(whole, benchmark)
+                details += further_lines(whole, benchmark, is_verbose=is_verbose)
             unknown = [shown[key] for key in datasets if datasets[key]["performance"] is None]
             if unknown:
                 details.append(
-                    f"{whole}: no mean over datasets, because there is none for "
-                    f"{', '.join(unknown)}"
+                    f"{whole}: no mean over datasets, because these have none: {', '.join(unknown)}"
                 )
     if (line := cut_line(summary, run or {})) is not None:
         details.append(line)
@@ -212,8 +230,29 @@ def summary_lines(
     for benchmark in summary["benchmarks"].values():
         if strategy_table := strategy_rows(benchmark):
             lines += ["", *fitting([STRATEGIES, *strategy_table], width)]
-    details = [*cluster_lines(summary), *details]
-    return [*lines, "", *details] if details else lines
+    if is_verbose:
+        details = [*cluster_lines(summary), *details]
+    blocks = [lines, COLUMN_LINES, lowest, details]
+    return [line for block in blocks if block for line in ("", *block)][1:]
+
+
+def _dataset_details(dataset: str, scope: Mapping[str, Any], *, is_verbose: bool) -> list[str]:
+    lines = _best_and_worst(dataset, scope) if is_verbose else []
+    lines += memory_lines(dataset, scope)
+    sampled = scope.get("sampled")
+    if sampled:
+        lines.append(f"{dataset}: {_cost(sampled)}")
+    lines += _repeat_lines(dataset, scope)
+    lines += [
+        f"{dataset}: {printable(name, 200)} passes {percent(check['pass_rate'])}, failed "
+        f"{check['failed']} of {check['n_cases']} cases"
+        + (f", {check['untold']} without a verdict" if check["untold"] else "")
+        for name, check in informative_checks(scope).items()
+    ]
+    if scope["reasons"]:
+        reasons = ", ".join(f"{printable(name)} {n}" for name, n in scope["reasons"].items())
+        lines.append(f"{dataset}: no answer by reason: {reasons}")
+    return lines
 
 
 def _best_and_worst(dataset: str, scope: Mapping[str, Any]) -> list[str]:
@@ -231,20 +270,6 @@ def _best_and_worst(dataset: str, scope: Mapping[str, Any]) -> list[str]:
                 )
             )
             lines.append(f"{dataset}: best {label}{best}, worst{worst}{_unequal(range_of_axis)}")
-    lines += memory_lines(dataset, scope)
-    sampled = scope.get("sampled")
-    if sampled:
-        lines.append(f"{dataset}: {_cost(sampled)}")
-    lines += _repeat_lines(dataset, scope)
-    lines += [
-        f"{dataset}: {printable(name, 200)} passes {percent(check['pass_rate'])}, failed "
-        f"{check['failed']} of {check['n_cases']} cases"
-        + (f", {check['untold']} without a verdict" if check["untold"] else "")
-        for name, check in informative_checks(scope).items()
-    ]
-    if scope["reasons"]:
-        reasons = ", ".join(f"{printable(name)} {n}" for name, n in scope["reasons"].items())
-        lines.append(f"{dataset}: no answer by reason: {reasons}")
     return lines
 
 

@@ -18,7 +18,7 @@ def test_the_default_folder_is_named_by_time_and_model(bench):
     result = bench.pytester.runpytest_inprocess("--model=echo/any", "--bench-limit=1")
     [folder] = (bench.path / "tablebench-results").iterdir()
     assert re.fullmatch(r"\d{8}-\d{6}-echo-any", folder.name)
-    result.stdout.fnmatch_lines([f"run folder: tablebench-results/{folder.name}"])
+    result.stdout.fnmatch_lines([f"open the report: tablebench-results/{folder.name}/report.html"])
 
 
 def test_two_runs_in_one_second_do_not_share_a_folder(bench):
@@ -71,7 +71,9 @@ def test_a_folder_that_another_run_has_just_made_is_left_to_it(bench, workers, g
     assert (first / "run.json").read_text("utf-8") == "another's"
     assert read_run(ours)["status"] == "complete"
     assert len(read_lines(ours / "records.jsonl")) == (5 if given else 35)
-    result.stdout.fnmatch_lines([f"run folder: tablebench-results/{ours.name}"])
+    named = f"tablebench-results/{ours.name}"
+    line = f"run folder: {named}" if given else f"open the report: {named}/report.html"
+    result.stdout.fnmatch_lines([line])
 
 
 # Folders that were not needed

@@ -93,7 +93,7 @@ def test_a_folder_without_a_suite_is_told_the_command_that_runs_as_it_is_pasted(
     words = shlex.split(lines[place + 1])
     assert words[:3] == ["pytest", "--pyargs", "pytest_tablebench.suites"]
     assert set(words[3:]) == {"--bench-model=tablebench/lexical", *small}
-    _, *lines = pytest_run(tmp_path, *words[1:], "--bench-dataset=starter_zh", "-rN")
+    _, *lines = pytest_run(tmp_path, *words[1:], "--bench-dataset=starter_zh", "-rN", "-v")
     again = next(line for line in lines if line.startswith("run it again: "))
     # One of that run's cases is wrong, and its line runs it where it was printed.
     words = shlex.split(again.removeprefix("run it again: ").partition(" (all")[0])
@@ -107,7 +107,7 @@ def test_the_command_for_one_case_keeps_the_settings_file(tmp_path: Path) -> Non
     )
     (tmp_path / "pyproject.toml").write_text(settings, encoding="utf-8")
     named = ("--pyargs", "pytest_tablebench.suites.test_starter")
-    _, *lines = pytest_run(tmp_path, *named, "--bench-limit=4", "--bench-store=none", "-rN")
+    _, *lines = pytest_run(tmp_path, *named, "--bench-limit=4", "--bench-store=none", "-rN", "-v")
     again = next(line for line in lines if line.startswith("run it again: "))
     words = shlex.split(again.removeprefix("run it again: ").partition(" (all")[0])
     code, *lines = pytest_run(tmp_path, *words[1:])

@@ -209,7 +209,7 @@ def test_progress_says_who_is_waited_for():
 
 @pytest.fixture
 def scripted(bench):
-    return bench.run(f"--model={bench.script(*SCRIPT)}", *GRID)
+    return bench.run(f"--model={bench.script(*SCRIPT)}", *GRID, "-v")
 
 
 def test_the_table_holds_the_measures(scripted):
@@ -244,6 +244,7 @@ def test_ties_are_named_as_ties(bench):
         f"--model={script}",
         "--bench-serializer=html,csv,json,markdown,df,concat,indexed_row_major",
         GRID[1],
+        "-v",
     )
     worst = "worst: six serializers equal (0.000)"
     assert f"toy: best serializer html (0.333), {worst}" in result.outlines
@@ -297,17 +298,23 @@ def test_nothing_answered_shows_no_number(bench):
     assert rows["toy"] == ["-", "-", "-", "-", "100.0 %", "3", "3"]
 
 
-def test_the_run_folder_is_named_last(bench):
+def test_without_a_page_the_run_folder_is_named_last(bench):
     result = bench.run("--model=echo/any")
     assert "run folder: run" in result.outlines
 
 
+def test_details_for_experts_are_shown_if_asked_for(bench):
+    options = f"--model={bench.script(*SCRIPT)}", *GRID
+    texts = [line for line in bench.run(*options).outlines if line.startswith("toy: ")]
+    assert [line.partition(":")[2].split()[0] for line in texts] == ["no"]  # no answer by reason
+
+
 def test_the_last_lines_name_a_wrong_case_its_prompt_and_how_to_run_it_again(bench, capsys):
-    result = bench.run(f"--model={bench.script(*SCRIPT)}", *GRID, "--bench-limit=3")
+    result = bench.run(f"--model={bench.script(*SCRIPT)}", *GRID, "--bench-limit=3", "-v")
     lines = result.outlines[result.outlines.index("run folder: run") :]
     shown, again = (
         next(line for line in lines if line.startswith(start)).partition(": ")[2]
-        for start in ("prompt and reply of one", "run it again")
+        for start in ("see a wrong answer", "run it again")
     )
     assert shown == "tablebench show run toy/bo/csv/none"
     assert again.startswith(
@@ -333,7 +340,7 @@ def test_the_last_lines_name_a_wrong_case_its_prompt_and_how_to_run_it_again(ben
 
 def test_the_command_for_one_case_has_the_day_on_which_answers_were_asked_anew(bench):
     store = f"--bench-store={bench.path / 'store'}"
-    result = bench.run(f"--model={bench.script({'default': '?'})}", "--bench-fresh", store)
+    result = bench.run(f"--model={bench.script({'default': '?'})}", "--bench-fresh", store, "-v")
     again = next(line for line in result.outlines if line.startswith("run it again: "))
     assert f"--bench-fresh={bench.facts()['fresh']}" in again
     assert bench.facts()["fresh"] == bench.facts()["start"][:10]

@@ -34,7 +34,7 @@ def test_the_lowest_are_named_and_the_others_counted() -> None:
     lines = outlier_lines([*many, outlier("html", 0.9)])
     assert len(lines) == 7
     assert lines[1].startswith("  d0 serializer s0 ")
-    assert lines[-1] == "  and 2 more below, 1 above the mean"
+    assert lines[-1] == "  and 2 more below and 1 above the mean"
     assert outlier_lines([outlier("html", 0.9)]) == outlier_lines([]) == []
 
 
@@ -74,14 +74,14 @@ def test_the_last_lines_say_what_to_do(tmp_path: Path) -> None:
     )
     lines = next_lines(tmp_path, [gate(), gate(state="holds")], "d/e 1/html/none", rerun)
     assert lines == [
-        f"open in a browser: {tmp_path / 'report.html'}",
-        f"prompt and reply of one: tablebench show {tmp_path} 'd/e 1/html/none'",
+        f"open the report: {tmp_path / 'report.html'}",
+        f"see a wrong answer: tablebench show {tmp_path} 'd/e 1/html/none'",
         rerun,
         "to decide d.performance >= 0.25: about 23 examples, 13 more than now (--bench-limit), "
         "if its estimate stays as it is",
     ]
     (tmp_path / "report.html").unlink()
-    assert next_lines(tmp_path, [gate(estimate=0.25)]) == []
+    assert next_lines(tmp_path, [gate(estimate=0.25)]) == [f"run folder: {tmp_path}"]
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_gate_that_needs_more_examples_than_there_are_says_so(
         counted.append((text, most))
         return there_are
 
-    [line] = next_lines(tmp_path, [gate()], there_are=count)
+    [_, line] = next_lines(tmp_path, [gate()], there_are=count)
     assert f"about 23 examples, 13 more than now{addition} if its" in line
     assert counted == [("d.performance >= 0.25", 23)]
 

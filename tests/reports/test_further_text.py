@@ -23,7 +23,7 @@ RECORDS = [
 def test_parts_consistency_and_changed_meaning_have_a_line_each():
     scope = summarize(RECORDS)["benchmarks"]["b"]["datasets"]["d"]
     parts, consistency, risk, changed = further_lines("d", scope)
-    assert parts.startswith("d: beside the score: em 0.500 (")
+    assert parts.startswith("d: other scores: em 0.500 (")
     assert parts.endswith("judge 1.000, absent in 8 of 12 cases")
     # 3/4, 2/4 and 1/4 agree; the majorities score 1, 1 and, of four answers alike, 1/4.
     assert consistency == (
@@ -49,10 +49,8 @@ def test_abstaining_that_leaves_no_answer_in_a_dataset_has_no_line():
 
 def test_a_dataset_says_which_parts_are_shown():
     scope = summarize(RECORDS)["benchmarks"]["b"]["datasets"]["d"]
-    assert further_lines("d", scope, ["judge", "gone"])[0].startswith(
-        "d: beside the score: judge 1"
-    )
-    assert "beside the score" not in further_lines("d", scope, [])[0]
+    assert further_lines("d", scope, ["judge", "gone"])[0].startswith("d: other scores: judge 1")
+    assert "other scores" not in further_lines("d", scope, [])[0]
 
 
 def test_a_table_by_tag_has_a_row_for_each_value():
@@ -90,7 +88,7 @@ def test_many_datasets_have_no_lines_of_their_own(datasets, line_count):
     records = [
         replace(record, dataset=f"d{number}") for number in range(datasets) for record in RECORDS
     ]
-    lines = [line for line in summary_lines(summarize(records)) if "beside the score: em" in line]
+    lines = [line for line in summary_lines(summarize(records)) if "other scores: em" in line]
     assert len(lines) == line_count + 1  # the benchmark's own
 
 
