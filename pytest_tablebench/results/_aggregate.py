@@ -1,4 +1,4 @@
-"""The content of `summary.json`, and what stands out in it (spec: torr_analyses.md 0 to 3)."""
+"""Compute `summary.json`, and find notable figures in it (spec: torr_analyses.md 0 to 3)."""
 
 from __future__ import annotations
 
@@ -28,22 +28,19 @@ if TYPE_CHECKING:
 def summarize(records: ScoreTable | Iterable[Any]) -> dict[str, Any]:
     """Return the content of `summary.json` for the records of one model, or their table.
 
-    Means are taken over examples after the mean over an example's answered configurations,
-    so the order of records does not matter to the last digit. Cases without an answer are
-    counted and left out; measures nobody can tell are None.
+    A measure is the mean over examples of the mean over their answered configurations, and does
+    not depend on the order of records. Cases without an answer are counted and left out. A measure
+    that cannot be computed is None.
 
-    A configuration asked several times counts once, with the mean score of its answered repeats
-    and the share of them that passed: robustness is the range over configurations of those
-    means, and intervals know examples only. `n_cases`, `no_answer` and `reasons` count every
-    repeat; a configuration is missing (`incomplete`) when none of its repeats was answered. What
-    repeats say of their own stands under `repeats`, see `repeat_figures`; without repeats there
-    is no such entry.
+    The repeats of a configuration are merged into their mean score and the share that passed.
+    `n_cases`, `no_answer` and `reasons` count every repeat; a configuration is missing
+    (`incomplete`) if no repeat was answered. Figures of the repeats are under `repeats` (see
+    `repeat_figures`), if there are any.
 
-    What stands beside the measures: `parts` (see `part_figures`), `consistency` (see
-    `consistency_figures`), and `tags`, all of these by tag (see `by_tag`). Cases whose
-    perturbation changes the meaning of the table are in no measure, but have theirs under
-    `changed_meaning`, and `memory` where they tell it (see `memory_figures`); counts are of all
-    cases. Where nothing else was asked they are measured, and flagged.
+    Further entries are `parts` (see `part_figures`), `consistency` (see `consistency_figures`) and
+    `tags` (see `by_tag`). Cases whose perturbation changes the meaning of the table count as
+    cases, but their measures are separate, under `changed_meaning` and `memory` (see
+    `memory_figures`). If a scope has no other cases, they are its measures, and flagged.
     """
     table = records if isinstance(records, ScoreTable) else ScoreTable.from_records(records)
     if not len(table):
@@ -60,7 +57,7 @@ def summarize(records: ScoreTable | Iterable[Any]) -> dict[str, Any]:
 
 
 class _DatasetCells:
-    """One dataset: its sheet and examples, and the places of its cells."""
+    """One dataset: its sheet, its examples, and the indices of its cells."""
 
     def __init__(self, cells: Cells, name: str, sheet: ScoreSheet) -> None:
         self.sheet, self.examples = sheet, Examples.of(sheet)
@@ -68,11 +65,11 @@ class _DatasetCells:
         self.members: Integers = (cells.codes("dataset") == self.code).nonzero()[0]
         same_meaning_cells = self.members[~self.is_altered(cells, self.members)]
         self.meant: Integers = same_meaning_cells if len(same_meaning_cells) else self.members
-        """The cells whose tables mean what the plain one does; all where there are none."""
+        """The cells whose perturbation preserves the meaning of a table; all cells without any."""
 
     @staticmethod
     def is_altered(cells: Cells, places: Integers) -> Flags:
-        """Return which of some cells have a perturbation that changes the meaning of a table."""
+        """Return which cells have a perturbation that changes the meaning of a table."""
         names, altered = cells.table.names["perturbation"], cells.table.altered
         codes = [code for code, name in enumerate(names) if name in altered]
         flags: Flags = np.isin(cells.codes("perturbation")[places], codes)
@@ -101,7 +98,7 @@ def _dataset(cells: Cells, part: _DatasetCells) -> dict[str, Any]:
 
 
 def _scope(parts: Sequence[_DatasetCells]) -> dict[str, Any]:
-    """Return the measures of some datasets together, what stands beside them, and both by tag."""
+    """Return the measures and further figures of some datasets together, and both by tag."""
     datasets, sheets = [part.examples for part in parts], [part.sheet for part in parts]
     return {
         **_measures(datasets),
@@ -122,7 +119,7 @@ def _of_slice(datasets: Sequence[Examples]) -> dict[str, Any]:
 
 
 def _changed_meaning(sheets: Sequence[ScoreSheet]) -> dict[str, Any]:
-    """Return the measures of what was asked of tables with another meaning, beside the others."""
+    """Return the measures of cases with a changed meaning, if the datasets also have others."""
     changed = [sheet.other for sheet in sheets if sheet.meant is not sheet]
     others = [sheet for sheet in changed if sheet is not None]
     if len(others) < len(sheets):
@@ -138,7 +135,7 @@ def _changed_meaning(sheets: Sequence[ScoreSheet]) -> dict[str, Any]:
 
 
 def _axes(sheet: ScoreSheet) -> dict[str, Any]:
-    """Return the measures by axis and name; strategies and modalities where there are several."""
+    """Return the measures by axis and name; strategies and modalities only if there are several."""
     by_axis = {}
     for axis, plural in enumerate(("serializers", "perturbations", "strategies", "modalities")):
         names = sheet.names(axis)
@@ -155,18 +152,18 @@ def _repeats(cells: Cells, parts: Sequence[_DatasetCells]) -> dict[str, Any]:
 
 
 def _checks(cells: Cells, part: _DatasetCells) -> dict[str, Any]:
-    """Return what each test over the cases says, under `checks`; nothing where there is none.
+    """Return the figures of each test over the cases, under `checks`; empty without tests.
 
-    `pass_rate` is the mean over examples of the mean over their configurations, as that of the
-    cases is; `n_cases` counts the configurations the test could tell of, `failed` those of them
-    that did not pass, `untold` those where it failed before it could tell. As in gates, a
-    perturbation that changes the meaning of a table counts only for a test of such cases alone.
+    `pass_rate` is the mean over examples of the mean over their configurations. `n_cases` is the
+    number of configurations with a verdict, `failed` the number of those that did not pass, and
+    `untold` the number without a verdict because the test failed early. As in gates, cases with a
+    changed meaning count only if the test has no others.
     """
     figures: dict[str, Any] = {}
     datasets, examples = cells.codes("dataset"), cells.codes("example")
     groups = (
         dict(zip(part.sheet.examples, part.sheet.groups, strict=True))
-        if (part.sheet.groups is not None)
+        if part.sheet.groups is not None
         else None
     )
     for name, marks in cells.checks.items():
@@ -201,11 +198,11 @@ def _checks(cells: Cells, part: _DatasetCells) -> dict[str, Any]:
 
 
 def _sampled(sheet: ScoreSheet) -> dict[str, Any] | None:
-    """Return what drawing configurations for each example costs; None where the grid is whole."""
+    """Return the cost of sampling configurations for each example; None without sampling."""
     is_asked = sheet.is_asked
     sizes = is_asked.sum(axis=1)
     if sizes.min() < sizes.max() or bool((is_asked == is_asked[0]).all()):
-        return None  # everything, a fixed part of the grid, or a run cut off
+        return None  # the whole grid, a fixed part of it, or an interrupted run
     grid_size = sheet.size // len(sheet.examples)
     answered = (row[np.isfinite(row)].tolist() for row in sheet.scores)
     cost = sampling_cost([scores for scores in answered if scores], grid_size)
@@ -218,7 +215,7 @@ def _sampled(sheet: ScoreSheet) -> dict[str, Any] | None:
 
 
 def _measures(datasets: Sequence[Examples]) -> dict[str, Any]:
-    """Return the measures of a scope: plain means over its datasets."""
+    """Return the measures of a scope, which are plain means over its datasets."""
     cases, unanswered, answered = (
         sum(int(counts.sum()) for counts in columns)
         for columns in zip(
@@ -255,7 +252,7 @@ def _measures(datasets: Sequence[Examples]) -> dict[str, Any]:
 
 
 def _cluster_count(datasets: Sequence[Examples]) -> int | None:
-    """Return how many clusters the answered examples have; None where records name none.
+    """Return the number of clusters of the answered examples; None if records name none.
 
     Datasets over the same tables share clusters.
     """
@@ -269,7 +266,7 @@ def _cluster_count(datasets: Sequence[Examples]) -> int | None:
 
 
 def _cut_at(table: ScoreColumns, dataset: int) -> dict[str, Any]:
-    """Return the lowest and the highest limit, in tokens, of a dataset's replies that were cut."""
+    """Return the lowest and the highest token limit of a dataset's cut replies."""
     marks = table.cuts.get(CUT_AT)
     if marks is None:
         return {}
@@ -278,7 +275,7 @@ def _cut_at(table: ScoreColumns, dataset: int) -> dict[str, Any]:
 
 
 def _reasons(table: ScoreColumns, dataset: int) -> dict[str, int]:
-    """Return how many cases of a dataset have no answer, by reason, the most frequent first."""
+    """Return the number of a dataset's cases without an answer, by reason, the largest first."""
     counts = np.bincount(table.codes["reason"][table.codes["dataset"] == dataset])
     reasons = {name: int(n) for name, n in zip(table.names["reason"], counts, strict=False) if n}
     reasons.pop("", None)
@@ -288,8 +285,8 @@ def _reasons(table: ScoreColumns, dataset: int) -> dict[str, int]:
 class Spread(NamedTuple):
     """The best and the worst of some scopes by performance (paper Table 5).
 
-    Several names are equal; where all are, best and worst are the same ones. `answers` are the
-    fewest and the most answers behind one of the means.
+    Several names mean a tie; if all scopes tie, `best` and `worst` are equal. `answers` are the
+    smallest and the largest number of answers of a scope.
     """
 
     best: tuple[str, ...]
@@ -300,12 +297,12 @@ class Spread(NamedTuple):
 
     @property
     def all_equal(self) -> bool:
-        """Whether there is neither a best nor a worst."""
+        """Whether all scopes tie."""
         return self.best == self.worst
 
 
 def spread(scopes: Mapping[str, Mapping[str, Any]]) -> Spread | None:
-    """Return the best and the worst scopes; None where fewer than two have a value."""
+    """Return the best and the worst scopes; None if fewer than two have a value."""
     values = {
         name: scope["performance"]
         for name, scope in sorted(scopes.items())
@@ -323,18 +320,15 @@ def spread(scopes: Mapping[str, Mapping[str, Any]]) -> Spread | None:
 
 
 def same_meaning(scope: Mapping[str, Any], axis: str) -> dict[str, Mapping[str, Any]]:
-    """Return the scopes of an axis of `summary.json` whose questions keep their answers.
-
-    The scores of other perturbations have a table of their own.
-    """
+    """Return an axis of `summary.json` without perturbations that change the meaning of a table."""
     changed = (scope.get("changed_meaning") or {}).get("perturbations", ())
     return {name: figures for name, figures in scope[axis].items() if name not in changed}
 
 
 def informative_checks(scope: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the checks of a dataset in `summary.json` that say more than its cases do.
+    """Return the checks of a dataset in `summary.json`; none if they repeat its pass rate.
 
-    A single test that passes just as often as answers are right says nothing of its own.
+    That is the case for a single test that passes exactly as often as answers are right.
     """
     checks: dict[str, Any] = scope.get("checks") or {}
     are_alike = {check["pass_rate"] for check in checks.values()} == {scope["pass_rate"]}

@@ -1,4 +1,4 @@
-"""Cells: the rows of a score table with the repeats of each configuration folded into one."""
+"""Merge the rows of a score table into cells, each with all repeats of a configuration."""
 
 from __future__ import annotations
 
@@ -27,12 +27,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cells:
-    """Configurations of examples, each with all its repeats, in the order of their names.
+    """Configurations of examples, each with all its repeats, sorted by name.
 
-    `first` is a row of each cell. `times` counts its repeats, `answered` and `right` those with
-    an answer and those that passed. `score` is the mean of the answered repeats and `passed` the
-    share of them that passed, NaN where there is none. `rows` are all rows, cell by cell, in a
-    cell by score, without an answer last; those of a cell begin at `start`.
+    Args:
+        table: the columns.
+        first: a row of each cell.
+        times: the number of repeats.
+        answered: the number of repeats with an answer.
+        right: the number of repeats that passed.
+        score: the mean score of the answered repeats, NaN without an answer.
+        passed: the share of the repeats with a verdict that passed, NaN without a verdict.
+        rows: all rows, by cell, then by score, with unanswered rows last.
+        start: the index in `rows` where each cell begins.
     """
 
     table: ScoreColumns
@@ -47,8 +53,8 @@ class Cells:
 
     @classmethod
     def of(cls, table: ScoreColumns) -> Cells:
-        """Fold the repeats of a table; the order of its rows leaves no trace."""
-        # Places of rows are half as wide as numpy's own: a table has some hundred thousand.
+        """Return the cells of a table; they do not depend on the order of its rows."""
+        # Indices of 32 bits save memory: a table has some hundred thousand rows.
         key = table.key()
         rows, row_count = np.argsort(key, kind="stable").astype(np.int32), len(key)
         new = np.diff(key[rows], prepend=-1) != 0
@@ -63,7 +69,7 @@ class Cells:
         score, passed = table.score[first], table.passed[first]
         answered = is_answered[start].astype(np.int32)
         right = (passed == 1).astype(np.int32)
-        for cell in np.flatnonzero(times > 1):  # nearly always none
+        for cell in np.flatnonzero(times > 1):  # usually none
             repeats = rows[start[cell] : start[cell] + times[cell]]
             scores = table.score[repeats][
                 is_answered[start[cell] : start[cell] + times[cell]]
@@ -80,7 +86,7 @@ class Cells:
         return len(self.first)
 
     def codes(self, axis: str) -> Places:
-        """Return each cell's place among the names of an axis."""
+        """Return the index of each cell's name on an axis."""
         return self.table.codes[axis][self.first]
 
     @cached_property
@@ -91,7 +97,7 @@ class Cells:
         return cells
 
     def scores(self, cell: int) -> list[float]:
-        """Return the scores of a cell's answered repeats, ascending."""
+        """Return the scores of a cell's answered repeats in ascending order."""
         begin = int(self.start[cell])
         scores: list[float] = self.table.score[
             self.rows[begin : begin + int(self.answered[cell])]
@@ -100,43 +106,43 @@ class Cells:
 
     @cached_property
     def checks(self) -> dict[str, SparseColumn]:
-        """Of each test, by name: the cells it is about, and the share of repeats that passed it."""
-        return self._folded(self.table.checks)
+        """By test, its cells and the share of their repeats that passed it."""
+        return self._merged(self.table.checks)
 
     @cached_property
     def parts(self) -> dict[str, SparseColumn]:
-        """Of each named part of the score: the cells that have it, and its mean over repeats."""
-        return self._folded(self.table.parts)
+        """By part of the score, its cells and its mean over their repeats."""
+        return self._merged(self.table.parts)
 
     @cached_property
     def cuts(self) -> dict[str, SparseColumn]:
-        """By how a token limit ended replies: the cells, and in how many of their repeats."""
-        folded = {}
+        """By kind of cut, the cells with one and the number of their repeats with one."""
+        merged = {}
         for name, marks in self.table.cuts.items():
             if name == CUT_AT:
                 continue
             cells, places = np.unique(self.of_row[marks.rows], return_inverse=True)
-            folded[name] = SparseColumn(
+            merged[name] = SparseColumn(
                 cells, np.bincount(places, weights=marks.values).astype(float)
             )
-        return folded
+        return merged
 
-    def _folded(self, rows: Mapping[str, SparseColumn]) -> dict[str, SparseColumn]:
-        folded = {}
+    def _merged(self, rows: Mapping[str, SparseColumn]) -> dict[str, SparseColumn]:
+        merged = {}
         for name, marks in rows.items():
             cells, places = np.unique(self.of_row[marks.rows], return_inverse=True)
             has_value = np.isfinite(marks.values)
             counts = np.bincount(places, weights=has_value, minlength=len(cells))
             sums = np.bincount(places, weights=np.where(has_value, marks.values, 0.0))
             share = np.divide(sums, counts, out=np.full(len(cells), nan), where=counts > 0)
-            folded[name] = SparseColumn(cells, share)
-        return folded
+            merged[name] = SparseColumn(cells, share)
+        return merged
 
     @cached_property
     def answer_marks(self) -> Integers | None:
-        """A mark of each cell's answer, 0 unknown; of several repeats that of the most common.
+        """The mark of each cell's answer, or of its repeats' most common answer; 0 if unknown.
 
-        Of equally common ones the first that was given counts.
+        Of equally common answers the first counts.
         """
         row_marks = self.table.answer_marks
         if row_marks is None:
@@ -149,7 +155,7 @@ class Cells:
 
     @cached_property
     def answers(self) -> NDArray[np.object_] | None:
-        """What is kept of each cell's answer, of several repeats in their order; None unknown."""
+        """The answer of each cell, a tuple for several repeats; None if unknown."""
         answers = self.table.answers
         if answers is None:
             return None
@@ -160,7 +166,7 @@ class Cells:
         return by_cell
 
     def _repeated(self) -> Iterator[tuple[int, Places]]:
-        """Yield each cell that was asked several times, and its rows in the order of repeats."""
+        """Yield each cell with several repeats, and its rows in the order of repeats."""
         for cell in np.flatnonzero(self.times > 1).tolist():
             rows = self.rows[self.start[cell] : self.start[cell] + self.times[cell]]
             yield cell, rows[np.argsort(self.table.repeat[rows], kind="stable")]

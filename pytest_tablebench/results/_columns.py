@@ -1,4 +1,4 @@
-"""Fields of many records at a time, column by column: what the score table is filled from."""
+"""Read many records into columns, which fill the score table."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 EQUAL = 1e-9
-"""Scores and means closer than this are equal: the order of float sums decides nothing."""
+"""Scores and means closer than this are equal, so that rounding decides nothing."""
 
 Fields = dict[str, Sequence[Any]]
-"""Values by the name of the field; without those that none of the records has."""
+"""Values by field, without fields that no record has."""
 
 _OPTIONAL = (
     "passed", "threshold", "checks", "parts", "strategy", "modality", "benchmark", "reason",
@@ -27,15 +27,15 @@ _OPTIONAL = (
 
 
 def reader(record: Any, required: Sequence[str]) -> Callable[[Sequence[Any]], Fields]:
-    """Return what reads the fields of records of this one's type.
+    """Return a function that reads the fields of many records of the same type.
 
-    Raises `KeyError` or `AttributeError` for a record without a required one.
+    It raises `KeyError` or `AttributeError` for a record without a required field.
     """
     if isinstance(record, Mapping):
         return lambda records: _of_mappings(records, required)
     all_names = (*required, "repeat", *_OPTIONAL, "answer_mark", "cuts")
     names = [name for name in all_names if name in required or hasattr(record, name)]
-    # Field by field: a tuple for each record would only keep the garbage collector busy.
+    # Read field by field: a tuple per record would slow down the garbage collector.
     readers = [(name, attrgetter(name)) for name in names]
     return lambda records: {name: list(map(read, records)) for name, read in readers}
 
@@ -48,7 +48,7 @@ def _of_mappings(records: Sequence[Mapping[str, Any]], required: Sequence[str]) 
         return fields
     for name in _OPTIONAL:
         fields[name] = [record.get(name) for record in records]
-    # Records of other tools may have no verdict; they count as not right.
+    # Records of other tools without a verdict count as wrong.
     fields["passed"] = [record.get("passed", False) for record in records]
     fields["repeat"] = [record.get("repeat", 1) for record in records]
     fields["cuts"] = [
@@ -56,7 +56,7 @@ def _of_mappings(records: Sequence[Mapping[str, Any]], required: Sequence[str]) 
         or cuts_of(record.get("reason"), record.get("flags"), record.get("reply_limit"))
         for record in records
     ]
-    # As it stands in a file, a record has the answer itself, and no mark of it.
+    # Records from a file contain the answer itself instead of its mark.
     fields["answer_mark"] = [
         answer_mark(record["prediction"])
         if "prediction" in record and "answer_mark" not in record
@@ -69,12 +69,12 @@ def _of_mappings(records: Sequence[Mapping[str, Any]], required: Sequence[str]) 
 
 
 def check_scores(fields: Fields) -> None:
-    """Raise `ValueError`, naming the first record, where one of the scores is none."""
+    """Raise `ValueError` with the first record if any score is not a number from 0 to 1."""
     scores = [score for score in fields["score"] if score is not None]
     if not scores:
         return
     usable = all(issubclass(kind, float | int) for kind in set(map(type, scores)))
-    # A sum with a NaN in it is one; the lowest and the highest may not be.
+    # `min` and `max` may miss a NaN; the sum does not.
     if usable and not isnan(sum(scores)) and min(scores) >= -EQUAL and max(scores) <= 1 + EQUAL:
         return
     names = ("dataset", "example_id", "serializer", "perturbation")
@@ -83,14 +83,14 @@ def check_scores(fields: Fields) -> None:
 
 
 def or_empty(values: Sequence[Any] | None, count: int) -> Iterable[Any]:
-    """Return values with the empty name in place of None; None stands for all of them."""
+    """Return the values with "" in place of None; `count` empty ones without values."""
     if values is None:
         return ("",) * count
     return [value or "" for value in values] if None in values else values
 
 
 class Codes(dict[tuple[str, ...], int]):
-    """Numbers names in the order in which they come."""
+    """Numbers names in the order of their first use."""
 
     def __missing__(self, names: tuple[str, ...]) -> int:
         place = self[names] = len(self)
@@ -98,12 +98,12 @@ class Codes(dict[tuple[str, ...], int]):
 
 
 class LazyColumn:
-    """A column of numbers that takes no memory before one comes that is not the usual.
+    """A column of numbers that uses no memory while all rows have the usual number.
 
-    Arguments:
-        code: of its `array`.
-        usual: the number that most rows have.
-        blank: what stands in records for it.
+    Args:
+        code: the type code of the `array`.
+        usual: the number of most rows.
+        blank: the value in records that means the usual number.
     """
 
     def __init__(self, code: str, usual: float, blank: Any = None) -> None:
@@ -115,7 +115,7 @@ class LazyColumn:
         return bool(self._values)
 
     def read(self, values: Sequence[Any] | None) -> array[Any] | None:
-        """Return a part of the column, None where all are as usual; so is what stands nowhere."""
+        """Return a part of the column; None if all values are usual or missing."""
         usual, blank = self._usual, self._blank
         if values is None or values.count(blank) == len(values):
             return None
@@ -124,7 +124,7 @@ class LazyColumn:
         )
 
     def extend(self, values: array[Any] | None, rows: int, count: int) -> None:
-        """Take what was read of so many records, behind so many rows."""
+        """Append the part read from `count` records after `rows` rows."""
         if values is not None:
             self._fill(rows)
             self._values.extend(values)
@@ -136,7 +136,7 @@ class LazyColumn:
         self._values.extend(array(self._values.typecode, [self._usual]) * missing)
 
     def column(self, rows: int, dtype: type[np.generic]) -> NDArray[Any]:
-        """Return the column; one that has the same value in each row takes the memory of one."""
+        """Return the column; a constant column uses the memory of one value."""
         if not self._values:
             return same(np.array(self._usual, dtype=dtype), rows)
         column = np.array(self._values)
@@ -146,5 +146,5 @@ class LazyColumn:
 
 
 def same(value: Any, count: int) -> NDArray[Any]:
-    """Return a column that has one value in each row, and takes the memory of one."""
+    """Return a constant column, which uses the memory of one value."""
     return np.broadcast_to(value, count)

@@ -1,4 +1,4 @@
-"""What each example of a dataset adds to the figures, worked out once for all scopes it is in."""
+"""Figures of each example of a dataset, computed once for all scopes that contain it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class ScorePart(NamedTuple):
-    """A named part of the score by example.
+    """A named part of the score, by example.
 
-    `values` are the means over the configurations that have it, NaN where none has; `cases` how
-    many these are; `is_score` whether it equals the score wherever there is one.
+    `values` are means over the `cases` cases that have the part, NaN if none has it. `is_score`
+    is whether the part equals the score in all answered cases.
     """
 
     values: Floats
@@ -31,16 +31,24 @@ class ScorePart(NamedTuple):
 
 @dataclass(frozen=True)
 class Examples:
-    """Columns of a dataset's examples; a row is an example.
+    """Columns of a dataset; each row is an example.
 
-    `cases` and `lost` count what was asked, and what of it has no answer. All else is of tables
-    that mean what the plain one does (`ScoreSheet.meant`): `is_asked` by configuration, `answered`
-    how many, `performance`, `robustness` and `pass_rate`, NaN without an answer, `parts` by name,
-    and of the most common answer its `share` and its score (`majority`) beside the mean score of
-    the same answers (`single`), NaN where too few are known. `altered`: there are no such tables.
-    `names` are the clusters of the examples, None where they are not known; `one_table` tells
-    that the whole dataset has a single one.
-    `cuts` counts the cases whose replies a token limit ended, by how.
+    `cases`, `lost` and `cuts` describe all cases. All other columns describe the cases whose
+    perturbation preserves the meaning of the table (`ScoreSheet.meant`).
+
+    Args:
+        cases: the number of cases asked; `lost` is the number without an answer.
+        is_asked: by example and configuration.
+        answered: the number of answered cases.
+        performance: NaN without an answer, as are `robustness` and `pass_rate`.
+        parts: the parts of the score, by name.
+        share: the share of the most common answer, NaN with too few answers.
+        majority: the score of the most common answer, NaN with too few answers.
+        single: the mean score of the same answers, NaN with too few answers.
+        altered: whether every perturbation changes the meaning.
+        cuts: the number of cases whose replies a token limit ended, by kind of cut.
+        names: the clusters of the examples; None if unknown.
+        one_table: whether the whole dataset has a single cluster.
     """
 
     cases: Integers
@@ -62,7 +70,7 @@ class Examples:
 
     @classmethod
     def of(cls, whole: ScoreSheet, *, with_parts: bool = True) -> Examples:
-        """Return the columns of a sheet's examples; `with_parts` also fills parts and agreement."""
+        """Return the columns of a sheet; without `with_parts` parts and agreement stay empty."""
         cases, lost = (counts.sum(axis=1) for counts in whole.counts())
         sheet = whole.meant
         scores = sheet.scores
@@ -101,7 +109,7 @@ class Examples:
         return len(self.cases)
 
     def groups_of(self, values: Floats) -> list[Hashable] | None:
-        """Return the clusters of the examples that have a value; None: each is its own."""
+        """Return the clusters of the examples that have a value; None if each is its own."""
         if self.names is None or self.one_table:
             return None
         groups: list[Hashable] = self.names[np.isfinite(values)].tolist()
@@ -109,7 +117,7 @@ class Examples:
 
     @property
     def size(self) -> int:
-        """How many cells the whole grid of these examples would have."""
+        """The number of cells in the complete grid of these examples."""
         columns = np.flatnonzero(self.is_asked.any(axis=0))
         return grid_size(len(self), [self.configurations[place] for place in columns])
 

@@ -1,4 +1,4 @@
-"""Figures that stand beside the main ones: named parts, consistency, changed meaning."""
+"""Compute the figures of named parts of the score, and of consistency."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.score_columns import Floats
 
 SHOWN = 6
-"""Parts that stand beside a score where its dataset does not say which."""
+"""The number of parts to show if a dataset does not declare which."""
 
 THRESHOLDS = tuple(step / 10 for step in range(10, -1, -1))
-"""Shares of agreement below which a model that may abstain does so."""
+"""The shares of agreement below which an abstaining model gives no answer."""
 
 
 def part_figures(datasets: Sequence[Examples]) -> dict[str, Any]:
     """Return the named parts of the score that all datasets of a scope have, under `parts`.
 
-    Of each: `mean` over datasets of the mean over examples of the mean over their configurations,
-    `ci95` where all values are from 0 to 1, `n_examples` and `n_cases` that have it, `absent`,
-    the answered configurations that do not, and whether it `is_score`: the main score itself.
+    `mean` is the mean over datasets of the mean over examples of the mean over configurations.
+    `ci95` is its interval if all values are from 0 to 1. `n_examples` and `n_cases` have the part;
+    `absent` is the number of answered configurations without it. `is_score` is whether the part
+    equals the score.
     """
     figures: dict[str, Any] = {}
     common = set[str].intersection(*(set(examples.parts) for examples in datasets))
@@ -52,10 +53,10 @@ def part_figures(datasets: Sequence[Examples]) -> dict[str, Any]:
 def informative_parts(
     scope: Mapping[str, Any], declared: Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """Return the parts of a scope of `summary.json` that stand beside its score.
+    """Return the parts of a scope of `summary.json` to show next to its score.
 
-    These are the ones that its dataset declares; where it does not, those that are not the score
-    itself, at most `SHOWN`.
+    These are the parts that its dataset declares, or else at most `SHOWN` that differ from the
+    score.
     """
     parts: dict[str, Any] = scope.get("parts") or {}
     if declared is not None:
@@ -65,15 +66,16 @@ def informative_parts(
 
 
 def consistency_figures(datasets: Sequence[Examples], *, curve: bool = True) -> dict[str, Any]:
-    """Return what an example's configurations say of each other, under `consistency`.
+    """Return how far an example's configurations agree, under `consistency`.
 
-    `value`: the share of an example's answered configurations that gave its most common answer,
-    whatever that is. `majority`: the score of that answer, and `single` the mean score of all of
-    the example's answers; `gain` is their difference, paired by example. All are means over
-    datasets of means over examples with at least `figures.FEWEST` answers. `risk` tells, for a
-    model that abstains where less than `agreement` of its configurations agree: the `coverage`,
-    the share of those examples that are still answered, and the `risk`, 1 less the score of the
-    majority answer there. Nothing where a dataset has no such example.
+    `value` is the share of an example's answered configurations with its most common answer.
+    `majority` is the score of that answer, `single` the mean score of all of the example's
+    answers, and `gain` their difference, paired by example. All are means over datasets of means
+    over examples with at least `figures.FEWEST` answers.
+
+    `risk` describes a model that abstains if fewer than the share `agreement` of an example's
+    configurations agree: `coverage` is the share of examples it answers, and `risk` is 1 minus
+    the score of their majority answers. Empty if a dataset has too few answers.
     """
     rows = [
         (
@@ -113,12 +115,12 @@ def consistency_figures(datasets: Sequence[Examples], *, curve: bool = True) -> 
 def _risk(
     shares: Sequence[Sequence[float]], majorities: Sequence[Sequence[float]]
 ) -> list[dict[str, Any]]:
-    """Return risk by coverage; a threshold that keeps the same examples as one above is none."""
+    """Return risk by coverage, without thresholds that keep the same examples as a higher one."""
     points: list[dict[str, Any]] = []
     total = [len(values) for values in shares]
     for threshold in THRESHOLDS:
         answered_scores = [
-            # A share of 7 of 10 is not less than .7, however floats are rounded.
+            # The tolerance keeps a share of 7/10 from being below .7.
             [score for share, score in zip(*pair, strict=True) if share >= threshold - 1e-9]
             for pair in zip(shares, majorities, strict=True)
         ]
@@ -141,7 +143,7 @@ def _risk(
 
 
 def finite_values(values: Floats) -> list[float]:
-    """Return the values of the examples that have one."""
+    """Return the values that are not NaN."""
     present: list[float] = values[np.isfinite(values)].tolist()
     return present
 
@@ -149,7 +151,7 @@ def finite_values(values: Floats) -> list[float]:
 def _interval(
     datasets: Sequence[Sequence[float]], groups: Sequence[Sequence[Hashable] | None]
 ) -> list[float] | None:
-    """Return the interval of a mean of shares; None where a value is none."""
+    """Return the interval of a mean of shares; None if a value is outside of 0 to 1."""
     if not all(0 <= value <= 1 for row in datasets for value in row):
         return None
     return ci95(datasets, groups)

@@ -1,4 +1,4 @@
-"""Intervals of example values: one run and paired differences (spec: statistics.md 2 to 4)."""
+"""Compute intervals of one run and of paired differences (spec: statistics.md 2 to 4)."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.score_columns import Floats, Integers
 
 EQUAL = 1e-18
-"""Variance of a mean below this is float noise: all values are equal."""
+"""A variance of a mean below this is rounding noise: all values are equal."""
 
 FEW = 5.0
-"""Examples' worth of score on either side below which examples count as all or nothing."""
+"""With fewer right or wrong examples than this, the interval counts each example as a whole."""
 
 Bounds = tuple[float, float, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """What an interval needs to know of the example values of one or more datasets.
+    """The moments of the example values of one or more datasets, for an interval.
 
     `mean` is the mean over datasets of the mean over examples. `variance` is the squared
-    standard error, `df` its degrees of freedom (None where all values are equal). `size` is
-    the number of examples that rules 1 and 2 of section 2 reckon with, `n` how many there are.
+    standard error, `df` its degrees of freedom (None if all values are equal). `n` is the number
+    of examples, `size` the effective number for rules 1 and 2 of section 2.
     """
 
     mean: float
@@ -38,7 +38,7 @@ class Moments:
 
     @property
     def se(self) -> float:
-        """The standard error; exactly 0 where all values are equal."""
+        """The standard error; exactly 0 if all values are equal."""
         return math.sqrt(self.variance) if self.df is not None else 0.0
 
 
@@ -46,12 +46,12 @@ def moments(
     datasets: Sequence[Sequence[float] | Floats],
     clusters: Sequence[Sequence[Hashable] | None] | None = None,
 ) -> Moments | None:
-    """Return the moments of one sequence of example values per dataset.
+    """Return the moments of example values; None if a dataset has fewer than two clusters.
 
-    `clusters` holds the cluster (table) of each example beside each sequence, or None where
-    every example is its own cluster (section 1). Equal names in two datasets are one cluster.
-    Several datasets: stratified, with Welch's and Satterthwaite's degrees of freedom
-    (section 4). None without a dataset, or if one has fewer than two clusters.
+    `datasets` contains one sequence of example values per dataset. `clusters` contains the cluster
+    (table) of each example, or None for a dataset whose examples are their own clusters
+    (section 1). Equal names in two datasets are one cluster. Several datasets are strata, with
+    Welch's and Satterthwaite's degrees of freedom (section 4). None without a dataset.
     """
     shared = clusters if clusters is not None else [None] * len(datasets)
     strata = []
@@ -68,7 +68,7 @@ def moments(
     size = number**2 / math.fsum(1 / stratum.size for stratum in strata)
     most = math.inf
     if sum(stratum.names is not None for stratum in strata) > 1:
-        more, weight, most = _shared_between(strata)
+        more, weight, most = _shared_cluster_terms(strata)
         variance, size = max(0.0, variance + more), 1 / (1 / size + weight)
     df = None
     if variance >= EQUAL:
@@ -82,9 +82,9 @@ def moments(
 
 @dataclass(frozen=True, slots=True)
 class _DatasetSums:
-    """One dataset: the residual sum of each cluster, and how many examples each cluster has.
+    """One dataset: the residual sum and the number of examples of each cluster.
 
-    `names` are the clusters in the order of `sums`; None where every example is its own.
+    `names` are the clusters in the order of `sums`; None if every example is its own.
     """
 
     n: int
@@ -95,7 +95,7 @@ class _DatasetSums:
 
     @classmethod
     def of(cls, row: Any, groups: Sequence[Hashable] | None) -> _DatasetSums | None:
-        """Return the stratum of example values; None with fewer than two clusters."""
+        """Return the sums of example values; None with fewer than two clusters."""
         if len(row) < 2:
             return None
         centre = math.fsum(row) / len(row)
@@ -125,17 +125,17 @@ class _DatasetSums:
 
 
 def numbered(groups: Sequence[Hashable]) -> tuple[Integers, tuple[Hashable, ...]]:
-    """Return the number of each value's group, and the groups in the order in which they come."""
+    """Return the number of each value's group, and the groups in the order of first use."""
     places: dict[Hashable, int] = {}
     index = np.array([places.setdefault(group, len(places)) for group in groups])
     return index, tuple(places)
 
 
-def _shared_between(strata: Sequence[_DatasetSums]) -> tuple[float, float, float]:
-    """Return what clusters that several datasets share add to variance and to 1 / size.
+def _shared_cluster_terms(strata: Sequence[_DatasetSums]) -> tuple[float, float, float]:
+    """Return the terms that shared clusters add to the variance and to 1 / size.
 
-    The third number is the most degrees of freedom that all clusters together allow. Without a
-    shared cluster the first two are 0, and Welch's degrees of freedom are never more.
+    Both are 0 if datasets share no cluster. The third number is the upper limit of the degrees of
+    freedom, from the number of all clusters.
     """
     number = len(strata)
     by_cluster: dict[Hashable, list[tuple[float, float]]] = {}
@@ -161,7 +161,7 @@ def _shared_between(strata: Sequence[_DatasetSums]) -> tuple[float, float, float
 
 
 def clopper_pearson(successes: float, total: float, tail: float = 0.025) -> tuple[float, float]:
-    """Return the exact binomial interval with `tail` outside each end; counts may be broken."""
+    """Return the exact binomial interval with `tail` outside each end; counts may be fractions."""
     from scipy.special import betaincinv
 
     low = betaincinv(successes, total - successes + 1, tail) if successes > 0 else 0.0
@@ -172,8 +172,8 @@ def clopper_pearson(successes: float, total: float, tail: float = 0.025) -> tupl
 def level_bounds(sample_moments: Moments, tail: float = 0.025) -> Bounds:
     """Return the interval of a mean of values in 0..1, and the name of its rule (section 2).
 
-    Effective Clopper-Pearson of Korn and Graubard (1998), the exact interval of the examples
-    where few of them are right or wrong, and the zero-variance bound where all are equal.
+    The rule is the effective Clopper-Pearson interval (Korn and Graubard 1998), the exact interval
+    over examples if few are right or few are wrong, or the zero-variance bound if all are equal.
     """
     if sample_moments.df is None:
         reach = 1 - tail ** (1 / sample_moments.size)
@@ -205,9 +205,8 @@ def interval(
 ) -> tuple[float, float] | None:
     """Return the interval of the mean over datasets of the mean over examples.
 
-    `datasets` holds one sequence of example values in 0..1 per dataset, `clusters` the table of
-    each example (see `moments`). The rule is that of `level_bounds`. None without a dataset, or
-    if one has fewer than two clusters.
+    The example values are in 0..1; arguments as of `moments`. The rule is chosen by
+    `level_bounds`. None without a dataset, or if one has fewer than two clusters.
     """
     sample_moments = moments(datasets, clusters)
     return None if sample_moments is None else level_bounds(sample_moments, (1 - level) / 2)[:2]
@@ -217,29 +216,29 @@ def ci95(
     datasets: Sequence[Sequence[float]],
     clusters: Sequence[Sequence[Hashable] | None] | None = None,
 ) -> list[float] | None:
-    """Return `interval` as a list, as `summary.json` has it."""
+    """Return the 95 % `interval` as a list, for JSON."""
     bounds = interval(datasets, clusters=clusters)
     return None if bounds is None else list(bounds)
 
 
 def paired_bounds(sample_moments: Moments, tail: float = 0.025) -> Bounds:
-    """Return the interval of a mean paired difference, cut to -1..1, and its rule (section 3)."""
+    """Return the interval of a mean paired difference, within -1..1, and its rule (section 3)."""
     if sample_moments.df is None:
         reach, rule = 1 - tail ** (1 / sample_moments.size), "zero variance"
     else:
         from scipy.special import stdtrit
 
         reach, rule = float(stdtrit(sample_moments.df, 1 - tail)) * sample_moments.se, "t"
-    # Scores, pass rates and robustness are 0 to 1: no difference lies further out than 1.
+    # Scores, pass rates and robustness are 0 to 1, so a difference is at most 1.
     return max(-1.0, sample_moments.mean - reach), min(1.0, sample_moments.mean + reach), rule
 
 
 def failure_tail(sample_moments: Moments, bound: float, *, above: bool, paired: bool) -> float:
-    """Return the one-sided p of "fails": the tail at which the interval's end meets the bound.
+    """Return the one-sided p-value of "fails": the tail at which an interval ends at the bound.
 
-    `above` tells that the gate asks for at least `bound` (it fails when the upper end lies
-    below), otherwise for at most. Where the rule is Clopper-Pearson and the estimate itself
-    keeps the bound, the p is 1 (section 8).
+    `above` means that the gate requires at least `bound` and fails if the upper end is below it;
+    otherwise it requires at most `bound`. For Clopper-Pearson the p-value is 1 if the estimate
+    meets the bound (section 8).
     """
     if paired and sample_moments.df is not None:
         from scipy.special import stdtr
@@ -254,24 +253,25 @@ def failure_tail(sample_moments: Moments, bound: float, *, above: bool, paired: 
     if _few(sample_moments):
         from scipy.special import betaincc
 
-        # Mirrored for "at most": as many failures as there were successes.
+        # For "at most", exchange successes and failures.
         share, limit = (
             (sample_moments.mean, bound) if above else (1 - sample_moments.mean, 1 - bound)
         )
         successes = sample_moments.size * share
         return float(betaincc(successes + 1, sample_moments.size - successes, min(1.0, limit)))
-    end = (lambda tail: level_bounds(sample_moments, tail)[1] - bound) if above else None
-    return _meeting(end or (lambda tail: bound - level_bounds(sample_moments, tail)[0]))
+    if above:
+        return _root(lambda tail: level_bounds(sample_moments, tail)[1] - bound)
+    return _root(lambda tail: bound - level_bounds(sample_moments, tail)[0])
 
 
 def _few(sample_moments: Moments) -> bool:
     successes = sample_moments.size * sample_moments.mean
-    # Five out of 77 are 4.999999999999999 as mean times size.
+    # Five of 77 are 4.999999999999999 as mean times size.
     return min(successes, sample_moments.size - successes) < FEW - 1e-9
 
 
-def _meeting(excess: Callable[[float], float]) -> float:
-    """Return the tail in (1e-12, .5) at which a falling function is 0 (bisection on logarithms)."""
+def _root(excess: Callable[[float], float]) -> float:
+    """Return the tail in (1e-12, .5) at which a falling function is 0, by bisection of its log."""
     low, high = math.log(1e-12), math.log(0.4999)
     if excess(math.exp(low)) <= 0:
         return math.exp(low)
@@ -287,14 +287,14 @@ def _meeting(excess: Callable[[float], float]) -> float:
 
 
 TIE = 1e-9
-"""Sums closer than this are equal, or equal sums would be lost to float noise."""
+"""Sums closer than this are equal, whatever their rounding."""
 
 
 def mcnemar(better: int, worse: int) -> float:
-    """Return the exact two-sided p of so many flips in each direction (section 7).
+    """Return the exact two-sided p-value of so many flips in each direction (section 7).
 
-    Valid where each example appears once: inside one serializer and perturbation. Counted
-    over examples instead of flips it is the sign test.
+    Valid if each example appears once, as in one serializer and perturbation. Counted over
+    examples instead of flips it is the sign test.
     """
     total = better + worse
     if total == 0:
@@ -305,23 +305,23 @@ def mcnemar(better: int, worse: int) -> float:
 
 
 def sign_flip(differences: Sequence[float], *, resamples: int = 9999, seed: int = 0) -> float:
-    """Return the two-sided p of the sum of example differences under random signs (section 7).
+    """Return the two-sided p-value of the sum of differences under random signs (section 7).
 
-    For a mean over several datasets divide each difference by the number of examples of its
-    dataset first. Deterministic for a seed; 1 where nothing differs.
+    For a mean over several datasets, first divide each difference by the number of examples of its
+    dataset. Deterministic for a seed; 1 if all differences are 0.
     """
     values = np.asarray(differences, dtype=float)
     values = values[np.abs(values) > TIE]
     if not len(values):
         return 1.0
     draw = np.random.default_rng(seed)
-    # A fixed number of signs at a time, so that memory stays small.
+    # Draw a limited number of signs at a time to bound memory.
     rows = max(1, 2_000_000 // len(values))
     reached, least = 0, abs(float(values.sum())) - TIE
     for start in range(0, resamples, rows):
         shape = (min(rows, resamples - start), len(values))
         negative = draw.integers(0, 2, shape, dtype=np.int8).astype(bool)
-        # The sum with signs is the plain sum less twice what is negative.
+        # The signed sum is the plain sum minus twice the sum of the negated values.
         sums = values.sum() - 2 * (negative @ values)
         reached += int((np.abs(sums) >= least).sum())
     return (1 + reached) / (1 + resamples)

@@ -1,4 +1,4 @@
-"""One model's part of a run that is being kept: its rows so far, and what its calls have cost."""
+"""One model's part of a run that is being written: its rows and costs so far."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ from pytest_tablebench.results.record import ScoreRow, row_values
 from pytest_tablebench.results.texts import TEXTS, TextWriter
 
 MAPPINGS = 1024
-"""Small mappings of rows that are known at a time."""
-
+"""The number of small mappings that rows may share at a time."""
 
 _PLAIN = {bool, int, float, str, type(None)}
 
 
 @dataclass
 class _Paid:
-    """What calls have cost, summed up; None where a part of it is unknown."""
+    """The total cost of calls; None if a part of it is unknown."""
 
     calls_paid: int = 0
     prompt_tokens: int | None = 0
@@ -32,7 +31,7 @@ class _Paid:
     cost_usd: float | None = 0.0
 
     def add(self, calls: int, spent: AnswerCost) -> None:
-        """Add what calls have cost together."""
+        """Add the cost of some calls."""
         self.calls_paid += calls
         self.prompt_tokens = _plus(self.prompt_tokens, spent.prompt_tokens)
         self.completion_tokens = _plus(self.completion_tokens, spent.completion_tokens)
@@ -40,7 +39,7 @@ class _Paid:
 
 
 def _paid(totals: Mapping[str, Any] | None, summed: _Paid) -> dict[str, Any]:
-    """Return what the engine says was paid, else what the records add up to."""
+    """Return the engine's totals, or without them the sums over records."""
     if totals is None:
         return {**vars(summed), "calls_repeated": None}
     return {name: totals[name] for name in vars(summed)} | {"calls_repeated": totals["retries"]}
@@ -56,8 +55,8 @@ def _sum(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
 class ModelRun:
     """One model's part of a run.
 
-    What it cost is summed up over the records, unless the engine makes the calls: then the
-    engine's own `totals` count, which hold calls that no case took in the end as well.
+    If the engine makes the calls, its `totals` are the cost, which include calls that no case
+    used. Otherwise the cost is the sum over the records.
     """
 
     model: str
@@ -72,7 +71,7 @@ class ModelRun:
     written: int = 0
     claimed: bool = False
     inapplicable: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Dataset of each case whose table a perturbation does not apply to, and why, by case id."""
+    """By case id: the dataset, and the reason why the perturbation does not apply."""
     inapplicable_items: int = 0
     _mappings: dict[Any, Any] = field(default_factory=dict, repr=False)
 
@@ -80,17 +79,17 @@ class ModelRun:
         self.move(self.path)
 
     def move(self, path: Path) -> None:
-        """Take another folder, before anything is written."""
+        """Use another folder, before anything is written."""
         self.path = path
         self.texts = TextWriter(path / TEXTS)
 
     @property
     def hits(self) -> int:
-        """How many cases were answered from the store alone."""
+        """The number of cases answered from the store alone."""
         return sum(case.from_store for case in self.cases.values())
 
     def thinking(self) -> dict[str, int | None]:
-        """Return the tokens of thinking of all answers, None when unknown, and extended cases."""
+        """Return the thinking tokens of all answers (None if unknown) and the extended cases."""
         tokens = [case.reasoning_tokens for case in self.cases.values()]
         return {
             "thinking_tokens": sum_of_known(tokens),
@@ -98,9 +97,9 @@ class ModelRun:
         }
 
     def shared(self, row: ScoreRow) -> ScoreRow:
-        """Return a row that has its names and its small mappings in common with others.
+        """Return an equal row that shares its texts and small mappings with other rows.
 
-        What a worker tells is new with every message, though most of it is the same.
+        Each worker message is decoded into new objects, although most of them are equal.
         """
         return ScoreRow(*map(self._share, row_values(row)))
 
@@ -109,29 +108,29 @@ class ModelRun:
             return intern(value)
         if not isinstance(value, dict):
             return value
-        kinds = tuple(map(type, value.values()))  # True is 1 for a dict, and not for a reader
+        kinds = tuple(map(type, value.values()))  # keeps True and 1 apart
         if not _PLAIN.issuperset(kinds):
             return value
-        if len(self._mappings) >= MAPPINGS:  # all differ: keeping them would share nothing
+        if len(self._mappings) >= MAPPINGS:  # so many differ that keeping them is useless
             self._mappings.clear()
         return self._mappings.setdefault((kinds, tuple(value.items())), value)
 
     def add(self, message: CaseMessage) -> None:
-        """Count what an item has cost."""
+        """Add the cost of an item."""
         if message.calls and message.spent is not None:
             self.paid.add(message.calls, message.spent)
         for spent in message.judged:
             self.judge.add(1, spent)
 
     def spent(self) -> dict[str, Any]:
-        """Return what has been paid so far: sums with an unknown part are None."""
+        """Return the costs so far; a sum with an unknown part is None."""
         totals = _paid(self.totals, self.paid)
         if self.totals is None or self.judge_totals is not self.totals:
             judged = _paid(self.judge_totals, self.judge)
             if judged["calls_paid"]:
                 totals = _sum(totals, judged)
         if not totals["calls_paid"]:
-            # Nothing was asked: whether it would have had a price is not known.
+            # Without calls it is unknown whether they would have a price.
             totals |= {"prompt_tokens": None, "completion_tokens": None, "cost_usd": None}
         return totals
 

@@ -1,7 +1,4 @@
-"""Figures of the repeats of a scope: how often some or all of them are right.
-
-Source: statistics.md section 5.
-"""
+"""Compute the figures of repeats: pass@k, pass^k and their spread (statistics.md section 5)."""
 
 from __future__ import annotations
 
@@ -20,19 +17,19 @@ if TYPE_CHECKING:
 
 
 def repeat_figures(cells: Cells, datasets: Sequence[Integers]) -> dict[str, Any] | None:
-    """Return what `summary.json` says of the repeats of a scope; None where nothing was repeated.
+    """Return a scope's entry `repeats` for `summary.json`; None without repeats.
 
-    `datasets` holds the places of each dataset's cells.
+    `datasets` contains the indices of each dataset's cells. The entry contains:
 
-    * `n`: repeats of a cell, at most;
-    * `pass_at_k`, `pass_hat_k`: by k from "1" to n, the mean over an example's cells, then over
+    * `n`: the largest number of repeats of a cell;
+    * `pass_at_k`, `pass_hat_k`: by k from "1" to n, means over an example's cells, then over
       examples, then over datasets;
-    * `left_out`: by k, how many cells have fewer than k answered repeats, and are not in them;
-    * `spread`: means over cells of two answered repeats or more, then over datasets: `sd` of the
-      scores (with n - 1), `range` of the scores, and `disagree`, the share of cells of which
-      some repeats are right and some wrong.
+    * `left_out`: by k, the number of cells with fewer than k answered repeats, which are left out;
+    * `spread`: means over cells with two answered repeats or more, then over datasets: `sd` of the
+      scores (with n - 1), `range` of the scores, and `disagree`, the share of cells with right
+      and wrong repeats.
 
-    A mean over datasets is None where one of them has none, as with all other measures.
+    A mean over datasets is None if a dataset has no value, as with all other measures.
     """
     n = max((int(cells.times[places].max()) for places in datasets), default=0)
     if n < 2:
@@ -58,7 +55,6 @@ def repeat_figures(cells: Cells, datasets: Sequence[Integers]) -> dict[str, Any]
 def _pass_rate(
     cells: Cells, places: Integers, k: int, estimate: Callable[[int, int, int], float]
 ) -> float | None:
-    """Return pass@k or pass^k of one dataset's cells."""
     enough = places[cells.answered[places] >= k]
     columns = (cells.codes("example"), cells.answered, cells.right)
     examples: dict[int, list[float]] = {}
@@ -83,15 +79,15 @@ def _spread(cells: Cells, places: Integers) -> dict[str, float | None]:
 
 
 ASSUMED_CORRELATION = 0.5
-"""Intraclass correlation of configurations where a run cannot tell (statistics.md section 9)."""
+"""The assumed intraclass correlation of configurations (statistics.md section 9)."""
 
 
 @dataclass(frozen=True)
 class SamplingCost:
     """How much wider the interval of the mean is than with the whole grid.
 
-    `width` is the ratio of the widths. `assumed` tells that it rests on an assumed intraclass
-    correlation of .5, because one configuration per example says nothing of their spread.
+    `width` is the ratio of the widths. `assumed` is whether it uses an assumed intraclass
+    correlation of .5, because one configuration per example does not show their spread.
     """
 
     drawn: int
@@ -101,12 +97,12 @@ class SamplingCost:
 
 
 def sampling_cost(examples: Sequence[Sequence[float]], grid_size: int) -> SamplingCost | None:
-    """Return the cost for examples with so many scores each, drawn from `grid_size` configurations.
+    """Return the cost of drawing each example's scores from `grid_size` configurations.
 
-    With S^2 the variance of the examples' means, w the mean variance inside an example, K
-    drawn of C: the whole grid would have S^2 - w (1/K - 1/C), as configurations are a fixed
-    set and not sampled from a wider one. None for fewer than two examples, or where that
-    difference is not above 0 (too few examples to tell).
+    With the variance S^2 of the examples' means, the mean variance w inside an example, and K of
+    C configurations drawn, the whole grid would have the variance S^2 - w (1/K - 1/C), because
+    configurations are a fixed set. None for fewer than two examples, and if that variance is not
+    above 0, which means too few examples.
     """
     if len(examples) < 2:
         return None

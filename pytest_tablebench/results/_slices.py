@@ -1,4 +1,4 @@
-"""Figures by tag: of the examples of each value, of those without one, and of the rest."""
+"""Compute figures by tag, for the examples of each value and for the others."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 from pytest_tablebench.results._examples import Examples
 
 MOST = 200
-"""Values of a tag that have figures of their own: those of the most examples."""
+"""The number of values per tag with separate figures; the most frequent ones have them."""
 
 TAGS = 20
-"""Tags that have figures: those of the most examples."""
+"""The number of tags with figures; the most frequent ones have them."""
 
 Tags = Mapping[str, Sequence[str]]
 """The value of each example of a dataset, by tag; empty without one."""
@@ -23,13 +23,13 @@ Measures = Callable[[Sequence[Examples]], dict[str, Any]]
 def by_tag(
     datasets: Sequence[Examples], tags: Sequence[Tags], measures: Measures
 ) -> dict[str, Any]:
-    """Return what `summary.json` says of a scope by tag; of a scope without tags nothing.
+    """Return a scope's entries by tag for `summary.json`; empty for a scope without tags.
 
-    For each tag: `values`, the measures of the examples of each value, in the order of names;
-    `without`, those of the examples that lack it; and, where it has more than `MOST` values,
-    `others`, the measures of the examples of all that are not shown, and `n_others`, how many
-    values these are. So the counts of a tag add up to those of the scope. Of more than
-    `TAGS` tags the commonest are there, and `tags_left_out` says how many are not.
+    Each tag has `values` (the measures of each value's examples, sorted by value) and `without`
+    (the measures of examples without the tag). With more than `MOST` values it also has `others`
+    (the measures of the examples of the rarer values) and `n_others` (the number of these values),
+    so that the counts of a tag add up to the scope's. With more than `TAGS` tags,
+    `tags_left_out` is the number of the rarer tags, which are left out.
     """
     tables: dict[str, dict[str, Any]] = {}
     used = Counter(

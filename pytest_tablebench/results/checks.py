@@ -1,7 +1,7 @@
-"""One record of each case, out of what several tests find of it.
+"""Join the findings of several tests over a case into one record.
 
-Every test over a case, and each attempt of one that runs again, yields a finding. They may come
-from several processes and in any order; joined they are the same.
+Every test over a case yields a finding, and so does each rerun. Findings may arrive from several
+processes in any order; the result is the same.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ Place = tuple[int, int]
 
 
 class Finding(NamedTuple):
-    """What one test found of a case (a tuple: it travels between processes).
+    """The result of one test over a case.
 
-    Arguments:
-        item: names the item in the run; a further attempt of it replaces what it found.
-        check: the name of its test.
-        passed: None where it was skipped, or failed because there is no answer.
+    Args:
+        item: the id of the item; the finding of a rerun replaces the earlier one.
+        check: the name of the test.
+        passed: None if the test was skipped, or failed because there is no answer.
         failed: whether pytest counts it as a failure or an error.
-        broken: whether it failed without an answer, for a reason of its own.
-        last: whether no further attempt follows.
+        broken: whether it failed without an answer, but for another reason.
+        last: whether no rerun follows.
     """
 
     item: str
@@ -36,10 +36,10 @@ class Finding(NamedTuple):
 
 
 def join_checks(findings: Iterable[Finding]) -> dict[str, bool | None]:
-    """Return what is known of each test, by name, in the order of names.
+    """Return the verdict of each test, sorted by name.
 
-    A test passed where all its items over the case did. Where none failed, but one could not
-    tell for want of an answer, nobody knows; a test that was only skipped is left out.
+    A test passed if all its items over the case passed. It is None if no item failed and one had
+    no answer. A test that was only skipped is left out.
     """
     items: dict[str, list[Finding]] = {}
     for finding in findings:
@@ -54,9 +54,9 @@ def _joined(findings: list[Finding]) -> bool | None:
 
 
 def with_checks(record: Record, checks: Mapping[str, bool | None]) -> Record:
-    """Return a record with other checks, and what follows from them.
+    """Return a record with other checks.
 
-    That is nothing where a metric scored the answer; else it is right unless a test failed.
+    A case without a metric is right unless a test failed.
     """
     record = replace(record, checks=dict(checks))
     if record.metric != ASSERTION or record.score is None:
@@ -68,9 +68,9 @@ def with_checks(record: Record, checks: Mapping[str, bool | None]) -> Record:
 
 @dataclass(slots=True)
 class JoinedCase:
-    """The findings of one case so far, and where its record stands in the file.
+    """The findings of one case so far, and the place of its record in the file.
 
-    `rank` and `record_item` are of the finding that the record was made with.
+    `rank` and `record_item` belong to the finding whose record was kept.
     """
 
     findings: dict[str, Finding] = field(default_factory=dict)
@@ -82,11 +82,11 @@ class JoinedCase:
     is_extended: bool = False
 
     def add(self, finding: Finding, rank: tuple[int, ...] | None) -> bool:
-        """Add a finding; return whether the record that comes with it is the better one.
+        """Add a finding; return whether its record replaces the current one.
 
-        `rank` tells how good that record is, None where there is none: one with an answer comes
-        before one without, one that was paid for before one from the store, then the first in
-        the order of items. A further attempt replaces its own record, whatever that was.
+        `rank` is the quality of its record, None without one: a record with an answer is better
+        than one without, a paid one better than a stored one, then the first in the order of
+        items. A rerun always replaces its own record.
         """
         self.findings[finding.item] = finding
         if rank is None:
@@ -98,19 +98,18 @@ class JoinedCase:
 
     @property
     def checks(self) -> dict[str, bool | None]:
-        """What is known of each test."""
+        """The verdict of each test."""
         return join_checks(self.findings.values())
 
     @property
     def finished(self) -> int:
-        """How many items have found what they will find."""
+        """The number of finished items."""
         return sum(finding.last for finding in self.findings.values())
 
     def unseen(self, *, right: bool, gated: frozenset[str]) -> list[str]:
-        """Return the tests whose failures neither the record nor a gate of their own counts.
+        """Return the tests whose failures neither the record nor their own gate counts.
 
-        `right` tells whether the record is right (or there is none), `gated` names the tests
-        with a gate of their own.
+        `right` is whether the record is right or missing, `gated` are the tests with a gate.
         """
         return [
             finding.check

@@ -1,4 +1,4 @@
-"""Figures over scores, each computed here alone, whoever shows it.
+"""Compute the basic figures over scores.
 
 Sources: torr_analyses.md sections 1 and 2, statistics.md sections 1, 3 and 5.
 """
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 FEWEST = 3
-"""Answered configurations from which an example has a consistency: of two, one is no majority."""
+"""The number of answered configurations that consistency needs; two have no majority."""
 
 
 def mean(values: Iterable[float | None]) -> float | None:
-    """Return the mean; None where there is no value, or one of them is None."""
+    """Return the mean; None without values, or if a value is None."""
     numbers = list(values)
     if not numbers or None in numbers:
         return None
@@ -31,9 +31,9 @@ def mean(values: Iterable[float | None]) -> float | None:
 
 
 def means(values: Floats, axis: int | tuple[int, ...] = -1) -> Floats:
-    """Return the mean over what is not NaN along some axes; NaN where nothing is.
+    """Return the mean along some axes, ignoring NaN; NaN if all values are NaN.
 
-    Sums are rounded once, so that the order of values leaves no trace in the last digit.
+    Sums are rounded once, so that the order of values does not change the last digit.
     """
     axes = (axis,) if isinstance(axis, int) else axis
     rows = np.moveaxis(values, axes, range(-len(axes), 0))
@@ -47,26 +47,26 @@ def means(values: Floats, axis: int | tuple[int, ...] = -1) -> Floats:
 
 
 def mean_of_equals(values: Sequence[float]) -> float:
-    """Return the mean of ascending values; that of equal ones is each of them, however rounded."""
+    """Return the mean of ascending values; the mean of equal values is exactly that value."""
     return min(max(fsum(values) / len(values), values[0]), values[-1])
 
 
 def robustness(values: Floats, *, whole: bool = False) -> Floats:
-    """Return 1 minus the range of what is not NaN along the last axis; NaN where nothing is.
+    """Return 1 minus the range along the last axis, ignoring NaN; NaN if all values are NaN.
 
-    With `whole` it is NaN already where one value is.
+    With `whole` the result is NaN if any value is.
     """
-    # fmin and fmax pass over NaN without a warning where there is nothing else.
+    # fmin and fmax ignore NaN, without a warning if all values are NaN.
     high, low = (np.maximum, np.minimum) if whole else (np.fmax, np.fmin)
     figures: Floats = 1 - (high.reduce(values, axis=-1) - low.reduce(values, axis=-1))
     return figures
 
 
 def example_values(measure: str, scores: Floats, before: Floats | None = None) -> Floats:
-    """Return what intervals are taken over: a value for each example, NaN for one left out.
+    """Return the value of each example, over which intervals are computed; NaN if left out.
 
-    Robustness needs an answer to every cell, other measures to one; `before` holds the same
-    cells of a baseline, and only what both have counts (statistics.md sections 1, 3 and 5).
+    Robustness needs an answer in every cell, other measures in one. `before` are the same cells
+    of a baseline; then only cells that both answered count (statistics.md sections 1, 3 and 5).
     """
     if measure != "robustness":
         return means(scores if before is None else scores - before)
@@ -75,12 +75,12 @@ def example_values(measure: str, scores: Floats, before: Floats | None = None) -
 
 
 def agreement(marks: Integers, scores: Floats) -> tuple[Floats, Floats]:
-    """Return each example's share of configurations with its most common answer, and its score.
+    """Return each example's share of configurations with the most common answer, and its score.
 
-    Both arrays have the shape (examples, configurations): marks of answers, 0 unknown, and
-    scores. Answers are the same where they were read as the same. The score is the mean over the
-    configurations that gave the most common answer; of several equally common ones each counts
-    alike. Both are NaN with fewer than `FEWEST` answers.
+    Both arrays have the shape (examples, configurations): marks, which are equal for equal answers
+    and 0 for unknown ones, and scores. The score is the mean over the configurations with the most
+    common answer, or with any of several equally common ones. Both are NaN with fewer than
+    `FEWEST` answers.
     """
     is_marked = (marks != 0) & np.isfinite(scores)
     times = np.zeros(marks.shape, dtype=np.int64)
@@ -120,19 +120,19 @@ def pass_hat_k(n: int, c: int, k: int) -> float:
 def _check(n: int, c: int, k: int) -> None:
     if not (0 <= c <= n and 1 <= k <= n):
         raise DataError(
-            f"{c} right of {n} repeats, {k} drawn: of n repeats, 0 to n can be right and 1 to n "
-            f"be drawn"
+            f"{c} of {n} repeats are right and {k} are drawn; at most n repeats can be right, and "
+            f"1 to n can be drawn"
         )
 
 
 def sum_of_known(values: Iterable[int | None]) -> int | None:
-    """Return the sum of the values that are known, None without any."""
+    """Return the sum of the known values; None without any."""
     numbers = [value for value in values if type(value) is int]
     return sum(numbers) if numbers else None
 
 
 def mean_parts(rows: Iterable[ScoreRow], columns: Sequence[tuple[str, str]]) -> list[float | None]:
-    """Return, for each dataset and part, the mean over the cases that have it; None without any."""
+    """Return the mean of each dataset's part over the cases that have it; None without any."""
     by_column: dict[tuple[str, str], list[float]] = {column: [] for column in columns}
     for row in rows:
         for name, value in row.parts.items():
@@ -142,6 +142,6 @@ def mean_parts(rows: Iterable[ScoreRow], columns: Sequence[tuple[str, str]]) -> 
 
 
 def plain_mean(values: Iterable[float | None]) -> float | None:
-    """Return the mean of what is known; None where nothing is."""
+    """Return the mean of the known values; None without any."""
     numbers = [value for value in values if value is not None]
     return fsum(numbers) / len(numbers) if numbers else None

@@ -1,4 +1,4 @@
-"""The run folder: written by one process, readable at any moment."""
+"""Write and read the run folder; one process writes it, and it is readable at any moment."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ RUN, RECORDS, SUMMARY = "run.json", "records.jsonl", "summary.json"
 
 
 def check_writable(path: Path) -> list[Path]:
-    """Create the folder and try to write into it; it must not hold a run already.
+    """Create the folder and check that it is writable and contains no run.
 
-    Returns the folders it had to make, innermost first; they are left behind. Raises
-    `SettingsError` saying what to do.
+    Returns the folders it created, innermost first. Raises `SettingsError`.
     """
     probe = path / f".write-test-{os.getpid()}"
     with _writing_into(path):
@@ -40,16 +39,16 @@ def check_writable(path: Path) -> list[Path]:
 
 
 def run_folders(path: Path) -> list[Path]:
-    """Return the run folders in a folder of runs; the path itself where it is one, or has none."""
+    """Return the run folders in a folder; the path itself if it is a run or contains none."""
     if (path / RUN).exists() or not path.is_dir():
         return [path]
     return sorted(child for child in path.iterdir() if (child / RUN).is_file()) or [path]
 
 
 def clear_pending(path: Path) -> None:
-    """Make room in the folder of a run that waited for batches: its answers are in the store.
+    """Delete the files of a run that waited for batches, since its answers are in the store.
 
-    The folder of any other run stays as it is.
+    The folder of any other run is not changed.
     """
     try:
         waited = json.loads((path / RUN).read_bytes()).get("exit_code") == PENDING_CODE
@@ -61,9 +60,9 @@ def clear_pending(path: Path) -> None:
 
 
 def claim_folder(path: Path) -> tuple[Path, list[Path]]:
-    """Make a folder that no other run has: of this name, or with a number behind it.
+    """Create a folder of this name, with a number appended if the name is taken.
 
-    Returns it, and all folders it had to make, innermost first. Raises `SettingsError`.
+    Returns the folder and all folders it created, innermost first. Raises `SettingsError`.
     """
     name, number = path.name, 2
     while True:
@@ -81,8 +80,8 @@ def claim_folder(path: Path) -> tuple[Path, list[Path]]:
 
 def _taken(path: Path) -> SettingsError:
     return SettingsError(
-        f"--bench-results: {path} already holds a run; choose another folder (nothing in it was "
-        f"touched)"
+        f"--bench-results: {path} already contains a run; choose another folder (no file was "
+        f"changed)"
     )
 
 
@@ -91,9 +90,9 @@ def _writing_into(path: Path) -> AbstractContextManager[None]:
 
 
 class RunFolder:
-    """The writing side: records are appended and flushed one by one, the rest replaced whole.
+    """Writes a run folder: appends and flushes each record, and replaces other files as a whole.
 
-    Raises `SettingsError` where the folder holds a run already or cannot be written.
+    Raises `SettingsError` if the folder contains a run or cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -101,14 +100,14 @@ class RunFolder:
         self.path = path
         with _writing_into(path):
             try:
-                # Exclusive, and first of all: who makes this file owns the folder, and a run that
-                # another process began here meanwhile stays whole.
+                # Create this file first and exclusively: it claims the folder, so that a run of
+                # another process is never damaged.
                 self._records = LineFile(path / RECORDS)
             except FileExistsError:
                 raise _taken(path) from None
 
     def write_run(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Write `run.json`; return what a reader finds in it."""
+        """Write `run.json`; return its content as parsed."""
         return rewrite_run(self.path, data)
 
     def write_summary(self, data: Mapping[str, Any]) -> None:
@@ -116,38 +115,34 @@ class RunFolder:
         _replaced(self.path / SUMMARY, data)
 
     def append(self, line: str) -> tuple[int, int]:
-        """Append one record line, so that it survives this process from here on.
+        """Append one record line and flush it; return its position and length in the file.
 
-        Returns its place in the file: where it begins, and its length. Raises `OSError` where it
-        cannot be written: then nothing of it is left in the file.
+        Raises `OSError` if it cannot be written; then the file is unchanged.
         """
         self.check()
         data = line.encode("ascii")
         return self._records.append(data), len(data)
 
     def check(self) -> None:
-        """Raise `OSError` where the records are no longer where they were written."""
+        """Raise `OSError` if the file of records was removed or replaced."""
         if not self._records.still_there:
-            raise FileNotFoundError(
-                f"{self._records.path} was removed or replaced while the run wrote into it"
-            )
+            raise FileNotFoundError(f"{self._records.path} was removed or replaced during the run")
 
     def line_at(self, place: tuple[int, int]) -> str:
-        """Return a line that was appended."""
+        """Return an appended line by its position and length."""
         return self._records.read(*place).decode("ascii")
 
     def keep_only(self, places: Sequence[tuple[int, int]]) -> None:
-        """Leave nothing in the file but the lines at these places, in their order.
+        """Rewrite the file with only the lines at these places, and close it.
 
-        To be called last. The new file takes the old one's place when it is whole: a crash
-        leaves one of them.
+        The complete new file replaces the old one, so that a crash leaves one of them.
         """
         write_whole(self.path / RECORDS, self._kept(places))
 
     def _kept(self, places: Sequence[tuple[int, int]]) -> Iterator[bytes]:
         for place in places:
             yield self._records.read(*place)
-        self._records.close()  # a file that is open cannot be replaced on every system
+        self._records.close()  # some systems cannot replace an open file
 
     def close(self) -> None:
         """Close the record file."""
@@ -155,7 +150,7 @@ class RunFolder:
 
 
 def rewrite_run(path: Path, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Write the `run.json` of a folder that is closed; return what a reader finds in it."""
+    """Write the `run.json` of a folder; return its content as parsed."""
     return _replaced(path / RUN, data)
 
 
@@ -166,16 +161,13 @@ def _replaced(path: Path, data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def recorded_text(recorded: int, planned: object) -> str:
-    """Return `11 of 12 cases are recorded`; `planned` is what `run.json` says, if it knows."""
+    """Return a text such as `11 of 12 cases are recorded`; `planned` may be missing."""
     whole = planned if isinstance(planned, int) else None
     return f"{out_of(recorded, whole, 'case')} {are(recorded)} recorded"
 
 
 def selection_text(run: Mapping[str, Any]) -> str:
-    """Return a sentence where a run covers a selection of the cases; else an empty text.
-
-    `run` is the content of `run.json`.
-    """
+    """Return a sentence if the run, given its `run.json`, asked only some of the cases; else ""."""
     shard = run.get("shard")
     options = [printable(str(name), 40) for name in listing(run.get("selected_by"))]
     if shard is not None:
@@ -184,17 +176,17 @@ def selection_text(run: Mapping[str, Any]) -> str:
 
 
 def imported_text(run: Mapping[str, Any]) -> str:
-    """Return what a run was imported from, and what is not known of it; else an empty text."""
+    """Return what the run was imported from and which facts are unknown; "" if not imported."""
     source = run.get("imported")
     if not isinstance(source, dict):
         return ""
     entries = (listing(source.get(name)) for name in ("libraries", "unknown"))
     texts = [", ".join(printable(str(x), 80) for x in names) for names in entries]
-    return f"imported from {texts[0] or '?'}" + (f"; not known: {texts[1]}" if texts[1] else "")
+    return f"imported from {texts[0] or '?'}" + (f"; unknown: {texts[1]}" if texts[1] else "")
 
 
 def read_run(path: Path) -> dict[str, Any]:
-    """Read `run.json`. Raises `SettingsError` for a folder that is no run or is too new."""
+    """Read `run.json`. Raises `SettingsError` for a folder that is no run, or of a newer schema."""
     try:
         data = json.loads((path / RUN).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -202,7 +194,7 @@ def read_run(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise SettingsError(f"{path / RUN}: cannot be read: {error}") from None
     if not isinstance(data, dict):
-        raise SettingsError(f"{path / RUN}: holds no facts about a run")
+        raise SettingsError(f"{path / RUN}: is not a JSON object, so it describes no run")
     check_schema(data, str(path / RUN))
     return dict(data)
 
@@ -211,12 +203,11 @@ _Kept = TypeVar("_Kept")
 
 
 def read_records(path: Path) -> Iterator[Record]:
-    """Yield the records of a run folder, whatever became of the run.
+    """Yield the records of a run folder, also of an interrupted run; all are in memory at once.
 
-    All are held in memory at once. A last line torn by a crash
-    is left out; so is a damaged line elsewhere, with a notice that names it. A case that was run
-    again counts once, with its last record. Raises `SettingsError` for a newer schema, and where
-    no line at all can be read.
+    Only the last record of each case counts. A last line torn by a crash is left out, other
+    damaged lines are left out with a notice. Raises `SettingsError` for a newer schema, and if
+    no line can be read.
     """
     return (record for _, record in read_places(path, keep=lambda record: record))
 
@@ -224,9 +215,9 @@ def read_records(path: Path) -> Iterator[Record]:
 def read_places(
     path: Path, *, keep: Callable[[Record], _Kept]
 ) -> Iterator[tuple[tuple[int, int], _Kept]]:
-    """Yield what is kept of each record, as `read_records` does, behind its line's place.
+    """Yield the position and length of each record's line, and what `keep` returns for it.
 
-    A place is where the line begins in the file, and its length.
+    The records are the same as from `read_records`.
     """
     latest: dict[str, tuple[tuple[int, int], _Kept]] = {}
     damaged = []
@@ -245,15 +236,15 @@ def read_places(
                 record = Record.from_line(line.decode("ascii"), thresholds)
                 latest[record.case_id] = place, keep(record)
             except (ValueError, RecursionError):
-                if line.endswith(b"\n"):  # otherwise the run was cut off while writing
+                if line.endswith(b"\n"):  # otherwise the run was interrupted while writing
                     damaged.append(number)
     if damaged:
-        _tell_damaged(path / RECORDS, damaged, readable=bool(latest))
+        _report_damaged(path / RECORDS, damaged, readable=bool(latest))
     yield from latest.values()
 
 
 def named_thresholds(path: Path) -> dict[str, float]:
-    """Return the thresholds that `run.json` names, by dataset; none where it cannot be read."""
+    """Return the thresholds in `run.json`, by dataset; empty if it cannot be read."""
     try:
         entries = read_run(path).get("thresholds")
     except SettingsError:
@@ -263,14 +254,14 @@ def named_thresholds(path: Path) -> dict[str, float]:
 
 
 NAMED = 5
-"""Damaged lines that are named; of more it is said how many there are."""
+"""The number of damaged lines whose numbers a message lists."""
 
 
-def _tell_damaged(path: Path, numbers: list[int], *, readable: bool) -> None:
+def _report_damaged(path: Path, numbers: list[int], *, readable: bool) -> None:
     shown = ", ".join(map(str, numbers[:NAMED])) + (", ..." if numbers[NAMED:] else "")
     file = printable(str(path))
     if not readable:
-        raise SettingsError(f"{file}: no record can be read (line {shown} damaged)")
+        raise SettingsError(f"{file}: no record can be read (damaged: line {shown})")
     if len(numbers) == 1:
         notice(f"{file}: line {shown} is damaged and left out; its case counts as not recorded")
     else:

@@ -1,4 +1,4 @@
-"""A run as one value: what its folder holds, read once for all that look at it."""
+"""A loaded run: the content of its folder, read once and on demand."""
 
 from __future__ import annotations
 
@@ -19,11 +19,15 @@ from pytest_tablebench.util.entries import mapping
 
 @dataclass
 class LoadedRun:
-    """A run folder, finished or cut off; `run` is the content of its `run.json` by now.
+    """A run folder, of a finished or an interrupted run.
 
-    Records, table and summary are made when they are first asked for, and then kept. Records
-    that cannot be read raise `SettingsError`, those that make no table `DataError`.
-    `written_table` is the table of the process that wrote the run. It has no digests of replies.
+    Records, table and summary are loaded on first use. Raises `SettingsError` if the records
+    cannot be read, `DataError` if they do not form a table.
+
+    Args:
+        path: the folder.
+        run: the current content of `run.json`.
+        written_table: the table of the process that wrote the run, without digests of replies.
     """
 
     path: Path
@@ -32,7 +36,7 @@ class LoadedRun:
 
     @cached_property
     def records(self) -> tuple[Record, ...]:
-        """All records, each case with its last one."""
+        """The last record of each case."""
         return tuple(read_records(self.path))
 
     @cached_property
@@ -42,12 +46,12 @@ class LoadedRun:
 
     @property
     def scores(self) -> ScoreTable:
-        """The table for figures that need no replies; nothing is read where it is known."""
+        """The table for figures that need no replies, preferably the one already in memory."""
         return self.table if self.written_table is None else self.written_table
 
     @cached_property
     def changes(self) -> Mapping[str, Any] | None:
-        """The content of `snapshots.json`; None where no answers were compared.
+        """The content of `snapshots.json`; None if no answers were compared.
 
         Raises `SettingsError` for a damaged file.
         """
@@ -55,25 +59,26 @@ class LoadedRun:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """The content of `summary.json`: figures, and how many cases do not apply, by reason."""
+        """The content of `summary.json`."""
         summary = summary_of(self.run, self.scores)
         add_spending(summary, lambda: self.records)
         return summary
 
 
 def summary_of(run: Mapping[str, Any], records: ScoreTable | Iterable[Any]) -> dict[str, Any]:
-    """Return the figures of a run's records, and how many cases do not apply, by reason.
+    """Return the figures of a run's records, with the cases that do not apply, by reason.
 
-    Where that is all that is missing, nothing is incomplete. `run` is the content of `run.json`.
+    A dataset without other missing cases is not flagged as incomplete. `run` is the content of
+    `run.json`.
     """
     summary = summarize(records)
-    whole = run.get("cases_recorded") == run.get("cases_planned")
+    is_complete = run.get("cases_recorded") == run.get("cases_planned")
     for benchmark in summary["benchmarks"].values():
         for name, scope in benchmark["datasets"].items():
             counts = mapping(run, "by_dataset", name).get("does_not_apply")
             if counts:
                 scope["does_not_apply"] = counts
-                if whole and not scope["no_answer"]:
+                if is_complete and not scope["no_answer"]:
                     scope["flags"] = [flag for flag in scope["flags"] if flag != "incomplete"]
         if not any("incomplete" in scope["flags"] for scope in benchmark["datasets"].values()):
             benchmark["flags"] = [flag for flag in benchmark["flags"] if flag != "incomplete"]
@@ -81,9 +86,9 @@ def summary_of(run: Mapping[str, Any], records: ScoreTable | Iterable[Any]) -> d
 
 
 THINKING = ("thinking_tokens", "cases_extended")
-"""What `summary.json` has of `run.json`, where it is not 0."""
+"""The entries of `run.json` that `summary.json` repeats unless they are 0."""
 
 
 def load_run(run: Path | LoadedRun) -> LoadedRun:
-    """Return a run by its folder. Raises `SettingsError` for a folder that is no run."""
+    """Return the run of a folder. Raises `SettingsError` for a folder that is no run."""
     return run if isinstance(run, LoadedRun) else LoadedRun(run, read_run(run))

@@ -1,4 +1,4 @@
-"""Pictures of a run, each once, by digest: `media/` of a run folder."""
+"""The folder `media/` of a run: its images, each once, by digest."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ MEDIA = "media"
 
 
 class MediaFolder:
-    """Where the pictures of a run folder lie. Any number of processes may write into it."""
+    """The images of a run folder. Any number of processes may write into it."""
 
     def __init__(self, run: Path) -> None:
         self.path = run / MEDIA
         self._written: set[str] = set()
 
     def put(self, image: Image) -> None:
-        """Keep a picture. Raises `OSError`."""
+        """Add an image. Raises `OSError`."""
         if image.digest in self._written:
             return
         target = self.path / image.file_name
@@ -37,10 +37,9 @@ _NAME = re.compile(r"([0-9a-f]{64})\.[a-z]{3,4}")
 
 
 def merge_media(runs: Iterable[Path], out: Path) -> None:
-    """Copy the pictures of several run folders into another, each once.
+    """Copy the images of several run folders into another, each once.
 
-    Raises `SettingsError` for one that is not what its name says, `OSError` where nothing can be
-    read or written.
+    Raises `SettingsError` for a file whose digest differs from its name, and `OSError`.
     """
     copied: set[str] = set()
     for run in runs:
@@ -52,8 +51,8 @@ def merge_media(runs: Iterable[Path], out: Path) -> None:
             data = file.read_bytes() if file.is_file() else b""
             if hashlib.sha256(data).hexdigest() != name_match[1]:
                 raise SettingsError(
-                    f"{printable(str(file))} is not what its name says: damaged, or replaced; "
-                    f"delete it, and what it showed is missing"
+                    f"{printable(str(file))} is damaged: its digest differs from its name; delete "
+                    f"the file to merge the runs without this image"
                 )
             (out / MEDIA).mkdir(exist_ok=True)
             write_whole(out / MEDIA / file.name, data)

@@ -1,4 +1,4 @@
-"""What a model knows without reading the table: answers that survive its absence or its change."""
+"""Measure memorized answers: replies that stay right without the table, or after its change."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 _WITHOUT, _CHANGED = "no_table", "counterfactual"
 FORMER = "memory"
-"""The part of a score that tells whether a reply is the answer before its cell was changed."""
+"""The part of a score that is 1 if the reply is the answer before its cell was changed."""
 
 
 def is_memory_test(perturbation: str) -> bool:
-    """Whether answers under a perturbation say what is known without the table."""
+    """Return whether answers under a perturbation measure memory."""
     return perturbation.partition("[")[0] in {_WITHOUT, _CHANGED}
 
 
 def memory_figures(sheets: Sequence[ScoreSheet]) -> dict[str, Any]:
-    """Return the shares of answers that cannot come from the table, under `memory`.
+    """Return the entry `memory`: shares of answers that cannot be read from the table.
 
-    `no_table`: of what was answered without a table, the share that is right. `counterfactual`: of
-    what was answered after the cell of the answer was changed, the share that still is the former
-    answer. Each has its `share`, a mean over datasets of means over examples, `ci95` and
-    `n_examples`. Guesses are among them. Nothing where neither was asked.
+    `no_table` is the share of right answers without a table. `counterfactual` is the share of
+    answers that are still the former answer after its cell was changed. Guesses are included.
+    Each has its `share` (a mean over datasets of means over examples), `ci95` and `n_examples`.
+    Empty if the run has neither perturbation.
     """
     figures = {}
     for name in (_WITHOUT, _CHANGED):
@@ -51,7 +51,7 @@ def memory_figures(sheets: Sequence[ScoreSheet]) -> dict[str, Any]:
 
 
 def _shares(sheet: ScoreSheet, name: str) -> Floats:
-    """Return by example the share of answers under a perturbation that the table did not give."""
+    """Return, by example, the share of answers that cannot be read from the table."""
     cells = sheet.configurations
     columns = [place for place, cell in enumerate(cells) if cell[1].partition("[")[0] == name]
     scores = sheet.scores[:, columns]

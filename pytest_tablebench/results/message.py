@@ -1,4 +1,4 @@
-"""What one item tells of its case, from the process that ran it to the one that keeps the run."""
+"""The message that an item sends about its case to the process that writes the run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_tablebench.results.record import Record, ScoreRow, row_values
 
 
 class AnswerCost(NamedTuple):
-    """What the answer to a case has cost: tokens, and USD; None where that is unknown."""
+    """The cost of an answer, in tokens and USD; None if unknown."""
 
     prompt_tokens: int | None
     completion_tokens: int | None
@@ -21,7 +21,7 @@ class AnswerCost(NamedTuple):
 
 
 class CaseRecord(Protocol):
-    """The record that an item makes of its case. It is an object, a line, or both."""
+    """The record of a case, as an object, a line, or both."""
 
     @property
     def record(self) -> Record:
@@ -41,12 +41,12 @@ class CaseRecord(Protocol):
 
     @property
     def rank(self) -> tuple[int, ...]:
-        """How good the record is; the best one of several is kept."""
+        """The quality of the record; of several records the best is kept."""
 
 
 @dataclass(frozen=True)
 class MadeRecord:
-    """A record that was made in this process; encoded where it is written or sent."""
+    """A record that this process made; encoded when it is written or sent."""
 
     record: Record
     rank: tuple[int, ...]
@@ -69,7 +69,7 @@ class MadeRecord:
 
 @dataclass(frozen=True)
 class ReadRecord:
-    """A record that came from another process or from a file; decoded where somebody asks."""
+    """A record from another process or a file; decoded when it is needed."""
 
     line: str
     row: ScoreRow
@@ -88,25 +88,25 @@ class ReadRecord:
 
 @dataclass(frozen=True)
 class CaseMessage:
-    """What an item has found of its case, and what the keeping process may not know yet.
+    """The result of one item, with facts that the writing process may not have yet.
 
-    Arguments:
-        case_id: of the case.
-        model: its name.
-        repeat: the how-manieth time the case is asked, from 1.
-        finding: what the test found.
-        record: the record; None where nothing can be said of the case.
-        calls: calls that were paid for.
-        from_store: whether the answer was stored.
-        spent: what was paid; None without an answer.
+    Args:
+        case_id: the id of the case.
+        model: the name of the model.
+        repeat: the number of the repeat, from 1.
+        finding: the result of the test.
+        record: the record of the case; None if the item could not make one.
+        calls: the number of calls that were paid for.
+        from_store: whether the answer is from the store.
+        spent: the cost of the calls; None without an answer.
         prompt: digest and text of the prompt.
-        transcript: digest of what was said behind the prompt, and its turns.
-        example: key, question and tables of the example; told now and then.
-        facts: what the process knows of data and plan; told where it is new.
-        problems: all that the process has read past; told where there is more.
-        judged: what each call of a judge has cost.
-        reasoning_tokens: tokens of thinking in the answer; None when unknown.
-        is_extended: whether a reply was cut off and asked for again with a higher limit.
+        transcript: digest and turns of the conversation after the prompt.
+        example: key, question and tables of the example, if not sent before.
+        facts: facts about data and plan, if new.
+        problems: all unusable rows that the process skipped, if there are new ones.
+        judged: the cost of each judge call.
+        reasoning_tokens: tokens of thinking in the answer; None if unknown.
+        is_extended: whether a reply was cut off and asked again with a higher limit.
     """
 
     case_id: str
@@ -127,7 +127,7 @@ class CaseMessage:
     is_extended: bool = False
 
     def encode(self) -> str:
-        """Return the message as ASCII JSON: xdist sends no lone surrogates."""
+        """Return the message as ASCII JSON, since xdist cannot send lone surrogates."""
         fields = {name: value for name, value in vars(self).items() if value is not None}
         if self.record is not None:
             record = self.record
@@ -136,7 +136,7 @@ class CaseMessage:
 
     @classmethod
     def decode(cls, text: str) -> CaseMessage:
-        """Return the message that was encoded."""
+        """Return the encoded message."""
         fields = json.loads(text)
         fields["finding"] = Finding(*fields["finding"])
         fields["problems"] = tuple(fields["problems"])

@@ -1,4 +1,4 @@
-"""What lies further from a dataset's mean than chance explains: worst and best ways of asking."""
+"""Find the parts of a dataset whose mean score differs from the whole by more than chance."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.score_columns import Flags, Floats
 
 AXES = ("serializer", "perturbation", "strategy", "modality")
-"""What a part of a dataset can be, beside the tags of its questions."""
+"""The axes that divide a dataset into parts, in addition to the tags of its questions."""
 
 FEWEST = 5
-"""Examples a part needs, and that must be left beside those of a tag."""
+"""The number of examples that a part, and for a tag also the other examples, must have."""
 
 MOST_VALUES = 50
-"""Values of a tag that are looked at; one with more names its examples rather than their kind."""
+"""The largest number of values of a useful tag; with more it identifies single examples."""
 
 
 @dataclass(frozen=True)
 class Outlier:
-    """A part of a dataset and how far its mean score lies from that of the whole.
+    """A part of a dataset whose mean score differs from the whole.
 
-    `kind` is one of `AXES`, or else a tag. `whole` is the mean over the examples that the part
-    has, `low` and `high` bound the difference `value - whole`.
+    `kind` is one of `AXES` or a tag. `value` is the mean of the part, `whole` the mean to compare
+    with. `low` and `high` are the interval of the difference `value - whole`.
     """
 
     dataset: str
@@ -46,14 +46,13 @@ class Outlier:
 
 
 def outliers(table: ScoreTable, level: float = 0.95) -> list[Outlier]:
-    """Return the parts whose difference is no chance, the lowest first.
+    """Return the parts whose difference is significant, the lowest first.
 
-    A serializer (perturbation, ...) is compared inside each example: its scores with all scores
-    of that example (statistics.md section 3). Of a tag the examples differ, so its mean is held
-    against that of as many examples drawn without replacement from the dataset: the variance of
-    such a mean is s^2/m (1 - m/n). Where examples share tables, residuals of the difference are
-    summed by table. All parts of all datasets share the error 1 - `level`
-    (Bonferroni), so that a run without any difference seldom names one.
+    A serializer (perturbation, ...) is compared within each example: its scores with all scores
+    of that example (statistics.md section 3). A tag's mean is compared with the mean of as many
+    examples drawn without replacement from the dataset, whose variance is s^2/m (1 - m/n). If
+    examples share tables, residuals are summed by table. All parts of all datasets share the
+    error 1 - `level` (Bonferroni), so that a run without differences rarely has an outlier.
     """
     parts = []
     for dataset, sheet in sheets(table.cells).items():
@@ -74,7 +73,7 @@ def outliers(table: ScoreTable, level: float = 0.95) -> list[Outlier]:
 
 @dataclass(frozen=True)
 class _PartScores:
-    """The scores of a part: `differences` by example, or `whole` as what it was drawn from."""
+    """The scores of a part, with `differences` by example, or with the `whole` to draw from."""
 
     dataset: str
     kind: str
@@ -85,7 +84,7 @@ class _PartScores:
     groups: Sequence[Hashable] | None = None
     """The clusters of the examples of `differences`, or of `whole`."""
     is_inside: Flags | None = None
-    """Which examples of `whole` the part has, where no differences are."""
+    """Which examples of `whole` are in the part, if there are no differences."""
 
     def bounded(self, tail: float) -> Outlier:
         value, whole = float(self.values.mean()), float(self.whole.mean())
@@ -102,11 +101,11 @@ class _PartScores:
         return Outlier(self.dataset, self.kind, self.name, value, whole, low, high, n)
 
     def _spread(self) -> tuple[float, int]:
-        """Return variance and degrees of freedom of the part's mean less the whole's.
+        """Return variance and degrees of freedom of the part's mean minus the whole's.
 
         Without clusters the part is a draw without replacement. With clusters the variance is also
-        summed by cluster (statistics.md section 1), and the larger of both counts. Residuals are
-        those of the whole: a part whose examples are all equal would have none of its own.
+        summed by cluster (statistics.md section 1), and the larger one counts. Residuals are taken
+        from the mean of the whole, since a part of equal scores would have none.
         """
         part, count = len(self.values), len(self.whole)
         variance = float(self.whole.var(ddof=1)) / part * (1 - part / count)
@@ -115,10 +114,8 @@ class _PartScores:
         weights = np.where(self.is_inside, 1 / part, 0.0) - 1 / count
         index, names = numbered(self.groups)
         sums = np.bincount(index, weights=weights * (self.whole - self.whole.mean()))
-        cluster_count = len(names)
-        return max(
-            variance, cluster_count / (cluster_count - 1) * float(sums @ sums)
-        ), cluster_count - 1
+        factor = len(names) / (len(names) - 1)
+        return max(variance, factor * float(sums @ sums)), len(names) - 1
 
 
 def _axis_parts(dataset: str, sheet: ScoreSheet) -> Iterator[_PartScores]:
@@ -157,7 +154,7 @@ def _tag_parts(dataset: str, sheet: ScoreSheet) -> Iterator[_PartScores]:
                 scores = whole[is_answered][inside]
                 groups = None if sheet.groups is None else sheet.groups[is_answered].tolist()
                 if groups is not None and len(set(groups)) in (1, len(groups)):
-                    groups = None  # every example is independent: a plain draw
+                    groups = None  # examples are independent
                 yield _PartScores(
                     dataset, tag, name, scores, whole[is_answered], groups=groups, is_inside=inside
                 )

@@ -1,4 +1,4 @@
-"""The record of one case: what a run is worth once the models are gone."""
+"""The record of one case, and its line in `records.jsonl`."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from typing import Any, Literal
 from pytest_tablebench.errors import SettingsError
 
 SCHEMA = 2
-"""Version of every file in a run folder; raised when a reader would misread the old form.
+"""The version of every file in a run folder, raised when older readers would misread a file.
 
-Schema 2 says how a case was judged: `part`, `threshold`, `steps`, `tags`.
+Schema 2 added `part`, `threshold`, `steps` and `tags`.
 """
 
 ASSERTION = "assertion"
-"""The metric of cases that no metric scores: they are right where all their tests pass."""
+"""The metric of cases without a metric; they are right if all their tests pass."""
 
 _ENCODE = json.JSONEncoder(default=str).encode
 _TEXT, _NUMBER = (str, type(None)), (int, float, type(None))
 
 Outcome = Literal["right", "wrong", "no_answer", "scored"]
-"""How a case ends; `scored` means a score without a verdict."""
+"""The outcome of a case; `scored` is a score without a verdict."""
 
 
 def outcome_of_score(score: float | None, passed: bool | None) -> Outcome:
-    """Return the outcome for a score and a verdict; None stands for a missing one."""
+    """Return the outcome for a score and a verdict, either of which may be None (missing)."""
     if score is None:
         return "no_answer"
     return "scored" if passed is None else "right" if passed else "wrong"
@@ -38,24 +38,27 @@ def outcome_of_score(score: float | None, passed: bool | None) -> Outcome:
 class Record:
     """One line of `records.jsonl`.
 
-    `score` and `passed` are None without an answer, `reason` is set only then; the score is the
-    dataset's own metric, whatever tests do. With the outcome `scored`, `passed` is None too. `part`
-    names the entry of `parts` that equals the score; None where there is none or it is unknown.
-    `threshold` is the score from which the case is right; None where no metric scored an answer,
-    and in schema 1 unless the run names it.
-    `checks` tells of each test over the case, by its name, whether it passed; None where it
-    failed before it could tell. `prediction` is the reply as the metric read it, `raw` as it
-    came. `tags` say what kind of question it is. `preserves_meaning` is False where the
-    perturbation leaves another question than the plain table's. `steps` are those of an answer
-    that took more than one: kind, digest of text or program, outcome, model, tokens, cost and
-    seconds of each; `transcript` is the digest of what was said in them, as texts.jsonl.gz has it.
-    Cost and token counts are None when unknown, never 0; `reasoning_tokens` are those of
-    `completion_tokens` that were thinking. `reply_limit` is how many tokens the reply could have.
-    `repeat` is 1 the first time a case is
-    asked, 2 the second, and so on; a record without it comes from a run that asked once.
-    `cluster` names what the example shares with others: its table, document or paraphrase group.
-    Intervals take clusters as independent, not examples. None in records of earlier versions, and
-    where the example could not be loaded.
+    Args:
+        repeat: 1 for the first time a case is asked, 2 for the second, and so on.
+        score: the score by the dataset's own metric; None without an answer.
+        threshold: the score from which the case is right; None without a metric or an answer, and
+            in schema 1 unless the run names it.
+        passed: the verdict; None without an answer or with the outcome `scored`.
+        part: the entry of `parts` that equals the score; None if no entry does, or if unknown.
+        checks: whether each test over the case passed, by its name; None if it failed early.
+        prediction: the reply as the metric read it; `raw` is the reply as received.
+        reason: why there is no answer; None with an answer.
+        tags: properties of the question.
+        preserves_meaning: False if the perturbation changes the meaning of the table.
+        steps: the steps of an answer that took several: kind, digest of text or program, outcome,
+            model, tokens, cost and seconds of each.
+        transcript: the digest of the texts of these steps in texts.jsonl.gz.
+        cluster: the table, document or paraphrase group that the example shares with others.
+            Intervals take clusters, not examples, as independent. None in records of earlier
+            versions, and if the example could not be loaded.
+        prompt_tokens: None if unknown, never 0; so are the other token counts and the cost.
+        reasoning_tokens: the part of `completion_tokens` that was thinking.
+        reply_limit: the token limit of the reply.
     """
 
     case_id: str
@@ -97,9 +100,9 @@ class Record:
 
     @property
     def answer_mark(self) -> int | None:
-        """A mark of the answer, the same for the same prediction; None without an answer.
+        """A mark that is equal for equal answers; None without an answer.
 
-        Where no metric read the reply it is that of the reply itself.
+        It marks the prediction, or the reply itself if no metric read it.
         """
         if self.score is None:
             return None
@@ -107,21 +110,19 @@ class Record:
 
     @property
     def cuts(self) -> Mapping[str, float]:
-        """`cut_off` or `truncated`, counted as 1, and the limit; empty if it ended no reply."""
+        """`cut_off` or `truncated` with the value 1, and the token limit; empty without a cut."""
         return cuts_of(self.reason, self.flags, self.reply_limit)
 
     def to_line(self) -> str:
-        """Return one line of ASCII JSON, which no text inside can break.
-
-        What a post-processor of somebody's own made of a reply is written as its text.
-        """
+        """Return one line of ASCII JSON. Objects that JSON lacks are written as their `str`."""
         return _ENCODE({"schema": SCHEMA, **vars(self)}) + "\n"
 
     @classmethod
     def from_line(cls, line: str, thresholds: Mapping[str, float] | None = None) -> Record:
-        """Read a line back: `ValueError` for a torn one, `SettingsError` for a newer schema.
+        """Parse a line.
 
-        `thresholds` are those by dataset that the run names: a line of schema 1 has none.
+        `thresholds` are the run's thresholds by dataset, for lines of schema 1. Raises `ValueError`
+        for an incomplete or malformed line, `SettingsError` for a newer schema.
         """
         data = json.loads(line)
         if not isinstance(data, dict):
@@ -132,14 +133,14 @@ class Record:
         except TypeError as error:
             raise ValueError(str(error)) from None
         if not isinstance(record.case_id, str):
-            raise ValueError("its case has no name")
+            raise ValueError("its case_id is no text")
         if not (isinstance(record.part, _TEXT) and isinstance(record.threshold, _NUMBER)):
-            raise ValueError("its part or threshold is none")
+            raise ValueError("its part is no text, or its threshold is no number")
         if not (
             isinstance(record.tags, dict)
             and all(isinstance(tag, str) for tag in record.tags.values())
         ):
-            raise ValueError("its tags are no names and texts")
+            raise ValueError("its tags do not map names to texts")
         if not isinstance(record.cluster, _TEXT):
             raise ValueError("its cluster is no text")
         if record.threshold is None and record.score is not None and record.metric != ASSERTION:
@@ -148,23 +149,22 @@ class Record:
 
 
 CUTS = ("cut_off", "truncated")
-"""How a token limit may end a reply: before the answer (a reason), or within it (a flag)."""
+"""How a token limit can end a reply: before the answer (a reason), or within it (a flag)."""
 
 CUT_AT = "limit"
-"""The entry beside one of `CUTS` for the limit, in tokens."""
+"""The key of the limit, in tokens, in the cuts of a record."""
 
 _NOT_CUT: Mapping[str, float] = {}
 
 
 def cuts_of(reason: object, flags: object, limit: object = None) -> Mapping[str, float]:
-    """Return how the token limit ended a case's replies, see `CUTS`; empty if it did not.
+    """Return the cut of a case's replies (`CUTS`) with the value 1; empty without a cut.
 
     `limit` is the limit of the last reply, in tokens.
     """
     is_truncated = isinstance(flags, tuple | list) and CUTS[1] in flags
     if reason != CUTS[0] and not is_truncated:
         return _NOT_CUT
-    # A plain dictionary: it goes from one process to another.
     cuts = {CUTS[reason != CUTS[0]]: 1.0}
     return cuts | {CUT_AT: float(limit)} if isinstance(limit, int) else cuts
 
@@ -173,7 +173,7 @@ _NAMES = {item.name for item in fields(Record)}
 
 
 def answer_mark(answer: Any) -> int | None:
-    """Return a digest of 8 bytes as a number other than 0: an answer may be long."""
+    """Return a digest of 8 bytes as a number other than 0; None without an answer."""
     if answer is None:
         return None
     text = answer if isinstance(answer, str) else json.dumps(answer, sort_keys=True, default=str)
@@ -182,18 +182,15 @@ def answer_mark(answer: Any) -> int | None:
 
 
 def case_key(record: Record) -> str:
-    """Return the case id without the model that a run of several has in it.
-
-    It is the same for every model's run, so that cases of two runs find each other by it.
-    """
-    # The parts are slugs and have no slash in them; only the dataset's name may.
+    """Return the case id without the model, which matches the same case in other models' runs."""
+    # Only the name of the dataset may contain slashes; the other parts are slugs.
     parts = str(record.case_id).split("/")[: str(record.dataset).count("/") + 4]
     return "/".join([*parts, f"r{record.repeat}"] if record.repeat > 1 else parts)
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreRow:
-    """A record without its texts: a row of the score table, small enough to keep for each case."""
+    """A record without its texts: a row of the score table."""
 
     benchmark: str
     dataset: str
@@ -216,7 +213,7 @@ class ScoreRow:
 
     @property
     def outcome(self) -> Outcome:
-        """Return the outcome that the case had."""
+        """The outcome of the case."""
         return outcome_of_score(self.score, self.passed)
 
 
@@ -226,15 +223,15 @@ _row_fields: Callable[[Record | ScoreRow], tuple[Any, ...]] = attrgetter(
 
 
 def row_values(record: Record | ScoreRow) -> tuple[Any, ...]:
-    """Return what `ScoreRow` takes from a record, in its order."""
+    """Return the fields of a record's `ScoreRow`, in order."""
     return _row_fields(record)
 
 
 def check_schema(data: Mapping[str, Any], file: str) -> None:
-    """Raise `SettingsError` for a file a later version wrote."""
+    """Raise `SettingsError` for a file of a newer schema."""
     schema = data.get("schema", SCHEMA)
     if not isinstance(schema, int) or schema > SCHEMA:
         raise SettingsError(
-            f"{file} has schema {schema!r}, this version reads up to {SCHEMA}; "
-            f"upgrade pytest-tablebench"
+            f"{file} has schema {schema!r}, this version reads up to {SCHEMA}; upgrade "
+            f"pytest-tablebench"
         )

@@ -1,4 +1,4 @@
-"""The columns of a score table: what each of its rows says, by number."""
+"""The columns of a score table."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     Places = NDArray[np.signedinteger[Any]]
 
 CASE = ("model", "dataset", "example", "serializer", "perturbation", "strategy", "modality")
-"""What makes a configuration of an example one cell; only its repeats share all of it."""
+"""The axes that identify a cell; rows that are equal on all of them are repeats."""
 
 AXES = (*CASE, "benchmark", "reason")
 
 LARGEST = 1 << 62
-"""No key of a row is as large."""
+"""The upper limit of row keys, which prevents overflow."""
 
 
 class NameColumn(NamedTuple):
-    """Names by code point, and the place of each row's among them."""
+    """Names sorted by code point, and the index of each row's name."""
 
     names: tuple[str, ...]
     codes: Places
@@ -35,7 +35,7 @@ class NameColumn(NamedTuple):
 
 @dataclass(frozen=True)
 class SparseColumn:
-    """A column that only the records in `rows` have; NaN where its value is unknown."""
+    """A column that only the records in `rows` have; NaN if a value is unknown."""
 
     rows: Places
     values: Floats
@@ -44,7 +44,7 @@ class SparseColumn:
 def tag_columns(
     tags: Mapping[int, Mapping[str, str]], examples: int, rows: array[int]
 ) -> dict[str, NameColumn]:
-    """Return the tags of each row, by name, from those of each example by its place."""
+    """Return a column for each tag, given the tags of examples and the example of each row."""
     of_row, columns = np.array(rows, dtype=np.intc), {}
     for tag in sorted({name for example_tags in tags.values() for name in example_tags}):
         values = [str(tags.get(place, {}).get(tag, "")) for place in range(examples)]
@@ -57,18 +57,24 @@ def tag_columns(
 
 @dataclass(frozen=True)
 class ScoreColumns:
-    """Records as columns; a row is a record, in the order in which they came.
+    """Records as columns; each row is a record, in the order of arrival.
 
-    `names` holds the names of each of `AXES` by code point, `codes` each row's place there; the
-    reason of an answered case and what a record does not say are the empty name. `score` is NaN
-    without an answer, `passed` 0 or 1 beside it and NaN without a verdict, `threshold` NaN where
-    unknown. `checks` and `parts` are by name. `answers` is there where the table was asked to
-    keep them. `tags` holds by name those of each row, empty without one; they belong to the
-    example, so that a row without an answer has them where another one does. So does `cluster`,
-    the table (document, paraphrase group) of each row's example, empty where unknown; None where
-    no record names one. `answer_marks` marks what each answer was read as, 0 unknown. `altered`
-    are the perturbations that change the meaning of a table. `cuts` marks the rows whose replies
-    a token limit ended, by how.
+    Args:
+        names: the names on each of `AXES`, sorted by code point. A missing value, and the reason
+            of an answered case, is the empty name.
+        codes: the index of each row's name, by axis.
+        score: NaN without an answer.
+        passed: 0 or 1, NaN without a verdict.
+        threshold: NaN if unknown.
+        checks: by test; `parts` are by part of the score.
+        answers: texts or digests of the answers; None if the table does not keep them.
+        tags: by name, the value of each row, empty without one. Tags belong to the example, so
+            that they do not depend on whether a row has an answer.
+        answer_marks: marks that are equal for equal predictions, 0 if unknown.
+        altered: the perturbations that change the meaning of a table.
+        cluster: the table (document, paraphrase group) of each row's example, empty if unknown;
+            None if no record names one.
+        cuts: by kind of cut, the rows whose replies a token limit ended.
     """
 
     names: Mapping[str, tuple[str, ...]]
@@ -90,11 +96,11 @@ class ScoreColumns:
         return len(self.score)
 
     def key(self, axes: Sequence[str] = CASE) -> Integers:
-        """Return a number for each row, in the order of these axes' names."""
+        """Return a number for each row that sorts the rows by their names on these axes."""
         key, size = np.zeros(len(self), dtype=np.int64), 1
         for axis in axes:
             name_count = max(1, len(self.names[axis]))
-            if size * name_count > LARGEST:  # at most a number for each row
+            if size * name_count > LARGEST:  # renumber the keys from 0
                 key = np.unique(key, return_inverse=True)[1].astype(np.int64)
                 size = len(key)
             key *= name_count

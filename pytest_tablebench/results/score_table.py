@@ -1,6 +1,6 @@
-"""The score table: the records of a run as columns, which all figures are taken from.
+"""The score table: the records of a run as columns, from which all figures are computed.
 
-numpy is loaded where the table is made, not where it is filled: a run fills it as records come.
+Filling a table does not load numpy, because a run fills it while records arrive.
 """
 
 from __future__ import annotations
@@ -52,22 +52,22 @@ __all__ = [
 ]
 
 _GROUPS = (CASE[:3], CASE[3:], AXES[len(CASE) :])
-"""Axes whose names come together: a record is three places in three short lists of them."""
+"""Groups of axes. A record stores one index per group into the list of its combinations."""
 
 _NO_VERDICT = -1
-"""Stands in the column of verdicts for a score that is neither right nor wrong."""
+"""The entry in the column of verdicts for a score without a verdict."""
 
 _REQUIRED = ("model", "dataset", "example_id", "serializer", "perturbation", "score")
 
 TOGETHER = 2048
-"""Records that are read at a time."""
+"""The number of records that are read at a time."""
 
 Answers = Callable[[Sequence[Any]], Sequence[Hashable | None]]
-"""What tells answers of records of one type apart: texts or marks of them, None without one."""
+"""Returns the answers of records of one type, as texts or digests; None without an answer."""
 
 
 def field_of(record: Any, name: str) -> Any:
-    """Return a field of an object or a mapping, None where there is none."""
+    """Return a field of an object or a mapping; None if it is missing."""
     if _is_mapping(type(record)):  # type: ignore[arg-type]  # a type can be hashed
         return record.get(name)
     return getattr(record, name, None)
@@ -79,7 +79,7 @@ def _is_mapping(kind: type) -> bool:
 
 
 def raw_digests(records: Sequence[Any]) -> list[bytes | None]:
-    """Return digests of the raw replies of records of one type, 16 bytes; None without one."""
+    """Return 16-byte digests of the raw replies of records of one type; None without a reply."""
     if not (hasattr(records[0], "raw") or isinstance(records[0], Mapping)):
         return [None] * len(records)
     replies = (field_of(record, "raw") for record in records)
@@ -93,26 +93,26 @@ def raw_digests(records: Sequence[Any]) -> list[bytes | None]:
 
 @dataclass(frozen=True)
 class ScoreTable(ScoreColumns):
-    """Records as columns, and what is worked out from them."""
+    """Records as columns."""
 
     @classmethod
     def from_records(
         cls, records: Iterable[Any], *, models: bool = False, answers: Answers | None = None
     ) -> ScoreTable:
-        """Read records in one pass, see `ScoreTableBuilder`."""
+        """Return the table of records, read in one pass; arguments as of `ScoreTableBuilder`."""
         builder = ScoreTableBuilder(models=models, answers=answers)
         builder.extend(records)
         return builder.table()
 
     @cached_property
     def cells(self) -> Cells:
-        """The rows with the repeats of each cell folded into one."""
+        """The rows, with the repeats of each cell merged."""
         return Cells.of(self)
 
     def doubled(self, axes: Sequence[str] = CASE) -> tuple[int, int] | None:
-        """Return a row whose case occurs more than once with the same repeat, and how often.
+        """Return a row whose case occurs several times with the same repeat, and how often.
 
-        `axes` are what makes a case.
+        Rows with equal names on `axes` are the same case. None if every case occurs once.
         """
         key = self.key(axes)
         fixed = all(len(self.names[axis]) < 2 for axis in CASE if axis not in axes)
@@ -131,17 +131,19 @@ class ScoreTable(ScoreColumns):
 
 
 def _width(names: int) -> type[np.signedinteger[Any]]:
-    """Return the narrowest type that has room for the places of so many names."""
+    """Return the narrowest integer type for the indices of so many names."""
     return np.int8 if names < 1 << 7 else np.int16 if names < 1 << 15 else np.int32
 
 
 class ScoreTableBuilder:
-    """Takes records as they come, and keeps some 20 bytes of each.
+    """Collects records as they arrive, in about 20 bytes each.
 
     A record is an object or a mapping with `dataset`, `example_id`, `serializer`, `perturbation`
-    and `score`, with `models` also `model`; otherwise all are of one model, whatever they say.
-    What else a table holds is read where it is there; `repeat` is 1 where it is not. `answers`
-    gives what is kept of an answer.
+    and `score`. Other fields of a table are optional; the default of `repeat` is 1.
+
+    Args:
+        models: whether to read `model` too; otherwise all records count as one model's.
+        answers: the function that returns the answers of records; None keeps no answers.
     """
 
     def __init__(self, *, models: bool = False, answers: Answers | None = None) -> None:
@@ -171,38 +173,38 @@ class ScoreTableBuilder:
         return len(self._score)
 
     def append(self, record: Any) -> None:
-        """Take a record. Raises `DataError`, with its number, for one that cannot be used."""
+        """Add a record. Raises `DataError` with its number if it cannot be used."""
         self.extend((record,))
 
     def extend(self, records: Iterable[Any]) -> None:
-        """Take records, as `append` does; what their source raises is its own."""
-        # Column by column, many at a time: the paper's grids are half a million records.
+        """Add records, as `append` does. Errors of the iterable are not changed."""
+        # Read many records at a time, column by column: a paper's grid is half a million records.
         source = iter(records)
         while chunk := list(islice(source, TOGETHER)):
             for _, group in groupby(chunk, type):
-                self._take(list(group))
+                self._read(list(group))
 
-    def _take(self, records: list[Any]) -> None:
+    def _read(self, records: list[Any]) -> None:
         try:
             kind = type(records[0])
             if kind not in self._readers:
                 self._readers[kind] = reader(records[0], self._required)
             self._add(self._readers[kind](records))
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
-            if len(records) > 1:  # one of them cannot be used: which, they tell one by one
+            if len(records) > 1:  # read one by one to find the unusable record
                 for record in records:
-                    self._take([record])
+                    self._read([record])
                 return
             raise DataError(
-                f"record {len(self) + 1}: {printable(str(error), 200)}; a record has "
-                f"{', '.join(self._required)}, the names as text and the score as a number "
-                f"from 0 to 1, or null; where it has a repeat, that is a whole number"
+                f"record {len(self) + 1}: {printable(str(error), 200)}; a record needs "
+                f"{', '.join(self._required)}: names as text, the score as a number from 0 to 1 "
+                f"or null, and the repeat, if present, as a whole number"
             ) from None
         if self._answer is not None:
             self._answers.extend(self._answer(records))
 
     def _add(self, fields: Fields) -> None:
-        """Take what was read, all of it or nothing."""
+        """Add the fields of some records, or raise and add nothing."""
         check_scores(fields)
         scores, rows, count = fields["score"], len(self), len(fields["score"])
         reasons = fields.get("reason") or ("",) * count
@@ -223,7 +225,7 @@ class ScoreTableBuilder:
             (or_empty(fields.get("benchmark"), count), ends),
         )
         if "passed" in fields:
-            # Without an answer it does not matter.
+            # The verdict of a case without an answer does not matter.
             fields["passed"] = [
                 _NO_VERDICT if verdict is None and score is not None else bool(verdict)
                 for verdict, score in zip(fields["passed"], scores, strict=True)
@@ -233,7 +235,7 @@ class ScoreTableBuilder:
             array("i", map(codes_of.__getitem__, zip(*columns, strict=True)))
             for codes_of, columns in zip(self._combinations, names, strict=True)
         ]
-        self._add_rare(fields, rows, places[0])  # twice does no harm, where the next line fails
+        self._add_rare(fields, rows, places[0])  # harmless if repeated after an error below
         self._score.extend(array("d", [nan if score is None else score for score in scores]))
         for codes, row_places in zip(self._codes, places, strict=True):
             codes.extend(row_places)
@@ -256,7 +258,7 @@ class ScoreTableBuilder:
         clusters = fields.get("cluster") or ()
         if any(clusters):
             for place, cluster in zip(examples, clusters, strict=True):
-                if cluster:  # of two names the same one wins, whatever comes first
+                if cluster:  # the choice between two names must not depend on their order
                     self._clusters[place] = min(cluster, self._clusters.get(place, cluster))
         keeps_meaning = fields.get("preserves_meaning") or ()
         if False in keeps_meaning:
@@ -264,7 +266,7 @@ class ScoreTableBuilder:
             self._altered.update(name for name, preserves in perturbations if preserves is False)
 
     def table(self) -> ScoreTable:
-        """Return what came so far, names sorted. Raises `DataError` for a name that is no text."""
+        """Return the table of the records so far. Raises `DataError` for a name that is no text."""
         names, codes = {}, {}
         for group, combinations, places in zip(
             _GROUPS, self._combinations, self._codes, strict=True
@@ -275,9 +277,7 @@ class ScoreTableBuilder:
             ):
                 for name in axis_names:
                     if not isinstance(name, str):
-                        raise DataError(
-                            f"{name!r} stands where a record has a name; names are text"
-                        )
+                        raise DataError(f"a record has {name!r} as its {axis}; names must be text")
                 names[axis] = tuple(sorted(set(axis_names)))
                 place = {name: number for number, name in enumerate(names[axis])}
                 codes[axis] = (
@@ -287,7 +287,7 @@ class ScoreTableBuilder:
                         rows
                     ]
                 )
-        for axis in AXES:  # of no record
+        for axis in AXES:  # without records
             names.setdefault(axis, ())
             codes.setdefault(axis, np.array([], dtype=np.int32))
         score, lazy, answers = np.array(self._score), self._lazy, None

@@ -1,4 +1,4 @@
-"""One model's scores of each dataset, laid out by example and configuration."""
+"""Arrange one model's scores of each dataset by example and configuration."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.score_columns import Flags, Floats, Integers
 
 Configuration = tuple[str, ...]
-"""Serializer and perturbation; strategy and modality behind them where the dataset has several."""
+"""Serializer and perturbation, then strategy and modality if the dataset has several."""
 
 _AXES = CASE[3:]
 _GRIDS = (
@@ -33,25 +33,31 @@ _GRIDS = (
     "answer_marks",
     "cuts",
 )
-"""What a sheet has of each cell: arrays, or arrays by name."""
+"""The fields of a sheet with a value per cell: arrays, or arrays by name."""
 
 _NOTHING = {"f": float("nan"), "i": 0, "b": False, "O": None}
-"""What stands in a cell that was not asked, by the kind of its array."""
+"""The value of a cell that was not asked, by the kind of its array."""
 
 
 @dataclass(frozen=True)
 class ScoreSheet:
     """The cells of one model and dataset, as arrays of the shape (examples, configurations).
 
-    Names stand by code point. `scores` is the mean of a cell's answered repeats, NaN without
-    one, `passed` the share of them that passed beside it, `is_asked` tells what has a record at
-    all. `times` and `lost` tell how often a cell was asked, and how often without an answer;
-    both are None where each was asked once. `checks` holds, by test, the share of repeats that
-    passed it, NaN where nobody knows, `parts` the named numbers of the score, NaN where one is
-    absent, `answers` what is kept of the answers, None where unknown, and `answer_marks` a mark
-    of what each was read as, 0 unknown. `tags` holds those of each example by name, empty without
-    one, `clusters` the table of each example, empty where unknown; None where no record names one.
-    `altered` are the perturbations that change the meaning of a table.
+    Args:
+        examples: the ids of the examples, sorted by code point.
+        configurations: the configurations, sorted by code point.
+        scores: the mean score of a cell's answered repeats, NaN without an answer.
+        passed: the share of the repeats with a verdict that passed, NaN without a verdict.
+        is_asked: whether a cell has a record.
+        answers: texts or digests of the answers, None if unknown.
+        times: how often a cell was asked, None if each was asked once.
+        lost: how often a cell had no answer, None if each was asked once.
+        checks: by test, the share of repeats that passed it, NaN if unknown.
+        parts: the named parts of the score, NaN if absent.
+        answer_marks: marks that are equal for equal predictions, 0 if unknown.
+        tags: by name, the value of each example, empty without one.
+        altered: the perturbations that change the meaning of a table.
+        clusters: the table of each example, empty if unknown; None if no record names one.
     """
 
     examples: tuple[str, ...]
@@ -64,18 +70,18 @@ class ScoreSheet:
     lost: Integers | None = None
     checks: Mapping[str, Floats] = field(default_factory=dict)
     modes: frozenset[str] = frozenset()
-    """Strategy and modality of all cells, where there is one of each."""
+    """The strategy and the modality of all cells, if there is only one of each."""
     parts: Mapping[str, Floats] = field(default_factory=dict)
     answer_marks: Integers | None = None
     tags: Mapping[str, Sequence[str]] = field(default_factory=dict)
     altered: frozenset[str] = frozenset()
     clusters: Sequence[str] | None = None
     one_table: bool = False
-    """Whether all examples of the dataset are over one table, whatever part of it this is."""
+    """Whether all examples of the whole dataset use one table."""
 
     @property
     def cluster_names(self) -> NDArray[np.object_] | None:
-        """The cluster of each example; one without a name is its own. None where not known."""
+        """The cluster of each example, or its own if unknown; None if no cluster is known."""
         if self.clusters is None:
             return None
         clusters = np.empty(len(self.examples), dtype=object)
@@ -85,24 +91,24 @@ class ScoreSheet:
 
     @property
     def groups(self) -> NDArray[np.object_] | None:
-        """The clusters that an interval takes as independent; None: every example is.
+        """The clusters that an interval takes as independent; None if it takes examples.
 
-        Over a single table the figure is about questions over this table, which are independent.
+        With a single table the figure is about questions on this table, which are independent.
         """
         return None if self.one_table else self.cluster_names
 
     cuts: Mapping[str, Floats] = field(default_factory=dict)
-    """How often a token limit ended the replies of a cell, by how; NaN for never."""
+    """By kind of cut, how often a token limit ended the replies of a cell; NaN for never."""
 
     def cut(self, name: str) -> Integers:
-        """Return how many cases of each cell a token limit ended in one way (`CUTS`)."""
+        """Return the number of cases of each cell with one kind of cut (`CUTS`)."""
         counts = self.cuts.get(name)
         if counts is None:
             return np.zeros(self.is_asked.shape, dtype=np.int64)
         return np.nan_to_num(counts).astype(np.int64)
 
     def counts(self) -> tuple[Integers, Integers]:
-        """Return how many cases each cell stands for, and how many of them have no answer."""
+        """Return the number of cases of each cell, and of those without an answer."""
         if self.times is not None and self.lost is not None:
             return self.times, self.lost
         return self.is_asked.astype(np.int64), (self.is_asked & np.isnan(self.scores)).astype(
@@ -112,12 +118,12 @@ class ScoreSheet:
     def names(self, axis: int) -> list[str]:
         """Return the names of an axis: 0 serializers, 1 perturbations, 2 strategies, 3 modalities.
 
-        Of the last two there are none where all cells have the same.
+        The last two are empty if all cells have the same.
         """
         return sorted({cell[axis] for cell in self.configurations if len(cell) > axis})
 
     def part(self, axis: int, name: str) -> ScoreSheet:
-        """Return what was asked with one name of an axis."""
+        """Return the cells asked with one name of an axis."""
         columns = [place for place, cell in enumerate(self.configurations) if cell[axis] == name]
         rows = np.flatnonzero(self.is_asked[:, columns].any(axis=1))
         return align(
@@ -140,7 +146,7 @@ class ScoreSheet:
         )
 
     def only(self, rows: Sequence[int]) -> ScoreSheet:
-        """Return some examples, and what was asked of them: as a run of those alone has it."""
+        """Return the sheet that a run of only some examples would have."""
         columns = np.flatnonzero(self.is_asked[list(rows)].any(axis=0))
         return align(
             self,
@@ -150,7 +156,7 @@ class ScoreSheet:
 
     @property
     def meant(self) -> ScoreSheet:
-        """What was asked of tables that mean what the plain one does; all where nothing was."""
+        """The cells whose perturbation preserves the meaning of a table; all cells without any."""
         if self.altered.isdisjoint(self.names(1)):
             return self
         same_meaning_cells = [cell for cell in self.configurations if cell[1] not in self.altered]
@@ -158,7 +164,7 @@ class ScoreSheet:
 
     @property
     def other(self) -> ScoreSheet | None:
-        """What was asked of tables whose meaning is changed; None where nothing was."""
+        """The cells whose perturbation changes the meaning of a table; None without any."""
         cells = [cell for cell in self.configurations if cell[1] in self.altered]
         whole = align(self, self.examples, cells)
         rows = np.flatnonzero(whole.is_asked.any(axis=1)) if cells else ()
@@ -166,7 +172,7 @@ class ScoreSheet:
 
     @property
     def size(self) -> int:
-        """How many cells the whole grid of these examples would have."""
+        """The number of cells in the complete grid of these examples."""
         return grid_size(len(self.examples), self.configurations)
 
     @property
@@ -182,7 +188,7 @@ class ScoreSheet:
 
 
 def grid_size(examples: int, configurations: Sequence[Configuration]) -> int:
-    """Return how many cells the whole grid of so many examples would have."""
+    """Return the number of cells in the complete grid of so many examples."""
     axes = ((cell[0] for cell in configurations), (cell[1] for cell in configurations))
     serializers, perturbations = map(len, map(set, axes))
     return examples * serializers * perturbations * len({cell[2:] for cell in configurations})
@@ -256,16 +262,16 @@ def sheets(cells: Cells) -> dict[str, ScoreSheet]:
 
 
 def with_clusters(sheet: ScoreSheet, names: Sequence[str]) -> ScoreSheet:
-    """Return a dataset's sheet with the cluster of each example; without, where all are empty."""
+    """Return a dataset's sheet with the cluster of each example; None if all names are empty."""
     tables = {name for name in names if name}
     return replace(sheet, clusters=tuple(names) if tables else None, one_table=len(tables) == 1)
 
 
 def benchmarks_of(table: ScoreTable) -> dict[str, list[str]]:
-    """Return the datasets of each benchmark, in the order of names."""
+    """Return the datasets of each benchmark, sorted."""
     _, rows = np.unique(table.key(("dataset", "benchmark")), return_index=True)
     benchmark_of_dataset: dict[str, str] = {}
-    for row in rows.tolist():  # a dataset belongs to one
+    for row in rows.tolist():  # a dataset belongs to one benchmark
         benchmark_of_dataset.setdefault(table.case(row, "dataset"), table.case(row, "benchmark"))
     datasets: dict[str, list[str]] = {}
     for dataset, benchmark in benchmark_of_dataset.items():
@@ -281,7 +287,7 @@ def check_once(table: ScoreTable) -> None:
         repeat = int(table.repeat[row])
         name = table.case(row, *CASE[1:5]) + (f"/r{repeat}" if repeat > 1 else "")
         raise DataError(
-            f"case {printable(name, 200)} occurs {times} times; judge the records of one model at "
+            f"case {printable(name, 200)} occurs {times} times; pass the records of one model at "
             f"a time"
         )
 
@@ -297,7 +303,7 @@ def aligned(first: ScoreSheet, second: ScoreSheet) -> tuple[ScoreSheet, ScoreShe
 
 
 def with_common_clusters(first: ScoreSheet, second: ScoreSheet | None) -> ScoreSheet:
-    """Return the first of two aligned sheets with the clusters of both; its own come first."""
+    """Return the first of two aligned sheets, with clusters that it lacks taken from the second."""
     if second is None or second.clusters is None:
         return first
     if first.clusters is None:
@@ -307,7 +313,7 @@ def with_common_clusters(first: ScoreSheet, second: ScoreSheet | None) -> ScoreS
 
 
 def same_answers(sheet: ScoreSheet, other_sheet: ScoreSheet, cells: Flags) -> bool:
-    """Return whether two aligned sheets have the very same replies in all of some cells."""
+    """Return whether two aligned sheets have identical replies in all of some cells."""
     if sheet.answers is None or other_sheet.answers is None:
         return not cells.any()
     pairs = zip(sheet.answers[cells], other_sheet.answers[cells], strict=True)
@@ -317,7 +323,7 @@ def same_answers(sheet: ScoreSheet, other_sheet: ScoreSheet, cells: Flags) -> bo
 def align(
     sheet: ScoreSheet, examples: Sequence[str], configurations: Sequence[Configuration]
 ) -> ScoreSheet:
-    """Return the sheet with exactly these rows and columns; what it lacks is unasked."""
+    """Return the sheet with exactly these rows and columns; missing cells count as not asked."""
     if (sheet.examples, sheet.configurations) == (tuple(examples), tuple(configurations)):
         return sheet
     rows = {name: place for place, name in enumerate(sheet.examples)}

@@ -1,8 +1,8 @@
-"""The answers of a run beside stored ones: what changed, and whether a change fails the run.
+"""Compare the answers of a run with stored ones, and record new ones.
 
-One file holds the answers of one suite and one model. It is read and written by the process that
-keeps the run, never by an xdist worker: answers arrive there anyway, so that no two processes of a
-run write the same file. Two runs at once take turns by a lock. Nothing is removed from a file.
+One file contains the answers of one suite and one model. Only the process that writes the run
+reads and writes it, never an xdist worker. A lock separates two runs at once. Entries are never
+removed from a file.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _NARROWING = (
     *("datasets", "serializers", "perturbations", "strategies", "modalities"),
     *("limit", "sample", "configs_per_example", "shard"),
 )
-"""Settings with which a run does not have every case of its suites."""
+"""Settings that leave out cases of a suite."""
 
 
 class SnapshotComparison:
-    """Compares answers as they arrive, and records them at the end where asked to.
+    """Compares answers as they arrive, and records them at the end if requested.
 
-    Arguments:
-        places: where the snapshots are.
-        settings: of the run.
+    Args:
+        places: the files of the stored answers.
+        settings: the settings of the run.
         update: whether answers that differ are recorded.
         new_only: whether only answers without a snapshot are recorded.
     """
@@ -49,25 +49,27 @@ class SnapshotComparison:
         self._settings = settings
         self._files: dict[tuple[str, str], SnapshotFile] = {}
         self._whole: set[str] = set()
-        """Models of which every case of every suite was run."""
+        """Models that ran every case of every suite."""
         self._check()
 
     def _check(self) -> None:
         """Raise `SettingsError` if the snapshots cannot be read or recorded."""
         path = self._places.folder
         if path.exists() and not path.is_dir():
-            raise SettingsError(f"--bench-snapshot: {path} is no folder; move it away")
+            raise SettingsError(f"--bench-snapshot: {path} is not a folder; move it away")
         folder = path if path.exists() else path.parent
         if self.update and not os.access(folder, os.W_OK | os.X_OK):
-            raise SettingsError(f"--bench-snapshot: cannot write into {folder}; change its rights")
+            raise SettingsError(
+                f"--bench-snapshot: cannot write into {folder}; change its permissions"
+            )
 
     def take(self, suite: str, test: str, message: CaseMessage) -> None:
         """Compare the answer of a finished case with the stored one.
 
-        Arguments:
+        Args:
             suite: the path in the test's node id.
             test: the rest of the node id.
-            message: of the case.
+            message: the message of the case.
         """
         key = suite, message.model
         if key not in self._files:
@@ -88,7 +90,7 @@ class SnapshotComparison:
 
     @property
     def compared_nothing(self) -> bool:
-        """Whether the answers of a model were to be compared, and none had a snapshot."""
+        """Whether no answer of some model had a snapshot, and none is recorded."""
         return any(map(self.is_in_vain, self.models))
 
     @property
@@ -108,14 +110,12 @@ class SnapshotComparison:
     def finish(
         self, writer: RunWriter, exit_code: int, *, is_selected: bool
     ) -> Mapping[str, dict[str, Any]]:
-        """Record where asked to, and write `snapshots.json` into the run folders.
+        """Record answers if requested, write `snapshots.json`, and return its content by model.
 
-        Arguments:
-            writer: of the run.
-            exit_code: pytest's own.
-            is_selected: whether options of pytest have selected some of the tests.
-
-        Returns the content of `snapshots.json` by model.
+        Args:
+            writer: the writer of the run.
+            exit_code: pytest's exit code.
+            is_selected: whether options of pytest selected some of the tests.
         """
         if not is_selected and exit_code in {0, 1}:
             self._whole = self._whole_models(writer)
@@ -126,7 +126,7 @@ class SnapshotComparison:
                 self.problems.append(file.problem)
             if file.damaged:
                 self.problems.append(
-                    f"{file.path.name}: {file.damaged} damaged entries, compared with nothing"
+                    f"{file.path.name}: {file.damaged} damaged entries were not compared"
                 )
         data_by_model = {}
         for model, kept in writer.model_runs.items():
@@ -140,9 +140,9 @@ class SnapshotComparison:
         return data_by_model
 
     def _whole_models(self, writer: RunWriter) -> set[str]:
-        """Return the models of which every case of every suite was run.
+        """Return the models that ran every case of every suite.
 
-        Only then is an entry without a case unused: a shard or a sample cannot tell.
+        Only then is an entry without a case unused.
         """
         if any(getattr(self._settings, name) is not None for name in _NARROWING):
             return set()

@@ -1,4 +1,4 @@
-"""Stored answers in syrupy's Amber files: one file for each suite and model."""
+"""Read and write stored answers in syrupy's Amber files, one file per suite and model."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.message import CaseMessage
 
 FOLDER = "snapshots"
-"""Beside pytest's configuration file (the root folder of the run)."""
+"""The folder of the files, next to pytest's configuration file (in pytest's root folder)."""
 
 LOCK_S = 60.0
-"""Seconds to wait for another run that is writing the same file."""
+"""The time to wait for another run that is writing the same file, in seconds."""
 
 
 @cache
 def amber_extension() -> type[AmberSnapshotExtension]:
-    """Return syrupy's Amber extension with a serializer that keeps text as it is."""
+    """Return syrupy's Amber extension with a serializer that does not change text."""
     from syrupy.extensions.amber import AmberDataSerializer, AmberSnapshotExtension
 
     class AnswerSerializer(AmberDataSerializer):
-        """Text in, text out: `Entry.encode` has made it harmless already."""
+        """Returns text unchanged, since `Entry.encode` has escaped it."""
 
         VERSION = "tablebench-1"
 
@@ -43,12 +43,11 @@ def amber_extension() -> type[AmberSnapshotExtension]:
             return str(data)
 
     class AnswerExtension(AmberSnapshotExtension):
-        """One Amber file of answers; which one is said by path."""
+        """Compares answers by text and verdict."""
 
         serializer_class = AnswerSerializer
 
         def matches(self, *, serialized_data: Any, snapshot_data: Any) -> bool:
-            """Return whether text and verdict are the same; a changed score alone is no change."""
             old, new = Entry.decode(str(snapshot_data)), Entry.decode(str(serialized_data))
             return compare(old, new) == "same"
 
@@ -58,31 +57,31 @@ def amber_extension() -> type[AmberSnapshotExtension]:
 def file_name(suite: str, model: str) -> str:
     """Return the name of the file for a suite (the path in its node ids) and a model.
 
-    ASCII, under 200 characters, another one for every pair, on every file system.
+    It is ASCII, under 200 characters, and unique for every pair on every file system.
     """
     parts = PurePosixPath(suite.replace("\\", "/")).parts
     if "site-packages" in parts:
-        # Run by --pyargs: where the package is installed says nothing.
+        # With --pyargs the path contains the package's place of installation: leave it out.
         parts = parts[len(parts) - parts[::-1].index("site-packages") :]
     path = "/".join(parts).removesuffix(".py")
-    # With a dot in a folder's name two paths could look alike: such a one gets a digest.
+    # A dot in a folder's name could make two paths equal. The slash makes `slug` add a digest.
     stem = slug(f"{path}/" if "." in path else path.replace("/", "."), 80)
     return f"{_caseless(stem)}--{_caseless(slug(model, 80))}.ambr"
 
 
 def _caseless(name: str) -> str:
-    """Mark a name with capitals: some file systems take them for small letters."""
+    """Append a digest to a name with capitals, since some file systems ignore case."""
     if name == name.lower():
         return name
     return f"{name}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 class SnapshotPlaces:
-    """Where the snapshots of a run are: in which files, under which names.
+    """The files of a run's stored answers, and the names of their entries.
 
-    Arguments:
+    Args:
         root: the folder of pytest's configuration file.
-        settings: of the run.
+        settings: the settings of the run.
     """
 
     def __init__(self, root: Path, settings: Settings) -> None:
@@ -92,7 +91,7 @@ class SnapshotPlaces:
         self._endings = names if len(settings.models) > 1 else {}
 
     def load(self, suite: str, model: str) -> SnapshotFile:
-        """Read the answers that those of a suite and model are compared with."""
+        """Read the stored answers to compare a suite's and model's answers with."""
         recorded = self.folder / file_name(suite, model)
         if self._compared is None:
             return SnapshotFile.load(recorded, model)
@@ -100,7 +99,7 @@ class SnapshotPlaces:
         return SnapshotFile.load(compared, model, recorded)
 
     def entry_name(self, test: str, message: CaseMessage) -> str:
-        """Return the test and the case, without the model, which the file's name has."""
+        """Return the test and the case, without the model, which is in the name of the file."""
         case_id, again = message.case_id, ""
         if message.repeat > 1:
             again = f"/r{message.repeat}"
@@ -113,7 +112,7 @@ class SnapshotPlaces:
 
 
 def answer_of(message: CaseMessage) -> Entry | None:
-    """Return a case's answer, None where it has none."""
+    """Return a case's answer; None without one."""
     if message.record is None:
         return None
     record = message.record.record
@@ -124,16 +123,16 @@ def answer_of(message: CaseMessage) -> Entry | None:
 
 @dataclass
 class SnapshotFile:
-    """The stored answers of one suite and model, and what a run makes of them.
+    """The stored answers of one suite and model, compared with the answers of a run.
 
-    `problem` says why the file cannot be used; it is then neither compared nor written.
+    `problem` is the reason if the file cannot be used; then it is neither compared nor written.
     """
 
     path: Path
-    """The file that answers are compared with."""
+    """The file to compare answers with."""
     model: str
     recorded: Path
-    """The file that answers are recorded in: another one where another model's are compared."""
+    """The file to record answers in; it differs from `path` if another model is compared."""
     stored: dict[str, str] = field(default_factory=dict)
     kinds: dict[str, Kind] = field(default_factory=dict)
     changes: dict[str, Change] = field(default_factory=dict)
@@ -141,13 +140,13 @@ class SnapshotFile:
     """Entries whose case had no answer."""
     pending: dict[str, str] = field(default_factory=dict)
     unread: set[str] = field(default_factory=set)
-    """Entries with an answer, while the file cannot be used."""
+    """Entries with an answer, if the file cannot be used."""
     damaged: int = 0
     problem: str | None = None
 
     @classmethod
     def load(cls, path: Path, model: str, recorded: Path | None = None) -> SnapshotFile:
-        """Read a file; one that is not there is empty."""
+        """Read a file; a missing file is empty."""
         file = cls(path, model, recorded or path)
         try:
             file.stored = read_entries(path)
@@ -156,7 +155,7 @@ class SnapshotFile:
         return file
 
     def note(self, name: str, case_id: str, answer: Entry) -> Kind | None:
-        """Compare an answer with the stored one; the last one of a name counts."""
+        """Compare an answer with the stored one; the last answer under a name counts."""
         if self.problem is not None:
             self.unread.add(name)
             return None
@@ -168,7 +167,7 @@ class SnapshotFile:
             try:
                 old = Entry.decode(recorded)
             except ValueError:
-                self.damaged += name not in self.kinds  # compared with nothing: a new one
+                self.damaged += name not in self.kinds  # the answer counts as new
         kind = "same" if recorded == data else compare(old, answer)
         self.kinds[name] = kind
         if recorded != data or self.recorded != self.path:
@@ -179,11 +178,11 @@ class SnapshotFile:
         return kind
 
     def unused(self) -> int:
-        """Return how many entries no case of this run was compared with."""
+        """Return the number of entries without a case in this run."""
         return len(self.stored.keys() - self.kinds.keys() - self.silent)
 
     def save(self, *, new_only: bool) -> None:
-        """Record what differs; all else in the file stays. Raises `OSError`, `SettingsError`."""
+        """Record differing answers; keep other entries. Raises `OSError`, `SettingsError`."""
         if not self.pending or self.problem is not None:
             return
         recorded = self.stored if self.recorded == self.path else read_entries(self.recorded)
@@ -216,10 +215,10 @@ def read_entries(path: Path) -> dict[str, str]:
 
 
 def write_entries(path: Path, entries: dict[str, str]) -> None:
-    """Merge entries into a file, whole or not at all, one process after the other.
+    """Merge entries into a file atomically, one process at a time.
 
-    Raises `OSError`, also after waiting `LOCK_S` seconds for another run, and `SettingsError`
-    for a file that became unusable meanwhile.
+    Raises `OSError`, also after waiting `LOCK_S` seconds for another run, and `SettingsError` if
+    the file has become unusable.
     """
     from filelock import FileLock
     from syrupy.data import Snapshot, SnapshotCollection
@@ -228,13 +227,13 @@ def write_entries(path: Path, entries: dict[str, str]) -> None:
     for name, data in entries.items():
         collection.add(Snapshot(name=name, data=data))
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Syrupy leaves its lock file behind, and removing that is safe only where nobody else waits
-    # for it: hence a lock around it, which may stay, in the folder for temporary files.
+    # Syrupy leaves its lock file behind, and removing it is safe only if no other process waits
+    # for it. Hence another lock around it, whose file may stay in the temporary folder.
     with FileLock(_lock_path(path), timeout=LOCK_S):
         if path.exists():
             read_entries(path)
         try:
-            # Locked, syrupy writes a new file and puts it in the old one's place.
+            # With `file_lock` syrupy writes a new file and replaces the old one.
             amber_extension().serializer_class.write_file(collection, merge=True, file_lock=True)
         finally:
             path.with_name(f"{path.name}.lock").unlink(missing_ok=True)

@@ -1,7 +1,7 @@
-"""Answers kept as text, what changed between two of them, and `snapshots.json`.
+"""Encode stored answers, compare two answers, and write and read `snapshots.json`.
 
-A kept answer holds its verdict and score beside its text, because a changed answer is one of
-three things: the same text, another text with the same verdict, or a flipped verdict.
+A stored answer contains its verdict, score and text, to tell reworded answers (another text with
+the same verdict) from flipped ones (another verdict).
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable
 
 SCHEMA = 1
-"""Version of `snapshots.json`."""
+"""The version of `snapshots.json`."""
 
 FILE = "snapshots.json"
 
 Kind = Literal["same", "reworded", "flipped", "new"]
-"""same: text and verdict; reworded: other text, same verdict; flipped: other verdict, whatever
-the text; new: nothing was stored."""
+"""same: the same text and verdict; reworded: another text, the same verdict; flipped: another
+verdict; new: no stored answer."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 Verdict = Literal["right", "wrong", "scored"]
 
 MAX_TEXTS = 2000
-"""Changes whose texts `snapshots.json` holds; those behind them stand there without."""
+"""The number of changes with texts in `snapshots.json`; further changes have no texts."""
 
 _HIDDEN = re.compile(
-    # Control characters but line ends and tabs, line separators, lone surrogates, and marks that
-    # turn or hide text. None of these would be seen in a review, and some cannot be written.
+    # Control characters except line ends and tabs, line separators, lone surrogates, and marks that
+    # reverse or hide text. A review would not show them, and some cannot be written.
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
 )
 _ESCAPABLE = re.compile(r"\\|" + _HIDDEN.pattern)
@@ -48,18 +48,17 @@ _TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One answer as it is kept. `score` is from 0 to 1."""
+    """One stored answer. `score` is from 0 to 1."""
 
     verdict: Verdict
     score: float | None
     text: str
 
     def encode(self) -> str:
-        """Return the lines that are stored: verdict and score, then the text behind bars.
+        """Return the stored lines: verdict and score, then each line of the text after a bar.
 
-        The bar keeps text from passing for anything else, and empty lines from being lost. A
-        text with characters that cannot be seen or stored is written with escapes, which the
-        first line says; every other one stands there as it is.
+        The bar separates the text from Amber's syntax and preserves empty lines. A text with
+        hidden characters is written with escapes, and the first line ends in `escaped`.
         """
         score = "none" if self.score is None else repr(float(self.score))
         head, text = f"{self.verdict} {score}", self.text
@@ -69,11 +68,11 @@ class Entry:
 
     @classmethod
     def decode(cls, data: str) -> Entry:
-        """Read what `encode` wrote. Raises `ValueError` for anything else."""
+        """Parse the output of `encode`. Raises `ValueError` for anything else."""
         first, _, rest = data.partition("\n")
         head = _HEAD.fullmatch(first)
         if head is None or not rest.startswith("|"):
-            raise ValueError("no stored answer")
+            raise ValueError("not a stored answer")
         text = rest[1:].replace("\n|", "\n")
         if rest.count("\n") != rest.count("\n|"):
             raise ValueError("a line without a bar")
@@ -96,7 +95,7 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 def compare(old: Entry | None, new: Entry) -> Kind:
-    """Return what became of an answer; a changed score alone is no change."""
+    """Return the kind of change of an answer; a changed score alone is no change."""
     if old is None:
         return "new"
     if old.verdict != new.verdict:
@@ -104,46 +103,46 @@ def compare(old: Entry | None, new: Entry) -> Kind:
     return "same" if old.text == new.text else "reworded"
 
 
-# What differs, in words.
-
-
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Two texts around the first place where they differ; `start` is where both begin."""
+    """Two texts around their first difference, both from the character `start` on."""
 
     start: int
     old: str
     new: str
     cut: bool
-    """Whether anything stands before or behind the excerpt."""
+    """Whether either text is longer than the excerpt."""
 
 
 def excerpt(old: str, new: str, limit: int = 2000, before: int = 60) -> Excerpt:
-    """Return at most `limit` characters of each text, from `before` the first difference on."""
+    """Return at most `limit` characters of each text, from `before` characters before they differ.
+
+    Short texts are returned from their beginning.
+    """
     start = 0
     if max(len(old), len(new)) > limit:
-        start = max(0, _same_length(old, new) - before)
+        start = max(0, _common_length(old, new) - before)
     end = start + limit
     cut = start > 0 or len(old) > end or len(new) > end
     return Excerpt(start, old[start:end], new[start:end], cut)
 
 
-def _same_length(old: str, new: str) -> int:
-    """Return the length of what both begin with; by halves, as texts may be millions long."""
+def _common_length(old: str, new: str) -> int:
+    """Return the length of the common prefix, by binary search since texts may be very long."""
     shorter = min(len(old), len(new))
     return bisect_left(range(shorter), True, key=lambda at: old[: at + 1] != new[: at + 1])
 
 
 DiffPart = tuple[Literal["=", "-", "+"], str]
-"""What both texts have, what only the old one has, what only the new one has."""
+"""Text in both answers (`=`), only in the old (`-`), or only in the new one (`+`)."""
 
 
 def word_diff(old: str, new: str, most: int | None = 300) -> list[DiffPart]:
-    """Return the texts as parts that are the same, gone or new, word by word.
+    """Return the word-by-word difference of two texts.
 
-    Of each text the first `most` words, signs and gaps are compared (None: all): the time is
-    bounded, and what stands behind them is left out. All `=` and `-` parts joined are the old
-    text so far, all `=` and `+` parts the new one.
+    Only the first `most` words, punctuation marks and gaps of each text are compared (None: all),
+    which bounds the time; the others are left out. The `=` and `-` parts joined are the old text,
+    the `=` and `+` parts the new one.
     """
     before, after = _TOKEN.findall(old)[:most], _TOKEN.findall(new)[:most]
     parts: list[DiffPart] = []
@@ -160,9 +159,9 @@ def word_diff(old: str, new: str, most: int | None = 300) -> list[DiffPart]:
 
 
 def shorten(parts: Sequence[DiffPart], around: int = 40, most: int = 600) -> list[DiffPart]:
-    """Return the parts for one screen: long ones cut with `...`, the whole below `most` letters.
+    """Return the parts shortened with `...` to about `most` characters.
 
-    Of what is the same `around` characters next to a difference stay.
+    Equal parts keep `around` characters next to a difference.
     """
     shortened: list[DiffPart] = []
     left = most
@@ -187,17 +186,14 @@ def shorten(parts: Sequence[DiffPart], around: int = 40, most: int = 600) -> lis
 
 
 def diff_line(part: DiffPart) -> str:
-    """Return a part for a terminal: `[-gone-]`, `{+new+}`; nothing in it takes effect there."""
+    """Return a part for a terminal, escaped: `[-old-]`, `{+new+}` or the equal text."""
     sign, text = part
     shown = printable(text)
     return {"=": shown, "-": f"[-{shown}-]", "+": f"{{+{shown}+}}"}[sign]
 
 
-# The file in the run folder.
-
-
 Change = dict[str, Any]
-"""A case whose answer is not the stored one, as `snapshots.json` has it."""
+"""A case whose answer differs from the stored one, as in `snapshots.json`."""
 
 
 def change_of(
@@ -219,7 +215,7 @@ def change_of(
 
 
 def _ordered(changes: Iterable[Change]) -> list[Change]:
-    """Return flipped verdicts first, then by case id; those behind `MAX_TEXTS` without texts."""
+    """Sort flipped verdicts first, then by case id; drop the texts after `MAX_TEXTS` changes."""
     ordered = sorted(changes, key=lambda change: (change["kind"] != "flipped", change["case_id"]))
     for change in ordered[MAX_TEXTS:]:
         for place in (change["old"], change["new"], change):
@@ -239,14 +235,14 @@ def changes_data(
 ) -> dict[str, Any]:
     """Return the content of `snapshots.json`: flipped verdicts first, then by case id.
 
-    Arguments:
-        counts: cases by kind, and `no_answer`.
-        changes: those that are not the same, in any order.
-        updated: whether what differed was recorded.
-        compared_with: the model whose answers were compared; None for the run's own.
-        files: by name, how many answers were stored (`stored`) and are no longer asked for
-            (`unused`: None where only a part of the cases ran, which cannot tell).
-        problems: files that could not be used, and why.
+    Args:
+        counts: the number of cases by kind, and of `no_answer`.
+        changes: the changes, in any order.
+        updated: whether differing answers were recorded.
+        compared_with: the model whose answers were compared; None for the run's model.
+        files: by name, the number of `stored` answers and of `unused` ones, which no case has
+            (None if only some of the cases ran).
+        problems: why files could not be used.
     """
     return {
         "schema": SCHEMA,
@@ -260,10 +256,10 @@ def changes_data(
 
 
 def merged_changes(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the content of `snapshots.json` of a run, from those of its parts.
+    """Return the content of `snapshots.json` of a run, from its parts' contents.
 
-    No two parts may have a case in common. What is unused, no part can tell. Raises
-    `SettingsError` for content that `changes_data` did not write.
+    No two parts may have a case in common. The number of unused answers is unknown. Raises
+    `SettingsError` for malformed content.
     """
     try:
         changes = _ordered(change for part in parts for change in part["changes"])
@@ -291,14 +287,14 @@ def merged_changes(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def write_changes(folder: Path, data: Mapping[str, Any]) -> None:
-    """Write `snapshots.json` into a run folder, whole or not at all. Raises `OSError`."""
+    """Write `snapshots.json` into a run folder atomically. Raises `OSError`."""
     write_whole(folder / FILE, json.dumps(data, indent=1) + "\n")
 
 
 def read_changes(folder: Path) -> dict[str, Any] | None:
-    """Return the content of a run folder's `snapshots.json`, None where there is none.
+    """Return the content of a run folder's `snapshots.json`; None if it does not exist.
 
-    Raises `SettingsError` for a damaged file and for one that a later version wrote.
+    Raises `SettingsError` for a damaged file, and for a newer schema.
     """
     path = folder / FILE
     try:

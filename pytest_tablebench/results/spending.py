@@ -1,4 +1,4 @@
-"""What the answers of each strategy took, beside its score: calls, tokens, seconds, dollars."""
+"""Sum up the calls, tokens, seconds and dollars of answers, by strategy."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pytest_tablebench.results.record import Record
 
 
 def add_spending(summary: dict[str, Any], records: Callable[[], Iterable[Record]]) -> None:
-    """Give each benchmark of a run in several strategies their figures, under `strategies`.
+    """Add the figures of each strategy to each benchmark with several, under `strategies`.
 
-    `performance` is the mean over the datasets of the strategy's. `calls`, tokens, `seconds` and
-    `cost_usd` are sums over the answers, stored ones too, None if that of one is unknown. A request
-    that several cases share counts once, as it was made once. Nothing is read if the run has one
+    `performance` is the mean over the strategy's datasets. `calls`, tokens, `seconds` and
+    `cost_usd` are sums over all answers, stored ones too; a sum with an unknown part is None. A
+    request that several cases share counts once. The records are not read if the run has only one
     strategy.
     """
     benchmarks = {
@@ -45,7 +45,6 @@ def add_spending(summary: dict[str, Any], records: Callable[[], Iterable[Record]
 def _performance(
     benchmark: Mapping[str, Any], strategy: str, records: Iterable[Record]
 ) -> float | None:
-    """Return the mean over the datasets that were asked so."""
     scopes = []
     for dataset in sorted({record.dataset for record in records}):
         scope = benchmark["datasets"].get(dataset, {})
@@ -54,10 +53,10 @@ def _performance(
 
 
 def spent_on(records: Iterable[Record]) -> dict[str, Any]:
-    """Return calls, tokens, `seconds` and `cost_usd` of answers, each shared request once.
+    """Return calls, tokens, `seconds` and `cost_usd` of answers, with shared requests counted once.
 
-    A sum is None where a part of it is unknown. Requests of judges are not among them. Records of
-    earlier versions do not tell which requests they share: they count in each of them.
+    A sum with an unknown part is None. Requests of judges are not included. Records of earlier
+    versions do not show which requests they share, so these count in each record.
     """
     parts: dict[Hashable, Mapping[str, Any]] = {}
     all_records = list(records)
@@ -66,7 +65,7 @@ def spent_on(records: Iterable[Record]) -> dict[str, Any]:
             parts.setdefault(key, part)
     requested = [part for part in parts.values() if part["calls"]]
     seconds = _sum(part["latency_s"] for part in parts.values())
-    if seconds is None:  # a step without a time of its own: cases have theirs
+    if seconds is None:  # a step has no time, but the cases have
         seconds = _sum(record.latency_s for record in all_records)
     thinking = sum_of_known(part["reasoning_tokens"] for part in requested)
     return {
@@ -79,21 +78,21 @@ def spent_on(records: Iterable[Record]) -> dict[str, Any]:
     }
 
 
-_TAKEN = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_usd", "latency_s")
+_COSTS = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_usd", "latency_s")
 
 
 def _parts(record: Record, number: int) -> Iterator[tuple[Hashable, Mapping[str, Any]]]:
-    """Yield what an answer took, by what tells it from that of another record."""
-    # A judge's steps are no part of the answer.
+    """Yield the costs of an answer's requests, by a key that is equal for shared requests."""
+    # Steps with a model belong to a judge.
     steps = [step for step in record.steps if step.get("model") is None]
-    whole = {name: getattr(record, name) for name in _TAKEN}
+    whole = {name: getattr(record, name) for name in _COSTS}
     if steps and all("key" in step for step in steps):
-        times = Counter[str]()  # the same messages again are another call
+        times = Counter[str]()  # repeated messages are another call
         for step in steps:
             times[step["key"]] += 1
-            taken = {name: step.get(name) for name in _TAKEN}
+            costs = {name: step.get(name) for name in _COSTS}
             key = step["kind"], step["key"], times[step["key"]], record.repeat
-            yield key, {**taken, "calls": int(step["kind"] == "ask")}
+            yield key, {**costs, "calls": int(step["kind"] == "ask")}
     elif steps:
         yield number, {**whole, "calls": sum(step.get("kind") == "ask" for step in steps)}
     elif record.prompt_digest is None:
@@ -103,7 +102,6 @@ def _parts(record: Record, number: int) -> Iterator[tuple[Hashable, Mapping[str,
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
-    """Sum, or None when any part is unknown."""
     parts = [*values]
     numbers = [value for value in parts if value is not None]
     if len(numbers) < len(parts) or not parts:

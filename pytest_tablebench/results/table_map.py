@@ -1,7 +1,7 @@
-"""The tables of a run by complexity and size, with the scores of the questions about them.
+"""Compute the complexity, the size and the mean score of each table of a run.
 
-RealHiTBench's paper sets the complexity of tables against their tokens (spec: realhitbench.md
-section 8); complexity is by rule here (`tables.hierarchy.complexity`).
+RealHiTBench's paper plots the complexity of tables against their tokens (spec: realhitbench.md
+section 8). Here a rule gives the complexity (`tables.hierarchy.complexity`).
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ from pytest_tablebench.tables.hierarchy.complexity import complexity
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.entries import mapping
 
-_AS_IT_IS = "none"
+_UNPERTURBED = "none"
 
 
 @dataclass(frozen=True)
 class MappedTable:
-    """A table, and how the questions about it were answered.
+    """A table with the mean score of the questions about it.
 
-    Arguments:
-        dataset: of the questions.
-        table: its name: the first example that asks about it.
-        complexity: of its structure, from 0 to 100. tokens: of it in LaTeX.
-        questions: about it that have an answer.
-        score: the mean over these of their means over all cases; None without an answer.
+    Args:
+        dataset: the dataset of the questions.
+        table: the first example about the table, which serves as its name.
+        complexity: the complexity of its structure, from 0 to 100.
+        tokens: the number of tokens of the table in LaTeX.
+        questions: the number of answered questions.
+        score: the mean over questions of their mean over cases; None without an answer.
     """
 
     dataset: str
@@ -45,18 +46,18 @@ class MappedTable:
 
 
 def table_map(examples: Iterable[ExampleText], rows: Iterable[ScoreRow]) -> list[MappedTable]:
-    """Return the tables that questions were asked of, each alone and as it is.
+    """Return the unperturbed tables of a run; none if no table has a structure.
 
-    Empty where no table has any structure: all are alike then. What cannot be read is left out.
+    Tables that cannot be parsed and examples with several tables are left out.
 
-    Arguments:
-        examples: as the run keeps them; those with several tables are left out.
+    Args:
+        examples: the examples in the run's `texts.jsonl.gz`.
         rows: the cases of the same run.
     """
     scores: dict[str, list[float]] = {}
     datasets: dict[str, str] = {}
     for row in rows:
-        key = example_key(row.dataset, row.example_id, _AS_IT_IS)
+        key = example_key(row.dataset, row.example_id, _UNPERTURBED)
         datasets[key] = row.dataset
         if row.score is not None and row.preserves_meaning:
             scores.setdefault(key, []).append(row.score)
@@ -84,7 +85,7 @@ def table_map(examples: Iterable[ExampleText], rows: Iterable[ScoreRow]) -> list
 
 
 def parsed_table(data: Mapping[str, Any]) -> Table | None:
-    """Return a table that a run has kept; None for one that cannot be read."""
+    """Return a table from an example's text; None if it cannot be parsed."""
     try:
         return Table(data["header"], data["rows"], data.get("title"), **mapping(data, "structure"))
     except (TableError, TypeError, ValueError, KeyError):  # the file may have been edited
@@ -92,7 +93,7 @@ def parsed_table(data: Mapping[str, Any]) -> Table | None:
 
 
 def _mapped(dataset: str, name: str, data: Mapping[str, Any]) -> MappedTable | None:
-    example = name.removeprefix(f"{dataset}/").removesuffix(f"/{_AS_IT_IS}")
+    example = name.removeprefix(f"{dataset}/").removesuffix(f"/{_UNPERTURBED}")
     table = parsed_table(data)
     if table is None:
         return None

@@ -1,8 +1,8 @@
-"""What was asked, each text once: `texts.jsonl.gz` of a run folder.
+"""Write and read `texts.jsonl.gz` of a run folder: prompts, transcripts and examples, each once.
 
-Gzip members follow each other, each of at most `BLOCK_LINES` lines and written at once. So the
-file reads up to its last whole member after a crash, a run that goes on appends further members,
-and any gzip tool reads it.
+The file is a sequence of gzip members of at most `BLOCK_LINES` lines, each written at once. After
+a crash it is readable up to its last complete member, a continued run appends members, and any
+gzip tool can read it.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from pytest_tablebench.util.names import printable
 TEXTS = "texts.jsonl.gz"
 
 BLOCK_LINES = 100
-"""Lines that a crash can lose at most."""
+"""The number of lines that a crash can lose at most."""
 
 _BLOCK_CHARACTERS = 4_000_000
 _CHUNK = 1 << 18
-_GZIP = 31  # zlib's number for a gzip member with the largest window
+_GZIP = 31  # zlib's `wbits` for a gzip member with the largest window
 
 
 @dataclass(frozen=True, slots=True)
 class PromptText:
-    """A prompt, by the digest that records name it with."""
+    """A prompt, with the digest that records contain."""
 
     digest: str
     text: str
@@ -40,9 +40,9 @@ class PromptText:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptText:
-    """What was said behind a prompt: who (`user`, `reply`, `program`, ...) and what, in order.
+    """The conversation after a prompt, with the digest that records contain.
 
-    Records name it by its digest.
+    Each turn is its kind (`user`, `reply`, `program`, ...) and its text.
     """
 
     digest: str
@@ -51,11 +51,11 @@ class TranscriptText:
 
 @dataclass(frozen=True, slots=True)
 class ExampleText:
-    """An example as it was asked: perturbed.
+    """An example after its perturbation.
 
-    `id` is `dataset/example/perturbation`, `tables` holds mappings with `title` (text or None),
-    `header` (list of names) and `rows` (lists of cells: text, number, boolean or None). A table
-    with more has it in `structure`, by the names that `Table` has for it.
+    `id` is `dataset/example/perturbation`. `tables` contains mappings with `title` (text or None),
+    `header` (list of names) and `rows` (lists of cells: text, number, boolean or None). Further
+    arguments of `Table` are in `structure`.
     """
 
     id: str
@@ -72,10 +72,10 @@ def example_key(dataset: str, example_id: str, perturbation: str) -> str:
 
 
 class TextWriter:
-    """Appends texts to a file, each only once, also over several runs into the same folder.
+    """Appends texts to a file, each only once, also if several runs use the folder.
 
-    Made with the path of the file, which is not looked at before the first text: until a run has
-    claimed the folder, what lies there is another's. Every method may raise `OSError`.
+    The file is not read before the first text, because the run must claim the folder first. Every
+    method may raise `OSError`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -88,20 +88,20 @@ class TextWriter:
         self._characters = 0
 
     def prompt(self, digest: str, text: str) -> None:
-        """Keep a prompt under the digest that records have for it."""
+        """Add a prompt under the digest that records contain."""
         self._append("prompt", digest, text=text)
 
     def transcript(self, digest: str, turns: Sequence[Sequence[str]]) -> None:
-        """Keep what was said behind a prompt, under the digest that records have for it."""
+        """Add the conversation after a prompt under the digest that records contain."""
         self._append("transcript", digest, turns=turns)
 
     def example(self, id: str, question: str, tables: Iterable[Mapping[str, Any]]) -> None:  # noqa: A002 - the name in the file
-        """Keep a question and its tables; `id` as `example_key` returns it."""
+        """Add a question and its tables; `id` is an `example_key`."""
         shown = [{"title": None, **table} for table in tables]
         self._append("example", id, question=question, tables=shown)
 
     def flush(self) -> None:
-        """Bring everything so far into the file."""
+        """Write all texts so far to the file."""
         if not self._lines:
             return
         data = b"".join([*self._parts, self._block.flush()])
@@ -112,13 +112,13 @@ class TextWriter:
         start = self._file.seek(0, 2)
         try:
             if self._file.write(data) != len(data):
-                raise OSError(f"{self.path}: no room for all of it")
+                raise OSError(f"{self.path}: the disk is full")
         except OSError:
             self._file.truncate(start)
             raise
 
     def close(self) -> None:
-        """Write what is left and close the file."""
+        """Write the remaining texts and close the file."""
         try:
             self.flush()
         finally:
@@ -128,7 +128,7 @@ class TextWriter:
 
     def _append(self, kind: str, name: str, **fields: Any) -> None:
         if self._written is None:
-            self._written = self._read_back() if self.path.exists() else set()
+            self._written = self._repair() if self.path.exists() else set()
         if (key := f"{kind[0]}{name}") in self._written:
             return
         self._written.add(key)
@@ -140,8 +140,8 @@ class TextWriter:
         if self._lines >= BLOCK_LINES or self._characters >= _BLOCK_CHARACTERS:
             self.flush()
 
-    def _read_back(self) -> set[str]:
-        """Return what the file has, and cut off what a crash left of a last member."""
+    def _repair(self) -> set[str]:
+        """Cut off an incomplete last member, and return the keys of the texts in the file."""
         end, written = 0, set()
         for block, reached in _members(self.path):
             end = reached
@@ -156,10 +156,10 @@ class TextWriter:
 
 
 def read_texts(path: Path) -> Iterator[Text]:
-    """Yield the texts of a file one by one, in the order they came.
+    """Yield the texts of a file in order; none if the file does not exist.
 
-    A missing file has none; a last member torn by a crash and everything behind a damaged
-    place is left out. Raises `SettingsError` for a newer schema.
+    Everything after a damaged or incomplete member is left out. Raises `SettingsError` for a newer
+    schema.
     """
     for entry in _lines(path):
         if entry["kind"] == "prompt":
@@ -172,15 +172,15 @@ def read_texts(path: Path) -> Iterator[Text]:
 
 
 def read_examples(path: Path) -> Iterator[ExampleText]:
-    """Yield the examples of a file alone; lines of other kinds are not even read."""
+    """Yield the examples of a file, without parsing lines of other kinds."""
     return (_example(entry) for entry in _lines(path, b'"kind": "example"'))
 
 
-def _lines(path: Path, holding: bytes = b"") -> Iterator[dict[str, Any]]:
-    """Yield the texts on those lines of a file that hold some bytes."""
+def _lines(path: Path, containing: bytes = b"") -> Iterator[dict[str, Any]]:
+    """Yield the entries of the lines that contain some bytes."""
     for block, _ in _members(path) if path.exists() else ():
         for line in block.split(b"\n"):
-            entry = _parsed(line) if holding in line else None
+            entry = _parsed(line) if containing in line else None
             if entry is not None:
                 check_schema(entry, str(path))
                 yield entry
@@ -194,7 +194,7 @@ def _example(entry: Mapping[str, Any]) -> ExampleText:
 def merge_texts(files: Sequence[Path], out: Path) -> None:
     """Write the texts of several files into a new one, each once.
 
-    Raises `SettingsError` where two files have different texts under one name, `OSError`.
+    Raises `SettingsError` if two files have different texts under one name, and `OSError`.
     """
     writer, digests = TextWriter(out), dict[str, bytes]()
     try:
@@ -203,8 +203,8 @@ def merge_texts(files: Sequence[Path], out: Path) -> None:
                 name, mark = _mark(text)
                 if digests.setdefault(name, mark) != mark:
                     raise SettingsError(
-                        f"{printable(str(file))}: {printable(name, 120)} is another text there "
-                        f"than in the runs before it"
+                        f"{printable(str(file))}: the text of {printable(name, 120)} differs from "
+                        f"the text in the other runs"
                     )
                 if isinstance(text, PromptText):
                     writer.prompt(text.digest, text.text)
@@ -217,7 +217,7 @@ def merge_texts(files: Sequence[Path], out: Path) -> None:
 
 
 def _mark(text: Text) -> tuple[str, bytes]:
-    """Return the name of a text, and a digest of what it holds."""
+    """Return the name of a text and a digest of its content."""
     name, *rest = (getattr(text, item.name) for item in fields(text))
     data = json.dumps(rest, sort_keys=True).encode("ascii")
     kind = type(text).__name__.removesuffix("Text").lower()
@@ -249,7 +249,7 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
 
 
 def _members(path: Path) -> Iterator[tuple[bytes, int]]:
-    """Yield each whole member's content and the place in the file where it ends."""
+    """Yield the content of each complete member, and the position of its end in the file."""
     with path.open("rb") as file:
         reader, parts, end, size = zlib.decompressobj(_GZIP), [], 0, 0
         data = file.read(_CHUNK)

@@ -1,4 +1,4 @@
-"""The verdict on a run: the end of a run, `merge` and `rejudge` judge it here."""
+"""Judge a run: the verdict at the end of a run, after `merge` and after `rejudge`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class JudgedRun(Protocol):
-    """What gates look at of a run. A loaded run has it, and so has one under other rules."""
+    """The parts of a run that gates read: of a loaded run, or of a rejudged one."""
 
     @property
     def run(self) -> Mapping[str, Any]:
@@ -43,11 +43,14 @@ class JudgedRun(Protocol):
 class RunVerdict:
     """The verdict on one model's run.
 
-    `ended` says why the run ended before all its cases were asked; None where it did not.
-    `gates_left` tells that the gates are left to the whole of which this run is a part, and
-    `must_be_whole` that a run that was cut short is no success without gates either.
-    `comparison` is that with the baseline. `cases_saved` were not asked because every gate was
-    decided without them; `saved_text` says so in a sentence.
+    Args:
+        gates: the results of the gates.
+        ended: why the run ended before all its cases were asked; None if all were asked.
+        gates_left: whether the gates are left to the merged run of which this run is a part.
+        must_be_whole: whether an incomplete run without gates fails too.
+        comparison: the comparison with the baseline.
+        cases_saved: the number of cases not asked because every gate was decided without them.
+        saved_text: a sentence about the saved cases.
     """
 
     gates: tuple[GateResult, ...] = ()
@@ -60,7 +63,7 @@ class RunVerdict:
 
     @property
     def exit_code(self) -> int | None:
-        """0, 10 or 11 as the gates say; None where nothing was to be judged."""
+        """The exit code of the gates (0, 10 or 11); None if there was nothing to judge."""
         if self.gates:
             return exit_code(self.gates)
         if self.gates_left or self.must_be_whole:
@@ -69,7 +72,7 @@ class RunVerdict:
 
     @property
     def gate_entries(self) -> list[dict[str, Any]]:
-        """The results of the gates as `run.json` keeps them."""
+        """The results of the gates, as in `run.json`."""
         return [asdict(result) for result in self.gates]
 
 
@@ -88,18 +91,18 @@ def judge_run(
 ) -> RunVerdict:
     """Return the verdict on one model's run.
 
-    Arguments:
+    Args:
         run: the run.
-        gates: those to judge; one on the baseline needs one.
-        baseline: the run to compare with.
-        ended: why the run ended before all its cases were asked. What was asked is no sample of
-            the whole then, and decides nothing but what a stopping rule decided before.
-        point: whether gates are judged on the estimate alone.
+        gates: the gates to judge.
+        baseline: the run to compare with; required by gates on the baseline.
+        ended: why the run ended before all its cases were asked. Then only the decisions of a
+            stopping rule count, because the cases asked are no fair sample.
+        point: whether gates are judged by the point estimate alone.
         rule: the stopping rule that followed the run.
-        decided: results that a stopping rule decided when the run was made; they are kept.
-        is_part: whether the run is a part, which leaves its gates to the whole.
-        must_be_whole: whether a run that was cut short is no success without gates either.
-        comparison: of the run with the baseline, to be shown beside the gates.
+        decided: results that a stopping rule decided during the run; they are kept.
+        is_part: whether the run is a part, which leaves its gates to the merged run.
+        must_be_whole: whether an incomplete run without gates fails too.
+        comparison: the comparison with the baseline, to show next to the gates.
     """
     if is_part or not gates:
         return RunVerdict(
@@ -109,17 +112,17 @@ def judge_run(
             comparison=comparison,
         )
     baseline_run = None if baseline is None else baseline.run
-    standing = {result.gate: result for result in decided}
+    final = {result.gate: result for result in decided}
     cases_saved, saved_text = 0, ""
     if rule is not None:
         results = rule.results(run=run.run, baseline_run=baseline_run)
-        standing |= {result.gate: result for result in results if result.gate in rule.decided}
+        final |= {result.gate: result for result in results if result.gate in rule.decided}
         if rule.all_decided:
             cases_saved = rule.planned - rule.n_asked
         saved_text = _saved_text(rule, cases_saved, run.run)
     else:
         results = judge_gates(
-            # Beside a baseline replies count, which may be all the same.
+            # A comparison also needs the replies, to find identical ones.
             run.scores if baseline is None else run.table,
             gates,
             None if baseline is None else baseline.table,
@@ -128,8 +131,8 @@ def judge_run(
             baseline_run=baseline_run,
         )
     if ended is not None and (rule is None or not rule.all_decided):
-        # The values chose the size of this sample, so it has no ordinary interval.
-        results = [standing.get(result.gate) or cut_short(result, ended) for result in results]
+        # The size of this sample depends on its values, so the usual interval is not valid.
+        results = [final.get(result.gate) or cut_short(result, ended) for result in results]
     return RunVerdict(
         tuple(results),
         ended,
@@ -141,10 +144,7 @@ def judge_run(
 
 
 def joint_exit_code(verdicts: Collection[RunVerdict]) -> int:
-    """Return the exit code of the gates over the runs of several models.
-
-    11 where there is no run, or a run has no verdict of its own.
-    """
+    """Return the exit code of the gates over several runs; 11 if a run has no verdict."""
     codes = {verdict.exit_code for verdict in verdicts}
     if not codes or None in codes:
         return UNDECIDED
@@ -152,10 +152,10 @@ def joint_exit_code(verdicts: Collection[RunVerdict]) -> int:
 
 
 def decided_before(run: Mapping[str, Any], baseline: Path | None) -> list[GateResult]:
-    """Return the results that a stopping rule decided when a run was made.
+    """Return the results that a stopping rule decided during the run.
 
-    `run` is the content of its `run.json`. Results against a baseline stand only where `baseline`
-    is the same one.
+    `run` is the content of its `run.json`. Results against a baseline count only if `baseline` is
+    the same run.
     """
     if not run.get("cases_saved"):
         return []
@@ -169,9 +169,8 @@ def decided_before(run: Mapping[str, Any], baseline: Path | None) -> list[GateRe
 
 
 def _saved_text(rule: StoppingRule, saved: int, run: Mapping[str, Any]) -> str:
-    """Return what stopping early has saved, in calls and in money as far as that is known."""
     text = rule.summary()
     paid, cost = run.get("calls_paid"), run.get("cost_usd")
     if saved and paid and cost is not None:
-        text += f" At {cost / paid:.6f} USD a call that is about {saved * cost / paid:.2f} USD."
+        text += f" At {cost / paid:.6f} USD a call this saved about {saved * cost / paid:.2f} USD."
     return text

@@ -1,4 +1,4 @@
-"""Keeping a run: records as they come, counts, costs, and the summary at the end."""
+"""Write a run: records as they arrive, counts and costs, and the summary at the end."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from pytest_tablebench.results.message import CaseMessage, CaseRecord, MadeRecor
 
 @dataclass(frozen=True)
 class Received:
-    """A case's record by now, None without one, and how many items have found what they will."""
+    """A case's current record, None without one, and the number of its finished items."""
 
     record: CaseRecord | None
     finished: int
 
 
 class RunWriter:
-    """Keeps a run: writes records as they come, counts, and closes with the summary."""
+    """Writes the run folders: records as they arrive, then the summaries."""
 
     def __init__(self, settings: Settings, paths: Mapping[str, Path]) -> None:
         self.settings = settings
@@ -46,13 +46,13 @@ class RunWriter:
         self.made: list[Path] = []
         self.plans: dict[str, dict[str, Any]] = {}
         self.refused: Mapping[str, Mapping[str, str]] = {}
-        """What models do not take, and why, by model and by parameter."""
+        """Why a model refuses a parameter, by model and parameter."""
         self.unfinished: list[str] = []
         """Why folders could not be finished."""
         self.named_by: list[str] = []
-        """Words of the command line that name the suites."""
+        """Command-line arguments that name the suites."""
         self.selected_by: list[str] = []
-        """Options of pytest that left out a part of the cases."""
+        """Options of pytest that deselected some of the cases."""
 
     @property
     def done(self) -> int:
@@ -60,10 +60,10 @@ class RunWriter:
         return sum(self.counts.values())
 
     def claim(self) -> None:
-        """Make the run folders, each once. Raises `SettingsError` when one cannot be written.
+        """Make the run folders, each once. Raises `SettingsError` if one cannot be written.
 
-        A name by time and model may be that of a run which began in the same second: such a
-        folder is made for this run alone, under the next name that is free.
+        A run that began in the same second may have the same default name. Then this run takes
+        the next free name.
         """
         for model_run in self.model_runs.values():
             if model_run.claimed:
@@ -78,7 +78,7 @@ class RunWriter:
             model_run.claimed = True
 
     def open(self) -> None:
-        """Begin to keep the run. Raises `SettingsError` when a folder cannot be written."""
+        """Open the run folders. Raises `SettingsError` if one cannot be written."""
         self.claim()
         for model_run in self.model_runs.values():
             if model_run.folder is None:
@@ -88,11 +88,11 @@ class RunWriter:
                 )
 
     def learn(self, facts: Mapping[str, Any]) -> None:
-        """Merge what a process knows of data and plan; the same from every worker."""
+        """Merge facts about data and plan, which are the same from every worker."""
         datasets = self.facts.setdefault("datasets", {})
         for name, dataset_facts in facts.get("datasets", {}).items():
             current = datasets.setdefault(name, dataset_facts)
-            # The pool of demonstrations opens late: keep the longest list of problems.
+            # A process that has not opened the demonstrations reports fewer problems.
             if len(dataset_facts["problems"]) > len(current["problems"]):
                 datasets[name] = dataset_facts
         for key, value in facts.items():
@@ -107,7 +107,7 @@ class RunWriter:
         )
 
     def receive(self, message: CaseMessage) -> Received:
-        """Record what one item has found of its case."""
+        """Record the result of one item."""
         if message.facts is not None:
             self.learn(message.facts)
         self.open()
@@ -115,7 +115,7 @@ class RunWriter:
         model_run.add(message)
         case = model_run.cases.setdefault(message.case_id, JoinedCase())
         better = case.add(message.finding, message.record.rank if message.record else None)
-        # First: where there is room for one thing only, it is this.
+        # Write the record first: it matters most if the disk is nearly full.
         record = self._record(model_run, case, message, better=better)
         if message.prompt is not None:
             model_run.texts.prompt(*message.prompt)
@@ -128,9 +128,9 @@ class RunWriter:
     def _record(
         self, model_run: ModelRun, case: JoinedCase, message: CaseMessage, *, better: bool
     ) -> CaseRecord | None:
-        """Write the case's record where it is another one now; return it, if there is one.
+        """Write the case's record if it changed; return it, or None without one.
 
-        The last line of a case counts, so that a run that is cut off has what was known by then.
+        The last line of a case counts, so that an interrupted run has its latest records.
         """
         case_id, checks = message.case_id, case.checks
         record: CaseRecord
@@ -160,15 +160,15 @@ class RunWriter:
         return record
 
     def leave_out(self, model: str, dataset: str, case_id: str, why: str) -> None:
-        """Count an item without a record; a case of several tests is counted once."""
+        """Count an item whose case does not apply; a case of several tests counts once."""
         model_run = self.model_runs[model]
         model_run.inapplicable[case_id] = dataset, why
         model_run.inapplicable_items += 1
 
     def unseen(self, gated: Collection[tuple[str, str]]) -> Counter[str]:
-        """Count the failures that neither a case's record nor a gate of the test's own counts.
+        """Return the number of failures by test that neither a record nor a gate counts.
 
-        By test; `gated` holds the tests with a gate of their own, each with its dataset.
+        `gated` are the tests with their own gates, each with its dataset.
         """
         counts: Counter[str] = Counter()
         for model_run in self.model_runs.values():
@@ -181,25 +181,24 @@ class RunWriter:
         return counts
 
     def learn_plans(self, plans: Iterable[Mapping[str, Any]]) -> None:
-        """Take over what the models are going to be asked."""
+        """Keep the plans of the models' calls."""
         self.plans = {
             f"{'judge ' * bool(plan.get('judges'))}{plan['model']}": dict(plan) for plan in plans
         }
 
     def learn_totals(self, totals: Mapping[str, Any]) -> None:
-        """Take over what the engine says has been paid."""
+        """Keep the engine's totals of calls and costs."""
         judge = self.settings.judge
         for model, model_totals in totals["models"].items():
             if model in self.model_runs:
                 self.model_runs[model].totals = model_totals
-            if (
-                model == judge and len(self.model_runs) == 1
-            ):  # else each run has what its cases took
+            # With several models each run sums up the judge calls of its own cases.
+            if model == judge and len(self.model_runs) == 1:
                 for model_run in self.model_runs.values():
                     model_run.judge_totals = model_totals
 
     def spent_text(self) -> str:
-        """Return what has been paid so far, for the progress line; empty where nothing is."""
+        """Return the calls and costs so far, for the progress line; empty without calls."""
         spent = [model_run.spent() for model_run in self.model_runs.values()]
         calls = sum(paid["calls_paid"] for paid in spent)
         if not calls or not self.plans:
@@ -211,7 +210,7 @@ class RunWriter:
     def conclude(
         self, runs: Mapping[str, LoadedRun], exit_code: int, facts: Mapping[str, Mapping[str, Any]]
     ) -> None:
-        """Write the final `run.json`, with what else is known of each model's run by then."""
+        """Write the final `run.json` with further facts about each model's run."""
         for model, run in runs.items():
             model_run = self.model_runs[model]
             if model_run.folder is not None:
@@ -221,7 +220,7 @@ class RunWriter:
                 run.run = model_run.folder.write_run(data | dict(facts.get(model, {})))
 
     def complete(self, model: str) -> bool:
-        """Return whether all planned cases of a model are recorded, as all their tests see them."""
+        """Return whether all planned cases of a model are recorded and all their tests finished."""
         model_run = self.model_runs[model]
         planned = self.facts.get("cases", {}).get(model)
         if planned is None or len(model_run.rows) < planned - len(model_run.inapplicable):
@@ -234,13 +233,13 @@ class RunWriter:
         return "complete" if self.complete(model_run.model) else "incomplete"
 
     def run_data(self, model: str) -> dict[str, Any]:
-        """Return what `run.json` says of a model's run at this moment."""
+        """Return the current content of a model's `run.json`."""
         return self._run_data(self.model_runs[model], status="running", exit_code=None)
 
     def finish(self, exit_code: int) -> dict[str, LoadedRun]:
         """Write `summary.json` and the final `run.json`; return the runs by model.
 
-        A folder that cannot be finished is none of them: `unfinished` says why.
+        A folder that cannot be finished is left out; `unfinished` contains the reason.
         """
         runs = {}
         for model, model_run in self.model_runs.items():
@@ -254,7 +253,7 @@ class RunWriter:
     def _finish_one(self, model_run: ModelRun, folder: RunFolder, exit_code: int) -> LoadedRun:
         folder.check()
         if model_run.written > len(model_run.rows):
-            with contextlib.suppress(OSError):  # then both stand there, and the last counts
+            with contextlib.suppress(OSError):  # older lines remain, but only the last counts
                 folder.keep_only([c.place for c in model_run.cases.values() if c.place is not None])
         data = self._run_data(model_run, status=self._status(model_run), exit_code=exit_code)
         run = LoadedRun(model_run.path, data, ScoreTable.from_records(model_run.rows.values()))
@@ -265,7 +264,7 @@ class RunWriter:
         return run
 
     def remove_unused(self) -> None:
-        """Leave no folder behind that was made before the run and stayed empty."""
+        """Remove folders that were made for the run and stayed empty."""
         for folder in sorted(self.made, key=lambda made: len(made.parts), reverse=True):
             with contextlib.suppress(OSError):
                 folder.rmdir()
@@ -307,7 +306,7 @@ class RunWriter:
         }
 
     def _planned(self, model: str) -> int | None:
-        """Return how many cases of a model were to be asked, without those that do not apply."""
+        """Return the number of planned cases of a model, without those that do not apply."""
         planned = self.facts.get("cases", {}).get(model)
         return None if planned is None else planned - len(self.model_runs[model].inapplicable)
 
@@ -317,18 +316,18 @@ class RunWriter:
         return planned and {name: value for name, value in planned.items() if name not in refused}
 
     def _dropped(self, model: str) -> dict[str, str] | None:
-        """Return the parameters that are not sent, and why; those that a server refused too."""
+        """Return why parameters are not sent, including those that a server refused."""
         planned = self.plans.get(model, {}).get("dropped")
         refused = self.refused.get(model)
         return planned if refused is None else {**(planned or {}), **refused}
 
     def _axis(self, name: str, usual: str) -> str:
-        """Return the names on an axis of the grid, one behind the other."""
+        """Return the names on an axis of the grid, separated by commas."""
         return ",".join((self.facts.get("grid") or {}).get(name) or [usual])
 
 
 def _with_inapplicable(by_dataset: Mapping[str, Any], model_run: ModelRun) -> dict[str, Any]:
-    """Return the entry `by_dataset` of `run.json` with a model's inapplicable cases counted."""
+    """Return the entry `by_dataset` with the numbers of a model's inapplicable cases."""
     counts: dict[str, Counter[str]] = {}
     for dataset, why in model_run.inapplicable.values():
         counts.setdefault(dataset, Counter())[why] += 1
@@ -341,10 +340,7 @@ def _with_inapplicable(by_dataset: Mapping[str, Any], model_run: ModelRun) -> di
 
 
 def _option_entries(settings: Settings) -> dict[str, Any]:
-    """Return what `run.json` says of the options, by the names that they have there.
-
-    The axes of the grid are told with it: what was asked for is not yet what is there.
-    """
+    """Return the entries of `run.json` for the options, except the axes, which `grid` has."""
     entries = {
         option.recorded: _plain(getattr(settings, option.setting))
         for option in OPTIONS

@@ -150,10 +150,10 @@ def test_what_came_back_is_a_run_as_any_other(
     said = capsys.readouterr().out
     assert "imported 6 cases of 2 datasets, 1 without an answer, from pytest-tablebench" in said
     said = imported_text(read_run(back))
-    assert said == "imported from pytest-tablebench 0.1.0; not known: tables"
+    assert said == "imported from pytest-tablebench 0.1.0; unknown: tables"
     assert load_run(back).summary == load_run(run).summary
     assert main(["import", str(out), "--out", str(back)]) == 2
-    assert "already holds a run" in capsys.readouterr().err
+    assert "already contains a run" in capsys.readouterr().err
 
 
 def test_figures_alone_carry_nothing_of_the_data(

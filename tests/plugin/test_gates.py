@@ -83,7 +83,7 @@ def test_a_benchmark_that_lost_a_dataset_is_undecided(bench, extra):
     assert row(result, gates[0])[0] == "undecided"
     assert row(result, gates[1])[0] == "holds"
     result.stdout.fnmatch_lines(
-        ["*toys.performance >= 0.5: the baseline has other, and the files of it are missing here*"]
+        ["*toys.performance >= 0.5: the files of other are missing here, but the baseline has it*"]
     )
     assert list(bench.facts()["missing"]) == ["other"]
     # Judged again it is no more than it was.

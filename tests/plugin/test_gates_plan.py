@@ -35,16 +35,16 @@ def test_the_plan_says_what_each_gate_can_see(bench):
         [
             "",
             GATE,
-            "sees a drop of 26.5 points beyond the bound in 80 % of runs (30 examples; spread "
+            "detects a drop of 26.5 points beyond the bound in 80 % of runs (30 examples; spread "
             "assumed)",
         ],
         [
             "",
             "toy.performance >= baseline - 0.05",
-            "sees a drop of 32.4 points beyond the margin in 80 % of runs (30 examples; spread "
+            "detects a drop of 32.4 points beyond the margin in 80 % of runs (30 examples; spread "
             "assumed)",
         ],
-        ["", "all.no_answer <= 0.01", "a count, judged as it is"],
+        ["", "all.no_answer <= 0.01", "a count, judged without an interval"],
     ]
     assert len(bench.asked()) == asked
 
@@ -76,7 +76,7 @@ def test_the_plan_takes_spreads_from_the_baseline_and_the_models_latest_run(benc
     # 15 examples lose one format of two: differences -.5 and 0, sd^2 = 30 * .0625 / 29 = .0647;
     # (2.0452 + .8542) * .2543 / sqrt(30) = .1346. Their robustness falls from 1 to 0: twice that.
     for gate, points in zip(gates[2:], ("13.5", "26.9"), strict=True):
-        assert f"sees a drop of {points} points" in together[gate]
+        assert f"detects a drop of {points} points" in together[gate]
         assert "30 examples; spread of the two latest runs" in together[gate]
 
 
@@ -101,4 +101,4 @@ def test_the_plan_counts_the_selected_cases_of_one_model(bench):
 
 def test_a_run_without_a_plan_says_nothing_of_it(bench):
     result = bench.run(bench.model(outcomes()), f"--bench-gate={GATE}")
-    assert "sees a drop" not in result.stdout.str()
+    assert "detects a drop" not in result.stdout.str()

@@ -287,7 +287,7 @@ def test_a_folder_that_holds_a_run_is_refused_and_left_alone(bench, kept):
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     [line] = [line for line in result.errlines if line]
     assert line.startswith("ERROR: --bench-results: ")
-    assert "already holds a run" in line
+    assert "already contains a run" in line
     assert folder_content(bench.path / "run") == before
     assert len(bench.calls("ask")) == asked
 

@@ -67,7 +67,7 @@ def test_a_run_tells_slices_parts_and_changed_meaning(pytester: pytest.Pytester,
     assert "unknown tag 'ask'; did you mean 'asks'?" in capsys.readouterr().err
     code = main(["rejudge", folder, "--bench-gate", "toys{asks=age}[html].partial >= 0"])
     assert code == 2
-    assert "braces hold one tag" in capsys.readouterr().err
+    assert "braces contain one tag" in capsys.readouterr().err
 
 
 def test_a_slice_that_no_example_is_in_is_refused_before_a_call(bench: Bench) -> None:

@@ -72,14 +72,14 @@ def test_no_records():
     ],
 )
 def test_a_bad_record_is_named(bad, words):
-    with pytest.raises(DataError, match="a record has model, dataset, example_id") as caught:
+    with pytest.raises(DataError, match="a record needs model, dataset, example_id") as caught:
         analyse([record(0.5, example="first"), bad])
     assert words in str(caught.value)
 
 
 @pytest.mark.parametrize("axis", ["model", "dataset", "example", "serializer", "perturbation"])
 def test_names_are_text(axis):
-    with pytest.raises(DataError, match="7 stands where a record has a name"):
+    with pytest.raises(DataError, match="a record has 7 as its"):
         analyse([record(0.5), record(0.5, **{axis: 7})])
 
 

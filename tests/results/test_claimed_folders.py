@@ -82,10 +82,10 @@ def test_of_two_runs_that_found_one_folder_empty_only_one_has_it(tmp_path, monke
     # Both have looked before either of them writes.
     monkeypatch.setattr(folder, "check_writable", lambda path: [])
     first = RunFolder(tmp_path)
-    with pytest.raises(SettingsError, match="already holds a run"):
+    with pytest.raises(SettingsError, match="already contains a run"):
         RunFolder(tmp_path)
     first.write_run({"model": "first"})
-    with pytest.raises(SettingsError, match="already holds a run"):
+    with pytest.raises(SettingsError, match="already contains a run"):
         RunFolder(tmp_path)
     first.append("{}\n")
     first.close()

@@ -66,7 +66,7 @@ def test_a_gate_takes_tables_as_independent():
     [named] = judge_gates(run(), ["d.performance >= 0"])
     assert named.se == pytest.approx(math.sqrt(0.04))
     assert (named.df, named.n_examples, named.n_clusters) == (1, 4, 2)
-    assert "over 2 tables" in " ".join(named.notes)
+    assert "examples use 2 tables" in " ".join(named.notes)
     [unnamed] = judge_gates(run(tables=None), ["d.performance >= 0"])
     assert unnamed.se == pytest.approx(math.sqrt(0.16 / 3 / 4))
     assert (unnamed.df, unnamed.n_clusters) == (3, None)
@@ -92,7 +92,7 @@ def test_examples_over_one_table_are_independent_questions_about_it():
     assert (single_table["ci95"], single_table["n_clusters"]) == (alone["ci95"], 1)
     [gate] = judge_gates(run(tables="tttt"), ["d.performance >= 0"])
     assert (gate.df, gate.n_clusters) == (3, 1)
-    assert "over one table" in " ".join(gate.notes)
+    assert "use one table" in " ".join(gate.notes)
 
 
 def test_a_slice_over_one_of_several_tables_has_no_interval():
@@ -102,7 +102,7 @@ def test_a_slice_over_one_of_several_tables_has_no_interval():
     assert slices["x"]["ci95"]["performance"] is None
     [gate] = judge_gates(records, ["d{k=x}.performance >= 0"])
     assert (gate.state, gate.interval) == ("undecided", None)
-    assert "all 2 examples are over one table" in gate.reason
+    assert "all 2 examples use one table" in gate.reason
 
 
 def test_datasets_over_the_same_tables_are_not_independent_of_each_other():

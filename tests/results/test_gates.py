@@ -217,7 +217,7 @@ def test_robustness_needs_two_configurations_and_equal_grids():
     assert "one configuration" in result.reason
     result = judge("d.robustness >= baseline - 0.5", grid(10), one_serializer)
     assert result.state == "undecided"
-    assert "different configurations" in result.reason
+    assert "the same configurations" in result.reason
 
 
 def test_no_answer_is_a_count():
@@ -378,7 +378,7 @@ def test_a_scope_whose_files_are_missing_is_judged_on_nothing_less(gate, shrunk,
     result = judge(gate, both, before, run=run, point=point)
     assert result.state == ("undecided" if shrunk else "holds")
     if shrunk:
-        assert "the baseline has e, and the files of it are missing here" in result.reason
+        assert "the files of e are missing here, but the baseline has it" in result.reason
     # Who chose to ask a part, or has no baseline, is judged on what was asked.
     assert judge(gate, both, before, run={"cost_usd": 0.5}, point=point).state == "holds"
     if "baseline" not in gate:
@@ -415,7 +415,7 @@ def results_of(*states):
 @pytest.mark.parametrize(
     ("states", "code", "line"),
     [
-        ([], 0, "No gate was asked for."),
+        ([], 0, "The run has no gates."),
         (["holds"], 0, "The gate holds."),
         (["holds", "holds"], 0, "All 2 gates hold."),
         (["fails"], 10, "The gate fails."),

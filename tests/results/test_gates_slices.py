@@ -96,7 +96,7 @@ def test_a_value_that_is_nowhere_is_named_beside_those_there_are():
     assert result.state == "undecided"
     assert "structure=mergd" in result.reason
     assert "'merged'" in result.reason or "merged" in result.reason
-    assert "none has that tag" in one(records, "d{size=big}.em >= 0.5").reason
+    assert "no example has that tag" in one(records, "d{size=big}.em >= 0.5").reason
 
 
 def test_a_part_is_judged_on_the_examples_that_have_it():
@@ -108,7 +108,7 @@ def test_a_part_is_judged_on_the_examples_that_have_it():
         *("holds", 1.0, 30, 10),
     )
     assert result.reason.startswith("the 95 % interval of the mean ecr, ")
-    assert result.notes == ("10 of 40 examples are left out for want of an answer that has ecr.",)
+    assert result.notes == ("10 of 40 examples are left out: they have no answer with ecr.",)
 
 
 def test_a_part_that_nobody_knows_or_that_is_no_share_decides_nothing():
@@ -117,7 +117,7 @@ def test_a_part_that_nobody_knows_or_that_is_no_share_decides_nothing():
     assert unknown.state == no_share.state == "undecided"
     assert "no case has a part 'ecrr'" in unknown.reason
     assert "ecr" in unknown.reason.split(";")[1]
-    assert "no share from 0 to 1" in no_share.reason
+    assert "values outside of 0 to 1" in no_share.reason
 
 
 def test_consistency_needs_three_answers():
@@ -194,6 +194,6 @@ def test_the_plan_says_what_it_cannot_know():
     sliced, compared, part = plan_gates(
         ["d{k=1}.em >= 0.5", "d.consistency >= 0.5", "d.em >= 0.9"], cases
     )
-    assert sliced.text == "how many examples have these tags is known when they are asked"
-    assert compared.text.startswith("the spread of consistency is not known")
+    assert sliced.text == "the number of examples with these tags is known only during the run"
+    assert compared.text.startswith("the spread of consistency is unknown")
     assert part.smallest_drop is not None

@@ -279,7 +279,7 @@ def _line(**fields: Any) -> Callable[[Path], None]:
         (_line(score=7), "has the score 7, not from 0 to 1"),
         (_line(dataset=[1]), "records.jsonl: record 1"),
         (_line(schema=99), "schema 99"),
-        (_write("media/" + "a" * 64 + ".png", "other"), "is not what its name says"),
+        (_write("media/" + "a" * 64 + ".png", "other"), "its digest differs from its name"),
     ],
     ids=range(13),
 )
@@ -320,7 +320,7 @@ def test_texts_and_pictures_are_there_once(tmp_path: Path) -> None:
     other = TextWriter(paths[1] / TEXTS)
     other.prompt("own-0", "not what the other run asked")
     other.close()
-    with pytest.raises(SettingsError, match="prompt own-0 is another text there"):
+    with pytest.raises(SettingsError, match="the text of prompt own-0 differs"):
         read_merge(paths).write(tmp_path / "out2")
     assert not (tmp_path / "out2").exists()
 

@@ -114,7 +114,7 @@ def test_a_new_run_folder_reads_like_any_other(tmp_path):
     summary = json.loads((tmp_path / "b/summary.json").read_text("utf-8"))
     assert summary == {"schema": 2, **rejudged.summary}
     assert {path.name: path.read_bytes() for path in run.iterdir()} == before
-    with pytest.raises(SettingsError, match=r"^--out: .* already holds a run"):
+    with pytest.raises(SettingsError, match=r"^--out: .* already contains a run"):
         write_rejudged(rejudged, tmp_path / "b")
 
 

@@ -62,7 +62,7 @@ def test_more_draws_raise_pass_at_k_and_lower_pass_hat_k(numbers):
 @pytest.mark.parametrize(("n", "c", "k"), [(3, 1, 4), (3, 1, 0), (3, 4, 1), (3, -1, 1), (0, 0, 1)])
 @pytest.mark.parametrize("estimate", [pass_at_k, pass_hat_k])
 def test_counts_that_cannot_be_are_refused(estimate, n, c, k):
-    with pytest.raises(DataError, match=f"{c} right of {n} repeats, {k} drawn"):
+    with pytest.raises(DataError, match=f"{c} of {n} repeats are right and {k} are drawn"):
         estimate(n, c, k)
 
 

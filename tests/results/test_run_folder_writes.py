@@ -124,7 +124,7 @@ def test_many_damaged_lines_are_one_notice(tmp_path: Path) -> None:
 def test_records_of_which_none_can_be_read_are_refused(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run", {"a": [1.0] * 4})
     damage(folder, 1, 2, 3, 4)
-    with pytest.raises(SettingsError, match=r"no record can be read \(line 1, 2, 3, 4 damaged\)"):
+    with pytest.raises(SettingsError, match=r"no record can be read \(damaged: line 1, 2, 3, 4\)"):
         list(read_records(folder))
 
 

@@ -136,7 +136,7 @@ def test_a_stopping_rule_saves_cases_and_says_what_they_would_have_cost() -> Non
     assert (states(verdict), verdict.exit_code) == (["holds", "holds"], 0)
     assert verdict.cases_saved == 200 - rule.n_asked
     # 0.5 USD over 10 calls.
-    money = f"At 0.050000 USD a call that is about {verdict.cases_saved * 0.05:.2f} USD."
+    money = f"At 0.050000 USD a call this saved about {verdict.cases_saved * 0.05:.2f} USD."
     assert verdict.saved_text.endswith(money)
 
 

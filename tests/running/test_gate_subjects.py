@@ -73,7 +73,7 @@ def test_what_is_there_is_let_by(gate: str) -> None:
             "ages{asks=aeg}.performance >= 0.1",
             "has asks=aeg; did you mean 'age' or",
         ),
-        ("all{ask=age}.performance >= 0.1", "has ask=age; none has that tag"),
+        ("all{ask=age}.performance >= 0.1", "has ask=age; no example has that tag"),
         ("ages{asks=age}{hard=yes}.whole >= 0", "has all these tags"),
         ("ages.hlaf >= 0.1", "has a part 'hlaf'; did you mean 'half'? known: whole, half, memory"),
     ],

@@ -1,4 +1,4 @@
-"""Every analysis of the ToRR paper, over records (spec: torr_analyses.md)."""
+"""Compute the analyses of the ToRR paper from records (spec: torr_analyses.md)."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ def analyse(records: Iterable[Any], params: Mapping[str, Any] | None = None) -> 
 
     A record is a `Record` or a mapping with `model`, `dataset`, `example_id`, `serializer`,
     `perturbation` and `score` (0 to 1, None without an answer). A dataset's grid is every
-    serializer times every perturbation that occurs in its records; what is not answered is
-    missing, never 0. Records that differ in `repeat` alone (1 where there is none) are one cell:
-    it counts with the mean score of its answered repeats. A figure is `{"value": number or None}`
-    with the reason beside None and the counts it rests on.
+    serializer times every perturbation in its records. An unanswered cell is missing, never 0.
+    Records that differ only in `repeat` (default 1) are one cell, with the mean score of its
+    answered repeats. A figure is `{"value": number or None}` with counts, and with the reason if
+    it is None.
 
-    `params` fixes what is drawn at random; each entry left out is drawn with a seed of its
-    dataset's name, examples and configurations:
+    `params` fixes the random draws. A missing entry is drawn with a seed made of its dataset's
+    name, examples and configurations:
 
     * `example_order` {dataset: ids} (sorted), `resamples` {dataset: lists of indices into that
       order} and `resamples_pooled` (indices into all orders, datasets sorted): the bootstrap of
-      `separability`, 1,000 resamples;
-    * `growth` {dataset: {q: repeats of sets of "serializer|perturbation"}}: 100 repeats of as
-      many disjoint sets of q configurations as there are, as long as there are two;
+      `separability`, by default 1,000 resamples;
+    * `growth` {dataset: {q: repeats of sets of "serializer|perturbation"}}: by default 100 repeats
+      of as many disjoint sets of q configurations as possible, if there are at least two;
     * `points`: a list of `{"q", "e", "draws": {dataset: repeats of {"configurations",
-      "examples"}}}`: as growth, each set with e examples of its own; q and e run through 1, 2,
-      5, 10, 20, ... up to what every dataset has;
-    * `families` {name: models}: the models whose names begin with the same letters.
+      "examples"}}}`: as `growth`, but each set has its own e examples; by default q and e are 1,
+      2, 5, 10, 20, ... up to the size of the smallest dataset;
+    * `families` {name: models}: by default models whose names begin with the same letters.
 
-    Raises `DataError` for records that cannot be used, naming the first, and `SettingsError`
-    for params that do not fit them. Memory grows with the records by some 50 bytes each.
+    Raises `DataError` with the first record that cannot be used, and `SettingsError` for params
+    that do not fit the records. Uses about 50 bytes of memory per record.
     """
-    # Only here: a run itself needs none of this.
+    # Imported here, because a run does not need these modules.
     from pytest_tablebench.results.analyses import _agreement, _levels, contrasts
     from pytest_tablebench.results.analyses._draws import Draws
     from pytest_tablebench.results.analyses.grid import read_scores
@@ -74,10 +74,11 @@ def analyse(records: Iterable[Any], params: Mapping[str, Any] | None = None) -> 
 
 
 def equivalences(points: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return how many examples of one configuration are worth several (section 9).
+    """Return how many examples of one configuration replace several configurations (section 9).
 
-    `points` is the result of `configurations_vs_examples`. For each point of two or more
-    configurations with a value: the smallest e at q = 1 that reaches it, or None.
+    `points` is the result of `configurations_vs_examples`. Each point with two or more
+    configurations and a value gets `e_at_one`, the smallest e at q = 1 that reaches the value, or
+    None.
     """
     points_with_value = [
         (point["q"], point["e"], point["mean_over_datasets"]["value"])
@@ -100,8 +101,7 @@ def equivalences(points: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def benchmark_growth(records: Iterable[Any]) -> dict[str, Any]:
     """Return the growth of Kendall's W for the benchmark as a whole (section 8b).
 
-    As `w_growth` of one dataset, with models scored on the mean over all datasets of the
-    records; not part of `analyse`, whose figures are those of single datasets.
+    Models are scored by the mean over all datasets; `w_growth` of `analyse` has single datasets.
     """
     from pytest_tablebench.results.analyses import _agreement
     from pytest_tablebench.results.analyses.grid import read_scores
@@ -112,15 +112,15 @@ def benchmark_growth(records: Iterable[Any]) -> dict[str, Any]:
 def further_figures(
     records: Iterable[Any], analysis: Mapping[str, Any], groups: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return figures of the paper that are not part of `analyse`, by the names that reports use.
+    """Return figures of the paper that are not part of `analyse`.
 
     `performance_spread` is by model, `impact_by_perturbation` by perturbation and dataset, and
     `open_closed` has performance and robustness by group of models and dataset.
 
-    Arguments:
-        records: as `analyse` takes them.
-        analysis: what `analyse` returned for them.
-        groups: `open` or `closed` by model; others are left out.
+    Args:
+        records: the records, as for `analyse`.
+        analysis: the result of `analyse` for them.
+        groups: `open` or `closed`, by model; other models are left out.
     """
     from pytest_tablebench.results.analyses import _further
     from pytest_tablebench.results.analyses.grid import read_scores
@@ -137,9 +137,9 @@ def further_figures(
 
 
 def serializer_spread(records: Iterable[Any]) -> dict[str, Any]:
-    """Return best less worst serializer over all perturbations, by model and dataset (section 3).
+    """Return best minus worst serializer over all perturbations, by model and dataset (section 3).
 
-    That is `perturbations=all` of `analyse` alone, without the analyses that draw samples.
+    It is the entry `perturbations=all` of `analyse`, without the time for the other analyses.
     """
     from pytest_tablebench.results.analyses import _levels
     from pytest_tablebench.results.analyses.grid import read_scores

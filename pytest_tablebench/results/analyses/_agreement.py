@@ -1,4 +1,4 @@
-"""How much rankings of models agree (spec: torr_analyses.md sections 6 to 9)."""
+"""Measure the agreement of rankings of models (spec: torr_analyses.md sections 6 to 9)."""
 
 from __future__ import annotations
 
@@ -22,17 +22,16 @@ FEW_RATERS = "fewer than two raters"
 ALL_TIED = "every rater ties all models"
 
 PRODUCT = 1 << 18
-"""Multiplications in one matrix product at most: OpenBLAS starts threads above that, which on a
-busy machine wait for each other far longer than they compute. Results of the products also
-stay in the processor's cache then."""
+"""The largest number of multiplications in one matrix product. For larger ones OpenBLAS starts
+threads, which on a busy machine wait longer than they compute. Small results also stay in cache."""
 
 
 def separability(scores: Scores, draws: Draws) -> dict[str, Any]:
     """Return the share of model pairs whose bootstrap intervals do not overlap (section 6).
 
-    Examples are resampled, the same ones for all models; intervals go from the 2.5 % to the
-    97.5 % quantile (type 7). `pooled` draws from the examples of all datasets, `stratified` is
-    the mean over datasets of their own resamples.
+    Each resample has the same examples for all models; intervals are from the 2.5 % to the 97.5 %
+    quantile (type 7). `pooled` draws from the examples of all datasets together, `stratified`
+    averages resamples of each dataset.
     """
     if len(scores.models) < 2:
         undefined = {"value": None, "reason": FEW_MODELS}
@@ -54,7 +53,7 @@ def separability(scores: Scores, draws: Draws) -> dict[str, Any]:
 
 
 def _resampled(example_means: Floats, counts: Floats) -> Floats:
-    """Return each model's mean in each resample, NaN for one without a score."""
+    """Return each model's mean in each resample, NaN without a score."""
     has_score = np.isfinite(example_means)
     total = np.where(has_score, example_means, 0.0) @ counts.T
     size = has_score @ counts.T
@@ -77,7 +76,7 @@ def _separability(models: Sequence[str], values: Floats) -> Figure:
 def dataset_agreement(scores: Scores) -> dict[str, Any]:
     """Return Kendall's tau-b between the rankings of models on two datasets (section 7).
 
-    Models with a score on both datasets count.
+    Only models with a score on both datasets count.
     """
     names = [each_grid.dataset for each_grid in scores.grids]
     matrix: dict[str, dict[str, Figure]] = {name: {} for name in names}
@@ -113,7 +112,7 @@ def _tau_b(first_means: Floats, second_means: Floats) -> Figure:
 def _steps(values: Floats) -> Integers:
     """Return numbers in the order of the values along the last axis, equal for ties.
 
-    The lowest values get 0; a value less than the tolerance above the one before it is a tie.
+    The lowest values get 0. Neighbouring values closer than the tolerance are ties.
     """
     order = values.argsort(axis=-1, kind="stable")
     rising = np.diff(np.take_along_axis(values, order, axis=-1), axis=-1) > EQUAL
@@ -127,11 +126,11 @@ def _concordance(
 ) -> list[tuple[float | None, str, int]]:
     """Return Kendall's W among the raters of each repeat, corrected for ties (section 8).
 
-    Beside it are the reason where it is undefined (None), and the number of raters.
+    Each entry is W (None if undefined), the reason if undefined, and the number of raters.
 
-    `table` is (raters, models), higher is better. Raters without a score for every model are
-    left out. With average ranks, taken from their mean, d_rj of rater r for model j, the
-    formula's tie correction makes W = sum_j (sum_r d_rj)^2 / (k sum_r sum_j d_rj^2), because
+    `table` has the shape (raters, models); higher is better. Raters without a score for every
+    model are left out. With d_rj, the average rank of model j by rater r minus the mean rank, the
+    formula's tie correction gives W = sum_j (sum_r d_rj)^2 / (k sum_r sum_j d_rj^2), because
     12 sum_j d_rj^2 = n^3 - n - T_r.
     """
     from scipy.stats import rankdata
@@ -159,8 +158,8 @@ def _concordance(
 def kendall_w(scores: Scores) -> dict[str, Any]:
     """Return Kendall's W with single configurations as raters (section 8a).
 
-    The benchmark's raters are the configurations that all datasets have, scoring models on the
-    mean over datasets.
+    The benchmark's raters are the configurations that all datasets have; each scores models by
+    the mean over datasets.
     """
     tables = {grid.dataset: means(grid.cells, axis=1) for grid in scores.grids}
     common: list[str] = sorted(
@@ -180,13 +179,13 @@ def kendall_w(scores: Scores) -> dict[str, Any]:
             tables[grid.dataset][:, [grid.configurations.index(name) for name in common]]
             for grid in scores.grids
         ]
-        benchmark = _single(np.mean(aligned, axis=0))  # NaN if one is
+        benchmark = _single(np.mean(aligned, axis=0))  # NaN if a dataset has NaN
     by_dataset = {dataset: _single(table) for dataset, table in tables.items()}
     return {"by_dataset": by_dataset, "benchmark": benchmark}
 
 
 def _single(table: Floats) -> Figure:
-    """Return W of one table (models, raters)."""
+    """Return W of one table of the shape (models, raters)."""
     [(value, reason, raters)] = _concordance(table.T, np.zeros(table.shape[1], dtype=np.intp), 1)
     return figure(value, reason, raters=raters, raters_left_out=table.shape[1] - raters)
 
@@ -200,16 +199,16 @@ def w_growth(draws: Draws) -> dict[str, Any]:
 
 
 def benchmark_growth(grids: Sequence[ScoreGrid]) -> dict[str, Any]:
-    """Return the growth of W over all datasets, models scored on the mean over them (section 8b).
+    """Return the growth of W for models scored by the mean over all datasets (section 8b).
 
-    Every dataset has to have the same configurations: a set of them is drawn for all at once.
+    All datasets must have the same configurations, since each draw is for all of them.
     """
     if len({grid.configurations for grid in grids}) != 1:
         return {"1": figure(None, "datasets have different configurations")}
     growth = {}
     for q in range(1, len(grids[0].configurations) // 2 + 1):
         raters = disjoint_sets(grids, q)
-        scores = np.mean([_rater_scores(grid, raters) for grid in grids], axis=0)  # NaN if one is
+        scores = np.mean([_rater_scores(grid, raters) for grid in grids], axis=0)  # keeps NaN
         growth[str(q)] = _mean_w(scores, raters)
     return growth
 
@@ -234,7 +233,7 @@ def _repeated(grid: ScoreGrid, raters: Raters) -> Figure:
     """Return the mean of W over the repeats that have a value."""
     if grid.cells.shape[0] > 1:
         return _mean_w(_rater_scores(grid, raters), raters)
-    return _mean_w(np.zeros((len(raters.repeat), 1)), raters)  # nothing to rank: spare the scores
+    return _mean_w(np.zeros((len(raters.repeat), 1)), raters)  # one model needs no scores
 
 
 def _mean_w(scores: Floats, raters: Raters) -> Figure:
@@ -251,7 +250,7 @@ def _mean_w(scores: Floats, raters: Raters) -> Figure:
 
 
 def _rater_scores(grid: ScoreGrid, raters: Raters) -> Floats:
-    """Return (raters, models): means over examples of the mean over a rater's configurations."""
+    """Return means over examples of means over a rater's configurations: (raters, models)."""
     models, examples, configurations = grid.cells.shape
     is_answered = np.isfinite(grid.cells).astype(float)
     filled = np.nan_to_num(grid.cells)
@@ -260,10 +259,9 @@ def _rater_scores(grid: ScoreGrid, raters: Raters) -> Floats:
     for start in range(0, len(scores), step):
         block = slice(start, start + step)
         weights = raters.configurations[block].T
-        # Model by model: products this small are not worth threads of their own.
         counts, means = is_answered @ weights, filled @ weights  # models, examples, raters
         used: Any = None if raters.examples is None else raters.examples[block].T
-        if not counts.all():  # of some example nothing is known
+        if not counts.all():  # some example has no answer
             used = counts > 0 if used is None else used * (counts > 0)
             counts[counts == 0] = 1.0
         means /= counts
@@ -271,7 +269,7 @@ def _rater_scores(grid: ScoreGrid, raters: Raters) -> Floats:
             scores[block] = means.mean(axis=1).T
             continue
         means *= used
-        size = used.sum(axis=-2)  # of each model, or of all alike
+        size = used.sum(axis=-2)
         scores[block] = np.divide(
             means.sum(axis=1), size, out=np.full(means.shape[::2], np.nan), where=size > 0
         ).T

@@ -1,8 +1,7 @@
-"""What is drawn at random: given by `params`, or drawn here, seeded by content.
+"""Draw the random samples of the analyses, unless `params` contains them.
 
-The draws of a dataset depend on nothing but its name, its examples and its configurations: not
-on the models, the order of records or the other datasets. They come from numpy's legacy
-generator, whose stream is frozen, so they are the same under every numpy version.
+The draws of a dataset depend only on its name, its examples and its configurations. They use
+numpy's legacy generator, whose stream is the same in every numpy version.
 """
 
 from __future__ import annotations
@@ -21,21 +20,21 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.score_columns import Floats, Integers
 
 RESAMPLES = 1000
-"""Bootstrap resamples where `params` gives none."""
+"""The default number of bootstrap resamples."""
 
 REPEATS = 100
-"""Repeats of the disjoint sets of configurations where `params` gives none."""
+"""The default number of repeats of the disjoint sets of configurations."""
 
 PARAMS = ("example_order", "resamples", "resamples_pooled", "growth", "points", "families")
 
 
 @dataclass(frozen=True)
 class Raters:
-    """Raters of one dataset, in repeats: what each scores the models on.
+    """Raters of one dataset: the configurations and examples on which each scores the models.
 
-    `configurations` (raters, configurations) and `examples` (raters, examples) count how often
-    a rater uses each; without `examples` every rater uses all. `repeat` is the number of the
-    repeat each rater belongs to, of `repeats`.
+    `configurations` (raters, configurations) and `examples` (raters, examples) count how often a
+    rater uses each; without `examples` every rater uses all. `repeat` is the number of each
+    rater's repeat, below `repeats`.
     """
 
     configurations: Floats
@@ -56,8 +55,8 @@ class Point:
 class Draws:
     """The draws for some grids.
 
-    `params` is the mapping `analyse` takes; what it lacks is drawn here. Raises
-    `SettingsError` for a name or index that is not there.
+    `params` is the argument of `analyse`; missing entries are drawn. Raises `SettingsError` for an
+    unknown name or index.
     """
 
     def __init__(self, grids: Sequence[ScoreGrid], params: Mapping[str, Any] | None = None) -> None:
@@ -68,12 +67,12 @@ class Draws:
                 raise SettingsError(f"params: {unknown_name('entry', name, PARAMS)}")
 
     def resamples(self, grid: ScoreGrid) -> Floats:
-        """Return how often each resample holds each example: (resamples, examples)."""
+        """Return how often each resample contains each example: (resamples, examples)."""
         rows = self.params.get("resamples", {}).get(grid.dataset)
         return self._resamples(f"resamples[{grid.dataset}]", rows, [grid])
 
     def resamples_pooled(self) -> Floats:
-        """Return the same over the examples of all datasets, in the order of the grids."""
+        """Return the resamples over the examples of all datasets, in the order of the grids."""
         return self._resamples("resamples_pooled", self.params.get("resamples_pooled"), self.grids)
 
     def _resamples(self, where: str, rows: Any, grids: Sequence[ScoreGrid]) -> Floats:
@@ -96,11 +95,13 @@ class Draws:
                 )
             np.add.at(row, np.asarray(places)[chosen], 1.0)
         if not len(counts):
-            raise SettingsError(f"params: {where} is empty; leave it out for {RESAMPLES} of ours")
+            raise SettingsError(
+                f"params: {where} is empty; leave it out to draw {RESAMPLES} resamples"
+            )
         return counts
 
     def growth(self, grid: ScoreGrid) -> Iterator[tuple[str, Raters]]:
-        """Yield the raters for 1, 2, ... configurations at a time, as long as there are two."""
+        """Yield the raters of q = 1, 2, ... configurations, while there are at least two."""
         by_count = self.params.get("growth", {}).get(grid.dataset)
         if by_count is None:
             for q in range(1, len(grid.configurations) // 2 + 1):
@@ -112,7 +113,7 @@ class Draws:
             yield str(q), _raters_of(where, grid, sets)
 
     def points(self) -> Iterator[Point]:
-        """Yield the points (q configurations, e examples), raters drawn when they are asked for."""
+        """Yield the points (q configurations, e examples), whose raters are drawn on demand."""
         points = self.params.get("points")
         if points is not None:
             for number, point in enumerate(points):
@@ -145,7 +146,7 @@ def _places(where: str, names: Sequence[str], places: Mapping[str, int]) -> list
 def _raters_of(
     where: str, grid: ScoreGrid, repeats: Sequence[Sequence[Mapping[str, Any]]]
 ) -> Raters:
-    """Return raters given as repeats of `{"configurations": names, "examples": names}`."""
+    """Return the raters in repeats of `{"configurations": names, "examples": names}`."""
     drawn = [rater for repeat in repeats for rater in repeat]
     owners = [number for number, repeat in enumerate(repeats) for _ in repeat]
     configurations = _counts(
@@ -158,7 +159,7 @@ def _raters_of(
 
 
 def _counts(where: str, drawn: Sequence[Sequence[str]], names: Sequence[str]) -> Floats:
-    """Return how often each list holds each name."""
+    """Return how often each list contains each name."""
     places = {name: place for place, name in enumerate(names)}
     counts = np.zeros((len(drawn), len(names)))
     for row, chosen in zip(counts, drawn, strict=True):
@@ -167,9 +168,9 @@ def _counts(where: str, drawn: Sequence[Sequence[str]], names: Sequence[str]) ->
 
 
 def disjoint_sets(grids: Sequence[ScoreGrid], q: int, e: int | None = None) -> Raters:
-    """Return repeats of as many disjoint sets of q configurations as there are.
+    """Return repeats of as many disjoint sets of q configurations as possible.
 
-    They are the same for all of the grids, which have the same configurations. With `e` each set
+    They are the same for all grids, which must have the same configurations. With `e` each set
     has its own e examples of the first grid, drawn without replacement.
     """
     grid = grids[0]
@@ -200,6 +201,6 @@ def _content(grids: Sequence[ScoreGrid]) -> list[Any]:
 
 
 def _generator(*content: object) -> np.random.RandomState:
-    """Return the generator for some content (any values with a stable repr)."""
+    """Return a generator seeded with some values, which need a stable `repr`."""
     source = seeded_random(f"analyses/{content!r}")
     return np.random.RandomState([source.getrandbits(32) for _ in range(8)])

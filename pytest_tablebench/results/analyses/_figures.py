@@ -1,4 +1,4 @@
-"""Figures as they stand in the result: a value, or None with the reason for it."""
+"""Figures of the analyses: a value, or None with the reason."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 from pytest_tablebench.results.figures import mean
 
 Figure = dict[str, Any]
-"""`{"value": number or None, "reason": only beside None, and counts}`."""
+"""`{"value": number or None, "reason": text if None, ...counts}`."""
 
 
 def figure(value: float | None, reason: str, **facts: Any) -> Figure:
-    """Return a figure; None and NaN become None with the reason."""
+    """Return a figure; a value of None or NaN becomes None with the reason."""
     if value is None or math.isnan(value):
         return {"value": None, "reason": reason, **facts}
     return {"value": float(value), **facts}
 
 
 def plain_mean(figures: Mapping[str, Figure]) -> Figure:
-    """Return the plain mean of figures, undefined if one of them is.
+    """Return the plain mean of figures; undefined if one of them is.
 
     Values that are mappings, such as win rates, are averaged name by name.
     """
@@ -38,7 +38,7 @@ def plain_mean(figures: Mapping[str, Figure]) -> Figure:
 def each(
     names: Iterable[str], values: Iterable[float], reason: str, **facts: Iterable[Any]
 ) -> dict[str, Figure]:
-    """Return one figure per name; `facts` hold one entry per name too, numbers as integers."""
+    """Return one figure per name; each of `facts` has one integer per name."""
     columns = {fact: [int(entry) for entry in column] for fact, column in facts.items()}
     return {
         name: figure(value, reason, **{fact: column[place] for fact, column in columns.items()})

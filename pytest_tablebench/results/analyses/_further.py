@@ -1,4 +1,4 @@
-"""Figures of the ToRR paper beside its numbered analyses: spread, groups of models, margins."""
+"""Compute further figures of the ToRR paper: spread, groups of models, and impacts."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.analyses.grid import Scores
 
 OPEN, CLOSED = "open", "closed"
-"""The groups of models in `open_closed`: with weights that are published, and without."""
+"""The groups of models in `open_closed`: with and without published weights."""
 
 
 def performance_spread(scores: Scores) -> dict[str, Any]:
-    """Return each model's overall performance by configuration, and how far that spreads.
+    """Return each model's overall performance by configuration, and its spread.
 
     The overall performance of a configuration is the mean over datasets of its mean over examples.
-    Only configurations that every dataset has are counted, and models with a score in all of them.
-    `value` is the highest less the lowest, `sd` the standard deviation over configurations.
+    Only configurations of all datasets count, and only models with a score in all of them. `value`
+    is the highest minus the lowest, `sd` the standard deviation over configurations.
     """
     if not scores.grids:
         return {}
@@ -62,11 +62,11 @@ def open_closed(
 ) -> dict[str, dict[str, Figure]]:
     """Return the mean of a figure over the models of each group, by dataset and `all`.
 
-    Arguments:
+    Args:
         tree: a figure with the entries `by_model_dataset` and `by_model`.
-        groups: the group of each model; models without one are left out.
+        groups: the group of each model; models without a group are left out.
 
-    A model without a value in a dataset is left out there; `n` counts the others.
+    A model without a value in a dataset is left out there; `n` is the number of the others.
     """
     datasets = list(
         dict.fromkeys(
@@ -89,8 +89,8 @@ def impact_by_perturbation(
 ) -> dict[str, dict[str, Figure]]:
     """Return the mean absolute impact of each perturbation, by dataset and `all`.
 
-    `impact` has the figures by model, dataset and perturbation. Each is averaged over models; `all`
-    is the mean over the datasets that have the perturbation.
+    `impact` contains the figures by model, dataset and perturbation. They are averaged over
+    models; `all` is the mean over the datasets that have the perturbation.
     """
     parts: dict[str, dict[str, list[Any]]] = {}
     for datasets in impact.values():
@@ -105,6 +105,6 @@ def impact_by_perturbation(
 
 
 def _mean_of(entries: Sequence[Any]) -> Figure:
-    """Return the mean of the entries that have a value, and how many these are."""
+    """Return the mean of the entries that have a value, and their number."""
     values = [entry["value"] for entry in entries if entry and entry.get("value") is not None]
     return figure(mean(values) if values else None, "no model with a value", n=len(values))

@@ -1,4 +1,4 @@
-"""Levels and ranges of scores (spec: torr_analyses.md sections 1 to 3, 10 and 11)."""
+"""Compute levels and ranges of scores (spec: torr_analyses.md sections 1 to 3, 10 and 11)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.score_columns import Floats
 
 BINS = 20
-"""Bins of a histogram of scores from 0 to 1."""
+"""The number of bins of a histogram of scores from 0 to 1."""
 
 ByDataset = dict[str, dict[str, Figure]]
 
@@ -33,7 +33,7 @@ def _by_model(scores: Scores, columns: Mapping[str, Mapping[str, Figure]]) -> By
 
 
 def performance(scores: Scores) -> dict[str, Any]:
-    """Return mean scores (section 1): over configurations, then examples, then datasets."""
+    """Return mean scores over configurations, then examples, then datasets (section 1)."""
     columns = {
         grid.dataset: each(
             scores.models,
@@ -52,10 +52,10 @@ def performance(scores: Scores) -> dict[str, Any]:
 
 
 def robustness(scores: Scores) -> dict[str, Any]:
-    """Return 1 minus the range of an example's scores, averaged (section 2).
+    """Return the mean of 1 minus the range of an example's scores (section 2).
 
-    The range is taken over what was answered, which flatters where cells are missing: those
-    figures are flagged `incomplete`, and `complete_examples_only` leaves such examples out.
+    The range is taken over answered cells. Missing cells make it too small: such a figure is
+    flagged `incomplete`, and `complete_examples_only` leaves these examples out.
     """
     columns = {grid.dataset: _robustness(scores.models, grid) for grid in scores.grids}
     by_model = _by_model(scores, columns)
@@ -87,7 +87,7 @@ def min_max(scores: Scores) -> dict[str, Any]:
     """Return the means of each example's best and worst score (section 11)."""
     columns = {}
     for grid in scores.grids:
-        # fmin and fmax pass over NaN without a warning where there is nothing else.
+        # fmin and fmax ignore NaN, without a warning if all values are NaN.
         low, high = (means(end.reduce(grid.cells, axis=2)) for end in (np.fmin, np.fmax))
         columns[grid.dataset] = {
             model: {"max": figure(best, "no scores"), "min": figure(worst, "no scores")}
@@ -107,7 +107,7 @@ def min_max(scores: Scores) -> dict[str, Any]:
 
 
 def serializer_spread(scores: Scores) -> dict[str, Any]:
-    """Return best minus worst serializer (section 3), over all perturbations and over none."""
+    """Return best minus worst serializer, over all perturbations and over `none` (section 3)."""
     return {
         f"perturbations={which}": _by_model(
             scores, {grid.dataset: _spread(scores.models, grid, which) for grid in scores.grids}
@@ -154,7 +154,7 @@ def difficulty(scores: Scores) -> dict[str, Any]:
 
 
 def _histogram(values: Floats) -> list[int]:
-    """Count values by twentieths; a value that only rounding keeps below an edge is above it."""
+    """Count values by twentieths; the tolerance counts a value just below an edge as above it."""
     finite = values[np.isfinite(values)]
     bins = np.clip(np.floor(BINS * finite + EQUAL).astype(np.intp), 0, BINS - 1)
     counts: list[int] = np.bincount(bins, minlength=BINS).tolist()
@@ -178,10 +178,10 @@ def families(
 
 
 def families_by_name(models: Sequence[str]) -> dict[str, list[str]]:
-    """Return the families of two or more models that share the letters their names begin with.
+    """Return the families of two or more models whose names begin with the same letters.
 
-    What stands before the last `/` is the provider's: `openai/gpt-4o` and `gpt-4o-mini` are
-    both of the family `gpt`.
+    The provider, up to the last `/`, is ignored: `openai/gpt-4o` and `gpt-4o-mini` are both in
+    the family `gpt`.
     """
     by_start: dict[str, list[str]] = {}
     for model in models:

@@ -1,8 +1,8 @@
-"""Scores by skill: of datasets that tag their examples with one (spec: treb.md section 5).
+"""Compute scores by skill, for datasets that tag their examples with one (spec: treb.md section 5).
 
-A mode is a strategy, with all the formats in which it was asked. Whether a leaderboard's best of
-the modes is taken for each subtask or for each skill is said nowhere, so that both are here,
-beside the plain mean.
+A mode is a strategy, over all serializers it was asked in. The paper does not say whether its
+leaderboard takes the best mode of each subtask or of each skill, so both are computed, and the mean
+of all modes.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from pytest_tablebench.results.figures import mean
 
 BEST_SUBTASK, BEST_SKILL, MEAN = "best mode of each subtask", "best mode of each skill", "all modes"
 RULES = (BEST_SUBTASK, BEST_SKILL, MEAN)
-"""How a skill's score is made of the scores of its subtasks in several modes."""
+"""The rules that combine the scores of subtasks in several modes into a skill's score."""
 
 TAG = "skill"
 
 
 class SkillRow(Protocol):
-    """A record, as far as it is looked at."""
+    """The fields of a record that `by_skill` reads."""
 
     @property
     def dataset(self) -> str: ...
@@ -41,12 +41,13 @@ def by_skill(rows: Iterable[SkillRow], overall: Sequence[str] = ()) -> dict[str,
     """Return the scores of one model by subtask, skill and mode; empty without tagged examples.
 
     A subtask is a dataset. Its score in a mode is the mean over examples of the means over their
-    answered cases. `skills` has for each of `RULES` the score of each skill, `overall` the plain
-    mean of the skills named for it, None unless all are there (all that are, where none is named).
-    For the best mode of a skill a mode counts that was asked all of the model's subtasks in it.
+    answered cases. `skills` contains the score of each skill by each of `RULES`. `overall`
+    contains the plain mean of the skills in the argument `overall`, None if one has no score; by
+    default it is the mean of all skills. The best mode of a skill must have a score in all of the
+    skill's subtasks.
 
-    `modes` has for each strategy its mean by skill over the subtasks it was asked, its `cases`, and
-    their price in dollars: `cost_usd` and `cost_per_case`, None where that of one is unknown.
+    `modes` contains, by strategy, its mean by skill over the subtasks it was asked, its number of
+    `cases`, and `cost_usd` and `cost_per_case`, None if the cost of a case is unknown.
     """
     scores: dict[tuple[str, str], dict[str, list[float]]] = {}
     skill_of: dict[str, str] = {}

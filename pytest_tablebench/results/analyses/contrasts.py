@@ -1,4 +1,4 @@
-"""Serializers and perturbations against each other (spec: torr_analyses.md sections 4 and 5)."""
+"""Compare serializers and perturbations with each other (spec: torr_analyses.md 4 and 5)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ BASELINE = "none"
 def win_rates(scores: Scores) -> dict[str, Any]:
     """Return how often a serializer or perturbation beats the others (section 4).
 
-    An alternative's wins over an example are the others it scores strictly more than, as a
-    share of all wins. An example counts with a complete grid only; one where all are equal has
-    no winner and is dropped, or counts 1/K each in the variant that says so.
+    An alternative wins against each other one that scores strictly less on an example; its rate is
+    its share of all wins. Only examples with a complete grid count. If all alternatives are equal,
+    the example is dropped, or counts 1/K each in the variant of that name.
     """
     return {
         "serializer": _win_rates(scores, "serializers"),
@@ -61,14 +61,14 @@ def _win_rates(
 class _Wins:
     """Shares by model, example and alternative; NaN for an example without a winner.
 
-    What stands there for an incomplete example means nothing.
+    The shares of incomplete examples are meaningless.
     """
 
     shares: Floats
     complete: Flags
 
     def figure(self, names: Sequence[str], models: slice) -> Figure:
-        """Return the mean over all examples of these models, and what was dropped."""
+        """Return the mean over all examples of these models, and the numbers of dropped ones."""
         complete = self.complete[models]
         used = complete & np.isfinite(self.shares[models, :, 0])
         counts = {
@@ -83,8 +83,8 @@ class _Wins:
 
 
 def _wins(grid: ScoreGrid, axis: str, *, share: bool, inside: bool) -> _Wins:
-    """Return the shares of wins: of the means over the other axis, or inside each of its parts."""
-    # Alternatives last, the axis they are averaged over (or compared inside of) before them.
+    """Return the shares of wins, by means over the other axis or `inside` each of its names."""
+    # Move the alternatives to the last axis, after the axis they are averaged over.
     values = np.moveaxis(grid.scores, 2, 3) if axis == "serializers" else grid.scores
     if not inside:
         values = values.mean(axis=2, keepdims=True)
@@ -96,10 +96,10 @@ def _wins(grid: ScoreGrid, axis: str, *, share: bool, inside: bool) -> _Wins:
 
 
 def perturbation_impact(scores: Scores) -> dict[str, Any]:
-    """Return what perturbations change against no perturbation (section 5).
+    """Return the differences in score between each perturbation and none (section 5).
 
-    Each (example, serializer) with both cells counts once; the absolute value is taken of
-    each such difference, before any mean.
+    Each (example, serializer) with both cells counts once. Absolute values are taken of these
+    differences, before any mean.
     """
     if not any(set(grid.perturbations) > {BASELINE} for grid in scores.grids):
         return {"value": None, "reason": "no perturbation beside an unperturbed baseline"}
@@ -129,9 +129,9 @@ def perturbation_impact(scores: Scores) -> dict[str, Any]:
 
 
 def _changes(grid: ScoreGrid) -> tuple[list[str], Floats]:
-    """Return the perturbations and the differences: models, perturbations, (example, serializer).
+    """Return the perturbations, and the differences (models, perturbations, example x serializer).
 
-    NaN where one of the two cells is missing; in a dataset without baseline that is everywhere.
+    A difference is NaN if one of its two cells is missing; in a dataset without baseline all are.
     """
     places = [place for place, name in enumerate(grid.perturbations) if name != BASELINE]
     if BASELINE in grid.perturbations:
@@ -145,13 +145,12 @@ def _changes(grid: ScoreGrid) -> tuple[list[str], Floats]:
 
 
 def _impacts(names: Sequence[str], changes: Floats) -> dict[str, Figure]:
-    """Return one figure for each row."""
     counts = np.isfinite(changes).sum(axis=1)
     return each(names, means(changes), "no pair with its baseline", n=counts)
 
 
 def _over_datasets(datasets: Mapping[str, Mapping[str, Figure]]) -> dict[str, Figure]:
-    """Return, for each perturbation, the mean over the datasets whose grid has it."""
+    """Return the mean of each perturbation over the datasets whose grid contains it."""
     names = sorted({name for figures in datasets.values() for name in figures})
     return {
         name: plain_mean(

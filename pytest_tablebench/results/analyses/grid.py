@@ -1,4 +1,4 @@
-"""From records to arrays: one grid of scores per dataset."""
+"""Arrange the scores of records in one grid per dataset."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ _AXES = ("model", "example", "serializer", "perturbation")
 
 @dataclass(frozen=True)
 class ScoreGrid:
-    """All scores of one dataset; names in the order of code points.
+    """All scores of one dataset; names are sorted by code point.
 
-    `scores` has the shape (models, examples, serializers, perturbations); a cell that was not
-    asked or not answered is NaN, one answered several times has the mean of its repeats. The
-    models are those of the whole analysis, so that a model without a record here is there too,
-    with nothing but NaN.
+    `scores` has the shape (models, examples, serializers, perturbations). A cell without an answer
+    is NaN, a cell with several has the mean of its repeats. Every grid has all models of the
+    analysis; a model without a record in it has only NaN.
     """
 
     dataset: str
@@ -51,7 +50,7 @@ class ScoreGrid:
 
     @cached_property
     def answered(self) -> Integers:
-        """How many configurations are answered, by model and example."""
+        """The number of answered configurations, by model and example."""
         answered: Integers = np.isfinite(self.cells).sum(axis=2, dtype=np.int64)
         return answered
 
@@ -74,26 +73,25 @@ class ScoreGrid:
 
 @dataclass(frozen=True)
 class Scores:
-    """The scores of all records: models and grids in the order of code points."""
+    """The scores of all records; models and grids are sorted by code point."""
 
     models: tuple[str, ...]
     grids: tuple[ScoreGrid, ...]
 
 
 def _places(codes: Places) -> tuple[Integers, Integers]:
-    """Return the codes that occur, ascending, and the place of each row's among them."""
+    """Return the sorted codes that occur, and the index of each row's code among them."""
     occurs = np.bincount(codes) > 0
     return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
 
 
 def read_scores(records: ScoreTable | Iterable[Any]) -> Scores:
-    """Read records, mappings or objects with the same names, in one pass; or take their table.
+    """Return the grids of records (mappings or objects), or of their table, in one pass.
 
-    The answered repeats of a cell (records with another `repeat`, 1 where there is none) are
-    averaged before anything else. What changes the meaning of a table is left out, unless a dataset
-    was asked nothing else. Raises `DataError` for a record without one of the fields, a
-    score that is no number from 0 to 1, and a cell that occurs twice with the same repeat (the
-    answers of two runs or strategies cannot be told apart here).
+    The answered repeats of a cell are averaged first. Perturbations that change the meaning of a
+    table are left out, unless a dataset has no others. Raises `DataError` for a record without one
+    of the fields, a score that is no number from 0 to 1, and a cell that occurs twice with the
+    same repeat, as in the records of two runs or strategies.
     """
     table = records
     if not isinstance(table, ScoreTable):

@@ -1,4 +1,4 @@
-"""Win rates averaged over the datasets that have a winner."""
+"""Average win rates over the datasets that have a winner."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def by_model(tree: Mapping[str, Any]) -> dict[str, Figure]:
 def _mean(datasets: Mapping[str, Figure]) -> Figure:
     """Return the plain mean over the datasets with a winner.
 
-    A dataset in which all alternatives are equal in every complete example has none: it is left
-    out and named in `left_out`, with the reason. A dataset without a complete example leaves the
-    mean undefined, as do all datasets without a winner in the means of `analyse` itself.
+    A dataset has no winner if all alternatives are equal in every complete example. It is left
+    out, with the reason in `left_out`. A dataset without a complete example makes the mean
+    undefined. In the means of `analyse` itself, a dataset without a winner does so too.
     """
     left_out = {
         name: f"all alternatives equal in {entry['n_dropped_equal']} of {_examples(entry)} examples"
@@ -44,7 +44,7 @@ def _examples(entry: Figure) -> int:
 
 
 def note(entry: Mapping[str, Any]) -> str:
-    """Return which datasets a win rate leaves out, and why; "" if none."""
+    """Return which datasets a win rate leaves out, and why; "" if it leaves out none."""
     left_out = entry.get("left_out", {})
     parts = ", ".join(f"{name} ({reason})" for name, reason in left_out.items())
     return f"without {parts}" if parts else ""

@@ -1,4 +1,4 @@
-"""Gates: what may be claimed of a run, with which certainty (spec: statistics.md)."""
+"""Gates: bounds on the figures of a run, judged with their uncertainty (spec: statistics.md)."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Stopping at any moment by betting on examples (spec: statistics.md 10.2)."""
+"""The stopping rule `anytime`: bet on example after example (spec: statistics.md 10.2)."""
 
 from __future__ import annotations
 
@@ -12,46 +12,41 @@ from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._result import State, holm, tolerant_bound
 from pytest_tablebench.results.gates._sides import about, values_of
 from pytest_tablebench.results.gates._stopping import StoppingRule
-from pytest_tablebench.results.gates._values import GateValues, collect
+from pytest_tablebench.results.gates._values import collect
 from pytest_tablebench.results.gates._wealth import Wealth, betting_interval
 from pytest_tablebench.util.arrays import np
 from pytest_tablebench.util.names import out_of
 
 DURING = 0.2
-"""Share of the whole error that betting may spend: .01 of .05. The t at the end has the rest."""
+"""The share of the total error for betting: .01 of .05. The final t interval spends the rest."""
 
 
 @dataclass
 class _Stream:
-    """What one gate has seen: example values by dataset, and the wealth of their rounds."""
+    """The example values that a gate has received, by dataset, and the wealth of their rounds."""
 
     wealth: Wealth
     values: dict[str, list[float]]
     rounds: list[float] = field(default_factory=list)
-    tables: set[Hashable] = field(default_factory=set)
-    has_twice: bool = False
-    """Whether two of the examples so far share a table."""
-
-    def add_table(self, table: Hashable) -> None:
-        """Take the table of the next example."""
-        self.has_twice = self.has_twice or table in self.tables
-        self.tables.add(table)
+    tables: list[Hashable] = field(default_factory=list)
+    """The table of each example."""
 
     @property
-    def is_shared(self) -> bool:
-        """Whether some of the examples so far share a table, and others have another one.
+    def has_shared_tables(self) -> bool:
+        """Whether several examples share a table, unless all examples share one.
 
-        Examples that are all over one table are independent: the gate is about this table.
+        Then they are independent: the gate is about this table.
         """
-        return self.has_twice and len(self.tables) > 1
+        return 1 < len(set(self.tables)) < len(self.tables)
 
 
 class AnytimeRule(StoppingRule):
-    """Bets on each example as it is complete, in a fixed random order.
+    """Bet on each completed example, in a fixed random order.
 
-    Wealth may decide with a two-sided .01 while the run goes on, the ordinary interval with
-    .04 at its end. Over several datasets one observation is the mean of one new example of
-    each, until the smallest is used up. "Fails" is corrected for the number of gates.
+    During the run the wealth may decide with a two-sided .01; at the end the ordinary interval
+    decides with .04. Over several datasets one observation (a round) is the mean of one new
+    example of each, until the smallest dataset is used up. "Fails" is corrected for the number
+    of gates.
     """
 
     name = "anytime"
@@ -76,7 +71,7 @@ class AnytimeRule(StoppingRule):
                 )
 
     def _reach(self) -> None:
-        """Take the next example of the order into every open gate's wealth."""
+        """Feed the next example in order to the wealth of every open gate."""
         dataset, row = self._example_of[self.done]
         for place in self.open():
             gate, stream = self.gates[place], self._streams[place]
@@ -85,12 +80,12 @@ class AnytimeRule(StoppingRule):
             value = self._value(gate, dataset, row)
             if value is not None:
                 stream.values[dataset].append(value)
-                stream.add_table(self._table(dataset, row))
+                stream.tables.append(self._table(dataset, row))
                 _round(gate, stream)
         self._decide()
 
     def _table(self, dataset: str, row: int) -> Hashable:
-        """Return the cluster of an example; one without a name is its own cluster."""
+        """Return the cluster of an example; an example of unknown cluster is its own."""
         side, clusters = self.planned_cells.sides[dataset], (self._clusters or {}).get(dataset, {})
         example = side.examples[row]
         if example in clusters:
@@ -98,7 +93,7 @@ class AnytimeRule(StoppingRule):
         return (side.clusters[row] if side.clusters else "") or (dataset, None, example)
 
     def _value(self, gate: Gate, dataset: str, row: int) -> float | None:
-        """Return one example's value, by the very rules of the gate; None where left out."""
+        """Return one example's value, computed as for the final verdict; None if left out."""
         side = self.planned_cells.sides[dataset]
         old = self._old.datasets.get(dataset) if self._old else None
         columns = (about(side, gate) & self.planned_cells.planned[dataset][row]).nonzero()[0]
@@ -114,7 +109,7 @@ class AnytimeRule(StoppingRule):
         return None if math.isnan(value) else value
 
     def _decide(self) -> None:
-        """Let wealth decide: "holds" for each gate alone, "fails" with Holm over all."""
+        """Decide by wealth: "holds" for each gate alone, "fails" with Holm's correction."""
         places, tail = self.open(), DURING * self.alpha / 2
         peaks = [_peaks(self.gates[place], self._streams[place]) for place in places]
         failing = holm([math.exp(-min(700.0, bad)) for _, bad in peaks], tail, self.family())
@@ -122,23 +117,24 @@ class AnytimeRule(StoppingRule):
             state: State | None = None
             if fails or good >= -math.log(tail):
                 state = "fails" if fails else "holds"
-            if state and not self._held_back(place):
+            if state and not self._must_wait(place):
                 self._settle(place, state)
 
-    def _held_back(self, place: int) -> bool:
-        """Whether only the end may decide: too few, too many left out, or shared tables.
+    def _must_wait(self, place: int) -> bool:
+        """Return whether only the final interval may decide.
 
-        Betting takes examples as independent. They are until a table comes a second time; from
-        then on only the final interval may decide.
+        It alone decides after fewer than two rounds, for robustness with too many incomplete
+        examples, and once examples share a table: betting takes examples as independent.
         """
         return (
-            self._streams[place].is_shared
+            self._streams[place].has_shared_tables
             or len(self._streams[place].rounds) < 2
-            or (self.gates[place].measure == "robustness" and bool(self._sample(place).problem))
+            or (self.gates[place].measure == "robustness" and self._has_problem(place))
         )
 
-    def _sample(self, place: int) -> GateValues:
-        return collect(self.gates[place], self.scopes(self.planned_cells.seen(self.masks)))
+    def _has_problem(self, place: int) -> bool:
+        scopes = self.scopes(self.planned_cells.seen(self.masks))
+        return bool(collect(self.gates[place], scopes).problem)
 
     def _settle(self, place: int, state: State) -> None:
         gate, stream = self.gates[place], self._streams[place]
@@ -149,11 +145,11 @@ class AnytimeRule(StoppingRule):
         self.settle_by_betting(
             place,
             DURING * self.alpha / 2,
-            f"Decided after {progress}; the rest was not needed.",
+            f"Decided after {progress}; the others were not needed.",
             interval=(low, high),
             method="betting",
             state=state,
-            reason=f"betting on example after example decided that the gate {state}",
+            reason=f"betting on one example after another decided that the gate {state}",
         )
 
     def _tail(self, gate: Gate) -> float:
@@ -162,7 +158,7 @@ class AnytimeRule(StoppingRule):
 
 
 def _round(gate: Gate, stream: _Stream) -> None:
-    """Feed the wealth with the next round, once every dataset has an example for it."""
+    """Feed the next round to the wealth once every dataset has an example for it."""
     number = len(stream.rounds)
     rows = list(stream.values.values())
     if min(len(row) for row in rows) <= number:
@@ -173,7 +169,6 @@ def _round(gate: Gate, stream: _Stream) -> None:
 
 
 def _peaks(gate: Gate, stream: _Stream) -> tuple[float, float]:
-    """Return the largest logarithms of wealth so far: for "holds" and for "fails"."""
-    wealth = stream.wealth
-    pair = wealth.peak_above, wealth.peak_below
+    """Return the largest logarithms of wealth so far, for "holds" and for "fails"."""
+    pair = stream.wealth.peak_above, stream.wealth.peak_below
     return pair if gate.at_least else pair[::-1]

@@ -33,7 +33,7 @@ _COUNTED = {
 
 
 def evaluate_count(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
-    """Judge the share of the asked cases that a gate counts, see `COUNTS`."""
+    """Judge the share of the asked cases that a gate counts (`COUNTS`)."""
     names = [name for name in scopes.datasets(gate) if name in scopes.new.datasets]
     before = scopes.old.datasets if scopes.old else {}
     new = [_counts(gate, scopes.new.datasets[name]) for name in names]
@@ -53,7 +53,7 @@ def evaluate_count(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
     unanswered = share if gate.measure == "no_answer" else None
     if gate.baseline:
         if old_share is None:
-            why = "the baseline asked no case of this scope"
+            why = "the baseline has no case of this scope"
             return GateResult(gate=gate.text, bound=gate.bound, reason=why, no_answer=unanswered)
         value -= old_share
         text += f", {number(old_share)} in the baseline"
@@ -66,7 +66,7 @@ def evaluate_count(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
         n_examples=len(sizes),
         state=state,
         state_point=state,
-        reason=f"{text}; a count, judged without an interval",
+        reason=f"{text}; counts are judged without an interval",
         level=1 - 2 * tail,
         no_answer=unanswered,
         baseline_no_answer=old_share if gate.measure == "no_answer" else None,
@@ -80,11 +80,11 @@ def evaluate_count(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
 def evaluate_cost(
     gate: Gate, run: Mapping[str, Any] | None, baseline: Mapping[str, Any] | None
 ) -> GateResult:
-    """Judge what the run cost in dollars; undecided where that is unknown."""
+    """Judge the cost of the run in dollars; undecided if it is unknown."""
     cost, old = _cost(run), _cost(baseline)
     if cost is None or (gate.baseline and old is None):
         whose, unknown_run = ("the run's", run) if cost is None else ("the baseline's", baseline)
-        why = "it was cut off" if _cut_off(unknown_run) else "the provider gives no price"
+        why = "it did not finish" if _is_cut_off(unknown_run) else "the provider gives no price"
         reason = f"{whose} cost is unknown ({why})"
         return GateResult(gate=gate.text, bound=gate.bound, reason=reason)
     value = cost - old if gate.baseline and old is not None else cost
@@ -102,24 +102,21 @@ def evaluate_cost(
 
 
 def _cost(run: Mapping[str, Any] | None) -> float | None:
-    if not run or _cut_off(run):
+    if not run or _is_cut_off(run):
         return None
-    if run.get("cost_usd") is None and run.get("calls_paid") == 0:
-        return 0.0  # everything came from the store or from a built-in model
     cost = run.get("cost_usd")
+    if cost is None and run.get("calls_paid") == 0:
+        return 0.0  # every answer is from the store or from a built-in model
     return None if cost is None else float(cost)
 
 
-def _cut_off(run: Mapping[str, Any] | None) -> bool:
-    """Whether the run ended before it could write down what it cost."""
+def _is_cut_off(run: Mapping[str, Any] | None) -> bool:
+    """Return whether the run ended before it recorded its cost."""
     return run is not None and run.get("status") == "running"
 
 
 def _counts(gate: Gate, sheet: ScoreSheet) -> tuple[Places, Places]:
-    """Return, by example, how many cases were asked and how many of them the gate counts.
-
-    Every repeat is a case.
-    """
+    """Return, by example, how many cases (repeats too) were asked and how many the gate counts."""
     columns = about(sheet, gate)
     cases, lost = sheet.counts()
     if gate.measure != "no_answer":
@@ -128,7 +125,7 @@ def _counts(gate: Gate, sheet: ScoreSheet) -> tuple[Places, Places]:
 
 
 def _groups(gate: Gate, scopes: Scopes, names: Sequence[str]) -> list[Hashable]:
-    """Return the cluster of each asked example of some datasets, each its own where not known."""
+    """Return the cluster of each asked example; an example of unknown cluster is its own."""
     clusters: list[Hashable] = []
     for name in names:
         sheet = scopes.new.datasets[name]
@@ -144,9 +141,9 @@ def _groups(gate: Gate, scopes: Scopes, names: Sequence[str]) -> list[Hashable]:
 def _by_examples(
     sizes: Places, losses: Places, groups: Sequence[Hashable], tail: float
 ) -> tuple[float, float] | None:
-    """Return the interval of section 2 over examples, or their tables: failures come in bursts.
+    """Return the interval of section 2 over examples or their tables, since failures cluster.
 
-    The share is a ratio of two sums, so its residuals are losses less share times sizes.
+    The share is a ratio of two sums, so its residuals are losses minus share times sizes.
     """
     index, names = numbered(groups)
     count = len(names)

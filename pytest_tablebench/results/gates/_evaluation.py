@@ -52,19 +52,25 @@ def judge_gates(
 ) -> list[GateResult]:
     """Return the result of each gate, in order.
 
-    `records` and `baseline` are those of one model each: a table, `Record` or `ScoreRow` objects,
-    or mappings with `dataset`, `example_id`, `serializer`, `perturbation`, `score` and `passed`;
-    of cells asked several times (`repeat`) the mean counts, of no-answer gates every repeat.
-    `benchmarks` names the datasets of each benchmark, by default what the records say.
-    `level` is the confidence; `correction` "holm" makes "some gate fails" hold at it too;
-    `point` decides by the estimates alone. `run` and `baseline_run` are the contents of
-    `run.json`: the cost for gates on it, and the missing files. `clusters` gives the
-    table of each example by dataset, in place of the `cluster` of the records. `answers` gives the
-    answer texts by (dataset, example, serializer, perturbation) where the records have none
-    (`raw`): only with them can a run be found identical to its baseline.
+    Args:
+        records: the records of one model: a `ScoreTable`, `Record` or `ScoreRow` objects, or
+            mappings with `dataset`, `example_id`, `serializer`, `perturbation`, `score` and
+            `passed`. Repeats of a case are averaged; gates on counts count each repeat.
+        gates: gates, parsed or as text.
+        baseline: the records of the baseline, in the same forms.
+        level: the confidence.
+        benchmarks: the datasets of each benchmark; by default taken from the records.
+        correction: "holm" applies `level` to all gates together, "none" to each gate alone.
+        point: judge the point estimates alone.
+        run: the contents of `run.json`: its cost, and its datasets without files.
+        baseline_run: the contents of the baseline's `run.json`.
+        clusters: the table of each example by dataset, in place of the `cluster` of the records.
+        answers: answer texts by (dataset, example, serializer, perturbation), for records without
+            `raw`. They show whether a run is identical to its baseline.
+        baseline_answers: the same for the baseline.
 
-    Raises `SettingsError` for a gate that cannot be read or needs a baseline that is not
-    given, and `DataError` for records that cannot be used.
+    Raises `SettingsError` for a gate that cannot be parsed or lacks its baseline, and `DataError`
+    for records that cannot be used.
     """
     _check(level, correction)
     parsed = [gate if isinstance(gate, Gate) else parse_gate(gate) for gate in gates]
@@ -72,7 +78,7 @@ def judge_gates(
         side = baseline_run if gate.measure == "cost" else baseline
         if gate.baseline and side is None:
             raise SettingsError(
-                f"gate {gate.text!r} compares with a baseline; name one with --bench-baseline=RUN"
+                f"gate {gate.text!r} needs a baseline; name a run with --bench-baseline=RUN"
             )
     new = read_side(records, answers)
     old = read_side(baseline, baseline_answers) if baseline is not None else None
@@ -94,10 +100,10 @@ def judge_gates(
 
 
 def cut_short(result: GateResult, ended: str) -> GateResult:
-    """Return what a gate says of a run that did not ask all it was to ask.
+    """Return the result of a gate over a run that ended early: undecided.
 
-    What was asked comes first in the order of the run, or ends with a wrong answer: it decides
-    nothing. A cost that is too high already stays so. `ended` says why the run ended.
+    The cases asked first, or up to a first wrong answer, are no fair sample of the planned ones.
+    Only a cost above its bound stays a failure. `ended` is the reason why the run ended.
     """
     gate = parse_gate(result.gate)
     if gate.measure == "cost" and not gate.at_least and result.state == "fails":
@@ -108,7 +114,7 @@ def cut_short(result: GateResult, ended: str) -> GateResult:
 
 @dataclass(frozen=True)
 class EvaluatedGate:
-    """A result on its way: what the correction for several gates still needs."""
+    """A gate's result before the correction for several gates."""
 
     gate: Gate
     result: GateResult
@@ -116,7 +122,7 @@ class EvaluatedGate:
 
 
 def evaluate_gate(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
-    """Judge one gate on its interval, without regard to others. Cost gates stay undecided."""
+    """Judge one gate alone by its interval. Gates on cost stay undecided."""
     if gate.measure == "cost":
         return GateResult(gate=gate.text, bound=gate.bound)
     scopes = scopes.sliced(gate)
@@ -178,13 +184,16 @@ def _with_interval(
 
 
 def _one_table(sample: GateValues) -> str:
-    """Return why there is no interval although there are examples enough."""
+    """Return why there is no interval although there are enough examples."""
     if sample.n_clusters == 1:
         return (
-            f"all {sample.n:,} examples are over one table, and one table says nothing of others; "
-            f"ask about more tables, or judge the estimate alone (--bench-gate-point)"
+            f"all {sample.n:,} examples use one table, which allows no conclusion about other "
+            f"tables; use more tables, or judge the estimate alone (--bench-gate-point)"
         )
-    return "a dataset has all its examples over one table, and one table says nothing of others"
+    return (
+        "all examples of a dataset use one table, which allows no conclusion about other tables; "
+        "use more tables, or judge the estimate alone (--bench-gate-point)"
+    )
 
 
 def _state_point(gate: Gate, estimate: float | None) -> State:
@@ -199,8 +208,8 @@ def _notes(gate: Gate, result: GateResult) -> tuple[str, ...]:
         notes.append(margin_note(gate))
     if result.n_left_out:
         total = result.n_examples + result.n_left_out
-        why = "" if gate.measure in ("robustness", "consistency") else " for missing answers"
-        why = f" for want of an answer that has {gate.part}" if gate.part else why
+        why = "" if gate.measure in ("robustness", "consistency") else ": they have no answer"
+        why = f": they have no answer with {gate.part}" if gate.part else why
         left_out = out_of(result.n_left_out, total, "example")
         notes.append(f"{left_out} {are(result.n_left_out)} left out{why}.")
     for count, predicate in (
@@ -213,18 +222,18 @@ def _notes(gate: Gate, result: GateResult) -> tuple[str, ...]:
             )
     if result.n_clusters == 1 < result.n_examples:
         notes.append(
-            f"All {result.n_examples:,} examples are over one table: the interval is about "
-            f"questions over this table alone."
+            f"All {result.n_examples:,} examples use one table: the interval describes "
+            f"questions about this table only."
         )
     elif result.n_clusters is not None and result.n_clusters < result.n_examples:
         notes.append(
-            f"The {result.n_examples:,} examples are over {counted(result.n_clusters, 'table')}; "
-            f"the interval takes tables as independent, not examples."
+            f"The {result.n_examples:,} examples use {counted(result.n_clusters, 'table')}; "
+            f"the interval takes tables, not examples, as independent."
         )
     if result.no_answer and not gate.baseline:
         notes.append(
-            f"The scope's cases without an answer ({number(result.no_answer)}) are left out: "
-            f"this is the level of what was answered."
+            f"Cases without an answer (a share of {number(result.no_answer)}) are left out: "
+            f"the estimate describes the answered cases only."
         )
     return tuple(notes)
 
@@ -232,10 +241,10 @@ def _notes(gate: Gate, result: GateResult) -> tuple[str, ...]:
 def correct(
     evaluated: Sequence[EvaluatedGate], tail: float, *, size: int | None = None
 ) -> list[EvaluatedGate]:
-    """Apply Holm to the gates that fail alone: those that fail only so become undecided.
+    """Apply Holm's correction: a gate that fails only without it becomes undecided.
 
-    A gate evaluated at an error other than `tail` has its p scaled to it. `size` is the number of
-    gates in the family less those that failed before, where these are not all of it.
+    The p-value of a gate evaluated at an error other than `tail` is scaled to `tail`. `size` is
+    the number of gates to correct for, by default those of `evaluated`.
     """
     family = [
         place for place, evaluated_gate in enumerate(evaluated) if not evaluated_gate.gate.counted
@@ -261,17 +270,17 @@ def _marked(result: GateResult, size: int) -> GateResult:
         result,
         state="undecided",
         holm_marked=True,
-        reason=f"would fail alone, but not for sure as one of {size} gates (Holm)",
+        reason=f"fails alone, but not after the correction for {size} gates (Holm)",
     )
 
 
 def point_result(result: GateResult) -> GateResult:
-    """Return the result with the point estimate's verdict for its state."""
+    """Return the result with the point estimate's verdict as its state."""
     if result.method == "count":
         return result
     text = "no estimate"
     if result.estimate is not None:
-        word = "keeps" if result.state_point == "holds" else "misses"
+        word = "meets" if result.state_point == "holds" else "misses"
         text = f"the estimate {number(result.estimate)} {word} the bound {number(result.bound)}"
         text += "; judged on the estimate alone"
     elif result.reason:
@@ -281,6 +290,6 @@ def point_result(result: GateResult) -> GateResult:
 
 def _check(level: float, correction: str) -> None:
     if not 0 < level < 1:
-        raise SettingsError(f"the level of gates is between 0 and 1 (0.95), not {level!r}")
+        raise SettingsError(f"the level of gates must be between 0 and 1, as 0.95, not {level!r}")
     if correction not in ("holm", "none"):
         raise SettingsError(unknown_name("correction", str(correction), ("holm", "none")))

@@ -1,4 +1,4 @@
-"""Gates as text: `SCOPE.MEASURE OP BOUND` (design: section 6)."""
+"""Parse gates: `SCOPE.MEASURE OP BOUND` (design: section 6)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ MEASURES = (
     "performance", "robustness", "pass_rate", "no_answer", "cut_off", "truncated", "cost",
     "consistency", "changed_meaning",
 )  # fmt: skip
-"""What a gate may be on; any other name is that of a part of the score."""
+"""The measures of gates. Any other name is a part of the score."""
 
 COUNTS = ("no_answer", "cut_off", "truncated")
-"""The measures that count cases: without an answer, and with a reply that a token limit ended."""
+"""The measures that count cases: without an answer, or with a reply cut by a token limit."""
 
 _TAG = re.compile(r"\{([^{}]*)\}\s*")
 _PART = re.compile(r"[\w@^:/+-]{1,80}")
@@ -35,15 +35,17 @@ _BOUND = re.compile(
 
 @dataclass(frozen=True)
 class Gate:
-    """One gate. Equal gates ask the same, however they were written.
+    """One gate. Gates that differ only in their spelling are equal.
 
-    `scope` is `all`, `run`, a benchmark or a dataset; `filters` the names in brackets behind
-    it, each a serializer, a perturbation, a strategy or a modality. `tags` are those that an
-    example must have, by name. `measure` is one of `MEASURES`, or a named part of the score.
-    `check` is the test whose pass rate is meant, of those over the dataset; None: the cases' own.
-    `bound` is the number compared
-    with: a share of 1 (dollars for cost), or, with `baseline`, the margin added to the baseline's
-    value.
+    Args:
+        scope: `all`, `run`, a benchmark or a dataset.
+        filters: the names in brackets: serializers, perturbations, strategies or modalities.
+        measure: one of `MEASURES`, or a named part of the score.
+        at_least: whether the operator is `>=`.
+        bound: a share of 1, or dollars for cost. With `baseline`, the margin added to the
+            baseline's value.
+        check: the test whose pass rate is judged; None for the pass rate of the cases.
+        tags: tags and values that an example must have.
     """
 
     scope: str
@@ -58,20 +60,20 @@ class Gate:
 
     @property
     def counted(self) -> bool:
-        """Whether it is a fact about the run, judged without an interval (section 6)."""
+        """Whether the measure is a count or a cost, judged without an interval (section 6)."""
         return self.measure == "cost" or self.measure in COUNTS
 
     @property
     def part(self) -> str | None:
-        """The named part of the score it is on; None for another measure."""
+        """The named part of the score that the gate measures; None for another measure."""
         return None if self.measure in MEASURES else self.measure
 
     @property
     def at_end(self) -> bool:
-        """Whether a run that may stop early must end before it is looked at.
+        """Whether the gate can be judged only after all planned cases.
 
-        What a slice holds is not known before, parts may lie outside of 0 to 1, and what compares
-        an example's answers needs all of them.
+        The examples of a slice are not known before they are asked, parts of a score may be
+        outside of 0 to 1, and consistency compares all answers to an example.
         """
         return bool(self.tags) or self.measure not in ("performance", "robustness", "pass_rate")
 
@@ -81,13 +83,13 @@ class Gate:
 
 
 def parse_gate(text: str) -> Gate:
-    """Read a gate such as `wikitq[html].performance >= baseline - 0.05`.
+    """Parse a gate such as `wikitq[html].performance >= baseline - 0.05`.
 
-    Raises `SettingsError` that names the gate, the place and what is valid there. Whether the
-    scope exists is for `check_gates` to say.
+    Raises `SettingsError` with the gate, the position and what is valid there. It does not
+    check whether the scope exists.
     """
     if not isinstance(text, str) or not text.strip():
-        raise SettingsError(f"a gate is empty; write one such as {EXAMPLE!r}")
+        raise SettingsError(f"a gate is empty; write for example {EXAMPLE!r}")
     place = _operator(text)
     if place < 0:
         raise _error(text, len(text.rstrip()), "`>=` or `<=` and a bound are missing")
@@ -104,27 +106,24 @@ def parse_gate(text: str) -> Gate:
 
 
 def parse_gates(texts: Iterable[str]) -> list[Gate]:
-    """Read gates; of those that ask the same, however they are written, the first one.
-
-    Raises `SettingsError` as `parse_gate` does.
-    """
+    """Parse gates; keep the first of equal ones. Raises `SettingsError` as `parse_gate` does."""
     return list(dict.fromkeys(map(parse_gate, texts)))
 
 
 def recorded_gates(run: Mapping[str, Any]) -> list[str]:
-    """Return the gates that a `run.json` names, judged or not."""
+    """Return the texts of the gates in a `run.json`, judged or not."""
     entries = listing(run.get("gates"))
     texts = [entry.get("gate") if isinstance(entry, dict) else entry for entry in entries]
     return [text for text in texts if isinstance(text, str)]
 
 
 def gate_without_baseline(gates: Iterable[Gate]) -> Gate | None:
-    """Return the first gate that compares with a baseline: where there is none, an error."""
+    """Return the first gate that compares with a baseline; None if no gate does."""
     return next((gate for gate in gates if gate.baseline), None)
 
 
 def _operator(text: str) -> int:
-    """Return where the operator begins: outside brackets, if there is one; else -1."""
+    """Return the index of the operator, preferably outside brackets; -1 without one."""
     depth, inside = 0, -1
     for place, mark in enumerate(text):
         depth += (mark in "[{") - (mark in "]}")
@@ -136,7 +135,7 @@ def _operator(text: str) -> int:
 
 
 def _left(text: str, end: int) -> tuple[str, tuple[str, ...], tuple[tuple[str, str], ...], str]:
-    """Read `SCOPE[NAME]{TAG=VALUE}.MEASURE` before the operator."""
+    """Parse `SCOPE[NAME]{TAG=VALUE}.MEASURE` before the operator."""
     left = text[:end].rstrip()
     dot = left.rfind(".")
     if dot < 0 or "]" in left[dot:] or "}" in left[dot:]:
@@ -149,7 +148,7 @@ def _left(text: str, end: int) -> tuple[str, tuple[str, ...], tuple[tuple[str, s
     whole, tags = _tags(text, left[:dot].rstrip())
     scope, filters = _scope(text, whole)
     if (scope == "run") != (measure == "cost"):
-        raise _error(text, 0, "cost is measured of the whole run only: `run.cost <= 20`")
+        raise _error(text, 0, "cost is measured for the whole run only: `run.cost <= 20`")
     if scope == "run" and tags:
         raise _error(text, left.find("{"), "the cost of a run has no tag")
     if scope == "run" and filters:
@@ -158,7 +157,7 @@ def _left(text: str, end: int) -> tuple[str, tuple[str, ...], tuple[tuple[str, s
 
 
 def _tags(text: str, left: str) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Split `SCOPE{TAG=VALUE}{TAG=VALUE}`; a value may hold anything but a brace."""
+    """Split `SCOPE{TAG=VALUE}{TAG=VALUE}`; a value may contain anything but a brace."""
     depth, start = 0, len(left)
     for place, mark in enumerate(left):
         depth += (mark == "[") - (mark == "]")
@@ -174,7 +173,7 @@ def _tags(text: str, left: str) -> tuple[str, tuple[tuple[str, str], ...]]:
             raise _error(
                 text,
                 place,
-                "braces hold one tag and its value, each tag once: `{structure=merged}`",
+                "braces contain one tag and its value, each tag once: `{structure=merged}`",
             )
         tags[tag.strip()] = value.strip()
         place = group.end()
@@ -182,7 +181,7 @@ def _tags(text: str, left: str) -> tuple[str, tuple[tuple[str, str], ...]]:
 
 
 def _scope(text: str, left: str) -> tuple[str, tuple[str, ...]]:
-    """Read `SCOPE`, `SCOPE[NAME]` or `SCOPE[NAME][NAME]`; brackets inside a name must pair."""
+    """Parse `SCOPE`, `SCOPE[NAME]` or `SCOPE[NAME][NAME]`; brackets inside a name must match."""
     name, filters = left, []
     if "[" in left or "]" in left:
         name = left.partition("[")[0]
@@ -190,7 +189,7 @@ def _scope(text: str, left: str) -> tuple[str, tuple[str, ...]]:
         for place in range(len(name), len(left)):
             mark = left[place]
             if depth == 0 and mark != "[" and not mark.isspace():
-                raise _error(text, place, "a bracket does not pair")
+                raise _error(text, place, "a bracket has no counterpart")
             if mark == "[":
                 depth += 1
                 start = place + 1 if depth == 1 else start
@@ -199,32 +198,32 @@ def _scope(text: str, left: str) -> tuple[str, tuple[str, ...]]:
                 if depth == 0:
                     filters.append(left[start:place].strip())
         if depth or "]" in name:
-            raise _error(text, len(left), "a bracket does not pair")
+            raise _error(text, len(left), "a bracket has no counterpart")
     if not name.strip():
         raise _error(text, 0, "the scope is missing: `all`, a benchmark or a dataset")
     if not all(filters) or len(filters) > 2:
         raise _error(
             text,
             len(name),
-            "brackets hold a serializer, a perturbation, a strategy or a modality; two at most",
+            "brackets contain a serializer, a perturbation, a strategy or a modality; two at most",
         )
     return name.strip(), tuple(sorted(filters))
 
 
 def _check_name(text: str, scope: str, measure: str) -> tuple[str, str | None]:
-    """Split `DATASET::TEST`; a test has a pass rate and nothing else."""
+    """Split `DATASET::TEST`; the only measure of a test is its pass rate."""
     dataset, marks, check = (part.strip() for part in scope.partition("::"))
     if not marks:
         return scope, None
     if not dataset or not check or dataset in ("all", "run"):
-        raise _error(text, 0, "a test stands behind its dataset: `prices::test_tone.pass_rate`")
+        raise _error(text, 0, "write a test after its dataset: `prices::test_tone.pass_rate`")
     if measure != "pass_rate":
-        raise _error(text, 0, f"a test has a pass rate only: `{dataset}::{check}.pass_rate`")
+        raise _error(text, 0, f"a test has only a pass rate: `{dataset}::{check}.pass_rate`")
     return dataset, check
 
 
 def _bound(text: str, start: int) -> tuple[float, bool]:
-    """Read the number or `baseline`, with or without a margin, behind the operator."""
+    """Parse the number, or `baseline` with or without a margin, after the operator."""
     right = text[start:].strip()
     bound_match = _BOUND.fullmatch(right)
     help_text = "the bound is a number (0.45 or 45 %) or `baseline - 0.05`"
@@ -242,7 +241,7 @@ def _bound(text: str, start: int) -> tuple[float, bool]:
 def _check_range(gate: Gate, text: str, place: int) -> None:
     if gate.measure == "cost":
         if gate.bound < 0 and not gate.baseline:
-            raise _error(text, place, "a cost bound is in dollars, from 0")
+            raise _error(text, place, "the bound of a cost is in dollars, 0 or more")
     elif not -1 <= gate.bound <= 1 or (gate.bound < 0 and not gate.baseline):
         raise _error(text, place, "the bound is a share from 0 to 1; write 45 % or 0.45 for 45")
 

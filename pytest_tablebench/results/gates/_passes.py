@@ -1,4 +1,4 @@
-"""Stopping by passes over the examples (spec: statistics.md 10.1)."""
+"""The stopping rule `passes`: judge after whole passes over the examples (statistics.md 10.1)."""
 
 from __future__ import annotations
 
@@ -6,28 +6,27 @@ from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._stopping import StoppingRule
 
 LOOKS = (1, 2, 4, 8, 16)
-"""Passes after which is looked, before the last."""
+"""The passes after which the gates are judged, before the last pass."""
 
 EARLY = 0.04
-"""Share of the whole error that each early look may spend: .002 of .05."""
+"""The share of the total error that each early look may spend: .002 of .05."""
 
 
 class PassesRule(StoppingRule):
-    """Looks after passes 1, 2, 4, 8, 16 and the last.
+    """Judge gates after passes 1, 2, 4, 8, 16 and the last.
 
-    Pass k asks every example its k-th configuration in an order of its own. Each early look
-    spends .002 of a two-sided .05, the last what is left: .04 with more than 16
-    configurations. Gates on robustness, on one serializer or perturbation, and those that nothing
-    tells early (`Gate.at_end`), are looked at only at the end, at .05. Every look is corrected for
-    the number of gates, so that all of them together let a true gate fail in at most 2.5 % of
-    runs.
+    Pass k asks every example in its k-th configuration; each example has its own order. An
+    early look spends .002 of a two-sided .05 and the last look spends the rest: .04 with more
+    than 16 configurations. Gates on robustness, with filters, or with `Gate.at_end` are judged
+    only at the end, at .05. Every look is corrected for the number of gates, so that a true gate
+    fails in at most 2.5 % of runs over all looks.
     """
 
     name = "passes"
 
     @property
     def last_note(self) -> str:  # type: ignore[override]
-        """What is said of gates that the last look decides."""
+        """The note for gates that the last look decides."""
         return f"Decided after all {self.n_steps} passes."
 
     def _reach(self) -> None:
@@ -35,7 +34,7 @@ class PassesRule(StoppingRule):
             return
         places = [place for place in self.open() if _by_passes(self.gates[place])]
         tails = [EARLY * self.alpha / 2] * len(places)
-        note = f"Decided after pass {self.done} of {self.n_steps}; the rest was not needed."
+        note = f"Decided after pass {self.done} of {self.n_steps}; the others were not needed."
         self._settle_decided(places, self.scopes(self.planned_cells.seen(self.masks)), tails, note)
 
     def _tail(self, gate: Gate) -> float:
@@ -44,5 +43,8 @@ class PassesRule(StoppingRule):
 
 
 def _by_passes(gate: Gate) -> bool:
-    """Whether early passes tell of it: ranges grow, and single columns are too thin."""
+    """Return whether early passes may decide a gate.
+
+    A range grows with each pass, and an early pass has few cases of a single configuration.
+    """
     return gate.measure != "robustness" and not gate.filters and not gate.at_end

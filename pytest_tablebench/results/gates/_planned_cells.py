@@ -1,4 +1,4 @@
-"""The planned cases of a run that may stop early, filled in as records arrive."""
+"""Planned cases of a run that may stop early, as arrays that records fill in."""
 
 from __future__ import annotations
 
@@ -34,10 +34,14 @@ class PlannedCells:
         gates: Sequence[Gate] = (),
         altered: Collection[str] = (),
     ) -> PlannedCells:
-        """Lay out planned cases; none is asked yet. `checks` are (dataset, test).
+        """Return the arrays of planned cases that were not asked yet.
 
-        `modes` are the strategy and the modality of all cases; `gates` say which tags and parts
-        are kept, `altered` which perturbations change the meaning of a table.
+        Args:
+            keys: the keys of the cases.
+            checks: pairs of a dataset and a test.
+            modes: the strategy and the modality of all cases.
+            gates: the gates, whose tags and parts are kept.
+            altered: perturbations that change the meaning of a table.
         """
         by_dataset: dict[str, list[Key]] = {}
         for key in sorted(set(keys)):
@@ -75,7 +79,7 @@ class PlannedCells:
         return cls(sides, planned, places)
 
     def fill(self, record: Any, answer: Hashable | None) -> tuple[str, int, int] | None:
-        """Enter a record; None for one that is not planned or is there already."""
+        """Add a record and return its place; None if it is not planned or already added."""
         place = self.places.get(key_of(record))
         if place is None or self.sides[place[0]].is_asked[place[1:]]:
             return None
@@ -105,9 +109,9 @@ class PlannedCells:
         return place
 
     def seen(self, masks: Mapping[str, Flags] | None = None) -> Sides:
-        """Return what has arrived, as far as `masks` let it be seen; then without answers.
+        """Return the records so far; with `masks` only these cells, and without answers.
 
-        Only at the end may equal answers decide: what is not asked yet may differ.
+        Equal answers may decide only at the end, since answers that are missing may differ.
         """
         if masks is None:
             return Sides(

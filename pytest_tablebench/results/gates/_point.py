@@ -1,4 +1,4 @@
-"""Stopping when the verdict on the planned cases themselves is sure (spec: statistics.md 10.3)."""
+"""The stopping rule `point`: predict the verdict on all planned cases (statistics.md 10.3)."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 
 class PointRule(StoppingRule):
-    """Tells early what the estimate's verdict will be after all planned cases (10.3).
+    """Decide a gate once the point estimate's verdict after all planned cases is predictable.
 
-    Cases come in a uniformly random order, without replacement; what is decided early is wrong
-    in at most 5 % of gates. Cases without an answer leave the population: the evidence is then
-    worked out anew for the rest. At the end the verdict is exact.
+    Cases run in a uniformly random order, without replacement. An early decision is wrong in at
+    most 5 % of gates; after all planned cases the verdict is exact. A case without an answer
+    leaves the population, and the evidence is computed again from the other cases.
     """
 
     name = "point"
-    last_note = "All planned cases were asked: exact."
+    last_note = "All planned cases were asked, so the verdict is exact."
 
     _check_at = 25
 
     def _reach(self) -> None:
-        # Valid at any moment; looked at ever more rarely, to cost little.
+        # The test is valid at any moment. Longer intervals between checks save time.
         if self.done != self._check_at or self.done == self.n_steps:
             return
         self._check_at += max(25, self.done // 20)
@@ -54,11 +54,11 @@ class PointRule(StoppingRule):
                     interval=None,
                     state=state,
                     state_point=state,
-                    reason=f"after all planned cases the estimate would be one that {state}",
+                    reason=f"the estimate after all planned cases would give: {state}",
                 )
 
     def _evidence(self, gate: Gate) -> Decision | None:
-        """Return the side on which the planned cases' value lies, as far as the order was asked.
+        """Return on which side of the bound the value of all planned cases is; None if unsure.
 
         Each case is weighted so that the mean over all cases is the gate's measure: the mean
         over datasets of the mean over examples of the mean over configurations.
@@ -92,7 +92,7 @@ class PointRule(StoppingRule):
         return wealth.decision
 
     def _cells(self, gate: Gate, name: str) -> tuple[Flags | None, Floats]:
-        """Return which cells are in the population as far as is known, and their values."""
+        """Return which cells are in the population so far, and their values."""
         if name not in self.planned_cells.sides:
             return None, np.zeros(0)
         side = self.planned_cells.sides[name]
@@ -111,6 +111,6 @@ class PointRule(StoppingRule):
     def look(
         self, places: Sequence[int], scopes: Scopes, tails: Sequence[float]
     ) -> list[EvaluatedGate]:
-        """Return the estimates' own verdicts, which need no correction."""
+        """Judge some gates by their point estimates, which need no correction."""
         evaluated_gates = self.evaluated(places, scopes, tails)
         return [replace(gate, result=point_result(gate.result)) for gate in evaluated_gates]

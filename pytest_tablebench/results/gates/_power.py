@@ -1,4 +1,4 @@
-"""What a gate can see before anything is asked (spec: statistics.md section 9)."""
+"""Compute the smallest drop a gate can detect, before the run (spec: statistics.md section 9)."""
 
 from __future__ import annotations
 
@@ -16,21 +16,20 @@ from pytest_tablebench.results.gates._values import collect
 from pytest_tablebench.util.names import counted
 
 TABLE_CORRELATION = 0.15
-"""The correlation of examples over one table that is assumed where no earlier run shows it."""
+"""The assumed correlation of examples over one table, without an earlier run to measure it."""
 
 POWER = 0.80
-"""How often a drop of the smallest size that counts as visible makes a gate fail."""
+"""The share of runs in which the smallest detectable drop makes a gate fail."""
 
 
 @dataclass(frozen=True)
 class PlannedGate:
-    """What one gate can see with the planned cases.
+    """The smallest drop that one gate can detect with the planned cases.
 
-    `smallest_drop` is the drop below the bound (the rise above it for `<=`) that makes the
-    gate fail with 80 %, as a share of 1; None where intervals do not decide, where nothing can
-    be told, and where so large a drop is not possible. `assumed` tells that the spread of
-    differences is assumed, not taken from two runs. `n_clusters` is the number of tables of the
-    planned examples, None where not known.
+    `smallest_drop` is the drop below the bound (the rise above it for `<=`) with which the gate
+    fails in 80 % of runs, as a share of 1. It is None for counts, if it cannot be computed, and
+    if so large a drop is impossible. `assumed` is whether the spread is assumed, not measured on
+    earlier runs. `n_clusters` is the number of tables of the planned examples, None if unknown.
     """
 
     gate: str
@@ -46,7 +45,7 @@ class PlannedGate:
 def smallest_drop(
     n: float, s_d: float, *, level: float = 0.95, power: float = POWER, df: float | None = None
 ) -> float:
-    """Return the smallest true drop that `n` examples show with `power`, as a share of 1.
+    """Return the smallest true drop that `n` examples detect with `power`, as a share of 1.
 
     (t_.975 + t_.80) * s_d / sqrt(n), with n - 1 degrees of freedom unless `df` is given.
     Infinite for fewer than two examples.
@@ -61,7 +60,7 @@ def smallest_drop(
 
 
 def power(n: int, s_d: float, drop: float, *, level: float = 0.95) -> float:
-    """Return how often a gate fails at a true drop below its bound (noncentral t)."""
+    """Return the share of runs in which a gate fails at a true drop (noncentral t)."""
     if n < 2:
         return 0.0
     from scipy.special import nctdtr, stdtrit
@@ -78,11 +77,11 @@ def assumed_sd(
     effect_correlation: float = 0.5,
     paired: bool = True,
 ) -> float:
-    """Return the assumed standard deviation of example differences, without runs to measure it.
+    """Return the standard deviation of example differences that is assumed without earlier runs.
 
-    `variance` is that of single scores: m (1 - m) for right or wrong. `correlation` is the
-    intraclass correlation of configurations, `effect_correlation` that of two models' example
-    effects. If not `paired`, return the standard deviation of one run's example values.
+    `variance` is the variance of single scores: m (1 - m) for right or wrong. `correlation` is
+    the intraclass correlation of configurations, `effect_correlation` the correlation of two
+    models' example effects. If not `paired`, return the deviation of one run's example values.
     """
     inside = (1 - correlation) / configurations
     if not paired:
@@ -100,14 +99,22 @@ def plan_gates(
     altered: Collection[str] = (),
     clusters: Clusters | None = None,
 ) -> list[PlannedGate]:
-    """Return, for each gate, the smallest drop it can see with the planned cases.
+    """Return, for each gate, the smallest drop it can detect with the planned cases.
 
-    `planned` are cases with `dataset`, `example_id`, `serializer` and `perturbation`, of one
-    model. `history` holds the records of the latest run, which give the spread of its values,
-    and of the one before it, for that of the differences between runs. Where they lack the scope
-    or do not differ at all, the spread is assumed and marked; that of robustness and consistency
-    cannot be. `altered` are the perturbations that change the meaning of a table. `clusters` are
-    the tables of the planned examples, by dataset. Without them every example is independent.
+    The spread is measured on `history`. If these runs do not contain the scope, or do not vary,
+    the spread is assumed and the text reports it; it cannot be assumed for robustness and
+    consistency.
+
+    Args:
+        gates: gates, parsed or as text.
+        planned: cases of one model, with `dataset`, `example_id`, `serializer`, `perturbation`.
+        history: the records of the latest run, then of the one before it. Gates against a
+            baseline need both.
+        benchmarks: the datasets of each benchmark; by default taken from the cases.
+        level: the confidence.
+        altered: perturbations that change the meaning of a table.
+        clusters: the tables of the planned examples, by dataset. Without them every example
+            counts as independent.
     """
     sides = read_side(_Planned(case, altered) for case in planned)
     scopes = Scopes(
@@ -140,16 +147,16 @@ def _plan(gate: Gate, scopes: Scopes, earlier: Scopes | None, level: float) -> P
     names, parts, cells = _planned(gate, scopes)
     sizes = [part.n for part in parts]
     total, configurations = sum(sizes), max(1, round(sum(cells) / max(1, len(cells))))
-    # Over one table every example is independent: the gate is about this table.
+    # If all examples use one table, they are independent: the gate is about this table.
     tables = None if any(part.tables is None for part in parts) else sum(map(len, parts))
 
     def result(drop: float | None, s_d: float | None, assumed: bool, text: str) -> PlannedGate:
         return PlannedGate(gate.text, total, configurations, drop, s_d, assumed, text, tables)
 
     if gate.counted:
-        return result(None, None, False, "a count, judged as it is")
+        return result(None, None, False, "a count, judged without an interval")
     if gate.tags:
-        text = "how many examples have these tags is known when they are asked"
+        text = "the number of examples with these tags is known only during the run"
         return result(None, None, False, text)
     if not total:
         return result(None, None, False, scopes.unknown(gate))
@@ -157,13 +164,13 @@ def _plan(gate: Gate, scopes: Scopes, earlier: Scopes | None, level: float) -> P
         return result(None, None, False, "undecided: fewer than two examples are planned")
     known_spreads = _spread(gate, earlier, names)
     if known_spreads is None and gate.measure in ("robustness", "consistency"):
-        run = "a run named with --bench-baseline"
+        run = "name an earlier run with --bench-baseline"
         if gate.baseline:
-            run = "a finished run of this model, beside the baseline or among the results,"
-        text = f"the spread of {gate.measure} is not known; {run} would tell it"
+            run = "it needs a finished run of this model, next to the baseline or in the results"
+        text = f"the spread of {gate.measure} is unknown; {run}"
         return result(None, None, False, text)
     spreads = known_spreads or [(assumed_sd(count, paired=gate.baseline), False) for count in cells]
-    # Of the mean over datasets: squared errors add up (section 4).
+    # The squared errors of datasets add up in their mean (section 4).
     shares = [
         sd**2 / part.n * (1.0 if is_by_table else part.design)
         for (sd, is_by_table), part in zip(spreads, parts, strict=True)
@@ -171,7 +178,6 @@ def _plan(gate: Gate, scopes: Scopes, earlier: Scopes | None, level: float) -> P
     error = math.sqrt(math.fsum(shares)) / len(shares)
     weights = zip(shares, parts, strict=True)
     free = math.fsum(shares) ** 2 / math.fsum(share**2 / (len(part) - 1) for share, part in weights)
-    # With s_d such that s_d / sqrt(total) is that error.
     s_d = error * math.sqrt(total)
     drop = smallest_drop(total, s_d, level=level, df=free)
     latest = "the two latest runs" if gate.baseline else "the latest run"
@@ -185,18 +191,18 @@ def _plan(gate: Gate, scopes: Scopes, earlier: Scopes | None, level: float) -> P
         for (_, is_by_table), part in zip(spreads, parts, strict=True)
     )
     if any(correlated):
-        mark += f"; correlation {TABLE_CORRELATION:g} inside tables assumed"
+        mark += f"; correlation {TABLE_CORRELATION:g} within tables assumed"
     over = "" if tables in (None, total) else f" over {counted(tables or 0, 'table')}"
     basis = f"({counted(total, 'example')}{over}{mark})"
     room = _room(gate)
     if drop > room:
         text = (
-            f"cannot be expected to fail: only a {change} of {100 * drop:.1f} points would be seen "
-            f"in 80 % of runs, and no more than {100 * room:.1f} lie beyond {place} {basis}; it "
-            f"needs more examples (--bench-limit)"
+            f"too few examples to fail: it detects a {change} of {100 * drop:.1f} points in 80 % "
+            f"of runs, but only {100 * room:.1f} are possible beyond {place} {basis}; plan more "
+            f"examples (--bench-limit)"
         )
         return result(None, s_d, known_spreads is None, text)
-    text = f"sees a {change} of {100 * drop:.1f} points beyond {place} in 80 % of runs {basis}"
+    text = f"detects a {change} of {100 * drop:.1f} points beyond {place} in 80 % of runs {basis}"
     return result(drop, s_d, known_spreads is None, text)
 
 
@@ -208,13 +214,13 @@ def _room(gate: Gate) -> float:
 
 @dataclass(frozen=True)
 class _PlannedExamples:
-    """The planned examples of a dataset: how many, and how many each table has if known."""
+    """The number of planned examples of a dataset, and of each of its tables if known."""
 
     n: int
     tables: tuple[int, ...] | None = None
 
     def __len__(self) -> int:
-        """Return the number of tables; of examples where tables are not known."""
+        """Return the number of tables, or of examples if the tables are unknown."""
         return self.n if self.tables is None else len(self.tables)
 
     @property
@@ -227,7 +233,7 @@ class _PlannedExamples:
 
 
 def _planned(gate: Gate, scopes: Scopes) -> tuple[list[str], list[_PlannedExamples], list[int]]:
-    """Return the gate's datasets, the examples planned in each, and configurations of each."""
+    """Return the gate's datasets, with the planned examples and configurations of each."""
     names, parts, cells = [], [], []
     for name in scopes.datasets(gate):
         if name not in scopes.new.datasets:
@@ -257,12 +263,12 @@ def _planned(gate: Gate, scopes: Scopes) -> tuple[list[str], list[_PlannedExampl
 def _spread(
     gate: Gate, earlier: Scopes | None, names: Sequence[str]
 ) -> list[tuple[float, bool]] | None:
-    """Return the standard deviation inside each dataset as earlier runs show it, if they do.
+    """Return the standard deviation of each dataset in earlier runs; None if they show none.
 
-    Beside each is whether it has the correlation inside tables in it: the runs name their tables.
-    For a gate against a baseline that of two runs' paired differences, else of the newer run. A
-    dataset the runs say nothing of gets the mean variance of the others. None, too, where nothing
-    varies: that says more of the few examples than of the next run.
+    Each comes with whether it includes the correlation within tables, because the runs name
+    their tables. For a gate against a baseline it is the deviation of two runs' paired
+    differences, otherwise of the newer run. A dataset without earlier values gets the mean
+    variance of the others. Values without any variance are ignored: they are too few.
     """
     if earlier is None:
         return None

@@ -1,4 +1,4 @@
-"""The result of a gate, and the verdict and exit code of several results."""
+"""Results of gates, their verdict line and their exit code."""
 
 from __future__ import annotations
 
@@ -13,29 +13,34 @@ from pytest_tablebench.util.names import printable
 State = Literal["holds", "fails", "undecided"]
 
 TOLERANCE = 1e-9
-"""A value this close to a bound keeps it: float noise decides nothing."""
+"""A value this close to a bound meets it, so that rounding decides nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GateResult:
     """The result of one gate.
 
-    Against a baseline, `estimate` and `interval` are of the difference (new minus old) and
-    `bound` is the margin; otherwise all three are of the measure itself, as shares of 1 or
-    dollars. `interval` is of the confidence `level`; it, `se`, `df` and `method` are None
-    where they cannot be told. `n_examples` are used, `n_left_out` asked but not usable;
-    `n_left_out_baseline` the same of the baseline, `n_not_asked` its examples that the run
-    never asked, `n_not_asked_baseline` those that only the run asked. `state_point` compares
-    the estimate alone.
+    With a baseline, `estimate` and `interval` describe the difference (new minus old) and
+    `bound` is the margin. Otherwise they describe the measure itself. All three are shares of 1,
+    or dollars. Values that cannot be computed are None.
 
-    `p` is the one-sided p of "fails", `holm_marked` that a gate would fail alone but not
-    beside the others. `identical` tells that every paired case has the same answer text.
-    `worst_case` are the bounds of robustness with missing cells anywhere in 0..1.
-    `no_answer` and `baseline_no_answer` are the shares of the scope's cases without an answer.
-    Of a no-answer gate: `n_cases`, `n_no_answer`, the exact interval that takes every case
-    for independent, and the one that takes examples. `notes` are further plain sentences.
-    `n_clusters` is the number of tables (documents, paraphrase groups) of the used examples, which
-    the interval takes as independent; None where the records do not name them.
+    Args:
+        interval: the confidence interval at `level`.
+        n_examples: examples used; `n_left_out` were asked but are not usable.
+        n_not_asked: examples that only the baseline asked.
+        n_not_asked_baseline: examples that only the run asked.
+        state_point: the verdict of the estimate alone.
+        p: the one-sided p-value of "fails".
+        holm_marked: whether the gate fails alone, but not after the correction for several gates.
+        identical: whether every paired case has the same answer text.
+        worst_case: the bounds of robustness if missing cells had any value in 0..1.
+        no_answer: the share of the scope's cases without an answer.
+        n_cases: the cases of a no-answer gate.
+        clopper_pearson: the exact interval of a count, with cases as independent.
+        effective_interval: the interval of a count, with examples or tables as independent.
+        notes: further sentences for the reader.
+        n_clusters: the number of tables (documents, paraphrase groups) of the used examples, which
+            the interval takes as independent; None if the records do not name them.
     """
 
     gate: str
@@ -69,7 +74,7 @@ class GateResult:
 
 
 def stored_results(entries: Any) -> list[GateResult]:
-    """Return the gate results in a `run.json`, without entries that are none."""
+    """Return the gate results in a `run.json`; skip malformed entries."""
     names = {item.name for item in fields(GateResult)}
     results = []
     for entry in entries if isinstance(entries, list) else []:
@@ -81,7 +86,7 @@ def stored_results(entries: Any) -> list[GateResult]:
 
 
 def decide(low: float, high: float, bound: float, *, at_least: bool) -> State:
-    """Return what an interval says of a bound; an interval without width is never undecided."""
+    """Return the verdict of an interval; an interval without width is never undecided."""
     limit = tolerant_bound(bound, at_least=at_least)
     if not at_least:
         low, high, limit = -high, -low, -limit
@@ -91,19 +96,19 @@ def decide(low: float, high: float, bound: float, *, at_least: bool) -> State:
 
 
 def tolerant_bound(bound: float, *, at_least: bool) -> float:
-    """Return the value from which on (down to which) a bound counts as kept.
+    """Return the bound less (or plus) the tolerance for rounding.
 
-    Whatever foretells a verdict must begin here too, or rounding alone could fail a run early
-    that keeps its bound in the end.
+    Stopping rules must use it too. Otherwise rounding alone could fail a run early although its
+    final value meets the bound.
     """
     return bound - TOLERANCE if at_least else bound + TOLERANCE
 
 
 def holm(tails: Sequence[float], alpha: float = 0.025, size: int | None = None) -> list[bool]:
-    """Return which of several one-sided p-values reject together (Holm; section 8).
+    """Return which of several one-sided p-values are rejected (Holm's correction; section 8).
 
-    The r-th smallest must be below alpha / (size - r); the first that is not stops all
-    further ones. `size` is the number of gates in the family, where some have results already.
+    The r-th smallest must be below alpha / (size - r); the first that is not ends the rejections.
+    `size` is the number of gates in the family, if it is larger than `tails`.
     """
     rejected = [False] * len(tails)
     left = len(tails) if size is None else size
@@ -122,14 +127,14 @@ def exit_code(results: Iterable[GateResult]) -> int:
 
 
 def verdict_line(results: Sequence[GateResult]) -> str:
-    """Return the verdict on all gates as one plain sentence."""
+    """Return the verdict on all gates as one sentence."""
     total = len(results)
     counts = {
         state: sum(result.state == state for result in results)
         for state in ("fails", "undecided", "holds")
     }
     if not total:
-        return "No gate was asked for."
+        return "The run has no gates."
     if counts["holds"] == total:
         return "The gate holds." if total == 1 else f"All {total} gates hold."
     if total == 1:
@@ -142,27 +147,27 @@ def verdict_line(results: Sequence[GateResult]) -> str:
 
 
 def number(value: float) -> str:
-    """Return a share or difference with as many digits as a reader needs."""
+    """Format a number with at most four decimals."""
     text = f"{value:.4f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
 
 
 def margin_note(gate: Gate) -> str:
-    """Return what to do about a gate that asks for the baseline's own value."""
+    """Return the advice for a gate against the baseline without a margin."""
     sign = "-" if gate.at_least else "+"
     operator = ">=" if gate.at_least else "<="
     return (
-        f"Without a margin equal models are undecided about 95 % of the time, however many "
-        f"examples there are; write `{operator} baseline {sign} 0.05`."
+        f"Without a margin a gate on two equally good models is undecided about 95 % of the time, "
+        f"with any number of examples; write `{operator} baseline {sign} 0.05`."
     )
 
 
 def reason(gate: Gate, result: GateResult) -> str:
-    """Return why an interval decides, or does not."""
+    """Return the sentence that explains the verdict of an interval."""
     if result.identical:
-        return f"all paired cases have identical answers, so nothing differs ({result.state})"
+        return f"all paired cases have identical answers, so the difference is 0 ({result.state})"
     if result.interval is None:
-        return "no interval can be told"
+        return "no interval can be computed"
     low, high = result.interval
     subject_name = "the difference to the baseline" if gate.baseline else _name(gate)
     span = f"{number(low)} to {number(high)}"
@@ -170,9 +175,9 @@ def reason(gate: Gate, result: GateResult) -> str:
     subject = f"the {percent} % interval of {subject_name}, {span},"
     bound = f"{'the margin' if gate.baseline else 'the bound'} {number(gate.bound)}"
     if result.state == "undecided":
-        return f"{subject} has {bound} inside it"
+        return f"{subject} contains {bound}"
     side = "above" if (result.state == "holds") == gate.at_least else "below"
-    return f"{subject} lies {'at or ' if result.state == 'holds' else ''}{side} {bound}"
+    return f"{subject} is {'at or ' if result.state == 'holds' else ''}{side} {bound}"
 
 
 def _name(gate: Gate) -> str:

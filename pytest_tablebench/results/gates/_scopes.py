@@ -1,4 +1,4 @@
-"""What gates are about: the scopes of two runs, and slices of them by tag."""
+"""Resolve the scopes of gates in a run and its baseline, and slice them by tags."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pytest_tablebench.results.sheets import ScoreSheet, aligned
 from pytest_tablebench.util.names import known_names, printable
 
 SHOWN = 20
-"""Values of a tag that are named where a gate's is nowhere."""
+"""The number of known values that the message about an unknown tag value lists."""
 
 Clusters = Mapping[str, Mapping[str, Hashable]]
-"""The table of each example, by dataset. It replaces what the records say."""
+"""The table of each example, by dataset. It takes precedence over the records."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class SheetPair:
 
 @dataclass
 class Scopes:
-    """Both runs by dataset, aligned once for all gates; and what the scopes' names stand for.
+    """The run and its baseline by dataset, aligned once for all gates.
 
-    `missing` are the datasets whose files the run did not have.
+    `benchmarks` are the datasets of each benchmark, `missing` those whose files the run lacked.
     """
 
     new: Sides
@@ -38,12 +38,12 @@ class Scopes:
     clusters: Clusters = field(default_factory=dict)
     missing: Collection[str] = ()
     whole: Scopes | None = None
-    """Of a slice: all that it is a part of."""
+    """The scopes that a slice is a part of."""
     _pairs: dict[str, SheetPair] = field(default_factory=dict)
     _slices: dict[tuple[tuple[str, str], ...], Scopes] = field(default_factory=dict)
 
     def sliced(self, gate: Gate) -> Scopes:
-        """Return the examples that have a gate's tags, as two runs of those alone."""
+        """Return the scopes of only the examples with a gate's tags."""
         if not gate.tags:
             return self
         if gate.tags not in self._slices:
@@ -54,7 +54,7 @@ class Scopes:
         new = {name: sheet.slice(tags) for name, sheet in self.new.datasets.items()}
         old = {}
         for name, sheet in self.old.datasets.items() if self.old else ():
-            # What the newer run says of an example holds: an older one may know no tags.
+            # The newer run's tags take precedence, since an older run may lack tags.
             newer_examples = (
                 set(self.new.datasets[name].examples) if name in self.new.datasets else set()
             )
@@ -80,7 +80,7 @@ class Scopes:
         )
 
     def datasets(self, gate: Gate) -> list[str]:
-        """Return the names of the datasets a gate is about; empty for an unknown scope."""
+        """Return the names of the datasets in a gate's scope; empty for an unknown scope."""
         if gate.scope in ("all", "run"):
             return list(self.new.datasets)
         if gate.scope in self.new.datasets:
@@ -88,7 +88,7 @@ class Scopes:
         return list(self.benchmarks.get(gate.scope, ()))
 
     def unknown(self, gate: Gate) -> str:
-        """Return why a scope has no case."""
+        """Return why a gate's scope has no case."""
         if self.whole is not None and self.whole.datasets(gate):
             return self._untagged(gate, self.whole)
         scope_names = dict.fromkeys([*self.new.datasets, *self.benchmarks, "all"])
@@ -98,7 +98,6 @@ class Scopes:
         return f"no case of {printable(gate.scope, 60)} was asked; {names}"
 
     def _untagged(self, gate: Gate, whole: Scopes) -> str:
-        """Return why a slice has no case, with the values of a tag that there are."""
         sheets = [whole.new.datasets.get(name) for name in whole.datasets(gate)]
         values = {
             tag: {value for sheet in sheets if sheet for value in sheet.tags.get(tag, ())} - {""}
@@ -107,9 +106,9 @@ class Scopes:
         return without_tags(gate, values)
 
     def shrunk(self, gate: Gate) -> str | None:
-        """Return why a scope of several datasets is not what it was in the baseline; else None.
+        """Return which datasets of the baseline's scope lack files now; None if all have files.
 
-        A run may ask a part of them, but files that are missing are no choice.
+        A user may choose to run fewer datasets, but missing files are not a choice.
         """
         if self.old is None or gate.scope == "run":
             return None
@@ -120,29 +119,28 @@ class Scopes:
             return None
         names = ", ".join(printable(name, 60) for name in lost)
         return (
-            f"the baseline has {names}, and the files of {'it' if len(lost) == 1 else 'them'} are "
-            f"missing here: {printable(gate.scope, 60)} would be judged on less"
+            f"the files of {names} are missing here, but the baseline has "
+            f"{'it' if len(lost) == 1 else 'them'}: fetch the files to judge "
+            f"{printable(gate.scope, 60)} on the same datasets"
         )
 
     def pair(self, dataset: str) -> SheetPair:
         """Return a dataset of both runs over the union of their examples and configurations."""
         if dataset not in self._pairs:
-            self._pairs[dataset] = self._align(dataset)
+            new = self.new.datasets[dataset]
+            old = self.old.datasets.get(dataset) if self.old else None
+            pair = SheetPair(new, None) if old is None else SheetPair(*aligned(new, old))
+            self._pairs[dataset] = pair
         return self._pairs[dataset]
-
-    def _align(self, dataset: str) -> SheetPair:
-        new = self.new.datasets[dataset]
-        old = self.old.datasets.get(dataset) if self.old else None
-        return SheetPair(new, None) if old is None else SheetPair(*aligned(new, old))
 
 
 def without_tags(gate: Gate, values: Mapping[str, Collection[str]]) -> str:
-    """Return why no example has the tags of a gate; `values` are those of each tag."""
+    """Return why no example has the tags of a gate; `values` are the known values of each tag."""
     for tag, value in gate.tags:
         tag_values = values.get(tag, ())
         if value not in tag_values:
             shown = [printable(tag_value, 60) for tag_value in sorted(tag_values)[:SHOWN]]
-            names = known_names(value, shown) if shown else "none has that tag"
+            names = known_names(value, shown) if shown else "no example has that tag"
             text = printable(f"{tag}={value}", 80)
             return f"no example of this scope has {text}; {names}"
     return "no example of this scope has all these tags"

@@ -1,4 +1,4 @@
-"""What gates look at of a run: the sheets of its score table (spec: statistics.md 1)."""
+"""Read a run for gates: the sheets of its score table (spec: statistics.md 1)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Key = tuple[str, str, str, str]
 
 
 def key_of(record: Any) -> Key:
-    """Return what tells the record of a cell from others."""
+    """Return the key of a record or case."""
     dataset, example, serializer, perturbation = (
         field_of(record, name) for name in ("dataset", "example_id", "serializer", "perturbation")
     )
@@ -29,7 +29,7 @@ def key_of(record: Any) -> Key:
 
 @dataclass(frozen=True)
 class Sides:
-    """All datasets of a run, and which benchmark each belongs to where the records say so."""
+    """All datasets of a run, and the datasets of each benchmark that the records name."""
 
     datasets: Mapping[str, ScoreSheet]
     benchmarks: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -38,12 +38,13 @@ class Sides:
 def read_side(
     records: ScoreTable | Iterable[Any], answers: Mapping[Key, Hashable] | None = None
 ) -> Sides:
-    """Read one run: its records, or its table, which has to keep answers where they count.
+    """Return the datasets of one run, from its records or its score table.
 
-    `answers` gives the answer texts, or anything equal for equal texts, where records have none.
+    `answers` gives the answer texts of records without them, or any values that are equal for
+    equal texts.
 
     Raises `DataError` for records that cannot be used, and for a case that occurs twice with the
-    same repeat (records of several models: judge them one at a time).
+    same repeat, as in records of several models.
     """
     table = records
     if not isinstance(table, ScoreTable):
@@ -61,8 +62,8 @@ def read_side(
 def about(sheet: ScoreSheet, gate: Gate) -> Flags:
     """Return which configurations belong to a gate's scope.
 
-    Those that change the meaning of a table do only where the gate is on them, on a count, or
-    where nothing else was asked. The part `memory` exists only where the answer was changed.
+    Perturbations that change the meaning of a table belong to it only if the gate measures them
+    or a count, or if no other configuration was asked.
     """
     filters = [name for name in gate.filters if name not in sheet.modes]
     cells = sheet.configurations
@@ -75,7 +76,7 @@ def about(sheet: ScoreSheet, gate: Gate) -> Flags:
 
 
 def expected_cells(sheet: ScoreSheet, gate: Gate) -> Flags:
-    """Return which cells a gate expects values of: for a pass rate not those without a verdict."""
+    """Return the asked cells; for a pass rate only those that have or could have a verdict."""
     if gate.measure != "pass_rate" or gate.check is not None or gate.part is not None:
         return sheet.is_asked
     is_expected: Flags = sheet.is_asked & (np.isfinite(sheet.passed) | np.isnan(sheet.scores))
@@ -83,7 +84,7 @@ def expected_cells(sheet: ScoreSheet, gate: Gate) -> Flags:
 
 
 def values_of(sheet: ScoreSheet, gate: Gate) -> Floats:
-    """Return what a gate looks at: scores, pass rates, what a test said, or a part."""
+    """Return the values a gate measures: scores, pass rates, a test's verdicts, or a part."""
     if gate.check is not None:
         return sheet.checks.get(gate.check, np.full(sheet.is_asked.shape, np.nan))
     if gate.part is not None:

@@ -1,4 +1,4 @@
-"""Stop asking when every gate is decided: what the three rules share (statistics.md 10)."""
+"""Stop a run when every gate is decided: the base of the three rules (statistics.md 10)."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ CaseLike = TypeVar("CaseLike")
 
 
 def order(cases: Iterable[CaseLike], rule: RuleName, seed: int = 0) -> list[CaseLike]:
-    """Return the cases in the order in which a rule must have them asked.
+    """Return the cases in the order that a stopping rule requires.
 
-    It hangs on the names of datasets, examples, serializers and perturbations and on `seed`
-    alone, so that it is the same for a model and its baseline. `passes`: one configuration of
-    every example before the next; `anytime`: all configurations of one example before the
-    next, datasets in turn; `point`: single cases.
+    `passes` takes one configuration of every example, then the next. `anytime` takes all
+    configurations of one example, then another example of another dataset. `point` shuffles single
+    cases. The order depends only on `seed` and on the names of datasets, examples, serializers
+    and perturbations, so a model and its baseline have the same order.
     """
     unordered = list(cases)
-    rank = ranks(((key_of(case)) for case in unordered), rule, seed)
+    rank = ranks((key_of(case) for case in unordered), rule, seed)
     return sorted(unordered, key=lambda case: rank[key_of(case)])
 
 
@@ -52,7 +52,7 @@ def _modes(cases: Iterable[Any]) -> frozenset[str]:
 
 
 def ranks(keys: Iterable[Key], rule: RuleName, seed: int = 0) -> dict[Key, tuple[Any, ...]]:
-    """Return what cases are sorted by; its first number is the pass, round or place."""
+    """Return the sort key of each case; its first entry is the pass, the round or the position."""
     if rule not in RULES:
         raise SettingsError(unknown_name("stopping rule", str(rule), RULES))
     sorted_keys = sorted(set(keys))
@@ -85,18 +85,18 @@ def _shuffled(name: str, values: Sequence[Any], seed: int) -> list[Any]:
 
 
 class StoppingRule(ABC):
-    """Follows a run and tells when its gates are decided.
+    """Follows a run and decides when its gates are decided.
 
-    Records may arrive in any order: what is decided hangs on the planned order alone. Gates on
-    counts (no answer, cost) never keep a run going; they are evaluated on the cases asked. A case
-    whose record never comes is not asked, which is not "no answer".
+    Decisions depend only on the planned order; records may arrive in any order. Gates on counts
+    and cost never prolong a run: they are evaluated on the cases asked. A case without a record
+    was not asked, which is not "no answer".
     """
 
     name: RuleName
     last_note: str
-    """What is said of gates that the last look decides."""
+    """The note for gates that the last look decides."""
     step_width = 1
-    """How many entries of a case's rank name its step: cases of one step are asked together."""
+    """The number of entries of a case's rank that identify its step, a group of cases."""
 
     def __init__(
         self,
@@ -113,11 +113,19 @@ class StoppingRule(ABC):
     ) -> None:
         """Prepare for the planned cases of one model.
 
-        `benchmarks` names the datasets of each benchmark, by default what the cases say where
-        they have a `benchmark`. `missing` are the datasets whose files are not there, `altered`
-        the perturbations that change the meaning of a table. Raises
-        `SettingsError` for a gate that needs a baseline. A gate that no planned case belongs to
-        stays undecided, and so does one whose scope is less than in the baseline.
+        Args:
+            gates: gates, parsed or as text.
+            planned: the planned cases.
+            baseline: the records of the baseline.
+            seed: the seed of the planned order.
+            level: the confidence.
+            benchmarks: the datasets of each benchmark; by default taken from the cases.
+            clusters: the table of each example, by dataset.
+            missing: datasets whose files do not exist.
+            altered: perturbations that change the meaning of a table.
+
+        Raises `SettingsError` for a gate that needs a baseline. A gate stays undecided if it has
+        no planned case, or fewer datasets than in the baseline.
         """
         self.gates = [gate if isinstance(gate, Gate) else parse_gate(gate) for gate in gates]
         self.alpha = 1 - level
@@ -159,34 +167,36 @@ class StoppingRule(ABC):
         self._results: dict[int, GateResult] = {}
         for gate in self.gates:
             if gate.baseline and baseline is None and not gate.counted:
-                raise SettingsError(f"gate {gate.text!r} compares with a baseline; name one")
-        self._nowhere = {
+                raise SettingsError(
+                    f"gate {gate.text!r} needs a baseline; name a run with --bench-baseline=RUN"
+                )
+        self._undecidable = {
             place
             for place, gate in enumerate(self.gates)
             if not gate.counted and (not self.datasets(gate) or self._planned().shrunk(gate))
         }
-        """Gates that asking cannot decide: no planned case belongs to them, or too few do."""
+        """Gates without a planned case, or with fewer datasets than in the baseline."""
 
     @property
     def planned(self) -> int:
-        """How many cases are planned."""
+        """The number of planned cases."""
         return len(self.planned_cells.places)
 
     @property
     def decided(self) -> dict[str, State]:
-        """The state of each gate that is decided, by its text; counts are never among them."""
+        """The state of each decided gate, by its text, without gates on counts and cost."""
         return {self.gates[place].text: result.state for place, result in self._results.items()}
 
     @property
     def all_decided(self) -> bool:
-        """Whether there is nothing left to ask for: every gate that cases decide is decided."""
+        """Whether every gate is decided that more cases could decide."""
         counted = {place for place, gate in enumerate(self.gates) if gate.counted}
-        needed = set(range(len(self.gates))) - counted - self._nowhere
+        needed = set(range(len(self.gates))) - counted - self._undecidable
         return bool(needed) and all(place in self._results for place in needed)
 
     def feed(self, record: Any) -> None:
-        """Take a record of the run; others' and repeated ones are ignored."""
-        # Only beside a baseline's do answers count; they are kept to the end.
+        """Add a record of the run; ignore unplanned and repeated ones."""
+        # Answers are needed only for the comparison with a baseline.
         place = self.planned_cells.fill(record, raw_digests((record,))[0] if self._old else None)
         if place is None:
             return
@@ -203,9 +213,9 @@ class StoppingRule(ABC):
         run: Mapping[str, Any] | None = None,
         baseline_run: Mapping[str, Any] | None = None,
     ) -> list[GateResult]:
-        """Return the results of all gates, in order, valid although the run may have stopped.
+        """Return the results of all gates, in order; they are valid if the run stopped early.
 
-        A gate that is not decided although planned cases are missing stays undecided.
+        A gate that was not decided before a run ended early stays undecided.
         """
         scopes = self.scopes(self.planned_cells.seen())
         finished = self.n_asked == self.planned
@@ -219,44 +229,44 @@ class StoppingRule(ABC):
                 results.append(self._results[place])
             else:
                 result = self.final(place, scopes)
-                if not finished and place not in self._nowhere:
-                    reason = "the run ended before all planned cases were asked, and undecided"
+                if not finished and place not in self._undecidable:
+                    reason = "the run ended before all planned cases were asked, without a decision"
                     result = replace(result, state="undecided", reason=reason)
                 results.append(result)
         return results
 
     def summary(self) -> str:
-        """Return in one sentence what stopping saved in calls."""
+        """Return one sentence about the calls that stopping saved."""
         if self.n_asked >= self.planned or not self.all_decided:
-            return f"All gates needed the {counted(self.planned, 'planned case')}."
+            return f"The gates needed all {counted(self.planned, 'planned case')}."
         saved = self.planned - self.n_asked
-        which = "All gates with planned cases" if self._nowhere else "All gates"
+        which = "All gates with planned cases" if self._undecidable else "All gates"
         return (
             f"{which} were decided after {out_of(self.n_asked, self.planned, 'planned case')}: "
             f"{saved:,} ({100 * saved / self.planned:.1f} %) {'was' if saved == 1 else 'were'} not "
-            f"asked, which is not the same as no answer."
+            f"asked. Cases that were not asked do not count as no answer."
         )
 
     @abstractmethod
     def _reach(self) -> None:
-        """See what the step that is `done` decides."""
+        """Decide the gates that can be decided after step `done`."""
 
     def _tail(self, gate: Gate) -> float:
-        """Return what the last look at a gate may be wrong by, on each side."""
+        """Return the error that the last look at a gate may spend, on each side."""
         del gate
         return self.alpha / 2
 
     @property
     def masks(self) -> dict[str, Flags]:
-        """Which cells the steps so far have asked, by dataset."""
+        """The cells of the completed steps, by dataset."""
         return {name: steps <= self.done for name, steps in self.steps.items()}
 
     def final(self, place: int, scopes: Scopes) -> GateResult:
-        """Return the last result of a gate that is still open."""
+        """Return the final result of an open gate."""
         return self.look([place], scopes, [self._tail(self.gates[place])])[0].result
 
     def _last_look(self) -> None:
-        """Judge what is still open when all planned cases were asked."""
+        """Judge the open gates after all planned cases."""
         places = self.open()
         tails = [self._tail(self.gates[place]) for place in places]
         self._settle_decided(places, self.scopes(self.planned_cells.seen()), tails, self.last_note)
@@ -264,59 +274,59 @@ class StoppingRule(ABC):
     def _settle_decided(
         self, places: Sequence[int], scopes: Scopes, tails: Sequence[float], note: str
     ) -> None:
-        """Judge some gates on what is known, and keep what that decides."""
+        """Judge some gates on the records so far, and keep the decisions."""
         for place, evaluated in zip(places, self.look(places, scopes, tails), strict=True):
             if evaluated.result.state != "undecided":
                 self.settle(place, evaluated.result, note)
 
     def scopes(self, new: Sides) -> Scopes:
-        """Return what is seen of the run beside the baseline."""
+        """Return the scopes of the run so far and of the baseline."""
         return Scopes(new, self._old, self._benchmarks, self._clusters or {}, self._missing)
 
     def _planned(self) -> Scopes:
         return self.scopes(Sides(self.planned_cells.sides))
 
     def datasets(self, gate: Gate) -> list[str]:
-        """Return the names of the datasets a gate is about, asked or not."""
+        """Return the names of the planned datasets in a gate's scope."""
         return self._planned().datasets(gate)
 
     def open(self) -> list[int]:
-        """Return the places of the gates still to be decided by an interval."""
+        """Return the indices of the gates that are not decided yet and can be."""
         return [
             place
             for place, gate in enumerate(self.gates)
-            if not gate.counted and place not in self._results and place not in self._nowhere
+            if not gate.counted and place not in self._results and place not in self._undecidable
         ]
 
     def family(self) -> int:
-        """Return the size of the family for Holm: all gates but those that failed already."""
+        """Return the number of gates for Holm's correction: all without those that failed."""
         total = sum(not gate.counted for gate in self.gates)
         return total - sum(result.state == "fails" for result in self._results.values())
 
     def look(
         self, places: Sequence[int], scopes: Scopes, tails: Sequence[float]
     ) -> list[EvaluatedGate]:
-        """Judge some gates on what is known, corrected for the whole family."""
+        """Judge some gates on the records so far, corrected for the number of gates."""
         evaluated_gates = self.evaluated(places, scopes, tails)
         return correct(evaluated_gates, max(tails), size=self.family()) if evaluated_gates else []
 
     def evaluated(
         self, places: Sequence[int], scopes: Scopes, tails: Sequence[float]
     ) -> list[EvaluatedGate]:
-        """Judge some gates on what is known, each alone."""
+        """Judge some gates on the records so far, each alone."""
         return [
             EvaluatedGate(self.gates[place], evaluate_gate(self.gates[place], scopes, tail), tail)
             for place, tail in zip(places, tails, strict=True)
         ]
 
     def settle_by_betting(self, place: int, tail: float, note: str, **facts: Any) -> None:
-        """Keep a decision that bets, not an interval, have made; `facts` are of the result."""
+        """Keep a decision made by betting; `facts` replace fields of the result."""
         scopes = self.scopes(self.planned_cells.seen(self.masks))
         result = evaluate_gate(self.gates[place], scopes, tail)
         self.settle(place, replace(result, se=None, df=None, p=None, notes=(), **facts), note)
 
     def settle(self, place: int, result: GateResult, note: str) -> None:
-        """Keep a decision; it is never taken back."""
+        """Keep a decision, which is final."""
         self._results[place] = replace(result, notes=(*result.notes, note))
 
 

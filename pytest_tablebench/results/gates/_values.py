@@ -1,4 +1,4 @@
-"""Example values of a gate's scope: what its interval is taken over (statistics.md 1, 3, 5)."""
+"""Compute the example values from which a gate is judged (spec: statistics.md 1, 3, 5)."""
 
 from __future__ import annotations
 
@@ -20,18 +20,17 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.score_columns import Flags, Floats
 
 INCOMPLETE = 0.20
-"""Share of examples with an incomplete grid above which robustness is not evaluated (section 5)."""
+"""The share of examples with an incomplete grid above which robustness is undecided (section 5)."""
 
 
 @dataclass(frozen=True)
 class GateValues:
     """The values from which one gate's result is computed.
 
-    `values` holds one array of example values per dataset, differences against a baseline.
-    `clusters` holds their tables beside them, None where every example is independent;
-    `n_clusters` counts them, None where they are not known.
-    `problem` is set where no interval may decide. Shares of cases without an answer are None
-    where nothing was asked.
+    `values` contains one array of example values per dataset; with a baseline they are
+    differences. `clusters` contains the table of each value, or None if every example is
+    independent. `n_clusters` is None if the tables are unknown. `problem` is the reason why no
+    interval may decide. A share of cases without an answer is None if no case was asked.
     """
 
     values: tuple[Floats, ...] = ()
@@ -49,17 +48,17 @@ class GateValues:
 
     @property
     def estimate(self) -> float | None:
-        """The mean over datasets of the means over examples; None where one has none."""
+        """The mean over datasets of the means over examples; None if a dataset has no value."""
         return mean(mean(row.tolist()) for row in self.values)
 
     @property
     def n(self) -> int:
-        """How many examples are used."""
+        """The number of used examples."""
         return sum(len(row) for row in self.values)
 
 
 def collect(gate: Gate, scopes: Scopes) -> GateValues:
-    """Return the example values of a gate whose verdict an interval decides."""
+    """Return the example values of a gate that is judged by an interval."""
     names = scopes.datasets(gate)
     parts: list[_DatasetValues] = []
     for name in names:
@@ -101,38 +100,39 @@ def collect(gate: Gate, scopes: Scopes) -> GateValues:
 
 
 def _unknown(gate: Gate, side: ScoreSheet | None, whose: str) -> str | None:
-    """Return why a run cannot tell of a test, a part, or consistency; None where it can."""
+    """Return why a run has no values for a gate; None if it has."""
     if side is None:
         return None
     if gate.check and gate.check not in side.checks:
         return f"no case {whose}has a verdict of {printable(gate.check, 200)}"
     if gate.measure == "pass_rate" and side.is_asked.any() and not expected_cells(side, gate).any():
-        return f"no case {whose}has a verdict: free text is right or wrong by facts or a judge"
+        return f"no case {whose}has a verdict: facts or a judge decide whether free text is right"
     if gate.measure == "consistency" and (side.answer_marks is None or not side.answer_marks.any()):
         return f"no case {whose}has an answer to compare"
     if gate.part is None:
         return None
-    # Of a slice the others may have parts that none of its own examples has.
+    # Other slices may have parts that no example of this slice has.
     parts = [name for name, values in side.parts.items() if np.isfinite(values).any()]
     if gate.part not in parts:
         part_names = [printable(name, 40) for name in parts]
-        has = known_names(gate.part, part_names) if part_names else "there are none"
-        return f"no case {whose}has a part {printable(gate.part, 80)!r} of its score; {has}"
+        known = known_names(gate.part, part_names) if part_names else "its scores have no parts"
+        return f"no case {whose}has a part {printable(gate.part, 80)!r} of its score; {known}"
     values = values_of(side, gate)
     if ((values < 0) | (values > 1)).any() or np.isinf(values).any():
-        return f"{printable(gate.part, 80)!r} is no share from 0 to 1, so it has no interval"
+        return f"{printable(gate.part, 80)!r} has values outside of 0 to 1, so it has no interval"
     return None
 
 
 @dataclass(frozen=True)
 class _DatasetValues:
-    """One dataset's share of a sample."""
+    """The example values and counts of one dataset."""
 
     values: Floats
     used: Flags
     identical: bool
     counts: Counter[str]
-    """Examples `left_out` and `not_asked`, cases `asked` and `unanswered`; `_old` a baseline's."""
+    """Examples `left_out` and `not_asked`, cases `asked` and `unanswered`; the baseline's with
+    `_old`."""
     cells: int
     same_grid: bool
     sampled: bool
@@ -140,7 +140,7 @@ class _DatasetValues:
 
 
 def _part(gate: Gate, pair: SheetPair) -> _DatasetValues | None:
-    """Return one dataset's values; None where the run asked no case of the scope."""
+    """Return one dataset's values; None if the run asked no case of the scope."""
     new, old = pair.new, pair.old
     columns = about(new, gate)
     is_asked = expected_cells(new, gate)[:, columns]
@@ -170,7 +170,7 @@ def _part(gate: Gate, pair: SheetPair) -> _DatasetValues | None:
         used=used,
         identical=old is not None and _identical(new, old, columns, both & used[:, None]),
         counts=Counter(
-            # What only one run asked is no missing answer of either.
+            # An example that only one run asked has no missing answer.
             left_out=int(((has_case & has_old_case if old else has_case) & ~used).sum()),
             left_out_old=int((has_old_case & has_case & ~used).sum()),
             not_asked=int((has_old_case & ~has_case).sum()),
@@ -181,7 +181,7 @@ def _part(gate: Gate, pair: SheetPair) -> _DatasetValues | None:
             unanswered_old=lost_old,
         ),
         cells=int(grid.sum()),
-        # Most examples were not asked everything that some were.
+        # Whether most examples were asked in only some of the configurations.
         sampled=2 * int(is_asked[has_case][:, is_asked.any(axis=0)].all(axis=1).sum())
         < int(has_case.sum()),
         same_grid=before is None or bool((is_asked.any(axis=0) == asked_old.any(axis=0)).all()),
@@ -190,7 +190,7 @@ def _part(gate: Gate, pair: SheetPair) -> _DatasetValues | None:
 
 
 def _agreement(new: ScoreSheet, old: ScoreSheet | None, columns: Flags, both: Flags) -> Floats:
-    """Return each example's consistency, over what both runs answered; of two, the difference."""
+    """Return each example's consistency over the cases both runs answered, or its difference."""
     agreements = []
     for side in (new, old) if old else (new,):
         none = np.zeros(side.is_asked.shape, dtype=np.int64)
@@ -201,9 +201,9 @@ def _agreement(new: ScoreSheet, old: ScoreSheet | None, columns: Flags, both: Fl
 
 
 def _extremes(scores: Floats) -> tuple[float, float]:
-    """Return the examples' mean robustness at worst and at best over missing cells.
+    """Return the mean robustness for the worst and the best values of missing cells.
 
-    At worst, 1 - (max(x, 1) - min(x, 0)) of section 5: 0 where a cell is missing.
+    The worst case of section 5, 1 - (max(x, 1) - min(x, 0)), is 0 if a cell is missing.
     """
     observed = np.nan_to_num(robustness(scores), nan=1.0)
     worst = np.where(np.isnan(scores).any(axis=1), 0.0, observed)
@@ -219,9 +219,9 @@ def _identical(new: ScoreSheet, old: ScoreSheet, columns: Flags, paired: Flags) 
 def _shared(
     dataset: str, clusters: Mapping[str, Hashable] | None, pair: SheetPair, used: Flags
 ) -> list[Hashable] | None:
-    """Return the cluster of each used example; None: every example is its own.
+    """Return the cluster of each used example; None if every example is its own cluster.
 
-    `clusters` comes before what the records say.
+    `clusters` takes precedence over the records.
     """
     if clusters:
         used_names = [name for name, use in zip(pair.new.examples, used, strict=True) if use]
@@ -233,7 +233,7 @@ def _shared(
 def _cluster_count(
     scopes: Scopes, names: Sequence[str], parts: Sequence[_DatasetValues]
 ) -> int | None:
-    """Return how many clusters the used examples have; None where not known."""
+    """Return the number of clusters of the used examples; None if unknown."""
     clusters: set[Hashable] = set()
     for name, part in zip(names, parts, strict=True):
         pair = scopes.pair(name)
@@ -255,20 +255,21 @@ def _worst(parts: Sequence[_DatasetValues]) -> tuple[float, float]:
 def _problem(
     gate: Gate, names: Sequence[str], parts: Sequence[_DatasetValues], left_out: int
 ) -> str | None:
-    """Return why no interval may decide, None where one may."""
+    """Return why no interval may decide; None if one may."""
     used = sum(len(part.values) for part in parts)
     if gate.measure == "robustness":
         if all(part.cells == 1 for part in parts):
-            return "robustness over one configuration is 1 whatever the model does"
+            return "robustness over one configuration is always 1"
         if not all(part.same_grid for part in parts):
-            return "the two runs asked different configurations, and robustness needs the same"
+            return "robustness needs the same configurations in both runs, and they differ"
         if left_out > INCOMPLETE * (used + left_out):
             if any(part.sampled for part in parts):
                 return "robustness needs all configurations of an example, and only some were asked"
             return "more than 20 % of the examples have an incomplete grid"
     if gate.measure == "consistency" and not used:
         return (
-            f"consistency needs {FEWEST} answered configurations of an example, and none has them"
+            f"consistency needs {FEWEST} answered configurations of an example, and no example has "
+            f"them"
         )
     few = [name for name, part in zip(names, parts, strict=True) if len(part.values) < 2]
     if few and len(names) == 1:

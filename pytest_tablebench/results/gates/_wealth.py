@@ -1,4 +1,4 @@
-"""Betting wealth: evidence that is valid at any moment (spec: statistics.md 10.2, 10.3)."""
+"""Compute betting wealth, evidence that is valid at any moment (spec: statistics.md 10.2, 10.3)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 BETS = 20
 SHARES = [(number + 0.5) / BETS for number in range(BETS)]
 TOGETHER = 4096
-"""Values that are computed at once: memory is bounded, whatever the number of cases."""
+"""The number of values per computation, which bounds memory."""
 
 EDGE, LEAST = 1e-9, 1e-12
 
@@ -21,17 +21,18 @@ Decision = Literal["above", "below"]
 
 
 class Wealth:
-    """Two wealth processes over values in 0..1, against each side of a threshold.
+    """Two wealth processes over values in 0..1, one for each side of a threshold.
 
-    Fed in an order drawn before any value was seen. `decision` is "above" or "below" once the mean
-    is decided to be on that side, each with an error of `alpha` / 2 at any stopping time, and stays
-    so; `alpha` None leaves the decision to the caller. With `population` the target is the mean of
-    exactly so many values, drawn without replacement; otherwise of the wider set they come from.
+    The order of the values must be drawn before any value is seen. `decision` becomes "above" or
+    "below" once the mean is decided to be on that side, with an error of `alpha` / 2 each at any
+    stopping time, and never changes. With `alpha` None the caller decides. With `population` the
+    target is the mean of exactly that many values, drawn without replacement; otherwise it is the
+    mean of the distribution they come from.
 
     `log_above` is the logarithm of the wealth against "the mean is at most the threshold",
-    `log_below` of that against "at least"; infinite where the population's remaining values
-    can no longer bring the mean to that side. The peaks are the largest so far: 1 / exp(peak)
-    is a p-value at any moment.
+    `log_below` against "at least". Either is infinite if the population's remaining values can no
+    longer bring the mean to that side. The peaks are the largest so far: 1 / exp(peak) is a
+    p-value at any moment.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class Wealth:
         self._wealth = np.zeros((2, BETS))
 
     def feed(self, *values: float) -> None:
-        """Take the next values in their order; nothing changes after the decision."""
+        """Add the next values in order; ignore values after the decision."""
         for start in range(0, len(values), TOGETHER):
             if self.decision is None:
                 self._feed(np.array(values[start : start + TOGETHER], dtype=float))
@@ -55,7 +56,7 @@ class Wealth:
     def _feed(self, row: Floats) -> None:
         still = np.full(len(row), self.threshold)
         if self.population is not None:
-            # The mean still to come if the whole mean were the threshold.
+            # The mean of the remaining values if the mean of all were the threshold.
             before = self._sum + np.concatenate([[0.0], row[:-1].cumsum()])
             left = self.population - self._seen - np.arange(len(row))
             still = (self.population * self.threshold - before) / left
@@ -66,7 +67,7 @@ class Wealth:
         wealth = self._wealth + _log_wealth(odds.T[:, :, None] * SHARES)
         self._wealth = wealth[-1]
         logs = _log_means(wealth)
-        # What is left cannot bring the mean of the whole population to that side any more.
+        # The remaining values cannot bring the mean of the population to that side any more.
         logs[still < 0, 0] = logs[still > 1, 1] = math.inf
         self.log_above, self.log_below = logs[-1].tolist()
         peaks = logs.max(axis=0).tolist()
@@ -80,15 +81,15 @@ class Wealth:
 def betting_interval(
     values: Floats, alpha: float = 0.05, *, points: int = 400
 ) -> tuple[float, float]:
-    """Return the always valid interval of the mean of values in 0..1, to 1 / `points`.
+    """Return the interval of the mean of values in 0..1 that is valid at any moment.
 
-    All means against which neither wealth ever reached 2 / `alpha`, widened to the next grid
-    point.
+    It contains all means against which neither wealth ever reached 2 / `alpha`, widened to the
+    next multiple of 1 / `points`.
     """
     goal = math.log(2 / alpha)
     low, high = 0, points
     grid = [min(1 - EDGE, max(EDGE, place / points)) for place in range(points + 1)]
-    # Wealth falls as the mean under test moves towards the data, so each end is a search.
+    # Wealth falls as the tested mean approaches the data, so a binary search finds each end.
     for step in (points, -points):
         left, right = 0, points
         while left < right:
@@ -108,13 +109,13 @@ def betting_interval(
 
 
 def _log_wealth(gains: Floats) -> Floats:
-    """Return the logarithm of each bet's wealth after each value, from the bets' gains."""
+    """Return the logarithm of each bet's wealth after each value."""
     wealth: Floats = np.log(np.maximum(LEAST, 1 + gains)).cumsum(axis=0)
     return wealth
 
 
 def _log_means(logs: Floats) -> Floats:
-    """Return the logarithm of the mean over the bets of wealth given by its logarithms."""
+    """Return the logarithm of the mean wealth over the bets."""
     top = logs.max(axis=-1, keepdims=True)
     means: Floats = top[..., 0] + np.log(np.exp(logs - top).mean(axis=-1))
     return means
