@@ -136,7 +136,10 @@ def test_a_dataset_that_one_side_lacks_is_said(tmp_path):
     comparison = compare_runs(
         write_run(tmp_path / "a", cases), write_run(tmp_path / "b", cases + extra)
     )
-    assert comparison.remarks[0] == "only after has extra: no benchmark's mean here holds it"
+    assert (
+        comparison.remarks[0]
+        == "only after has extra: the means of benchmarks here do not include it"
+    )
     assert [compared.name for compared in comparison.scopes if compared.kind == "dataset"] == [
         "toy"
     ]

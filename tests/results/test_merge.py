@@ -177,7 +177,7 @@ def test_a_part_that_paid_nothing_hides_no_price(tmp_path: Path) -> None:
         ({"by_dataset": {"toy": {"threshold": 0.5}}}, "threshold: 1.0 against 0.5"),
         ({"shard": "2/3", "shards": {"toy": [1, 1, 1]}}, "is one of 2 parts, the second is one"),
         ({"shard": None, "shards": None}, "the first is not split, the second is one of 2 parts"),
-        ({"shards": {"toy": [1, 5]}}, "split from different cases: of toy the first knows 2"),
+        ({"shards": {"toy": [1, 5]}}, "split from different cases: of toy the first has 2"),
     ],
 )
 def test_what_is_no_part_of_the_same_run_is_refused(
@@ -202,7 +202,7 @@ def test_cases_recorded_twice_have_to_agree(tmp_path: Path) -> None:
     again = part(tmp_path / "again", 1, 2, cases({"e1": [1.0, 1.0, None, 0.0]}), start="2026-01-03")
     with pytest.raises(SettingsError) as caught:
         read_merge([first, second, again])
-    assert str(caught.value).startswith("2 cases recorded twice, and not alike: ")
+    assert str(caught.value).startswith("2 cases with different records in two runs: ")
     assert "toy/e1/csv/transpose (" in str(caught.value)
     assert "toy/e1/html/transpose (" in str(caught.value)
     assert "toy/e1/csv/none" not in str(caught.value)
@@ -270,9 +270,9 @@ def _line(**fields: Any) -> Callable[[Path], None]:
         (_no_run, "no run folder"),
         (_write("run.json", "[" * 100_000), "run.json: cannot be read"),
         (_run(schema=99), "schema 99"),
-        (_run(shard="../2"), "names the part '../2', which is none"),
+        (_run(shard="../2"), "has the part '../2'"),
         (_run(merged_from=[{"shard": "1/2"}, {"shard": "1/3"}]), "parts of different runs"),
-        (_run(shards={"toy": "x"}), "does not say of all datasets"),
+        (_run(shards={"toy": "x"}), "lacks the number of examples"),
         (_run(merged_from=7), "has no list of runs under merged_from"),
         (_write("records.jsonl", "{}\n\x00\n"), "records.jsonl: no record can be read"),
         (_line(case_id=["x"]), "records.jsonl: no record can be read"),
@@ -333,9 +333,9 @@ def test_what_is_there_is_not_touched(tmp_path: Path) -> None:
     paths = halves(tmp_path)
     (tmp_path / "out").mkdir()
     assert read_merge(paths).write(tmp_path / "out").path.exists()  # an empty folder will do
-    with pytest.raises(SettingsError, match="is there already; choose another folder"):
+    with pytest.raises(SettingsError, match="already exists; choose another folder"):
         read_merge(paths).write(tmp_path / "out")
-    with pytest.raises(SettingsError, match="is there already"):
+    with pytest.raises(SettingsError, match="already exists"):
         read_merge(paths).write(paths[0])
 
 
@@ -427,7 +427,7 @@ def test_comparisons_that_do_not_add_up_are_left_out(tmp_path: Path) -> None:
     parts = halves(tmp_path)
     write_changes(parts[0], changed([1], 3))
     merged = read_merge(parts)
-    assert merged.notes == ("snapshots.json is left out: 1 of the runs have none",)
+    assert merged.notes == ("snapshots.json is left out: 1 of the runs lack it",)
     assert read_changes(merged.write(tmp_path / "whole").path) is None
     (parts[1] / "snapshots.json").write_text('{"schema": 1, "changes": [{}]}')
     with pytest.raises(SettingsError, match=r"a snapshots\.json is damaged \(KeyError"):

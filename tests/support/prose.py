@@ -49,6 +49,7 @@ QUOTED: frozenset[str] = frozenset(
         "pytest_tablebench/metrics/_treb_scores.py",
         "pytest_tablebench/metrics/_typed_judge.py",
         "pytest_tablebench/metrics/_typed_replies.py",
+        "pytest_tablebench/results/analyses/contrasts.py",
     }
 )
 """Files, from the project's root, whose strings are quoted: prompts of papers, data."""

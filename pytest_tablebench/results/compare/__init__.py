@@ -1,4 +1,4 @@
-"""Comparing two run folders (spec: statistics.md sections 3, 4, 5 and 7)."""
+"""Compare two run folders (spec: statistics.md sections 3, 4, 5 and 7)."""
 
 from pytest_tablebench.results.compare._compare import compare_runs
 from pytest_tablebench.results.compare._sides import check_alike, latest_run, setting_differences

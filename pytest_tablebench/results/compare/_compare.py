@@ -1,4 +1,4 @@
-"""Two finished or cut off runs, case by case and scope by scope."""
+"""Compare two runs, case by case and scope by scope."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ from pytest_tablebench.util.names import counted, out_of, printable
 def compare_runs(
     before: Path | LoadedRun, after: Path | LoadedRun, *, allow_unlike: bool = False
 ) -> RunComparison:
-    """Compare two runs, or their folders: paired differences, flips, and what was not done alike.
+    """Return the paired differences and flips of two runs, and how their settings differ.
 
-    Both may be cut off; only cases that both asked are paired. Raises `SettingsError` for a
-    folder that is no run, for runs without a common case, and, unless `allow_unlike`, for runs
-    that differ in more than the model (grid, data, compat, seed, demonstrations, parameters,
-    thresholds), naming what differs.
+    Either run may be interrupted; only cases that both asked are paired. Raises `SettingsError`
+    for a folder that is no run and for runs without a common case. Unless `allow_unlike`, it also
+    raises for runs that differ in more than the model (grid, data, compat, seed, demonstrations,
+    parameters, thresholds), with the differences.
     """
     old, new = load_compared(before), load_compared(after)
     runs = old.comparable_facts(new), new.comparable_facts(old)
     if not allow_unlike:
-        check_alike(*runs, hint="Ask for it with --allow-unlike if that is what you want")
+        check_alike(*runs, hint="Compare them anyway with --allow-unlike")
     common = old.rows.keys() & new.rows.keys()
     if not common:
         raise SettingsError(
@@ -84,7 +84,7 @@ def compare_runs(
 
 @dataclass(frozen=True, slots=True)
 class _CasePair:
-    """A case that both runs asked: whether each answered, and each verdict, None without one."""
+    """A case that both runs asked; a verdict is None if the run has none."""
 
     key: Key
     answered_before: bool
@@ -102,7 +102,7 @@ class _CasePair:
         before, after = (None if isnan(verdict) else bool(verdict) for verdict in verdicts)
         texts = [None if table.answers is None else table.answers[row] for table, row in sides]
         same_text = texts[0] is not None and texts[0] == texts[1]
-        # The answers as the metric read them; compared by text where it read none.
+        # Compare the predictions, or the texts if the metric made no prediction.
         numbers = [
             0 if table.answer_marks is None else int(table.answer_marks[row])
             for table, row in sides
@@ -116,14 +116,14 @@ class _CasePair:
 
     @property
     def change(self) -> int:
-        """1 where it was wrong and is right now, -1 the other way round, else 0."""
+        """1 from wrong to right, -1 from right to wrong, else 0."""
         if self.before is None or self.after is None:
             return 0
         return int(self.after) - int(self.before)
 
     @property
     def gain(self) -> int:
-        """1 where only the run after answered, -1 where only the run before did, else 0."""
+        """1 if only the new run answered, -1 if only the old run answered, else 0."""
         return int(self.answered_after) - int(self.answered_before)
 
 
@@ -151,7 +151,7 @@ def _answers(pairs: Sequence[_CasePair]) -> Answers:
 
 
 def _paired(old: ComparedRun, new: ComparedRun) -> dict[str, list[PairedDataset]]:
-    """Return the datasets both runs recorded, by benchmark, in the order of names."""
+    """Return the datasets that both runs recorded, by benchmark, sorted by name."""
     first, second = (sheets(side.table.cells) for side in (old, new))
     pairs = {
         benchmark: [
@@ -165,7 +165,7 @@ def _paired(old: ComparedRun, new: ComparedRun) -> dict[str, list[PairedDataset]
 def _scopes(
     datasets: Mapping[str, Sequence[PairedDataset]], pairs: Sequence[_CasePair]
 ) -> Iterator[ScopeComparison]:
-    """Yield each benchmark, and behind it its datasets by format, perturbation and tag."""
+    """Yield each benchmark, then its datasets, each followed by its serializers and so on."""
     all_parts = [part for parts in datasets.values() for part in parts]
     altered = {part.dataset: part.altered for part in all_parts}
     tagged = {part.dataset: part.tags() for part in all_parts}
@@ -235,9 +235,9 @@ def _configurations(
     datasets: Mapping[str, Sequence[PairedDataset]],
     pairs: Sequence[_CasePair],
 ) -> Iterator[ConfigurationFlips]:
-    """Yield the flips inside single configurations, of the first repeat only.
+    """Yield the flips in single configurations, of the first repeat only.
 
-    McNemar's test needs independent examples. Where they share tables, signs flip by table.
+    McNemar's test needs independent examples. If they share tables, the signs of tables flip.
     """
     before, after = ({(k[0], *k[2:4]) for k in run.rows if k[4] == 1} for run in (old, new))
     all_parts = [part for parts in datasets.values() for part in parts]
@@ -265,31 +265,29 @@ def _configurations(
 
 
 def _table_remarks(parts: Iterable[PairedDataset]) -> Iterator[str]:
-    """Yield what is known of the tables that examples share, where it is not all."""
     unknown = [part.dataset for part in parts if not part.names_tables]
     if unknown:
         shown = ", ".join(printable(name, 60) for name in unknown)
         yield (
             f"neither run names the tables of {shown}: intervals take every example as "
-            f"independent, and are too narrow where examples share a table"
+            f"independent, and are too narrow if examples share a table"
         )
 
 
 def _remarks(old: ComparedRun, new: ComparedRun, unlike: bool) -> Iterator[str]:
     if unlike:
-        yield "the runs are unlike: a difference may come from anything named above"
+        yield "the runs are unlike: any setting listed above may cause a difference"
     for word, about in (("before", old.about), ("after", new.about)):
         if about.cut_off:
             recorded = out_of(about.recorded, about.planned, "case")
-            yield f"{word} was cut off: {recorded} recorded; only what both asked is paired"
+            yield f"{word} was cut off: {recorded} recorded; only cases of both runs are paired"
     first, second = ({key[0] for key in side.rows} for side in (old, new))
     for word, names in (("before", first - second), ("after", second - first)):
         if names:
             shown = ", ".join(printable(name, 60) for name in sorted(names))
-            yield f"only {word} has {shown}: no benchmark's mean here holds it"
+            yield f"only {word} has {shown}: the means of benchmarks here do not include it"
     if old.about.unanswered or new.about.unanswered:
         yield (
             f"cases without an answer are left out on both sides ({old.about.unanswered} before, "
-            f"{new.about.unanswered} after): what one model could not answer does not count "
-            f"against it here"
+            f"{new.about.unanswered} after): they do not count against a model here"
         )

@@ -1,4 +1,4 @@
-"""Paired differences of one scope (spec: statistics.md sections 3, 4, 5 and 7)."""
+"""Compute the paired differences of one scope (spec: statistics.md sections 3, 4, 5 and 7)."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.score_columns import Flags
 
 MOST_LEFT_OUT = 0.2
-"""Share of examples with an incomplete grid from which robustness is not told (section 5)."""
+"""The share of examples with an incomplete grid above which robustness is unknown (section 5)."""
 
 COMPARED = 60
-"""Values of tags that are compared in a dataset: the commonest, as each takes its own test."""
+"""The number of tag values to compare per dataset; the most frequent are taken."""
 
 _SAME = 1e-12
 
@@ -47,37 +47,37 @@ class PairedDataset:
 
     @classmethod
     def of(cls, dataset: str, before: ScoreSheet, after: ScoreSheet) -> PairedDataset:
-        """Lay both sides out alike; what one of them lacks it did not ask."""
+        """Return both sheets, aligned; cells that a side lacks count as not asked."""
         return cls(dataset, *aligned(before, after))
 
-    def _laid(self, examples: Sequence[str], cells: Sequence[Configuration]) -> PairedDataset:
+    def _aligned(self, examples: Sequence[str], cells: Sequence[Configuration]) -> PairedDataset:
         sides = (align(side, examples, cells) for side in (self.before, self.after))
         return PairedDataset(self.dataset, *sides)
 
     def part(self, axis: int, name: str) -> PairedDataset:
-        """Return what was asked with one serializer (axis 0) or perturbation (axis 1)."""
+        """Return the cells with one serializer (axis 0) or perturbation (axis 1)."""
         cells = [cell for cell in self.before.configurations if cell[axis] == name]
-        return self._laid(self.after.examples, cells)
+        return self._aligned(self.after.examples, cells)
 
     @property
     def altered(self) -> frozenset[str]:
-        """The perturbations that are left out because they change the meaning of a table."""
+        """The perturbations that change the meaning of a table; none if there are no others."""
         altered = self.before.altered | self.after.altered
         used = {cell[1] for cell in self.before.configurations}
         return altered & used if used - altered else frozenset()
 
     @property
     def meant(self) -> PairedDataset:
-        """What was asked of tables that mean what the plain one does; all where nothing was."""
+        """The cells whose perturbation preserves the meaning of a table; all cells without any."""
         if not self.altered:
             return self
         cells = [cell for cell in self.before.configurations if cell[1] not in self.altered]
-        return self._laid(self.after.examples, cells)
+        return self._aligned(self.after.examples, cells)
 
     def tags(self) -> dict[tuple[str, str], list[int]]:
-        """Return the rows of the commonest tags and values; what the run after says comes first.
+        """Return the rows of the most frequent tags and values, of two examples or more.
 
-        Those that fewer than two examples have are left out.
+        The tags of the new run take precedence.
         """
         rows_of: dict[tuple[str, str], list[int]] = {}
         shared = self.shared.tolist()
@@ -93,17 +93,17 @@ class PairedDataset:
 
     def rows(self, rows: Sequence[int]) -> PairedDataset:
         """Return some examples."""
-        return self._laid([self.after.examples[row] for row in rows], self.after.configurations)
+        return self._aligned([self.after.examples[row] for row in rows], self.after.configurations)
 
     def names(self, axis: int) -> list[str]:
-        """Return the serializers (axis 0) or perturbations (axis 1) that both sides asked with."""
+        """Return the serializers (axis 0) or perturbations (axis 1) of both sides."""
         both = np.any(self.before.is_asked, axis=0) & np.any(self.after.is_asked, axis=0)
         cells = zip(self.before.configurations, both.tolist(), strict=True)
         return sorted({cell[axis] for cell, used in cells if used})
 
     @property
     def shared(self) -> Flags:
-        """The examples that both sides asked: what one did not is nobody's missing answer."""
+        """Which examples both sides asked."""
         is_shared: Flags = np.any(self.before.is_asked, axis=1) & np.any(
             self.after.is_asked, axis=1
         )
@@ -111,14 +111,14 @@ class PairedDataset:
 
     @property
     def grid(self) -> Flags:
-        """The configurations that both sides asked of those examples: only these compare."""
+        """Which configurations both sides asked of the shared examples."""
         sides = [side.is_asked[self.shared] for side in (self.before, self.after)]
         is_common: Flags = np.any(sides[0], axis=0) & np.any(sides[1], axis=0)
         return is_common
 
     @property
     def tables(self) -> dict[str, Hashable] | None:
-        """The cluster of each example; None where every example is independent."""
+        """The cluster of each example; None if every example is independent."""
         groups, examples = self.groups, self.after.examples
         return None if groups is None else dict(zip(examples, groups.tolist(), strict=True))
 
@@ -129,19 +129,19 @@ class PairedDataset:
 
     @property
     def groups(self) -> NDArray[np.object_] | None:
-        """The clusters that intervals take as independent; None: every example is."""
+        """The clusters that intervals take as independent; None if they take examples."""
         return with_common_clusters(self.after, self.before).groups
 
     @property
     def once(self) -> bool:
-        """Whether every example was asked once: then cases are independent (section 7)."""
+        """Whether every example was asked once, so that cases are independent (section 7)."""
         sides = (side.counts()[0][self.shared] for side in (self.before, self.after))
         return all(bool((times.sum(axis=1) <= 1).all()) for times in sides)
 
 
 @dataclass(frozen=True)
 class _Values:
-    """What one dataset adds to a measure: means of each example used, and who was left out."""
+    """One dataset's values of a measure, by example, and the numbers of examples left out."""
 
     before: list[float]
     after: list[float]
@@ -151,14 +151,13 @@ class _Values:
     left_out_after: int
     same_text: bool
     groups: list[Hashable] | None
-    """The cluster of each example used; None where every example is independent."""
+    """The cluster of each used example; None if every example is independent."""
 
 
 def measure_difference(datasets: Sequence[PairedDataset], measure: Measure) -> MeasureDifference:
-    """Return the paired difference of a measure: the mean over datasets of their means.
+    """Return the paired difference of a measure over the examples that both sides asked.
 
-    Several datasets are strata: means count equally whatever their sizes. Examples are those
-    that both sides asked.
+    It is the mean over datasets of their means, which count equally (strata).
     """
     if measure == "robustness":
         single = [part.dataset for part in datasets if part.grid.sum() < 2]
@@ -183,8 +182,8 @@ def measure_difference(datasets: Sequence[PairedDataset], measure: Measure) -> M
     if measure == "robustness" and left_out > MOST_LEFT_OUT * total:
         lack = "lacks" if left_out == 1 else "lack"
         note = (
-            f"{out_of(left_out, total, 'example')} {lack} an answer somewhere in the grid: more "
-            f"than {MOST_LEFT_OUT:.0%}, too many to tell"
+            f"{out_of(left_out, total, 'example')} {lack} an answer to some configuration; at most "
+            f"{MOST_LEFT_OUT:.0%} may"
         )
         return replace(unjudged, note=note)
     return _judged(unjudged, datasets, values, measure)
@@ -246,7 +245,7 @@ def _judged(
                 for part, part_groups in zip(datasets, groups, strict=True)
                 if part_groups is not None and len(set(part_groups)) < 2
             ]
-            note = f"all examples are over one table{_of(single, datasets)}"
+            note = f"all examples use one table{_of(single, datasets)}"
         return replace(unjudged, p=p, test=test, note=note)
     low, high, method = paired_bounds(sample_moments)
     return replace(unjudged, interval=(low, high), method=method, p=p, test=test)
@@ -260,7 +259,7 @@ def _p_value(
 ) -> tuple[float, str]:
     """Return the p-value and the name of its test.
 
-    Differences that share a table keep their signs together: only tables are independent.
+    Differences of one table flip their signs together, because only tables are independent.
     """
     names = [
         name
@@ -272,8 +271,8 @@ def _p_value(
         better = sum(difference > 0 for difference in differences[0])
         worse = sum(difference < 0 for difference in differences[0])
         return mcnemar(better, worse), "exact McNemar"
-    # One number per example whose sum is the mean over datasets times the number of examples:
-    # flipping its sign flips that example in the stratified mean.
+    # Weighted so that the sum is the mean over datasets times the number of examples: flipping a
+    # sign flips that example in the stratified mean.
     count, total = len(differences), sum(map(len, differences))
     weighted = [
         difference * total / (count * len(part)) for part in differences for difference in part
@@ -284,7 +283,7 @@ def _p_value(
 
 
 def table_sums(values: Sequence[float], names: Sequence[Hashable]) -> list[float]:
-    """Return the sum of the values of each table, in the order in which tables first come."""
+    """Return the sum of the values of each table, in the order of first use."""
     sums: dict[Hashable, list[float]] = {}
     for value, name in zip(values, names, strict=True):
         sums.setdefault(name, []).append(value)
@@ -293,12 +292,12 @@ def table_sums(values: Sequence[float], names: Sequence[Hashable]) -> list[float
 
 @lru_cache(maxsize=64)
 def _sign_flip(differences: tuple[float, ...]) -> float:
-    """Return the p-value; where scores are 0 or 1, performance and pass rate ask it twice."""
+    # Cached, because performance and pass rate are equal if scores are 0 or 1.
     return sign_flip(differences)
 
 
 def _values(part: PairedDataset, measure: Measure) -> _Values:
-    """Return the values of each example used: of what both answered, for ranges the whole grid."""
+    """Return the values of the examples that both answered; for robustness in the whole grid."""
     ranged = measure == "robustness"
     columns = part.grid if ranged else np.full(len(part.before.configurations), True)
     old, new = (
@@ -318,7 +317,7 @@ def _values(part: PairedDataset, measure: Measure) -> _Values:
         example_values(measure, new).tolist(),
         differences[used].tolist(),
         left_out=int((~used).sum()),
-        # Where each side answered, but never the same configuration, both are left out.
+        # An example is left out on both sides if they answered different configurations.
         left_out_before=int((lacking[0] | ~lacking[1]).sum()),
         left_out_after=int((lacking[1] | ~lacking[0]).sum()),
         same_text=same_answers(part.before, part.after, cells),

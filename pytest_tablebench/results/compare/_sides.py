@@ -1,4 +1,4 @@
-"""The two runs of a comparison: read, checked, and what was not done alike in them."""
+"""Read the two runs of a comparison, and find how their settings differ."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import printable
 
 Key = tuple[str, str, str, str, int]
-"""Dataset, example, serializer, perturbation, repeat: what makes a case the same in both runs."""
+"""Dataset, example, serializer, perturbation and repeat, which identify a case in both runs."""
 
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """One run: the row of each case in its table, and the thresholds its records name."""
+    """One run, with the row of each case in its table and the thresholds of its records."""
 
     loaded: LoadedRun
     about: RunFacts
@@ -41,9 +41,9 @@ class ComparedRun:
         return case_key(self.loaded.records[self.rows[key]])
 
     def comparable_facts(self, other: ComparedRun) -> dict[str, Any]:
-        """Return run.json with the thresholds that were used, where both sides say them.
+        """Return run.json with the thresholds in the records of both runs.
 
-        It names only those that were asked for: a suite's marker may have set others.
+        The file itself lacks thresholds that a suite's marker sets.
         """
         run = self.loaded.run
         both = self.thresholds.keys() & other.thresholds.keys()
@@ -54,9 +54,9 @@ class ComparedRun:
 
 
 def load_compared(run: Path | LoadedRun) -> ComparedRun:
-    """Read a run, finished or cut off.
+    """Return a run to compare, finished or interrupted.
 
-    Raises `SettingsError` for a folder that is no run, and for a record that cannot be.
+    Raises `SettingsError` for a folder that is no run, and for records that cannot be used.
     """
     loaded = load_run(run)
     path, facts = loaded.path, loaded.run
@@ -73,8 +73,8 @@ def load_compared(run: Path | LoadedRun) -> ComparedRun:
         combination = modes.setdefault(record.dataset, (record.strategy, record.modality))
         if combination != (record.strategy, record.modality):
             raise SettingsError(
-                f"{path} asked {printable(record.dataset, 60)} by several strategies or "
-                f"modalities; runs are compared one of each at a time"
+                f"{path} asked {printable(record.dataset, 60)} in several strategies or "
+                f"modalities; compare runs with only one of each"
             )
         rows[*place, record.repeat] = row
     planned = facts.get("cases_planned")
@@ -89,7 +89,7 @@ def load_compared(run: Path | LoadedRun) -> ComparedRun:
         extended=sum("extended" in record.flags for record in loaded.records),
         version=_text_or_none(mapping(facts, "versions").get("pytest-tablebench")),
     )
-    # Where examples have their own, the data says them, and that is compared by digest.
+    # Thresholds of single examples are part of the data, which is compared by digest.
     single_thresholds = {
         name: values.pop() for name, values in thresholds.items() if len(values) == 1
     }
@@ -100,22 +100,18 @@ def _text_or_none(value: object) -> str | None:
     return None if value is None else str(value)
 
 
-# What was not done alike
-
-
 _PACKAGES = ("pytest-tablebench", "spacy")
 
 
 def setting_differences(
     before: Mapping[str, Any], after: Mapping[str, Any], *, of_one_run: bool = False
 ) -> tuple[SettingDifference, ...]:
-    """Return what differs between two runs' `run.json`.
+    """Return the differences between two runs' `run.json`.
 
-    What one of them does not say (a run cut off before it knew, an older version) is no
-    difference. With `of_one_run` they are to be parts of one: what parts have to agree in makes
-    them unlike.
+    A setting that one run did not record (an interrupted run, an older version) is no difference.
+    With `of_one_run` the runs are to be parts of one run, which must agree in more settings.
     """
-    found_differences: list[SettingDifference] = []
+    differences: list[SettingDifference] = []
     for option in OPTIONS:
         if option.recorded is None or option.differs.verdict == "ignore":
             continue
@@ -124,39 +120,36 @@ def setting_differences(
             differs = replace(differs, verdict="refuse")
         entries = _kept_by_dataset(option, before, after)
         if entries is None:
-            found_differences += _option(option.recorded, differs, before, after)
+            differences += _option(option.recorded, differs, before, after)
         else:
-            found_differences += _by_dataset(option.recorded, differs, entries)
+            differences += _by_dataset(option.recorded, differs, entries)
     further_settings = {"part": _PART, "threshold": _THRESHOLD} if of_one_run else {"part": _PART}
     for name, differs in further_settings.items():
         entries = _entries(name, before, after)
-        found_differences += _by_dataset(name, differs, entries) if entries is not None else []
-    found_differences += _data(before, after)
+        differences += _by_dataset(name, differs, entries) if entries is not None else []
+    differences += _data(before, after)
     for package in _PACKAGES:
         old, new = (mapping(run, "versions").get(package) for run in (before, after))
         if old is not None and new is not None and old != new:
             name = f"versions.{package}"
             meaning = "scores may differ for that reason alone"
-            found_differences.append(
-                SettingDifference(name, str(old), str(new), meaning, unlike=False)
-            )
-    return tuple(sorted(found_differences, key=lambda difference: not difference.unlike))
+            differences.append(SettingDifference(name, str(old), str(new), meaning, unlike=False))
+    return tuple(sorted(differences, key=lambda difference: not difference.unlike))
 
 
-_PART = Differs("refuse", "another number of the metric is the score", "the metric's own")
+_PART = Differs("refuse", "another part of the metric is the score", "the metric's own")
 _THRESHOLD = Differs("refuse", "other scores count as right")
 
 Entries = Mapping[str, tuple[Any, Any]]
-"""What both runs say of one thing, by dataset."""
+"""The values of a setting in both runs, by dataset."""
 
 
 def _kept_by_dataset(
     option: Option, before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> Entries | None:
-    """Return what both runs say of an option by dataset; None where they do not.
+    """Return the values of an option by dataset; None if the runs do not record them so.
 
-    Datasets may declare such an option: then only how a dataset was run in the end tells whether
-    it was run alike.
+    Datasets may declare such an option, so the values that were used are compared.
     """
     return _entries(option.entry, before, after) if option.by_dataset else None
 
@@ -164,7 +157,7 @@ def _kept_by_dataset(
 def _entries(key: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Entries | None:
     old, new = mapping(before, "by_dataset"), mapping(after, "by_dataset")
     if old and new and old.keys().isdisjoint(new):
-        return {}  # both say it, and there is nothing that both ran
+        return {}  # the runs have no dataset in common
     pairs = {}
     for dataset in sorted({*old} & {*new}):
         first, second = mapping(old, dataset), mapping(new, dataset)
@@ -175,15 +168,14 @@ def _entries(key: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> E
 
 
 def _by_dataset(place: str, differs: Differs, entries: Entries) -> Iterator[SettingDifference]:
-    """Yield how common datasets were run differently: those alike together."""
-    together: dict[tuple[str, str, str], list[str]] = {}
+    """Yield the differences between common datasets, with equal ones together."""
+    datasets_of: dict[tuple[str, str, str], list[str]] = {}
     key = place.rpartition(".")[2]
     for dataset, (first, second) in entries.items():
         for difference in _option(key, differs, {key: first}, {key: second}):
-            together.setdefault((difference.name, difference.before, difference.after), []).append(
-                dataset
-            )
-    for (name, first, second), datasets in together.items():
+            texts = difference.name, difference.before, difference.after
+            datasets_of.setdefault(texts, []).append(dataset)
+    for (name, first, second), datasets in datasets_of.items():
         where = f" of {', '.join(datasets)}" if len(datasets) < len(entries) else ""
         full = name.replace(key, place, 1)
         yield SettingDifference(
@@ -194,7 +186,7 @@ def _by_dataset(place: str, differs: Differs, entries: Entries) -> Iterator[Sett
 def _option(
     place: str, differs: Differs, before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> Iterator[SettingDifference]:
-    """Yield how two runs differ in an option: entry by entry where it has several."""
+    """Yield the differences of two runs in an option, entry by entry if it has several."""
     *inside, key = place.split(".")
     before, after = mapping(before, *inside), mapping(after, *inside)
     if key not in before or key not in after:
@@ -224,7 +216,7 @@ def _shown(value: object, none: str = "none") -> str:
 
 
 def _data(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[SettingDifference]:
-    """Yield the differences of what is recorded of each common dataset: digests, revisions."""
+    """Yield the differences in the digests and revisions of each common dataset."""
     old, new = mapping(before, "datasets"), mapping(after, "datasets")
     for dataset in sorted({*old} & {*new}):
         first, second = mapping(old, dataset), mapping(new, dataset)
@@ -240,7 +232,7 @@ def _data(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Setti
 
 
 def _shortest(old: object, new: object) -> tuple[str, str]:
-    """Return two different values as texts; of mappings, only the entries that differ."""
+    """Return two values as texts; for mappings, only the entries that differ."""
     if not (isinstance(old, Mapping) and isinstance(new, Mapping)):
         return _shown(old), _shown(new)
     names = sorted(name for name in {*old, *new} if old.get(name) != new.get(name))
@@ -256,10 +248,9 @@ def _digests(values: Mapping[str, Any], names: Sequence[str]) -> str:
 def check_alike(
     before: Mapping[str, Any], after: Mapping[str, Any], *, hint: str, of_one_run: bool = False
 ) -> None:
-    """Raise `SettingsError` naming all that makes two runs (their `run.json`) unlike.
+    """Raise `SettingsError` with all differences that make two runs (their `run.json`) unlike.
 
-    A different model alone is what comparisons are for, but `of_one_run`. `hint` says how to
-    compare them all the same.
+    A different model is allowed unless `of_one_run`. `hint` ends the message; it says what to do.
     """
     differences = setting_differences(before, after, of_one_run=of_one_run)
     unlike = [difference for difference in differences if difference.unlike]
@@ -273,9 +264,9 @@ def check_alike(
 
 
 def latest_run(model: str, baseline: Path, places: Iterable[Path]) -> Path | None:
-    """Return the newest finished run of a model, in one of some folders, that is like a baseline.
+    """Return the newest finished run of a model that is comparable with a baseline; None if none.
 
-    None where there is none. What cannot be read as a run is passed over.
+    `places` are the folders to search. Folders that cannot be read as runs are skipped.
     """
     before = read_run(baseline)
     candidates: list[tuple[str, Path]] = []

@@ -1,4 +1,4 @@
-"""What a comparison of two runs says, as plain values."""
+"""The result of a comparison of two runs, as plain values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ScopeKind = Literal["benchmark", "dataset", "serializer", "perturbation", "tag"]
 
 @dataclass(frozen=True)
 class RunFacts:
-    """One of the two runs. `planned` is None where the run never got to know it."""
+    """One of the two runs. `planned` is None if the run ended before it was known."""
 
     path: str
     model: str
@@ -27,20 +27,20 @@ class RunFacts:
     compat: str | None
     version: str | None
     extended: int = 0
-    """Cases with a reply that was cut off and asked for again with a higher token limit."""
+    """The number of cases whose reply was cut off and asked again with a higher token limit."""
 
     @property
     def cut_off(self) -> bool:
-        """Whether fewer cases are recorded than the run set out to do."""
+        """Whether fewer cases are recorded than planned."""
         return self.planned is None or self.recorded < self.planned
 
 
 @dataclass(frozen=True)
 class SettingDifference:
-    """Something the runs did not do alike.
+    """A setting that differs between the runs.
 
-    `name` is the place in run.json (`params.temperature`, `datasets.wikitq.files`); `unlike`
-    marks what makes the runs no longer measure the same.
+    `name` is the place in run.json (`params.temperature`, `datasets.wikitq.files`). `unlike` is
+    whether the runs therefore measure different things.
     """
 
     name: str
@@ -55,11 +55,11 @@ class MeasureDifference:
     """The paired difference, after minus before, of one measure in one scope.
 
     `before` and `after` are means over the same `n_examples` examples; several datasets count
-    equally. `n_clusters` is the number of their tables, None where every example is independent:
-    over one table, and where the records do not name tables.
-    `left_out_before` counts, of the examples left out, those that this run has no
-    usable answer to; an example can count on both sides. `difference`, `interval` and `p` are
-    None where nobody can tell, and `note` says why.
+    equally. `n_clusters` is the number of their tables, None if every example is independent
+    (all use one table, or the records do not name tables). `left_out_before` is the number of
+    examples left out because that run has no usable answer; an example can count on both sides.
+    `difference`, `interval` and `p` are None if they cannot be computed; then `note` is the
+    reason.
     """
 
     before: float | None = None
@@ -83,8 +83,8 @@ class ScopeComparison:
     """All measures of one scope.
 
     `name` is the benchmark, dataset, serializer, perturbation, or `tag=value`; `dataset` is None
-    for a benchmark. `better` and `worse` count flipped cases out of `n_cases`, those answered on
-    both sides; the shares without an answer are of all cases of that run in the scope.
+    for a benchmark. `n_cases` were answered on both sides; `better` and `worse` of them flipped.
+    The shares without an answer are of all cases of that run in the scope.
     """
 
     kind: ScopeKind
@@ -101,9 +101,9 @@ class ScopeComparison:
 
 @dataclass(frozen=True)
 class ConfigurationFlips:
-    """Right and wrong inside one configuration.
+    """The flips in one configuration.
 
-    `test` is exact McNemar, or signs flipped by table where examples share tables.
+    `test` is exact McNemar, or the sign-flip test over tables if examples share tables.
     """
 
     dataset: str
@@ -118,11 +118,11 @@ class ConfigurationFlips:
 
 @dataclass(frozen=True)
 class Answers:
-    """What became of the answers to the cases both runs asked.
+    """The numbers of cases that both runs asked, by how their answers changed.
 
     `same_text`, `other_text` (another text, the same verdict) and `flipped` (another verdict)
-    add up to the cases answered on both sides; `flipped_same_text` are those of the flipped ones
-    whose text is the same, which only other rules of judging can do.
+    add up to the cases answered on both sides. `flipped_same_text` are flipped cases with the
+    same text, which only other rules of scoring can cause.
     """
 
     same_text: int
@@ -136,11 +136,11 @@ class Answers:
 
 @dataclass(frozen=True)
 class RunComparison:
-    """Two runs side by side, their cases by ids that carry no model.
+    """The comparison of two runs; case ids are without the model.
 
-    `better` was wrong and is right now, `worse` the other way round; `gained` had no answer and
-    has one now, `lost` the other way round; `other_answer` was answered in both, but was read as
-    something else.
+    `better` are cases that changed from wrong to right, `worse` from right to wrong, `gained`
+    from no answer to an answer, `lost` from an answer to none. `other_answer` are cases with
+    different answers.
     """
 
     before: RunFacts
@@ -164,5 +164,5 @@ class RunComparison:
         return tuple(difference for difference in self.differences if difference.unlike)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the comparison as values JSON can hold, with its schema number."""
+        """Return the comparison as JSON values, with its schema number."""
         return {"schema": SCHEMA, **asdict(self)}

@@ -1,4 +1,4 @@
-"""Parts of a run put together again: one run folder, as if it had never been split."""
+"""Merge the parts of a run into one run folder, as if the run had never been split."""
 
 from pytest_tablebench.results.merge._merge import Merge, read_merge
 

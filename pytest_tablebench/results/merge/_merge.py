@@ -1,4 +1,4 @@
-"""From the folders of several runs to one: records, texts, pictures, and what was paid."""
+"""Merge several run folders into one: records, texts, images and costs."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ from pytest_tablebench.util.names import counted, printable
 
 @dataclass(frozen=True)
 class Merge:
-    """A run that can be put together; nothing is written yet.
+    """A merged run that is not written yet.
 
-    `run` is the content of its `run.json`, `table` its score table, `runs` of how many it is made;
-    `notes` say what a reader must know, and `ended` why it is not whole, None where it is.
+    `run` is the content of its `run.json`, `table` its score table, `runs` the number of its
+    source runs. `notes` are remarks for the user. `ended` is why it is incomplete, None if it is
+    complete.
     """
 
     run: Mapping[str, Any]
@@ -47,12 +48,12 @@ class Merge:
     _folders: Sequence[Path]
     _records: MergedRecords
     _changes: Mapping[str, Any] | None
-    """The content of `snapshots.json`; None where answers were not compared with stored ones."""
+    """The content of `snapshots.json`; None if answers were not compared with stored ones."""
 
     def write(self, out: Path) -> LoadedRun:
-        """Write the run folder, which is there when it is whole, or not at all.
+        """Write the run folder atomically.
 
-        Raises `SettingsError` where `out` is there already, or texts or pictures are broken.
+        Raises `SettingsError` if `out` exists, or if texts or images are damaged.
         """
         with _new_folder(out) as new_path:
             folder = RunFolder(new_path)
@@ -69,17 +70,17 @@ class Merge:
 
 
 def read_merge(paths: Sequence[Path]) -> Merge:
-    """Read the run that some run folders are parts of.
+    """Return the run that some run folders are parts of.
 
-    Records and summary are those of a run that was never split, whatever the order of `paths`,
-    but for time and cost. Raises `SettingsError` for runs that are no parts of one, for cases
-    that two of them recorded and not alike, and for what is broken or no run.
+    Apart from times and costs, its records and summary are the same as of a run that was never
+    split, in any order of `paths`. Raises `SettingsError` for runs that are not parts of one run,
+    for cases with different records in two runs, and for damaged folders.
     """
     parts = read_parts(paths)
     folders = [part.path for part in parts.parts]
     records = MergedRecords(folders)
     if not len(records):
-        raise SettingsError("no case is recorded in any of the runs: there is nothing to merge")
+        raise SettingsError("the runs have no recorded case, so there is nothing to merge")
     table = ScoreTable.from_records(records.rows())
     ended = parts.unfinished
     if ended is None and "budget" in table.names["reason"]:
@@ -93,38 +94,38 @@ def read_merge(paths: Sequence[Path]) -> Merge:
 def _changes(
     folders: Sequence[Path], records: MergedRecords
 ) -> tuple[dict[str, Any] | None, list[str]]:
-    """Return how answers compare with stored ones; where that cannot be told, a note of why."""
+    """Return the merged `snapshots.json`, or None with notes of why it is left out."""
     snapshots = [data for folder in folders if (data := read_changes(folder)) is not None]
     if not snapshots:
         return None, []
     if len(snapshots) < len(folders):
-        return None, [f"{FILE} is left out: {len(folders) - len(snapshots)} of the runs have none"]
+        return None, [f"{FILE} is left out: {len(folders) - len(snapshots)} of the runs lack it"]
     if records.overlapping:
-        return None, [f"{FILE} is left out: it does not tell which cases two runs have in common"]
+        return None, [f"{FILE} is left out: two runs have cases in common, which it cannot merge"]
     return merged_changes(snapshots), []
 
 
 def _notes(parts: RunParts, records: MergedRecords) -> tuple[str, ...]:
     notes = list(parts.notes)
     if records.overlapping:
-        notes.append(f"{counted(records.overlapping, 'record')} of cases that another run has too")
+        notes.append(f"{counted(records.overlapping, 'record')} of cases that another run also has")
     if records.unanswered:
         notes.append(
-            f"{counted(records.unanswered, 'case')} without an answer in one run: another run's "
-            f"record counts"
+            f"{counted(records.unanswered, 'case')} without an answer in one run: the record of "
+            f"another run counts"
         )
     return tuple(notes)
 
 
 @contextlib.contextmanager
 def _new_folder(out: Path) -> Iterator[Path]:
-    """Make a folder that takes its name when all is in it. Raises `SettingsError`."""
+    """Yield a temporary folder that is renamed to `out` in the end. Raises `SettingsError`."""
     new_path = out.with_name(f".{out.name}.{os.getpid()}.new")
     with writing(f"--out: cannot write {printable(str(out))}", "; choose another folder"):
         if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
             raise SettingsError(
-                f"--out: {printable(str(out))} is there already; choose another folder (nothing "
-                f"in it was touched)"
+                f"--out: {printable(str(out))} already exists; choose another folder (no file was "
+                f"changed)"
             )
         new_path.mkdir(parents=True)
         try:
@@ -137,7 +138,7 @@ def _new_folder(out: Path) -> Iterator[Path]:
 
 
 def _run_data(parts: RunParts, recorded: int) -> dict[str, Any]:
-    """Return `run.json` of the whole: what all say alike, and sums of what each came to."""
+    """Return the merged `run.json`: the settings of the runs and the sums of their counts."""
     base = {name: value for name, value in parts.parts[0].run.items() if name != "schema"}
     source_runs, runs = parts.source_runs, [part.run for part in parts.parts]
     facts = [source_run.facts for source_run in source_runs]
@@ -157,7 +158,7 @@ def _run_data(parts: RunParts, recorded: int) -> dict[str, Any]:
         "datasets": _datasets(runs),
         "missing": {k: v for run in reversed(runs) for k, v in mapping(run, "missing").items()},
         "selected_by": _union(run.get("selected_by") for run in runs),
-        "gates": _gates(runs),
+        "gates": _union(map(recorded_gates, runs)),
         "cases_planned": planned,
         "cases_recorded": recorded,
         "start": min((str(fact.get("start")) for fact in facts), default=None),
@@ -170,7 +171,7 @@ def _run_data(parts: RunParts, recorded: int) -> dict[str, Any]:
 
 
 def _planned(parts: RunParts, recorded: int) -> int | None:
-    """Return how many cases the whole has; None where a part that is missing knows."""
+    """Return the number of planned cases; None if a part is missing."""
     if parts.missing:
         return None
     if parts.split is None:
@@ -186,7 +187,7 @@ def _planned(parts: RunParts, recorded: int) -> int | None:
 
 
 def _spent(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what was paid together: None where a part that was paid for is unknown."""
+    """Return the total costs; a sum with an unknown part is None."""
     paid = [fact for fact in facts if fact.get("calls_paid")]
     names = ("prompt_tokens", "completion_tokens", "cost_usd")
     return {
@@ -212,7 +213,7 @@ def _grids(grids: Iterable[Any]) -> dict[str, list[Any]]:
 
 
 def _by_dataset(parts: RunParts) -> dict[str, Any]:
-    """Return how each dataset was run; what did not apply is summed up over the parts."""
+    """Return the settings of each dataset, with the sums of cases that do not apply."""
     by_dataset: dict[str, dict[str, Any]] = {}
     for part in parts.parts:
         for name, entry in mapping(part.run, "by_dataset").items():
@@ -230,7 +231,7 @@ def _by_dataset(parts: RunParts) -> dict[str, Any]:
 
 
 def _datasets(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what is known of the data; of unusable rows the longest list."""
+    """Return the facts about each dataset, with the longest list of unusable rows."""
 
     def problems(facts: Any) -> int:
         return len(listing(mapping(facts).get("problems")))
@@ -241,10 +242,6 @@ def _datasets(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             if name not in datasets or problems(facts) > problems(datasets[name]):
                 datasets[name] = facts
     return {name: datasets[name] for name in sorted(datasets)}
-
-
-def _gates(runs: Sequence[Mapping[str, Any]]) -> list[str]:
-    return _union(map(recorded_gates, runs))
 
 
 def _union(lists: Iterable[Any]) -> list[str]:

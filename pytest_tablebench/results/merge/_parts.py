@@ -1,4 +1,4 @@
-"""The runs that are merged: whether they are parts of one run, and which parts are missing."""
+"""Check that runs are parts of one run, and find missing parts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import counted, printable
 
 MERGED = "merged_from"
-"""The entry of `run.json` that holds what each run of a merged one came to."""
+"""The entry of a merged `run.json` with the facts of each source run."""
 
 _SHARD = re.compile(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})")
 _FACTS = (
@@ -29,31 +29,31 @@ _FACTS = (
 
 @dataclass(frozen=True)
 class SourceRun:
-    """A run of pytest's own, of which a merged run may hold several.
+    """A single pytest run; a merged run has several.
 
-    `facts` are those of its `run.json` that are summed up, and under `does_not_apply`, by dataset,
-    how many cases it did not collect, by reason.
+    `facts` are the entries of its `run.json` to sum up, and `does_not_apply`, which contains the
+    numbers of cases that were not collected, by dataset and reason.
     """
 
     facts: Mapping[str, Any]
 
     @cached_property
     def text(self) -> str:
-        """All of it: the same run, found in two folders, counts once."""
+        """The facts as text, which is equal for the same run in two folders."""
         return json.dumps(self.facts, sort_keys=True, default=str)
 
     @property
     def place(self) -> tuple[int, int] | None:
-        """The number of its part, and of how many; None for a run that was not split.
+        """The number of its part and the number of parts; None for a run that was not split.
 
-        Raises `ValueError` for what is no part.
+        Raises `ValueError` for a malformed entry.
         """
         shard = self.facts.get("shard")
         if shard is None:
             return None
         shard_match = _SHARD.fullmatch(str(shard))
         if shard_match is None:
-            raise ValueError(f"names the part {printable(repr(shard), 60)}, which is none")
+            raise ValueError(f"has the part {printable(repr(shard), 60)}, not for example '1/3'")
         return int(shard_match[1]), int(shard_match[2])
 
     @property
@@ -67,21 +67,21 @@ class SourceRun:
         return self.facts.get("status") == "complete"
 
     def count(self, name: str) -> int:
-        """Return a number of cases; 0 where it is unknown."""
+        """Return a number of cases; 0 if it is unknown."""
         number = self.facts.get(name)
         return number if isinstance(number, int) else 0
 
 
 @dataclass(frozen=True)
 class RunPart:
-    """A run folder that is merged; `run` is the content of its `run.json`."""
+    """A run folder to merge; `run` is the content of its `run.json`."""
 
     path: Path
     run: Mapping[str, Any]
 
     @property
     def split(self) -> int | None:
-        """How many parts the run was split into; None for one that was not."""
+        """The number of parts of the run; None if it was not split."""
         try:
             splits = {
                 None if source_run.place is None else source_run.place[1]
@@ -90,12 +90,12 @@ class RunPart:
         except ValueError as error:
             raise self._broken(str(error)) from None
         if len(splits) != 1:
-            raise self._broken(f"is made of no runs, or of parts of different runs ({MERGED})")
+            raise self._broken(f"contains no runs, or parts of different runs, under {MERGED}")
         return splits.pop()
 
     @property
     def source_runs(self) -> list[SourceRun]:
-        """Return the runs that it is made of: itself, unless it was merged."""
+        """The source runs: the run itself, unless it was merged."""
         merged = self.run.get(MERGED)
         if merged is None:
             facts = {name: self.run.get(name) for name in _FACTS}
@@ -111,7 +111,7 @@ class RunPart:
 
     @property
     def examples(self) -> dict[str, list[int]]:
-        """Return how many examples each part of the whole has, by dataset; empty if unknown."""
+        """The number of examples of each part, by dataset; empty if unknown."""
         shards = self.run.get("shards")
         if shards is None:
             return {}
@@ -121,7 +121,7 @@ class RunPart:
             and all(isinstance(count, int) for count in counts)
             for counts in shards.values()
         ):
-            raise self._broken("does not say of all datasets how many examples each part has")
+            raise self._broken("lacks the number of examples of each part for some dataset")
         return shards
 
     def _broken(self, problem: str) -> SettingsError:
@@ -130,21 +130,21 @@ class RunPart:
 
 @dataclass(frozen=True)
 class RunParts:
-    """Run folders that belong to one run, in an order that is that of no command line.
+    """Run folders that are parts of one run, in an order that does not depend on the command line.
 
-    `notes` say what differs between them, and may.
+    `notes` are the differences that are allowed.
     """
 
     parts: tuple[RunPart, ...]
     notes: tuple[str, ...]
     split: int | None
-    """How many parts the run was split into; None for one that was not."""
+    """The number of parts of the run; None if it was not split."""
     examples: Mapping[str, list[int]]
-    """How many examples each part of the whole has, by dataset; empty if unknown."""
+    """The number of examples of each part, by dataset; empty if unknown."""
 
     @cached_property
     def source_runs(self) -> list[SourceRun]:
-        """The runs they are made of, each once."""
+        """The source runs, each once."""
         by_text = {
             source_run.text: source_run for part in self.parts for source_run in part.source_runs
         }
@@ -154,7 +154,7 @@ class RunParts:
 
     @cached_property
     def missing(self) -> list[int]:
-        """The numbers of the parts that are not there, but for those without an example."""
+        """The numbers of the missing parts, except parts without an example."""
         if self.split is None:
             return []
         present = {source_run.number for source_run in self.source_runs}
@@ -167,7 +167,7 @@ class RunParts:
 
     @property
     def missing_text(self) -> str:
-        """Which parts are missing, in words; empty where none is."""
+        """Which parts are missing, in words; empty if none is."""
         if not self.missing:
             return ""
         word = "part" if len(self.missing) == 1 else "parts"
@@ -180,7 +180,7 @@ class RunParts:
         return f"{word} {shown} of {self.split} {verb} missing{about}"
 
     def groups(self) -> dict[int | None, list[SourceRun]]:
-        """Return the runs of each part: it may have been run twice."""
+        """Return the runs of each part, which may have run twice."""
         by_number: dict[int | None, list[SourceRun]] = {}
         for source_run in self.source_runs:
             by_number.setdefault(source_run.number, []).append(source_run)
@@ -188,7 +188,7 @@ class RunParts:
 
     @property
     def unfinished(self) -> str | None:
-        """Why not all planned cases are recorded; None where they are."""
+        """Why not all planned cases are recorded; None if they are."""
         if self.missing:
             return self.missing_text
         for number, source_runs in self.groups().items():
@@ -208,10 +208,10 @@ class RunParts:
 
 
 def read_parts(paths: Sequence[Path]) -> RunParts:
-    """Read run folders, each once; a folder that holds some stands for these.
+    """Return the parts in run folders, or in folders of run folders, each once.
 
-    Raises `SettingsError` where they are no parts of one run: for a folder that is none, for runs
-    that differ in what makes them unlike, and for other models, limits or splits.
+    Raises `SettingsError` for a folder that is no run, and for runs that are not parts of one run:
+    with unlike settings, other models, limits or splits.
     """
     folders: dict[Path, Path] = {}
     for path in paths:
@@ -220,7 +220,7 @@ def read_parts(paths: Sequence[Path]) -> RunParts:
     parts = sorted((RunPart(path, read_run(path)) for path in folders.values()), key=_order)
     notes: dict[str, None] = {}
     for part in parts[1:]:
-        notes |= dict.fromkeys(_compared(parts[0], part))
+        notes |= dict.fromkeys(_allowed_differences(parts[0], part))
     return RunParts(tuple(parts), tuple(notes), parts[0].split, parts[0].examples)
 
 
@@ -229,8 +229,8 @@ def _order(part: RunPart) -> tuple[Any, ...]:
     return numbers, str(part.run.get("start")), json.dumps(part.run, sort_keys=True)
 
 
-def _compared(first: RunPart, other: RunPart) -> list[str]:
-    """Return what differs and may. Raises `SettingsError` for what may not."""
+def _allowed_differences(first: RunPart, other: RunPart) -> list[str]:
+    """Return the differences of two parts. Raises `SettingsError` for one that is not allowed."""
     both = f"{printable(str(first.path))} and {printable(str(other.path))}"
     try:
         check_alike(
@@ -244,7 +244,7 @@ def _compared(first: RunPart, other: RunPart) -> list[str]:
             for split in (first.split, other.split)
         )
         raise SettingsError(
-            f"{both} are no parts of one run: the first {first_text}, the second {second_text}"
+            f"{both} are not parts of one run: the first {first_text}, the second {second_text}"
         )
     first_examples, second_examples = first.examples, other.examples
     for dataset in sorted({*first_examples, *second_examples}):
@@ -255,8 +255,7 @@ def _compared(first: RunPart, other: RunPart) -> list[str]:
             )
             raise SettingsError(
                 f"{both} were split from different cases: of {printable(dataset, 60)} the first "
-                f"knows {first_text} examples, the second {second_text}, or they are about other "
-                f"tables"
+                f"has {first_text} examples and the second {second_text}, or their tables differ"
             )
     return [
         f"{printable(difference.name, 80)} differs: {printable(difference.before, 120)} and "

@@ -1,4 +1,4 @@
-"""The records of several runs as those of one: each case once."""
+"""Merge the records of several runs, with one record per case."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _SPENT = (
     "cost_usd",
     "from_store",
 )
-"""Fields of a record and of its steps that tell what an answer took, and not what it was."""
+"""The fields of a record and of its steps that describe the cost of an answer."""
 
 NAMED = 5
-"""Cases that are named; of more it is said how many there are."""
+"""The number of cases that a message lists."""
 
 
 @dataclass(slots=True)
 class _RecordPlace:
-    """The record of a case: what tells it from another of the same case, and where it stands."""
+    """The place of a case's record, and what is needed to compare it with another of the case."""
 
     case_id: str
     rank: tuple[bool, bool, bytes]
@@ -44,11 +44,11 @@ class _RecordPlace:
 
 
 class MergedRecords:
-    """Reads the records of run folders; the place of each is kept, and a row, not its texts.
+    """Reads the records of run folders, and keeps the place and the row of each.
 
-    A case that several runs recorded counts once. They have to agree in all but what it took; a
-    record with an answer goes before one without, whose cases `unanswered` counts. Raises
-    `SettingsError` naming the cases that do not agree, and for a folder whose records cannot be.
+    A case in several runs counts once. Its records must agree in everything but the costs; a
+    record with an answer replaces one without, and `unanswered` counts these cases. Raises
+    `SettingsError` with the cases that do not agree, and for records that cannot be read.
     """
 
     def __init__(self, folders: Sequence[Path]) -> None:
@@ -82,8 +82,8 @@ class MergedRecords:
         ]
         more = f"; and {len(unlike) - NAMED:,} more" if len(unlike) > NAMED else ""
         return SettingsError(
-            f"{counted(len(unlike), 'case')} recorded twice, and not alike: {', '.join(named)}"
-            f"{more}. Leave out one of the runs"
+            f"{counted(len(unlike), 'case')} with different records in two runs: "
+            f"{', '.join(named)}{more}. Leave out one of the runs"
         )
 
     def __len__(self) -> int:
@@ -94,7 +94,7 @@ class MergedRecords:
         return (self._kept[case].row for case in self._order)
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines in the order of case ids, read where they stand."""
+        """Yield the lines in the order of case ids."""
         thresholds = [named_thresholds(folder) for folder in self._folders]
         with ExitStack() as stack:
             files = {
@@ -109,7 +109,7 @@ class MergedRecords:
 
 
 def _records(folder: Path) -> Iterator[tuple[tuple[int, int], _RecordPlace]]:
-    """Yield what is kept of a folder's records. Raises `SettingsError` for what is none."""
+    """Yield the places of a folder's records. Raises `SettingsError` if it cannot be read."""
     table = ScoreTableBuilder()
 
     def keep(record: Record) -> _RecordPlace:
@@ -132,7 +132,7 @@ def _records(folder: Path) -> Iterator[tuple[tuple[int, int], _RecordPlace]]:
 
 
 def _content_digest(record: Record) -> bytes:
-    """Return a digest of all that a record tells but what the answer took."""
+    """Return a digest of a record without its costs."""
     data: dict[str, Any] = {
         name: value for name, value in vars(record).items() if name not in _SPENT
     }
@@ -144,7 +144,7 @@ def _content_digest(record: Record) -> bytes:
 
 
 def _natural(case_id: str) -> list[str | int]:
-    """Return what sorts `e2` before `e10`."""
+    """Return a sort key that sorts `e2` before `e10`."""
     return [
         int(part) if number % 2 else part
         for number, part in enumerate(re.split(r"([0-9]{1,18})", case_id))
