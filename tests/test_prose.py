@@ -13,7 +13,9 @@ ROOT = Path(__file__).resolve().parents[1]
 PLACES: list[str] = [
     "benchmarks/RESULTS.md",
     "docs",
+    "pytest_tablebench/interchange",
     "pytest_tablebench/metrics",
+    "pytest_tablebench/results",
     "pytest_tablebench/tables",
 ]
 """Rooms, modules and pages that are in plain English, from the project's root."""

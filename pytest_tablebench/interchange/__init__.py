@@ -1,4 +1,4 @@
-"""Runs in the forms of other tools: out of a run folder, and into one.
+"""Export runs to the formats of other tools, and import runs from some of them.
 
-A form is a module with an `Exporter`; those that are read again have an importer beside it.
+Each format is a module with an `Exporter`; importers are modules named `read_*` and `helm`.
 """

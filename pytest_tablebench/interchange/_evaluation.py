@@ -1,4 +1,4 @@
-"""What an importer reads before it makes a run of it: an evaluation's facts, and its rows."""
+"""The evaluations that importers read, and the reading of JSON files."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import printable
 
 LONGEST = 64_000_000
-"""Bytes of one line, or of a file that is read whole; more is refused."""
+"""The largest size of a line, or of a file that is read as a whole, in bytes."""
 
 
 @dataclass(frozen=True)
 class EvaluationRow:
-    """A row of every-eval-ever's instance-level form, and where it stands, for messages."""
+    """A row in every-eval-ever's instance-level format, and its place for messages."""
 
     data: Mapping[str, Any]
     place: str
@@ -27,12 +27,12 @@ class EvaluationRow:
 class Evaluation:
     """One evaluation: the content of its aggregate file, and its rows.
 
-    Arguments:
+    Args:
         path: the file.
         facts: the content of the aggregate file.
         rows: its cases.
-        fields: the fields of a record, by row, where the reader of the files knows them.
-        run: entries of `run.json` that the files give.
+        fields: the fields of each row's record, if the importer provides them.
+        run: entries for `run.json`.
     """
 
     path: Path
@@ -43,9 +43,9 @@ class Evaluation:
 
 
 def files_of(paths: Sequence[Path], pattern: str, missing: str) -> Iterator[Path]:
-    """Yield files as they are, and those of folders by a pattern of their names.
+    """Yield the given files, and the files in the given folders that match a pattern.
 
-    Raises `DataError` for a folder without any; `missing` says what it lacks.
+    Raises `DataError` with the text `missing` for a folder without a match.
     """
     for path in paths:
         files = sorted(path.rglob(pattern)) if path.is_dir() else [path]
@@ -55,18 +55,18 @@ def files_of(paths: Sequence[Path], pattern: str, missing: str) -> Iterator[Path
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a file that holds one JSON object. Raises `DataError` naming it."""
+    """Read a file with one JSON object. Raises `DataError` with its path."""
     return _parsed(_content(path), _shown(path))
 
 
 def read_json_list(path: Path) -> list[dict[str, Any]]:
-    """Read a file that holds a JSON list of objects. Raises `DataError` naming it.
+    """Read a file with a JSON list of objects. Raises `DataError` with its path.
 
-    NaN and infinities are read: statistics of HELM have them.
+    NaN and infinities are allowed, since HELM's statistics contain them.
     """
     rows = _loaded(_content(path), _shown(path), float)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise DataError(f"{_shown(path)}: no list of JSON objects")
+        raise DataError(f"{_shown(path)}: not a list of JSON objects")
     return rows
 
 
@@ -79,7 +79,7 @@ def _content(path: Path) -> bytes:
 
 
 def read_lines(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield the object on each line, and where it stands. Raises `DataError` naming the line."""
+    """Yield the object on each line, and its place. Raises `DataError` with the line."""
     try:
         with path.open("rb") as file:
             number = 0
@@ -95,7 +95,7 @@ def read_lines(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
 def _parsed(data: bytes, place: str) -> dict[str, Any]:
     content = _loaded(data, place, _refused)
     if not isinstance(content, dict):
-        raise DataError(f"{place}: no JSON object")
+        raise DataError(f"{place}: not a JSON object")
     return content
 
 
@@ -105,11 +105,11 @@ def _loaded(data: bytes, place: str, constant: Callable[[str], float]) -> Any:
     try:
         return json.loads(data.decode("utf-8"), parse_constant=constant)
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{place}: no JSON: {printable(str(error), 200)}") from None
+        raise DataError(f"{place}: not valid JSON: {printable(str(error), 200)}") from None
 
 
 def _refused(name: str) -> float:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _shown(path: Path) -> str:

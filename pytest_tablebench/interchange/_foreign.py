@@ -1,4 +1,4 @@
-"""Rows that another tool wrote, as records: what they do not say stays unknown."""
+"""Convert rows of other tools into the fields of records."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pytest_tablebench.interchange._row_check import is_number
 from pytest_tablebench.util.names import printable, slug
 
 UNKNOWN_SERIALIZER = "unknown"
-"""The serializer of cases whose rows do not name one."""
+"""The serializer of cases without one in their rows."""
 
 _LONGEST_TAG = 60
 
 
 @dataclass(frozen=True)
 class _Metric:
-    """An aggregate result, as far as it says how to read the scores of its rows."""
+    """The metric of an aggregate result: the name and the range of its rows' scores."""
 
     name: str
     low: float = 0.0
@@ -31,17 +31,16 @@ class _Metric:
 
 
 def name_of(text: object) -> str:
-    """Return the name of a dataset: parts that are fit for an id, with strokes between them."""
+    """Return the name of a dataset: slugs separated by slashes."""
     parts = [slug(part) for part in str(text).split("/") if part.strip()]
     return "/".join(parts) or "unnamed"
 
 
 def foreign_fields(evaluation: Evaluation) -> Iterable[tuple[EvaluationRow, dict[str, Any]]]:
-    """Yield what a record says of each case of an evaluation, and a row of it.
+    """Yield a row of each case of an evaluation, and the fields of its record.
 
-    Rows of one sample that belong to several results are one case: the first result whose scores
-    are from low to high is its score, all are its parts. A sample that comes again for the same
-    result was asked again.
+    The rows of one sample for several results are one case: all are its parts, and the first
+    result with usable scores is its score. Several rows of a sample for one result are repeats.
     """
     metrics = _metrics(evaluation.facts)
     cases: dict[tuple[str, str, int], list[tuple[str, EvaluationRow]]] = {}
@@ -51,9 +50,9 @@ def foreign_fields(evaluation: Evaluation) -> Iterable[tuple[EvaluationRow, dict
         result = str(row.data.get("evaluation_result_id") or name)
         seen[name, sample, result] = repeat = seen.get((name, sample, result), 0) + 1
         cases.setdefault((name, sample, repeat), []).append((result, row))
-    fit = _fit(cases.values(), metrics)
+    usable = _usable_results(cases.values(), metrics)
     for (name, sample, repeat), rows in cases.items():
-        yield rows[0][1], _case(evaluation, (name, sample, repeat), rows, metrics, fit)
+        yield rows[0][1], _case(evaluation, (name, sample, repeat), rows, metrics, usable)
 
 
 def _metrics(facts: Mapping[str, Any]) -> dict[str, _Metric]:
@@ -74,17 +73,17 @@ def _metrics(facts: Mapping[str, Any]) -> dict[str, _Metric]:
     return metrics
 
 
-def _fit(
+def _usable_results(
     cases: Iterable[Sequence[tuple[str, EvaluationRow]]], metrics: Mapping[str, _Metric]
 ) -> frozenset[str]:
-    """Return the results whose scores can be those of records: from low to high, higher better."""
-    fit: dict[str, bool] = {}
+    """Return the results whose scores are within their bounds, with higher scores as better."""
+    usable: dict[str, bool] = {}
     for rows in cases:
         for result, row in rows:
             metric = metrics.get(result, _Metric(result))
             inside = 0 <= metric.scaled(row.data["evaluation"]["score"]) <= 1
-            fit[result] = fit.get(result, not metric.lower_is_better) and inside
-    return frozenset(result for result, fine in fit.items() if fine)
+            usable[result] = usable.get(result, not metric.lower_is_better) and inside
+    return frozenset(result for result, is_usable in usable.items() if is_usable)
 
 
 def _case(
@@ -92,18 +91,19 @@ def _case(
     key: tuple[str, str, int],
     rows: Sequence[tuple[str, EvaluationRow]],
     metrics: Mapping[str, _Metric],
-    fit: frozenset[str],
+    usable: frozenset[str],
 ) -> dict[str, Any]:
     name, sample, repeat = key
     named = {result: metrics.get(result, _Metric(slug(result))) for result, _ in rows}
-    chosen = next(((result, row) for result, row in rows if result in fit), None)
+    chosen = next(((result, row) for result, row in rows if result in usable), None)
     result, row = chosen or rows[0]
     data = row.data
     answered = not (data.get("error") and not _has_reply(data))
     if answered and chosen is None:
         raise DataError(
-            f"{row.place}: none of its scores ({', '.join(map(printable, named))}) goes from 0 to "
-            f"1, or between the bounds that its metric names, with more as better"
+            f"{row.place}: none of its scores ({', '.join(map(printable, named))}) is usable; a "
+            f"score must be from 0 to 1 or within the bounds of its metric, and higher must be "
+            f"better"
         )
     dataset, example = name_of(name), slug(sample)
     case = "/".join((dataset, example, UNKNOWN_SERIALIZER, "none"))
@@ -130,7 +130,7 @@ def _case(
         "part": named[result].name,
         "parts": {
             named[mark].name: named[mark].scaled(other.data["evaluation"]["score"])
-            if mark in fit
+            if mark in usable
             else other.data["evaluation"]["score"]
             for mark, other in rows
         },
@@ -139,7 +139,7 @@ def _case(
 
 
 def _is_tag(text: str) -> bool:
-    """Return whether an entry can be a kind of question: no digest, and no JSON."""
+    """Return whether a metadata entry can be a tag: short and no JSON."""
     return len(text) <= _LONGEST_TAG and not text.startswith(("{", "["))
 
 

@@ -1,7 +1,7 @@
-"""A case as a row of every-eval-ever's instance-level file, and back.
+"""Convert records to rows of every-eval-ever's instance-level file, and back.
 
-What the schema has a field for stands there; all else of a record is an entry of `metadata`, by
-the record's own name for it: text as it is, other values as JSON, what is usual left out.
+Fields without a place in the schema become entries of `metadata` under their own names: text
+unchanged, other values as JSON. Default values are left out.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from pytest_tablebench.interchange.exporter import RunTexts, json_text, tokens_o
 from pytest_tablebench.results.record import Record
 
 SCHEMA_VERSION = "0.3.0"
-"""Of every-eval-ever's two schemas."""
+"""The version of every-eval-ever's two schemas."""
 
 TAG = "tag:"
-"""Before the name of a tag in `metadata`."""
+"""The prefix of the name of a tag in `metadata`."""
 
 _PLACED = {
     *("model", "dataset", "example_id", "score", "passed", "raw", "references", "reason"),
     *("prediction", "tags"),
 }
-"""Fields of a record that stand elsewhere in a row."""
+"""The fields of a record that have another place in a row."""
 
 _TEXTS = {
     *("case_id", "benchmark", "serializer", "perturbation", "strategy", "modality"),
@@ -37,15 +37,15 @@ _TOOL = "program"
 
 
 def result_id(dataset: str, figure: str) -> str:
-    """Return the id by which rows name the aggregate result that they add to."""
+    """Return the id of an aggregate result, which its rows contain."""
     return f"{dataset}::{figure}"
 
 
 def row_of(record: Record, texts: RunTexts, evaluation_id: str, model_id: str) -> dict[str, Any]:
     """Return the row of a case.
 
-    A case without an answer has `error`, an empty output and `outcome` in its metadata; the
-    schema makes it have a score all the same, which is 0 and means nothing.
+    A case without an answer has `error`, an empty output, and `outcome` in its metadata. The
+    schema requires a score nevertheless, which is a meaningless 0.
     """
     prompt, turns = texts.prompt(record), texts.turns(record)
     references = [str(reference) for reference in record.references]
@@ -118,7 +118,7 @@ def _metadata(record: Record) -> dict[str, str]:
 
 
 def messages_of(prompt: str | None, turns: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
-    """Return prompt and turns as messages: a program is a call of a tool, its output the reply."""
+    """Return prompt and turns as messages; programs are tool calls, outputs the tool's replies."""
     messages: list[dict[str, Any]] = [{"role": "user", "content": prompt or ""}]
     call = 0
     for role, text in turns:
@@ -134,7 +134,7 @@ def messages_of(prompt: str | None, turns: Sequence[tuple[str, str]]) -> list[di
 
 
 def turns_of(messages: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """Return messages behind the prompt as the turns of a transcript."""
+    """Return the messages after the prompt as the turns of a transcript."""
     turns = []
     for message in messages:
         role, content = str(message.get("role")), message.get("content")
@@ -148,9 +148,9 @@ def turns_of(messages: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
 
 
 def recorded_fields(metadata: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields of a record that a row of ours has in its metadata.
+    """Return the fields of a record in the metadata of a row that this package wrote.
 
-    Raises `ValueError` for an entry that is no JSON where it has to be.
+    Raises `ValueError` for an entry that should be JSON and is not.
     """
     names = {item.name for item in fields(Record)} | {"raw", "prediction"}
     values: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""What a row and a record have to be: files of others hold whatever they hold."""
+"""Validate imported rows and records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Schema = Mapping[str, Any]
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a value is a finite number that a float can hold."""
+    """Return whether a value is a number that is finite as a float."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     try:
@@ -42,7 +42,7 @@ def _named(schema: Schema) -> Schema:
 
 
 def _object(fields: Mapping[str, Schema]) -> Schema:
-    """Return the schema of a mapping; only fields that may be null may be left out."""
+    """Return the schema of a mapping; only nullable fields are optional."""
     required = [name for name, schema in fields.items() if "anyOf" not in schema]
     return {"type": "object", "properties": fields, "required": required}
 
@@ -111,32 +111,32 @@ _RECORD = _object(
 
 
 def check_facts(facts: Mapping[str, Any], place: str) -> None:
-    """Raise `DataError` for what is no aggregate file of every-eval-ever."""
-    _check(facts, "facts", place, "no evaluation of every-eval-ever")
+    """Raise `DataError` unless the facts are an aggregate file of every-eval-ever."""
+    _check(facts, "facts", place, "not an evaluation of every-eval-ever")
 
 
 def check_row(row: EvaluationRow) -> None:
-    """Raise `DataError` for what is no row of every-eval-ever's instance-level form."""
-    _check(row.data, "row", row.place, "no row of every-eval-ever")
+    """Raise `DataError` unless the row has every-eval-ever's instance-level format."""
+    _check(row.data, "row", row.place, "not a row of every-eval-ever")
     if (row.data.get("output") is None) == (row.data.get("messages") is None):
-        raise DataError(f"{row.place}: it has to have either `output` or `messages`")
+        raise DataError(f"{row.place}: needs either `output` or `messages`")
 
 
 def checked_record(fields: Mapping[str, Any], place: str) -> Record:
-    """Return the record with these fields. Raises `DataError` for what is none."""
+    """Return the record with these fields. Raises `DataError` if they are not valid."""
     try:
         record = Record.from_line(json.dumps(fields))
     except (ValueError, SettingsError) as error:
-        raise DataError(f"{place}: no case: {printable(str(error), 200)}") from None
-    _check(vars(record), "record", place, "no case")
+        raise DataError(f"{place}: not a case: {printable(str(error), 200)}") from None
+    _check(vars(record), "record", place, "not a case")
     if (record.outcome == "no_answer") != (record.score is None):
-        raise DataError(f"{place}: no case: its `outcome` and its `score` do not agree")
+        raise DataError(f"{place}: not a case: its `outcome` and its `score` contradict each other")
     return record
 
 
 @cache
 def _validator(kind: str) -> Validator:
-    """Return what checks values of a kind: finite numbers, and tuples as lists."""
+    """Return the validator of a kind, which accepts finite numbers only, and tuples as lists."""
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 

@@ -1,4 +1,4 @@
-"""Community evals: the file with which a model's repository on the hub names its results."""
+"""Export community evals: the files with results in a model's repository on the hub."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pytest_tablebench.util.names import counted, known_names, printable, slug
 
 @dataclass(frozen=True)
 class HubTask:
-    """A benchmark on the hub: its dataset, the task as `eval.yaml` there names it, a commit."""
+    """A benchmark on the hub: its dataset, the task in its `eval.yaml`, and a commit."""
 
     dataset: str
     task: str
@@ -26,15 +26,15 @@ class HubTask:
 
 @dataclass(frozen=True)
 class CommunityEvals:
-    """`.eval_results/<name>.yaml` for each dataset, or whole benchmark, that is given a task.
+    """Writes `.eval_results/<name>.yaml` for each dataset or benchmark with a task on the hub.
 
-    The value is the mean score, from 0 to 1, of the cases that were answered; how many were not,
-    and what of the dataset was asked, stands in the notes. Format of the file:
+    The value is the mean score, from 0 to 1, of the answered cases. The notes contain the number
+    of unanswered cases and the selection of cases. Format of the file:
     https://huggingface.co/docs/hub/eval-results.
 
-    Arguments:
-        tasks: by name of a dataset or benchmark of the run.
-        source: address of where the run can be seen.
+    Args:
+        tasks: the tasks, by name of a dataset or benchmark of the run.
+        source: an address that shows the run.
     """
 
     tasks: Mapping[str, HubTask]

@@ -1,4 +1,4 @@
-"""every-eval-ever: one aggregate file for each benchmark of a run, and one of all its cases."""
+"""Export to every-eval-ever: for each benchmark an aggregate file and a file of its cases."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LOCAL = {
     *("schema", "model", "store", "data", "baseline", "api_base", "named_by"),
     *("missing", "imported"),
 }
-"""Of `run.json`: what is told elsewhere, or names places on one's own machines."""
+"""The entries of `run.json` that are not exported: exported elsewhere, or local places."""
 
 _FIGURES = {
     "performance": "mean score",
@@ -46,12 +46,12 @@ _RESERVED = re.compile(r"(?i:con|prn|aux|nul|com[1-9]|lpt[1-9])(\..*)?|data|unkn
 
 @dataclass(frozen=True)
 class EveryEvalEver:
-    """`data/<benchmark>/<developer>/<model>/<uuid>.json`, and `<uuid>_samples.jsonl` beside it.
+    """Writes `<uuid>.json` and `<uuid>_samples.jsonl` in `data/<benchmark>/<developer>/<model>/`.
 
-    Arguments:
-        model_id: `developer/model`; None takes the model's name where it has that form.
-        organization: who evaluates.
-        relationship: what they are to the model, as the schema names it.
+    Args:
+        model_id: `developer/model`; None takes the model's name, which must have that form.
+        organization: the evaluating organization.
+        relationship: its relationship to the model, in the schema's words.
         samples: whether to write the cases, with questions, prompts and replies.
     """
 
@@ -123,28 +123,28 @@ class EveryEvalEver:
 
 
 def _model_place(model_id: str) -> tuple[str, str]:
-    """Return the folders of a developer and a model, as the datastore makes them of an id."""
+    """Return the folders of a developer and a model, by the datastore's rules."""
     parts = model_id.split("/")
-    fine = len(parts) > 1 and all(
+    is_valid = len(parts) > 1 and all(
         _PART.fullmatch(part) and not _RESERVED.fullmatch(part) and part[-1] not in ". "
         for part in parts
     )
-    if not fine:
+    if not is_valid:
         raise SettingsError(
-            f"--model-id: {printable(model_id, 80)!r} does not say whose model it is; give "
-            f"developer/model, as the Hugging Face hub names it (openai/gpt-4o)"
+            f"--model-id: {printable(model_id, 80)!r} does not name the developer; write "
+            f"developer/model, as on the Hugging Face hub (openai/gpt-4o)"
         )
     return parts[0].replace(":", "_"), "_".join(parts[1:]).replace(":", "_")
 
 
 def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]], place: str) -> dict[str, Any]:
-    """Write the rows of cases; return what the aggregate says of the file at that place."""
+    """Write the rows of cases; return the aggregate's entry about their file."""
     digest, count = sha256(), 0
 
     def lines() -> Iterator[bytes]:
         nonlocal count
         for count, row in enumerate(rows, start=1):  # noqa: B007
-            line = json.dumps(plain(row)).encode("ascii") + b"\n"  # ASCII: no line end inside
+            line = json.dumps(plain(row)).encode("ascii") + b"\n"  # ASCII has no other line ends
             digest.update(line)
             yield line
 
@@ -159,7 +159,7 @@ def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]], place: str) -> di
 
 
 def _results(run: LoadedRun, benchmark: str) -> Iterator[dict[str, Any]]:
-    """Yield the figures of a benchmark's datasets, and its own where it has several."""
+    """Yield the figures of a benchmark's datasets, and its own if it has several datasets."""
     figures = run.summary["benchmarks"][benchmark]
     scopes = dict(figures["datasets"])
     if set(scopes) != {benchmark}:
@@ -214,7 +214,7 @@ def _result(
 
 
 def _generation(run: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters that were sent: by the schema's names, else as texts."""
+    """Return the parameters sent, those without a name in the schema as additional details."""
     params = dict(mapping(run.get("params_sent") or run.get("params")))
     named = {
         name: params.pop(name)

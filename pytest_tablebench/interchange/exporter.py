@@ -1,4 +1,4 @@
-"""What all exporters are, and what they read of a run beside its records."""
+"""The protocol of exporters, and functions that read a run for them."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ from pytest_tablebench.results.texts import (
 from pytest_tablebench.util.entries import mapping
 
 LIBRARY = "pytest-tablebench"
-"""What other forms name as the library that made a run."""
+"""The name of this library in other formats."""
 
 PARAMETERS = ("temperature", "top_p", "top_k", "max_tokens")
-"""Parameters that other forms have names for."""
+"""The parameters that have names in other formats."""
 
 
 class Exporter(Protocol):
-    """Writes a run in the form of another tool. It reads, and computes nothing.
+    """Writes a run in the format of another tool, without computing figures.
 
-    Every form keeps the three outcomes apart: no answer is never a wrong one.
+    Every format keeps the three outcomes apart: no answer is never a wrong answer.
     """
 
     @property
     def name(self) -> str:
-        """What `--to` calls the form."""
+        """The name of the format in `--to`."""
         ...
 
     def write(self, run: LoadedRun, folder: Path) -> list[Path]:
-        """Write the run below a folder that is there; return the files that were written.
+        """Write the run into an existing folder; return the files written.
 
-        The same run gives the same bytes. Raises `SettingsError` for what the form cannot hold
-        and an option can mend, `DataError` for a run without cases, `OSError`.
+        The same run gives the same bytes. Raises `SettingsError` if the format cannot express the
+        run without another option, `DataError` for a run without cases, and `OSError`.
         """
         ...
 
@@ -61,7 +61,7 @@ class RunTexts:
 
     @classmethod
     def of(cls, run: LoadedRun, case: Record | None = None) -> RunTexts:
-        """Read the texts of a run, or of one case; none where they were not kept."""
+        """Read the texts of a run, or of one case; they may be missing."""
         texts = cls()
         for text in read_texts(run.path / TEXTS):
             digest = getattr(text, "digest", None)
@@ -76,7 +76,7 @@ class RunTexts:
         return texts
 
     def write(self, path: Path) -> None:
-        """Write the texts into a new file of a run folder; tables are in none of them."""
+        """Write the texts, without tables, into a new file of a run folder."""
         writer = TextWriter(path)
         try:
             for digest, text in self.prompts.items():
@@ -89,41 +89,41 @@ class RunTexts:
             writer.close()
 
     def prompt(self, record: Record) -> str | None:
-        """Return what the model was shown first; None where it was not kept."""
+        """Return the prompt of a case; None if it is missing."""
         return self.prompts.get(record.prompt_digest or "")
 
     def turns(self, record: Record) -> Sequence[tuple[str, str]]:
-        """Return what was said behind the prompt; nothing where the one reply is the answer."""
+        """Return the conversation after the prompt; empty if it is only the answer."""
         return self.transcripts.get(record.transcript or "", ())
 
     def question_or_prompt(self, record: Record) -> str:
-        """Return the question, else the prompt; empty where neither was kept."""
+        """Return the question, or else the prompt; empty if both are missing."""
         question = self.question(record)
         return question if question is not None else self.prompt(record) or ""
 
     def question(self, record: Record) -> str | None:
-        """Return the question; None where it was not kept."""
+        """Return the question; None if it is missing."""
         key = (record.dataset, record.example_id, record.perturbation)
         return self.questions.get(example_key(*key))
 
 
 def json_text(value: Any) -> str | None:
-    """Return a text or None as it is, and anything else as JSON."""
+    """Return a text or None unchanged, and any other value as JSON."""
     return value if value is None or isinstance(value, str) else json.dumps(value, default=str)
 
 
 def records_by(run: LoadedRun, name: str) -> dict[str, list[Record]]:
-    """Return a run's records by what a field of theirs says. Raises `DataError` without any."""
+    """Return a run's records by the value of a field. Raises `DataError` without records."""
     groups: dict[str, list[Record]] = {}
     for record in run.records:
         groups.setdefault(str(getattr(record, name)), []).append(record)
     if not groups:
-        raise DataError(f"{run.path} has no case: there is nothing to export")
+        raise DataError(f"{run.path} has no cases, so there is nothing to export")
     return groups
 
 
 def moment(run: Mapping[str, Any], *names: str) -> datetime:
-    """Return the first of a run's times that it knows (`start`, `end`); 1970 without any."""
+    """Return the first time in `run.json` under these names (`start`, `end`); 1970 without any."""
     for name in names:
         try:
             time = datetime.fromisoformat(str(run.get(name)))
@@ -139,7 +139,7 @@ def version_of(run: Mapping[str, Any], unknown: str = "unknown") -> str:
 
 
 def tokens_of(record: Record) -> dict[str, int] | None:
-    """Return the tokens of a case by the names that other forms have; None if one is unknown."""
+    """Return the tokens of a case by their names in other formats; None if a number is unknown."""
     sent, received = record.prompt_tokens, record.completion_tokens
     if sent is None or received is None:
         return None
@@ -147,7 +147,7 @@ def tokens_of(record: Record) -> dict[str, int] | None:
 
 
 def run_uuid(run: LoadedRun, part: str) -> uuid.UUID:
-    """Return an id of the form of version 4 for a part of a run, the same every time."""
+    """Return an id for a part of a run, always the same, in the form of a version 4 UUID."""
     marks = [str(run.run.get(name)) for name in ("model", "start", "end")]
     ids = sorted(record.case_id for record in run.records)
     data = "\n".join([*marks, part, *ids]).encode("utf-8", "surrogatepass")
@@ -155,7 +155,7 @@ def run_uuid(run: LoadedRun, part: str) -> uuid.UUID:
 
 
 def plain(value: Any) -> Any:
-    """Return JSON that UTF-8 can hold: a lone surrogate becomes the text of an escape."""
+    """Return a JSON value that UTF-8 can encode: lone surrogates become escape sequences."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""CSV and Parquet: one row for each case."""
+"""Export to CSV and Parquet, with one row per case."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ _SPREAD: Mapping[str, tuple[str, Kind]] = {
     "checks": ("check", "truth"),
     "tags": ("tag", "text"),
 }
-"""Fields with names of their own: each name becomes a column, `tag.kind`."""
+"""Fields that are mappings: each of their names becomes a column, such as `tag.kind`."""
 
 _MOST_NAMES = 100
-"""Of a field with more names than this, all stand in one column, as JSON."""
+"""A field with more names than this becomes one column, as JSON."""
 
 
 @dataclass(frozen=True)
 class RecordColumn:
-    """A column: one value for each record, None where there is none."""
+    """A column: one value for each record, None if missing."""
 
     name: str
     kind: Kind
@@ -52,7 +52,7 @@ class RecordColumn:
 def columns(records: Sequence[Record], texts: RunTexts) -> list[RecordColumn]:
     """Return the fields of records as columns, and the question of each.
 
-    Lists, steps and a prediction that is no text are JSON.
+    Lists, steps, and predictions that are no text become JSON.
     """
     columns = []
     for name in (item.name for item in fields(Record)):
@@ -82,9 +82,10 @@ def _spread(name: str, values: Sequence[Mapping[str, Any]]) -> list[RecordColumn
 
 @dataclass(frozen=True)
 class Csv:
-    """`records.csv`: UTF-8, a comma between cells, empty where there is no value.
+    """Writes `records.csv`: UTF-8, commas between cells, an empty cell for a missing value.
 
-    A text that a spreadsheet would take for a formula gets an apostrophe before it, unless `raw`.
+    Unless `raw`, a text that a spreadsheet could execute as a formula is prefixed with an
+    apostrophe.
     """
 
     raw: bool = False
@@ -121,7 +122,7 @@ _FORMULA = tuple("=+-@＝＋－＠")
 
 
 def _guarded(value: str | None) -> str:
-    """Return a text that no spreadsheet computes (OWASP, CSV injection)."""
+    """Return a text that no spreadsheet executes as a formula (OWASP, CSV injection)."""
     text = value or ""
     if text.startswith(("\t", "\r", "\n")) or text.lstrip().startswith(_FORMULA):
         return f"'{text}"
@@ -130,7 +131,7 @@ def _guarded(value: str | None) -> str:
 
 @dataclass(frozen=True)
 class Parquet:
-    """`records.parquet`: the same columns with their types, texts as they are."""
+    """Writes `records.parquet`: the same columns with their types, and unchanged texts."""
 
     name: str = "parquet"
 
@@ -153,7 +154,7 @@ class Parquet:
                 arrays[column.name] = pa.array(values, types.get(column.kind, pa.bool_()))
             except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
                 raise SettingsError(
-                    f"{run.path / 'records.jsonl'}: {column.name!r} does not hold what it should: "
+                    f"{run.path / 'records.jsonl'}: {column.name!r} has a value of a wrong type: "
                     f"{error}"
                 ) from None
         path = folder / "records.parquet"

@@ -1,8 +1,8 @@
-"""Runs of HELM over ToRR's recipes: prompts, replies and published scores of each instance.
+"""Import HELM's runs of ToRR's recipes: prompts, replies and published scores of each instance.
 
-HELM keeps a folder for each recipe, model and configuration. Three of its files are read here:
-`run_spec.json` says what was asked, `scenario_state.json` has each instance with its references,
-request and reply, and `per_instance_stats.json` the scores that HELM gave.
+HELM has a folder for each recipe, model and configuration. The importer reads three of its files:
+`run_spec.json` contains the settings, `scenario_state.json` each instance with its references,
+request and reply, and `per_instance_stats.json` HELM's scores.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pytest_tablebench.util.names import printable, slug
 SPEC, STATE, STATS = "run_spec.json", "scenario_state.json", "per_instance_stats.json"
 
 MAIN = {
-    # recipe: our name of the dataset, and the figure that HELM ranks by (spec: torr.md section 8.7)
+    # recipe: our name of the dataset, and HELM's main metric (spec: torr.md section 8.7)
     "fin_qa": ("finqa", "program_accuracy"),
     "wikitq": ("wikitq", "f1_strings"),
     "turl_col_type": ("turl_cta", "f1_micro"),
@@ -42,18 +42,17 @@ MAIN = {
     "tablebench_numerical_reasoning": ("tablebench_nr", "rougeL"),
 }
 PUBLISHED = "published"
-"""The part of a record's score that is HELM's main figure of the case."""
+"""The part of a record's score with HELM's score of the case by its main metric."""
 
 _RECIPE = re.compile(
     r"recipes\.torr\.(?P<dataset>\w+)\.(?P<serializer>\w+)\."
     r"(?P<perturbation>\w+)_augmentation_(?P<shots>\d+)_demos"
 )
 
-
 HelmScorer = Callable[[str, str, Sequence[str]], dict[str, Any]]
-"""Scores a reply by our metric, from dataset, reply and references.
+"""Scores a reply by our metric, given dataset, reply and references.
 
-Returns the fields of a record: `score`, `threshold`, `metric`, `part`, `parts`, `prediction`.
+It returns fields of a record: `score`, `threshold`, `metric`, `part`, `parts`, `prediction`.
 """
 
 
@@ -62,21 +61,21 @@ def read_helm(
     score_reply: HelmScorer,
     tags: Callable[[str], Mapping[str, str]],
 ) -> list[Evaluation]:
-    """Read run folders of HELM, and those in folders; score each reply.
+    """Read HELM's run folders, or folders of them, and score each reply.
 
-    Arguments:
-        paths: folders.
+    Args:
+        paths: the folders.
         score_reply: scores a reply by our metric.
         tags: returns the tags of a dataset's questions.
 
-    Raises `DataError` naming the file that cannot be read, and for a run of anything but a recipe
-    of ToRR.
+    Raises `DataError` with the file that cannot be read, and for a run that is not of a ToRR
+    recipe.
     """
     return [_evaluation(folder, score_reply, tags) for folder in _folders(paths)]
 
 
 def compared_lines(evaluations: Sequence[Evaluation]) -> list[str]:
-    """Return a line for each dataset: the mean here and in the files, and how many cases differ."""
+    """Return a line for each dataset: our mean, the published mean, and the differing cases."""
     scores: dict[str, list[tuple[float, float]]] = {}
     without: Counter[str] = Counter()
     for fields in chain.from_iterable(evaluation.fields for evaluation in evaluations):
@@ -106,7 +105,7 @@ def _folders(paths: Sequence[Path]) -> Iterator[Path]:
         folder = path.parent if path.name in {SPEC, STATE, STATS} else path
         specs = [folder / SPEC] if (folder / SPEC).exists() else sorted(folder.rglob(SPEC))
         if not specs:
-            raise DataError(f"{printable(str(path))}: there is no {SPEC} of HELM in it")
+            raise DataError(f"{printable(str(path))}: contains no {SPEC} of HELM")
         yield from (spec.parent for spec in specs)
 
 
@@ -120,7 +119,7 @@ def _evaluation(
     adapter = mapping(spec, "adapter_spec")
     model = adapter.get("model")
     if not isinstance(model, str) or not model:
-        raise DataError(f"{printable(str(folder / SPEC))}: it names no model (adapter_spec.model)")
+        raise DataError(f"{printable(str(folder / SPEC))}: names no model (adapter_spec.model)")
     dataset, main = MAIN[recipe["dataset"]]
     scores = _published_scores(folder / STATS, main)
     state = folder / STATE
@@ -152,7 +151,7 @@ def _recipe(spec: Mapping[str, Any], place: Path) -> dict[str, str]:
     match = _RECIPE.search(recipe if isinstance(recipe, str) else str(spec.get("name")))
     if match is None or match["dataset"] not in MAIN:
         raise DataError(
-            f"{printable(str(place))}: it is no run of a recipe of ToRR "
+            f"{printable(str(place))}: not a run of a ToRR recipe "
             f"(recipes.torr.DATASET.SERIALIZER.PERTURBATION_augmentation_K_demos)"
         )
     plain = {"perturbation": "none"} if match["perturbation"] == "no" else {}
@@ -182,9 +181,9 @@ def _case(
     score_reply: HelmScorer,
     scores: Mapping[tuple[str, int], float],
 ) -> tuple[EvaluationRow, dict[str, Any]]:
-    """Return the row of a request, and what a record says of it."""
+    """Return the row of a request, and the fields of its record."""
     if not isinstance(state, dict):
-        raise DataError(f"{place}: no request of HELM")
+        raise DataError(f"{place}: not a request of HELM")
     instance, result = mapping(state, "instance"), mapping(state, "result")
     sample = instance.get("id")
     if not isinstance(sample, str) or not sample:

@@ -1,4 +1,4 @@
-"""Sources as a run folder: every row checked, then records, texts, summary and `run.json`."""
+"""Import evaluations as a run folder: check every row, then write the files."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ _UNKNOWN: Mapping[str, str] = {
     "prompt_tokens": "tokens",
     "cost_usd": "costs",
 }
-"""Fields of a record, and what nobody has said where all records lack them."""
+"""Fields of a record, with the name of the fact that is unknown if all records lack it."""
 
 
 def import_run(
     evaluations: Sequence[Evaluation], out: Path, *, model: str | None = None
 ) -> list[str]:
-    """Write the evaluations of one model as one run folder; return what to say of it.
+    """Write the evaluations of one model as one run folder; return lines for the terminal.
 
-    Arguments:
+    Args:
         evaluations: all are checked before anything is written.
         out: a folder without a run.
-        model: its name in the run; None takes the one in the files.
+        model: the name of the model in the run; None takes it from the files.
 
-    Raises `DataError` naming file and line of what cannot be a case, and where the evaluations
-    are of several models or hold a case twice; `SettingsError` for a folder that has a run.
+    Raises `DataError` with file and line of a malformed case, and for evaluations with several
+    models or with a case twice; `SettingsError` for a folder with a run.
     """
     if not evaluations:
-        raise DataError("there is no evaluation in these files")
+        raise DataError("these files contain no evaluation")
     model = model or _only_model(evaluations)
     texts = RunTexts()
     records: dict[str, tuple[Record, str]] = {}
@@ -59,20 +59,20 @@ def import_run(
             record = _record(row, fields | {"model": model}, texts, ours=ours)
             if record.case_id in records:
                 case, first = printable(record.case_id, 120), records[record.case_id][1]
-                raise DataError(f"{row.place}: {case} is there twice, first in {first}")
+                raise DataError(f"{row.place}: {case} occurs twice, first in {first}")
             records[record.case_id] = record, row.place
     case_records = [record for record, _ in records.values()]
     if not case_records:
-        raise DataError(f"{printable(str(evaluations[0].path))}: there is no case in it")
+        raise DataError(f"{printable(str(evaluations[0].path))}: contains no case")
     run = _run_facts(evaluations, case_records, model)
-    summary = summary_of(run, case_records)  # raises `DataError` for what makes no table
+    summary = summary_of(run, case_records)  # raises `DataError` for records that form no table
     add_spending(summary, lambda: case_records)
     folder = RunFolder(out)
     try:
         for record in case_records:
             folder.append(record.to_line())
         texts.write(out / TEXTS)
-        # data/<benchmark>/<developer>/<model>/<uuid>.json: pictures are beside `data`.
+        # Images are next to the folder `data` of data/<benchmark>/<developer>/<model>/<uuid>.json.
         tops = (
             evaluation.path.parents[4]
             for evaluation in evaluations
@@ -90,7 +90,7 @@ def import_run(
         f"from {', '.join(run['imported']['libraries'])}"
     ]
     if unknown := run["imported"]["unknown"]:
-        lines.append(f"not said there, so not known: {', '.join(unknown)}")
+        lines.append(f"unknown, because the files do not contain it: {', '.join(unknown)}")
     return lines
 
 
@@ -112,7 +112,7 @@ def _cases(evaluation: Evaluation) -> Iterable[tuple[EvaluationRow, dict[str, An
 
 
 def _record(row: EvaluationRow, fields: dict[str, Any], texts: RunTexts, *, ours: bool) -> Record:
-    """Return the record of a case, and keep its texts."""
+    """Return the record of a case, and add its texts to `texts`."""
     data = row.data
     question, messages = data["input"], data.get("messages")
     prompt: str | None = question.get("formatted") or (None if ours else question["raw"] or None)
@@ -124,10 +124,10 @@ def _record(row: EvaluationRow, fields: dict[str, Any], texts: RunTexts, *, ours
         scored = fields.get("outcome") == "scored"
         fields["passed"] = None if scored else data["evaluation"]["is_correct"]
     if messages is not None:
-        behind = _behind(messages)
+        end = _prompt_end(messages)
         if not (ours or question.get("formatted")):
-            prompt = "\n\n".join(str(message.get("content") or "") for message in messages[:behind])
-        turns = turns_of(messages[behind:])
+            prompt = "\n\n".join(str(message.get("content") or "") for message in messages[:end])
+        turns = turns_of(messages[end:])
         digest = fields.get("transcript") or digest_of(json.dumps(turns))
         fields["transcript"] = digest
         texts.transcripts[digest] = turns
@@ -140,7 +140,7 @@ def _record(row: EvaluationRow, fields: dict[str, Any], texts: RunTexts, *, ours
     final = [entry for entry in data["answer_attribution"] if entry.get("is_terminal")]
     if final and fields.get("outcome") != "no_answer":
         fields.setdefault("prediction", str(final[-1].get("extracted_value")))
-    _take_costs(data, fields)
+    _add_costs(data, fields)
     if prompt and (fields.get("prompt_digest") or not ours):
         fields["prompt_digest"] = fields.get("prompt_digest") or digest_of(prompt)
         texts.prompts[fields["prompt_digest"]] = prompt
@@ -151,17 +151,15 @@ def _record(row: EvaluationRow, fields: dict[str, Any], texts: RunTexts, *, ours
     return record
 
 
-def _behind(messages: Sequence[Mapping[str, Any]]) -> int:
-    """Return where a conversation goes on behind what the model was shown first."""
-    replies = (place for place, message in enumerate(messages) if message["role"] == "assistant")
-    first = next(replies, len(messages))
-    shown = (
+def _prompt_end(messages: Sequence[Mapping[str, Any]]) -> int:
+    """Return the number of messages before the first reply, which are the prompt."""
+    replies = (
         place for place, message in enumerate(messages) if message["role"] not in {"user", "system"}
     )
-    return min(first, next(shown, first))
+    return next(replies, len(messages))
 
 
-def _take_costs(data: Mapping[str, Any], fields: dict[str, Any]) -> None:
+def _add_costs(data: Mapping[str, Any], fields: dict[str, Any]) -> None:
     used = data.get("token_usage") or {}
     fields.setdefault("prompt_tokens", used.get("input_tokens"))
     fields.setdefault("completion_tokens", used.get("output_tokens"))
@@ -173,7 +171,10 @@ def _only_model(evaluations: Sequence[Evaluation]) -> str:
     names = {_model_of(evaluation.facts) for evaluation in evaluations}
     if len(names) > 1:
         shown = ", ".join(printable(name, 60) for name in sorted(names)[:5])
-        raise DataError(f"a run has one model, and these are {len(names)}: {shown}; import each")
+        raise DataError(
+            f"a run has one model, but these files have {len(names)}: {shown}; import the files of "
+            f"each model separately"
+        )
     return names.pop()
 
 
@@ -189,7 +190,7 @@ def _is_ours(facts: Mapping[str, Any]) -> bool:
 def _run_facts(
     evaluations: Sequence[Evaluation], records: Sequence[Record], model: str
 ) -> dict[str, Any]:
-    """Return what `run.json` says: our own facts again, or what is known of others' runs."""
+    """Return the content of `run.json`: the exported one, or the known facts of another tool."""
     first = evaluations[0].facts
     run: dict[str, Any] = {"status": "complete", "exit_code": None, "datasets": {}}
     if all(_is_ours(evaluation.facts) for evaluation in evaluations):
@@ -222,7 +223,7 @@ def _run_facts(
 
 
 def _facts_of_run(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
-    """Return what our own `run.json` said. Raises `DataError` for parts of different runs."""
+    """Return the exported `run.json`. Raises `DataError` for parts of different runs."""
     details = [
         evaluation.facts["eval_library"].get("additional_details") or {}
         for evaluation in evaluations
@@ -230,8 +231,8 @@ def _facts_of_run(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
     for evaluation, facts in zip(evaluations, details, strict=True):
         if facts != details[0]:
             raise DataError(
-                f"{printable(str(evaluation.path))} is of another run than "
-                f"{printable(str(evaluations[0].path))}; import each by itself"
+                f"{printable(str(evaluation.path))} and {printable(str(evaluations[0].path))} are "
+                f"from different runs; import each run separately"
             )
     try:
         return {str(name): json.loads(text) for name, text in details[0].items()}

@@ -1,4 +1,4 @@
-"""Inspect: one `.eval` log for each dataset of a run, as `inspect view` opens it."""
+"""Export to Inspect: one `.eval` log for each dataset of a run, for `inspect view`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import slug
 
 VERSION = 2
-"""Of Inspect's log format."""
+"""The version of Inspect's log format."""
 
 _ROLES = {"system", "user", "assistant", "tool"}
 _PLACED = {
@@ -43,10 +43,10 @@ _FIGURES = ("performance", "robustness", "pass_rate", "no_answer")
 
 @dataclass(frozen=True)
 class InspectLog:
-    """`<time>_<dataset>_<id>.eval`: a zip of JSON, which needs no package to be written.
+    """Writes `<time>_<dataset>_<id>.eval`, a zip of JSON files, without Inspect itself.
 
-    A sample is an example in one configuration, an epoch one time it was asked. A case without
-    an answer has an error and no score, as Inspect's own samples that failed.
+    A sample is an example in one configuration, an epoch is a repeat. A case without an answer
+    has an error and no score, like Inspect's failed samples.
     """
 
     name: str = "inspect"
@@ -163,7 +163,7 @@ class _Log:
 
     def _id(self, record: Record) -> str:
         names = ("example_id", "serializer", "perturbation", *self.several)
-        # A sample's id is a path in the zip: a run that was imported may have any text in it.
+        # A sample's id is a path in the zip, and names in an imported run may be any text.
         return "/".join(slug(getattr(record, name), 100) for name in names)
 
     def _sample(self, record: Record) -> dict[str, Any]:
@@ -203,7 +203,7 @@ class _Log:
 
 
 def _message(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a message as Inspect has it: every role is one of four."""
+    """Return a message in Inspect's format, which has four roles."""
     role = message["role"] if message["role"] in _ROLES else "assistant"
     entry: dict[str, Any] = {"role": role, "content": message["content"] or ""}
     if calls := message.get("tool_calls"):
@@ -231,7 +231,7 @@ def _output(record: Record) -> dict[str, Any]:
 
 
 def _summary(sample: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a list of samples shows of one, with long texts cut."""
+    """Return a sample's entry in the list of samples, with a shortened input."""
     names = ("id", "epoch", "target", "scores", "model_usage", "total_time")
     shown = {name: sample[name] for name in names}
     error = sample.get("error")
@@ -244,6 +244,6 @@ def _summary(sample: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _put(log: zipfile.ZipFile, name: str, value: Any) -> None:
-    entry = zipfile.ZipInfo(name)  # of 1980: the same run gives the same bytes
+    entry = zipfile.ZipInfo(name)  # its date is fixed, so that the same run gives the same bytes
     entry.compress_type = zipfile.ZIP_DEFLATED
     log.writestr(entry, json.dumps(plain(value), default=str))

@@ -1,4 +1,4 @@
-"""Files of every-eval-ever: each aggregate with the rows that lie beside it."""
+"""Read files of every-eval-ever: each aggregate file with its rows in the same folder."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from pytest_tablebench.util.names import printable
 
 
 def read_every_eval_ever(paths: Sequence[Path]) -> list[Evaluation]:
-    """Read aggregate files, and those in folders, with their rows.
+    """Read aggregate files, or folders of them, with their rows.
 
-    Raises `DataError` naming what cannot be read, is of another version, or has no rows.
+    Raises `DataError` with the file that cannot be read, has another version, or has no rows.
     """
-    return [_evaluation(path) for path in files_of(paths, "*.json", "there is no .json file in it")]
+    return [_evaluation(path) for path in files_of(paths, "*.json", "contains no .json file")]
 
 
 def _evaluation(path: Path) -> Evaluation:
@@ -33,31 +33,31 @@ def _evaluation(path: Path) -> Evaluation:
     check_facts(facts, place)
     if not facts["schema_version"].startswith("0."):
         version = printable(facts["schema_version"], 20)
-        raise DataError(f"{place}: version {version} of the schema is not known, 0.3.0 is")
+        raise DataError(f"{place}: version {version} of the schema is unknown; 0.3.0 is known")
     detail = mapping(facts, "detailed_evaluation_results")
     named = detail.get("file_path")
     if not isinstance(named, str):
-        raise DataError(f"{place}: it has figures only, and a run is made of cases")
-    # The name alone: the path is the datastore's, and the file lies beside this one.
+        raise DataError(f"{place}: contains only figures; a run needs the file of cases")
+    # The path is the datastore's; the file is next to this one under the same name.
     rows_file = path.with_name(PurePosixPath(named).name or "unnamed")
     rows = tuple(EvaluationRow(data, where) for data, where in read_lines(rows_file))
     _check_rows(rows_file, detail, len(rows))
     for row in rows:
         if row.data.get("evaluation_id") != facts["evaluation_id"]:
-            raise DataError(f"{row.place}: its `evaluation_id` is not that of {path.name}")
+            raise DataError(f"{row.place}: its `evaluation_id` differs from {path.name}")
     return Evaluation(path, facts, rows)
 
 
 def _check_rows(path: Path, detail: Mapping[str, Any], count: int) -> None:
-    """Raise `DataError` where the rows are not those that the aggregate speaks of."""
+    """Raise `DataError` if the number of rows or the checksum differs from the aggregate's."""
     total, mark, place = detail.get("total_rows"), detail.get("checksum"), printable(str(path))
     if isinstance(total, int) and total != count:
-        raise DataError(f"{place} has {count:,} rows, and there should be {total:,}")
+        raise DataError(f"{place} has {count:,} rows, but should have {total:,}")
     if isinstance(mark, str) and detail.get("hash_algorithm") in {"sha256", "md5"}:
         with path.open("rb") as file:
             digest = file_digest(file, detail["hash_algorithm"]).hexdigest()
         if digest != mark.lower():
             raise DataError(
-                f"{place} is not the file that was written (checksum); fetch it again, or take "
-                f"`checksum` out of the .json file beside it"
+                f"{place}: its checksum differs, so it was changed or damaged; fetch it again, or "
+                f"remove `checksum` from the .json file in the same folder"
             )

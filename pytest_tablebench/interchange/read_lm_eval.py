@@ -1,4 +1,4 @@
-"""What lm-eval leaves (`--log_samples`), as rows of every-eval-ever."""
+"""Read lm-eval's samples (`--log_samples`) as rows of every-eval-ever."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _SAMPLES = re.compile(r"samples_(.+)_(\d{4}-\d\d-\d\dT[0-9.-]+)\.jsonl")
 
 
 def read_lm_eval(paths: Sequence[Path], *, model: str | None = None) -> list[Evaluation]:
-    """Read `samples_TASK_DATE.jsonl`, and those in folders, with `results_DATE.json` beside them.
+    """Read `samples_TASK_DATE.jsonl`, with `results_DATE.json` in the same folder.
 
-    Arguments:
+    Args:
         paths: files and folders.
-        model: its name; None takes it from the results.
+        model: the name of the model; None takes it from the results.
 
-    Raises `DataError` naming what cannot be read, and where nothing names the model.
+    Raises `DataError` with the file that cannot be read, or if the model's name is unknown.
     """
-    missing = "there is no samples_TASK_DATE.jsonl in it; lm-eval writes them with --log_samples"
-    # Results are read with the samples beside them.
+    missing = "contains no samples_TASK_DATE.jsonl; lm-eval writes them with --log_samples"
+    # Results are read together with their samples.
     chosen = [path for path in paths if path.is_dir() or not path.name.startswith("results_")]
     return [_evaluation(path, model) for path in files_of(chosen, "samples_*.jsonl", missing)]
 
@@ -42,7 +42,8 @@ def _evaluation(path: Path, model: str | None) -> Evaluation:
     named = _SAMPLES.fullmatch(path.name)
     if named is None:
         raise DataError(
-            f"{printable(str(path))}: no file of lm-eval: it is not called samples_TASK_DATE.jsonl"
+            f"{printable(str(path))}: not a file of lm-eval: its name is not "
+            f"samples_TASK_DATE.jsonl"
         )
     task, date = named.groups()
     results = path.with_name(f"results_{date}.json")
@@ -50,8 +51,8 @@ def _evaluation(path: Path, model: str | None) -> Evaluation:
     model = model or _model(content)
     if model is None:
         raise DataError(
-            f"{printable(str(path))}: {printable(results.name)} is not beside it, or names no "
-            f"model; say it: --model NAME"
+            f"{printable(str(path))}: {printable(results.name)} is missing in its folder, or names "
+            f"no model; name it with --model NAME"
         )
     samples = list(read_lines(path))
     metrics, better = _metrics(task, samples), mapping(content, "higher_is_better", task)
@@ -99,7 +100,7 @@ def _params(results: Mapping[str, Any], task: str) -> dict[str, Any]:
 
 
 def _metrics(task: str, samples: Sequence[tuple[Mapping[str, Any], str]]) -> dict[str, str]:
-    """Return the metrics that samples name, by the id of each one's result."""
+    """Return the metrics in the samples, by the ids of their results."""
     metrics = {}
     for sample, _ in samples:
         for metric in listing(sample.get("metrics")):
@@ -108,19 +109,19 @@ def _metrics(task: str, samples: Sequence[tuple[Mapping[str, Any], str]]) -> dic
 
 
 def _dataset(task: str, sample: Mapping[str, Any]) -> str:
-    """Return the name of a task as one filter reads its replies."""
+    """Return the name of a task with a filter of replies."""
     filtered = sample.get("filter") or "none"
     return task if filtered == "none" else f"{task}/{filtered}"
 
 
 def _rows(task: str, sample: Mapping[str, Any], place: str) -> Iterator[EvaluationRow]:
-    """Yield a row for each metric that gives the sample a number."""
+    """Yield a row for each metric with a number for the sample."""
     scored = {str(metric): sample.get(str(metric)) for metric in listing(sample.get("metrics"))}
     scores = {
         metric: float(value) for metric, value in scored.items() if isinstance(value, int | float)
     }
     if "doc_id" not in sample or not scores:
-        raise DataError(f"{place}: no sample of lm-eval: it has no doc_id, or no score")
+        raise DataError(f"{place}: not a sample of lm-eval: it has no doc_id, or no score")
     prompt, choices = _prompt_and_choices(sample.get("arguments"))
     replies, read = _first(sample.get("resps")), _first(sample.get("filtered_resps"))
     target = sample.get("target")
@@ -153,7 +154,7 @@ def _references(target: object) -> list[str]:
 
 
 def _prompt_and_choices(arguments: object) -> tuple[str, list[str]]:
-    """Return the prompt, and the continuations that were weighed, where there are several."""
+    """Return the prompt, and the continuations to choose from, if there are several."""
     if isinstance(arguments, dict):
         requests = [
             list(request.values()) for request in arguments.values() if isinstance(request, dict)
@@ -165,13 +166,13 @@ def _prompt_and_choices(arguments: object) -> tuple[str, list[str]]:
         for request in requests
     ]
     prompt = texts[0][0] if texts and texts[0] else ""
-    return prompt, [request[1].strip() for request in texts if len(request) > 1] if len(
-        texts
-    ) > 1 else []
+    if len(texts) < 2:
+        return prompt, []
+    return prompt, [request[1].strip() for request in texts if len(request) > 1]
 
 
 def _first(replies: object) -> str | None:
-    """Return the first reply of `resps` or `filtered_resps`; None where there is none."""
+    """Return the first reply of `resps` or `filtered_resps`; None without any."""
     while isinstance(replies, list):
         replies = replies[0] if replies else None
     return None if replies is None else str(replies)

@@ -1,7 +1,7 @@
-"""TReB's submission: JSON lines with the answer to each sample, a file for each strategy.
+"""Export TReB's submission: JSON lines with the answer to each sample, one file per strategy.
 
 The fields are upstream's: `id`, `model_name`, `question`, `generation` (the whole reply) and
-`pred_answer` (what was read from it, or what its program printed).
+`pred_answer` (the parsed answer, or the output of its program).
 """
 
 from __future__ import annotations
@@ -19,15 +19,14 @@ from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import counted, printable, slug
 
 LANGUAGES = ("English", "Chinese")
-"""Upstream's folders of samples; ours stand in the ids of examples, upstream's ids have none."""
-
+"""Upstream's folders of samples. Our example ids begin with them, upstream's ids do not."""
 
 FIELDS = ("id", "model_name", "question", "generation", "pred_answer")
 
 
 @dataclass(frozen=True)
 class TrebSubmission:
-    """`treb-STRATEGY.jsonl`: the answered samples of TReB, each once. No answer has no line."""
+    """Writes `treb-STRATEGY.jsonl` with a line for each answered sample of TReB."""
 
     name: str = "treb-submission"
 
@@ -39,7 +38,7 @@ class TrebSubmission:
             if record.benchmark == "treb" and record.score is not None:
                 by_strategy.setdefault(record.strategy, []).append(record)
         if not by_strategy:
-            raise DataError(f"{run.path} has no answered case of TReB: there is nothing to submit")
+            raise DataError(f"{run.path} has no answered case of TReB, so nothing can be submitted")
         paths = []
         for strategy, records in sorted(by_strategy.items()):
             answers = [submitted(record, texts) for record in records]
@@ -73,12 +72,12 @@ def _subtask_of(dataset: str) -> str:
 
 
 def _check_once(answers: Sequence[Mapping[str, str]], run: Path, strategy: str) -> None:
-    """Raise `DataError` where a sample has several answers: upstream takes one."""
+    """Raise `DataError` if a sample has several answers, since upstream accepts only one."""
     ids = [answer["id"] for answer in answers]
     if len(set(ids)) < len(ids):
         twice = next(name for name in ids if ids.count(name) > 1)
         raise DataError(
             f"{run}: {printable(twice, 120)} was answered {counted(ids.count(twice), 'time')} with "
-            f"the strategy {printable(strategy, 40)}; a submission has one answer a sample: export "
-            f"a run with one serializer, without perturbations and repeats"
+            f"the strategy {printable(strategy, 40)}, but a submission has one answer per sample; "
+            f"export a run with one serializer, without perturbations and repeats"
         )

@@ -166,7 +166,7 @@ def test_figures_alone_carry_nothing_of_the_data(
     assert {path.suffix for path in files} == {".json"}
     assert "Which town" not in "".join(path.read_text("ascii") for path in files)
     assert main(["import", str(out), "--out", str(tmp_path / "back")]) == 2
-    assert "it has figures only, and a run is made of cases" in capsys.readouterr().err
+    assert "contains only figures; a run needs the file of cases" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -113,13 +113,13 @@ def test_several_trials_are_repeats(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        (SPEC, '{"name": "mmlu:subject=x", "scenario_spec": []}', "no run of a recipe of ToRR"),
-        (SPEC, "{}", "no run of a recipe of ToRR"),
-        (STATE, "[", "scenario_state.json: no JSON"),
-        (STATE, '{"request_states": [5]}', "request_states[0]: no request of HELM"),
+        (SPEC, '{"name": "mmlu:subject=x", "scenario_spec": []}', "not a run of a ToRR recipe"),
+        (SPEC, "{}", "not a run of a ToRR recipe"),
+        (STATE, "[", "scenario_state.json: not valid JSON"),
+        (STATE, '{"request_states": [5]}', "request_states[0]: not a request of HELM"),
         (STATE, '{"request_states": [{"instance": {}}]}', "the instance has no id"),
-        (STATS, "{}", "per_instance_stats.json: no list of JSON objects"),
-        (STATS, "[1]", "per_instance_stats.json: no list of JSON objects"),
+        (STATS, "{}", "per_instance_stats.json: not a list of JSON objects"),
+        (STATS, "[1]", "per_instance_stats.json: not a list of JSON objects"),
     ],
 )
 def test_a_file_that_is_none_is_named(
@@ -134,9 +134,9 @@ def test_other_refusals_name_what_is_wrong(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "empty").mkdir()
-    assert "there is no run_spec.json" in refusal(tmp_path / "empty", tmp_path, capsys)
+    assert "contains no run_spec.json" in refusal(tmp_path / "empty", tmp_path, capsys)
     change(folder / "tab_fact-csv" / SPEC, adapter_spec={})
-    assert "it names no model" in refusal(folder, tmp_path, capsys)
+    assert "names no model" in refusal(folder, tmp_path, capsys)
     change(folder / "tab_fact-csv" / SPEC, adapter_spec={"model": "other/model"})
     assert "a run has one model, and these are 2" in refusal(folder, tmp_path, capsys)
     (folder / "tab_fact-csv" / STATE).unlink()

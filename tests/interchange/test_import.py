@@ -110,7 +110,7 @@ def test_what_is_not_said_stays_unknown(tmp_path: Path, capsys: pytest.CaptureFi
     one, two = imported(folder, tmp_path / "out")
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "imported 2 cases of 1 dataset, 0 without an answer, from harness 2.0"
-    assert said[1] == "not said there, so not known: tables, thresholds, costs"
+    assert said[1] == "unknown, because the files do not contain it: tables, thresholds, costs"
     schema = json.loads((OURS / "record.schema.json").read_text("utf-8"))
     Draft202012Validator(schema).validate(one)
     assert one["dataset"].startswith("Towns-hard")
@@ -182,21 +182,24 @@ def deep(levels: int) -> bytes:
 
 
 BAD: dict[str, tuple[Any, str]] = {
-    "no JSON": (b"{oops", "line 2: no JSON"),
-    "NaN": (b'{"score": NaN}', "line 2: no JSON: NaN is no number"),
-    "a list": (b"[1]", "line 2: no JSON object"),
-    "too deep": (deep(200_000), "line 2: no JSON"),
-    "not UTF-8": (b'{"a": "\xff"}', "line 2: no JSON"),
-    "no score": (row(evaluation={"is_correct": True}), "line 2: no row of every-eval-ever: `eval"),
+    "no JSON": (b"{oops", "line 2: not valid JSON"),
+    "NaN": (b'{"score": NaN}', "line 2: not valid JSON: NaN is not a JSON number"),
+    "a list": (b"[1]", "line 2: not a JSON object"),
+    "too deep": (deep(200_000), "line 2: not valid JSON"),
+    "not UTF-8": (b'{"a": "\xff"}', "line 2: not valid JSON"),
+    "no score": (
+        row(evaluation={"is_correct": True}),
+        "line 2: not a row of every-eval-ever: `eval",
+    ),
     "text as score": (row(evaluation={"score": "1", "is_correct": True}), "line 2"),
     "endless score": (
         row(evaluation={"score": 10**400, "is_correct": True}),
-        "line 2: no row of every-eval-ever: `evaluation`",
+        "line 2: not a row of every-eval-ever: `evaluation`",
     ),
-    "score of no scale": (row(score=37.0), "line 1: none of its scores (em) goes from 0 to 1"),
-    "both": (row(messages=[]), "line 2: it has to have either `output` or `messages`"),
-    "tags": (row(metadata={"a": 1}), "line 2: no row of every-eval-ever: `metadata`"),
-    "other run": (row(evaluation_id="x/y/1"), "line 2: its `evaluation_id` is not that of"),
+    "score of no scale": (row(score=37.0), "line 1: none of its scores (em) is usable"),
+    "both": (row(messages=[]), "line 2: needs either `output` or `messages`"),
+    "tags": (row(metadata={"a": 1}), "line 2: not a row of every-eval-ever: `metadata`"),
+    "other run": (row(evaluation_id="x/y/1"), "line 2: its `evaluation_id` differs from"),
 }
 
 
@@ -219,11 +222,11 @@ def test_a_line_without_end_is_refused(
 
 
 OWN: dict[str, tuple[dict[str, str], str]] = {
-    "outcome": ({"outcome": "timeout"}, "line 1: no case: `outcome` is 'timeout'"),
+    "outcome": ({"outcome": "timeout"}, "line 1: not a case: `outcome` is 'timeout'"),
     "no JSON": ({"parts": "{"}, "line 1: metadata:"),
-    "parts": ({"parts": "[1]"}, "line 1: no case: `parts` is [1]"),
-    "repeat": ({"repeat": "0"}, "line 1: no case: `repeat` is 0"),
-    "disagrees": ({"outcome": "no_answer", "threshold": "NaN"}, "line 1: no case: `threshold`"),
+    "parts": ({"parts": "[1]"}, "line 1: not a case: `parts` is [1]"),
+    "repeat": ({"repeat": "0"}, "line 1: not a case: `repeat` is 0"),
+    "disagrees": ({"outcome": "no_answer", "threshold": "NaN"}, "line 1: not a case: `threshold`"),
 }
 
 
@@ -239,17 +242,20 @@ def test_what_says_to_be_ours_is_checked_too(
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "figures only": ({"detailed_evaluation_results": None}, "it has figures only"),
+    "figures only": ({"detailed_evaluation_results": None}, "contains only figures"),
     "outside": ({"detail": {"file_path": "../../secret.jsonl"}}, "secret.jsonl cannot be read"),
     "no name": ({"detail": {"file_path": ".."}}, "cannot be read"),
-    "other rows": ({"detail": {"total_rows": 7}}, "has 1 rows, and there should be 7"),
+    "other rows": ({"detail": {"total_rows": 7}}, "has 1 rows, but should have 7"),
     "changed": (
         {"detail": {"hash_algorithm": "sha256", "checksum": "0" * 64}},
-        "is not the file that was written (checksum)",
+        "its checksum differs",
     ),
-    "newer": ({"schema_version": "1.0"}, "version 1.0 of the schema is not known"),
+    "newer": ({"schema_version": "1.0"}, "version 1.0 of the schema is unknown"),
     "no model": ({"model_info": {}}, "`model_info`"),
-    "other file": ({"evaluation_id": None}, "no evaluation of every-eval-ever: `evaluation_id`"),
+    "other file": (
+        {"evaluation_id": None},
+        "not an evaluation of every-eval-ever: `evaluation_id`",
+    ),
 }
 
 
@@ -267,7 +273,7 @@ def test_a_run_has_one_model_and_each_case_once(
 ) -> None:
     folder = write(tmp_path / "in", facts(), [row()])
     write(folder, facts(), [row()], "twice")
-    assert "is there twice, first in" in refused(folder, capsys)
+    assert "occurs twice, first in" in refused(folder, capsys)
     other = facts(model_info={"name": "n", "id": "acme/n"})
     write(folder, other, [row("q2")], "twice")
-    assert "these are 2: acme/m-1, acme/n; import each" in refused(folder, capsys)
+    assert "these files have 2: acme/m-1, acme/n; import" in refused(folder, capsys)

@@ -53,7 +53,7 @@ def test_without_results_the_model_has_to_be_named(
     next(folder.glob("results_*")).unlink()
     command = ["import", str(folder), "--from", "lm-eval", "--out", str(tmp_path / "run")]
     assert main(command) == 2
-    assert "say it: --model NAME" in capsys.readouterr().err
+    assert "name it with --model NAME" in capsys.readouterr().err
     assert main([*command, "--model", "acme/m-1"]) == 0
     assert {one["model"] for one in record_lines(tmp_path / "run")} == {"acme/m-1"}
 
@@ -68,9 +68,9 @@ def test_what_is_no_sample_is_named(
     samples.write_text("\n".join([lines[0], json.dumps(bad)]), "utf-8")
     command = ["import", "--from", "lm-eval", "--out", str(tmp_path / "run")]
     assert main([*command, str(samples)]) == 2
-    assert f"{samples.name}, line 2: no sample of lm-eval" in capsys.readouterr().err
+    assert f"{samples.name}, line 2: not a sample of lm-eval" in capsys.readouterr().err
     assert main([*command, str(samples.rename(folder / "x.jsonl"))]) == 2
-    assert "it is not called samples_TASK_DATE.jsonl" in capsys.readouterr().err
+    assert "its name is not samples_TASK_DATE.jsonl" in capsys.readouterr().err
     (tmp_path / "empty").mkdir()
     assert main([*command, str(tmp_path / "empty")]) == 2
     assert "lm-eval writes them with --log_samples" in capsys.readouterr().err
