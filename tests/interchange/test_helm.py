@@ -138,6 +138,6 @@ def test_other_refusals_name_what_is_wrong(
     change(folder / "tab_fact-csv" / SPEC, adapter_spec={})
     assert "names no model" in refusal(folder, tmp_path, capsys)
     change(folder / "tab_fact-csv" / SPEC, adapter_spec={"model": "other/model"})
-    assert "a run has one model, and these are 2" in refusal(folder, tmp_path, capsys)
+    assert "a run has one model, but these files have 2" in refusal(folder, tmp_path, capsys)
     (folder / "tab_fact-csv" / STATE).unlink()
     assert "scenario_state.json cannot be read" in refusal(folder, tmp_path, capsys)

@@ -254,7 +254,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no model": ({"model_info": {}}, "`model_info`"),
     "other file": (
         {"evaluation_id": None},
-        "not an evaluation of every-eval-ever: `evaluation_id`",
+        "every-eval-ever: `evaluation_id`",
     ),
 }
 
