@@ -57,9 +57,7 @@ It returns fields of a record: `score`, `threshold`, `metric`, `part`, `parts`, 
 
 
 def read_helm(
-    paths: Sequence[Path],
-    score_reply: HelmScorer,
-    tags: Callable[[str], Mapping[str, str]],
+    paths: Sequence[Path], score_reply: HelmScorer, tags: Callable[[str], Mapping[str, str]]
 ) -> list[Evaluation]:
     """Read HELM's run folders, or folders of them, and score each reply.
 
@@ -110,9 +108,7 @@ def _folders(paths: Sequence[Path]) -> Iterator[Path]:
 
 
 def _evaluation(
-    folder: Path,
-    score_reply: HelmScorer,
-    tags: Callable[[str], Mapping[str, str]],
+    folder: Path, score_reply: HelmScorer, tags: Callable[[str], Mapping[str, str]]
 ) -> Evaluation:
     spec = read_json(folder / SPEC)
     recipe = _recipe(spec, folder / SPEC)

@@ -17,12 +17,7 @@ from pytest_tablebench.util.arrays import np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pytest_tablebench.results.score_columns import (
-        Floats,
-        Integers,
-        Places,
-        ScoreColumns,
-    )
+    from pytest_tablebench.results.score_columns import Floats, Integers, Places, ScoreColumns
 
 
 @dataclass(frozen=True)

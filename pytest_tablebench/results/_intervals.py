@@ -213,8 +213,7 @@ def interval(
 
 
 def ci95(
-    datasets: Sequence[Sequence[float]],
-    clusters: Sequence[Sequence[Hashable] | None] | None = None,
+    datasets: Sequence[Sequence[float]], clusters: Sequence[Sequence[Hashable] | None] | None = None
 ) -> list[float] | None:
     """Return the 95 % `interval` as a list, for JSON."""
     bounds = interval(datasets, clusters=clusters)

@@ -146,11 +146,7 @@ def difficulty(scores: Scores) -> dict[str, Any]:
         examples[grid.dataset] = each(grid.examples, values, "no scores", n=counts)
         histogram[grid.dataset] = _histogram(values)
         score_histogram[grid.dataset] = _histogram(grid.cells)
-    return {
-        "by_example": examples,
-        "histogram": histogram,
-        "score_histogram": score_histogram,
-    }
+    return {"by_example": examples, "histogram": histogram, "score_histogram": score_histogram}
 
 
 def _histogram(values: Floats) -> list[int]:

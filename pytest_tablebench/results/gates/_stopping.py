@@ -209,9 +209,7 @@ class StoppingRule(ABC):
                 self._last_look()
 
     def results(
-        self,
-        run: Mapping[str, Any] | None = None,
-        baseline_run: Mapping[str, Any] | None = None,
+        self, run: Mapping[str, Any] | None = None, baseline_run: Mapping[str, Any] | None = None
     ) -> list[GateResult]:
         """Return the results of all gates, in order; they are valid if the run stopped early.
 

@@ -20,12 +20,7 @@ from pytest_tablebench.results.media import merge_media
 from pytest_tablebench.results.merge._parts import MERGED, RunParts, read_parts
 from pytest_tablebench.results.merge._records import MergedRecords
 from pytest_tablebench.results.score_table import ScoreTable
-from pytest_tablebench.results.snapshots import (
-    FILE,
-    merged_changes,
-    read_changes,
-    write_changes,
-)
+from pytest_tablebench.results.snapshots import FILE, merged_changes, read_changes, write_changes
 from pytest_tablebench.results.texts import TEXTS, merge_texts
 from pytest_tablebench.util.entries import listing, mapping
 from pytest_tablebench.util.names import counted, printable
