@@ -169,31 +169,23 @@ def clopper_pearson(successes: float, total: float, tail: float = 0.025) -> tupl
     return float(low), float(high)
 
 
-def level_bounds(sample_moments: Moments, tail: float = 0.025) -> Bounds:
+def level_bounds(stats: Moments, tail: float = 0.025) -> Bounds:
     """Return the interval of a mean of values in 0..1, and the name of its rule (section 2).
 
     The rule is the effective Clopper-Pearson interval (Korn and Graubard 1998), the exact interval
     over examples if few are right or few are wrong, or the zero-variance bound if all are equal.
     """
-    if sample_moments.df is None:
-        reach = 1 - tail ** (1 / sample_moments.size)
-        return (
-            max(0.0, sample_moments.mean - reach),
-            min(1.0, sample_moments.mean + reach),
-            "zero variance",
-        )
-    if _few(sample_moments):
-        low, high = clopper_pearson(
-            sample_moments.size * sample_moments.mean, sample_moments.size, tail
-        )
+    if stats.df is None:
+        reach = 1 - tail ** (1 / stats.size)
+        return (max(0.0, stats.mean - reach), min(1.0, stats.mean + reach), "zero variance")
+    if _few(stats):
+        low, high = clopper_pearson(stats.size * stats.mean, stats.size, tail)
         return low, high, "example Clopper-Pearson"
     from scipy.special import ndtri, stdtrit
 
-    quantiles = ndtri(1 - tail) / stdtrit(sample_moments.df, 1 - tail)
-    total = float(
-        sample_moments.mean * (1 - sample_moments.mean) / sample_moments.variance * quantiles**2
-    )
-    low, high = clopper_pearson(sample_moments.mean * total, total, tail)
+    quantiles = ndtri(1 - tail) / stdtrit(stats.df, 1 - tail)
+    total = float(stats.mean * (1 - stats.mean) / stats.variance * quantiles**2)
+    low, high = clopper_pearson(stats.mean * total, total, tail)
     return low, high, "effective Clopper-Pearson"
 
 
@@ -208,8 +200,8 @@ def interval(
     The example values are in 0..1; arguments as of `moments`. The rule is chosen by
     `level_bounds`. None without a dataset, or if one has fewer than two clusters.
     """
-    sample_moments = moments(datasets, clusters)
-    return None if sample_moments is None else level_bounds(sample_moments, (1 - level) / 2)[:2]
+    stats = moments(datasets, clusters)
+    return None if stats is None else level_bounds(stats, (1 - level) / 2)[:2]
 
 
 def ci95(
@@ -220,53 +212,51 @@ def ci95(
     return None if bounds is None else list(bounds)
 
 
-def paired_bounds(sample_moments: Moments, tail: float = 0.025) -> Bounds:
+def paired_bounds(stats: Moments, tail: float = 0.025) -> Bounds:
     """Return the interval of a mean paired difference, within -1..1, and its rule (section 3)."""
-    if sample_moments.df is None:
-        reach, rule = 1 - tail ** (1 / sample_moments.size), "zero variance"
+    if stats.df is None:
+        reach, rule = 1 - tail ** (1 / stats.size), "zero variance"
     else:
         from scipy.special import stdtrit
 
-        reach, rule = float(stdtrit(sample_moments.df, 1 - tail)) * sample_moments.se, "t"
+        reach, rule = float(stdtrit(stats.df, 1 - tail)) * stats.se, "t"
     # Scores, pass rates and robustness are 0 to 1, so a difference is at most 1.
-    return max(-1.0, sample_moments.mean - reach), min(1.0, sample_moments.mean + reach), rule
+    return max(-1.0, stats.mean - reach), min(1.0, stats.mean + reach), rule
 
 
-def failure_tail(sample_moments: Moments, bound: float, *, above: bool, paired: bool) -> float:
+def failure_tail(stats: Moments, bound: float, *, above: bool, paired: bool) -> float:
     """Return the one-sided p-value of "fails": the tail at which an interval ends at the bound.
 
     `above` means that the gate requires at least `bound` and fails if the upper end is below it;
     otherwise it requires at most `bound`. For Clopper-Pearson the p-value is 1 if the estimate
     meets the bound (section 8).
     """
-    if paired and sample_moments.df is not None:
+    if paired and stats.df is not None:
         from scipy.special import stdtr
 
-        distance = sample_moments.mean - bound if above else bound - sample_moments.mean
-        return float(stdtr(sample_moments.df, distance / sample_moments.se))
-    gap = bound - sample_moments.mean if above else sample_moments.mean - bound
+        distance = stats.mean - bound if above else bound - stats.mean
+        return float(stdtr(stats.df, distance / stats.se))
+    gap = bound - stats.mean if above else stats.mean - bound
     if gap <= 0:
         return 1.0
-    if sample_moments.df is None:
-        return float(max(0.0, 1 - gap) ** sample_moments.size)
-    if _few(sample_moments):
+    if stats.df is None:
+        return float(max(0.0, 1 - gap) ** stats.size)
+    if _few(stats):
         from scipy.special import betaincc
 
         # For "at most", exchange successes and failures.
-        share, limit = (
-            (sample_moments.mean, bound) if above else (1 - sample_moments.mean, 1 - bound)
-        )
-        successes = sample_moments.size * share
-        return float(betaincc(successes + 1, sample_moments.size - successes, min(1.0, limit)))
+        share, limit = (stats.mean, bound) if above else (1 - stats.mean, 1 - bound)
+        successes = stats.size * share
+        return float(betaincc(successes + 1, stats.size - successes, min(1.0, limit)))
     if above:
-        return _root(lambda tail: level_bounds(sample_moments, tail)[1] - bound)
-    return _root(lambda tail: bound - level_bounds(sample_moments, tail)[0])
+        return _root(lambda tail: level_bounds(stats, tail)[1] - bound)
+    return _root(lambda tail: bound - level_bounds(stats, tail)[0])
 
 
-def _few(sample_moments: Moments) -> bool:
-    successes = sample_moments.size * sample_moments.mean
+def _few(stats: Moments) -> bool:
+    successes = stats.size * stats.mean
     # Five of 77 are 4.999999999999999 as mean times size.
-    return min(successes, sample_moments.size - successes) < FEW - 1e-9
+    return min(successes, stats.size - successes) < FEW - 1e-9
 
 
 def _root(excess: Callable[[float], float]) -> float:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from pytest_tablebench.results.checks import Finding
 from pytest_tablebench.results.record import Record, ScoreRow, row_values
@@ -20,50 +20,27 @@ class AnswerCost(NamedTuple):
     cost_usd: float | None
 
 
-class CaseRecord(Protocol):
-    """The record of a case, as an object, a line, or both."""
-
-    @property
-    def record(self) -> Record:
-        """The record."""
-
-    @property
-    def line(self) -> str:
-        """Its line of `records.jsonl`."""
-
-    @property
-    def row(self) -> ScoreRow:
-        """Its row of the score table."""
-
-    @property
-    def values(self) -> tuple[Any, ...]:
-        """The fields of `row`, in their order."""
-
-    @property
-    def rank(self) -> tuple[int, ...]:
-        """The quality of the record; of several records the best is kept."""
-
-
 @dataclass(frozen=True)
 class MadeRecord:
     """A record that this process made; encoded when it is written or sent."""
 
     record: Record
     rank: tuple[int, ...]
+    """The quality of the record; of several records the best is kept."""
 
     @cached_property
     def line(self) -> str:
-        """Its line of `records.jsonl`."""
+        """The line of `records.jsonl`."""
         return self.record.to_line()
 
     @cached_property
     def row(self) -> ScoreRow:
-        """Its row of the score table."""
+        """The row of the score table."""
         return ScoreRow(*self.values)
 
     @property
     def values(self) -> tuple[Any, ...]:
-        """The fields of `row`, in their order."""
+        """The fields of `row`, in order."""
         return row_values(self.record)
 
 
@@ -82,8 +59,11 @@ class ReadRecord:
 
     @property
     def values(self) -> tuple[Any, ...]:
-        """The fields of `row`, in their order."""
+        """The fields of `row`, in order."""
         return row_values(self.row)
+
+
+CaseRecord = MadeRecord | ReadRecord
 
 
 @dataclass(frozen=True)

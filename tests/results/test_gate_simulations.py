@@ -134,7 +134,7 @@ class Passes:
                 sheet.scores[:], sheet.passed[:], sheet.is_asked[:] = values, values, True
         for step in range(1, rule.n_steps):
             rule.done = step
-            rule._reach()
+            rule._finish_step()
             if rule.all_decided:
                 return rule.done / rule.n_steps
         rule.done = rule.n_steps
@@ -198,7 +198,7 @@ def test_betting_keeps_the_promises(drop, count):
         rule._streams[0] = type(blank)(type(blank.wealth)(0.5, alpha=None), {"d": []})
         for step in range(1, rule.n_steps + 1):
             rule.done = step
-            rule._reach()
+            rule._finish_step()
             if rule.all_decided:
                 break
         else:

@@ -244,24 +244,19 @@ def _configurations(
     order = {part.dataset: place for place, part in enumerate(all_parts)}
     tables = {part.dataset: part.tables for part in all_parts}
     changes: dict[tuple[str, ...], dict[str, int]] = {}
-    counts = Counter(
-        ((pair.key[0], *pair.key[2:4]), change)
-        for pair in pairs
-        if pair.has_both_answers and pair.key[4] == 1
-        for change in {0, pair.change}
-    )
     for pair in pairs:
         if pair.has_both_answers and pair.key[4] == 1:
             changes.setdefault((pair.key[0], *pair.key[2:4]), {})[pair.key[1]] = pair.change
     for key in sorted(before & after, key=lambda name: (order[name[0]], *name)):
-        n, better, worse = (counts[key, change] for change in (0, 1, -1))
-        signs, table = changes.get(key, {}), tables[key[0]] or {}
-        names = [table.get(example, (None, example)) for example in signs]
+        change_of, table_of = changes.get(key, {}), tables[key[0]] or {}
+        signs = list(change_of.values())
+        counts = len(signs), signs.count(1), signs.count(-1)
+        names = [table_of.get(example, (None, example)) for example in change_of]
         if len(set(names)) < len(names):
-            p = sign_flip(table_sums(list(signs.values()), names))
-            yield ConfigurationFlips(*key, n, better, worse, p, "sign-flip over tables")
+            p = sign_flip(table_sums(signs, names))
+            yield ConfigurationFlips(*key, *counts, p, "sign-flip over tables")
         else:
-            yield ConfigurationFlips(*key, n, better, worse, mcnemar(better, worse))
+            yield ConfigurationFlips(*key, *counts, mcnemar(*counts[1:]))
 
 
 def _table_remarks(parts: Iterable[PairedDataset]) -> Iterator[str]:

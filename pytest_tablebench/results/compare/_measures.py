@@ -36,6 +36,9 @@ COMPARED = 60
 
 _SAME = 1e-12
 
+_sign_flip = lru_cache(maxsize=64)(sign_flip)
+"""Cached, because performance and pass rate are equal if scores are 0 or 1."""
+
 
 @dataclass(frozen=True)
 class PairedDataset:
@@ -164,18 +167,14 @@ def measure_difference(datasets: Sequence[PairedDataset], measure: Measure) -> M
         if single:
             return _unknown([], f"fewer than two common configurations{_of(single, datasets)}")
     values = [_values(part, measure) for part in datasets]
-    empty = [
-        part.dataset
-        for part, side_values in zip(datasets, values, strict=True)
-        if not side_values.before
-    ]
+    empty = [part.dataset for part, entry in zip(datasets, values, strict=True) if not entry.before]
     if empty or not values:
         lacking = "an answer to every configuration" if measure == "robustness" else "an answer"
         return _unknown(values, f"no example has {lacking} on both sides{_of(empty, datasets)}")
     total = sum(int(part.shared.sum()) for part in datasets)
-    left_out = sum(side_values.left_out for side_values in values)
-    before = mean(mean(side_values.before) for side_values in values) or 0.0
-    after = mean(mean(side_values.after) for side_values in values) or 0.0
+    left_out = sum(entry.left_out for entry in values)
+    before = mean(mean(entry.before) for entry in values) or 0.0
+    after = mean(mean(entry.after) for entry in values) or 0.0
     unjudged = replace(
         _unknown(values, None), before=before, after=after, difference=after - before
     )
@@ -191,17 +190,17 @@ def measure_difference(datasets: Sequence[PairedDataset], measure: Measure) -> M
 
 def _unknown(values: Sequence[_Values], note: str | None) -> MeasureDifference:
     return MeasureDifference(
-        n_examples=sum(len(side_values.before) for side_values in values),
+        n_examples=sum(len(entry.before) for entry in values),
         n_clusters=_cluster_count(values),
-        left_out=sum(side_values.left_out for side_values in values),
-        left_out_before=sum(side_values.left_out_before for side_values in values),
-        left_out_after=sum(side_values.left_out_after for side_values in values),
+        left_out=sum(entry.left_out for entry in values),
+        left_out_before=sum(entry.left_out_before for entry in values),
+        left_out_after=sum(entry.left_out_after for entry in values),
         note=note,
     )
 
 
 def _cluster_count(values: Sequence[_Values]) -> int | None:
-    groups = [side_values.groups for side_values in values]
+    groups = [entry.groups for entry in values]
     if not groups or None in groups:
         return None
     return len({name for names in groups for name in names or ()})
@@ -218,36 +217,25 @@ def _judged(
     values: Sequence[_Values],
     measure: Measure,
 ) -> MeasureDifference:
-    differences = [side_values.differences for side_values in values]
+    differences = [entry.differences for entry in values]
     equal = all(abs(difference) < _SAME for part in differences for difference in part)
-    if equal and all(side_values.same_text for side_values in values):
-        note = "identical answers"
+    if equal and all(entry.same_text for entry in values):
+        texts = dict.fromkeys(("method", "test", "note"), "identical answers")
         return replace(
-            unjudged,
-            difference=0.0,
-            interval=(0.0, 0.0),
-            method=note,
-            p=1.0,
-            test=note,
-            identical=True,
-            note=note,
+            unjudged, difference=0.0, interval=(0.0, 0.0), p=1.0, identical=True, **texts
         )
-    groups = [side_values.groups for side_values in values]
+    groups = [entry.groups for entry in values]
     p, test = _p_value(datasets, differences, groups, measure)
-    sample_moments = moments(differences, groups)
-    if sample_moments is None:
-        pairs = zip(datasets, differences, strict=True)
-        lacking = [part.dataset for part, part_differences in pairs if len(part_differences) < 2]
-        note = f"fewer than two examples{_of(lacking, datasets)}"
-        if not lacking:
-            single = [
-                part.dataset
-                for part, part_groups in zip(datasets, groups, strict=True)
-                if part_groups is not None and len(set(part_groups)) < 2
-            ]
-            note = f"all examples use one table{_of(single, datasets)}"
+    stats = moments(differences, groups)
+    if stats is None:
+        pairs = list(zip((part.dataset for part in datasets), values, strict=True))
+        few = [name for name, entry in pairs if len(entry.differences) < 2]
+        single = [name for name, entry in pairs if entry.groups and len(set(entry.groups)) < 2]
+        note = f"all examples use one table{_of(single, datasets)}"
+        if few:
+            note = f"fewer than two examples{_of(few, datasets)}"
         return replace(unjudged, p=p, test=test, note=note)
-    low, high, method = paired_bounds(sample_moments)
+    low, high, method = paired_bounds(stats)
     return replace(unjudged, interval=(low, high), method=method, p=p, test=test)
 
 
@@ -288,12 +276,6 @@ def table_sums(values: Sequence[float], names: Sequence[Hashable]) -> list[float
     for value, name in zip(values, names, strict=True):
         sums.setdefault(name, []).append(value)
     return [fsum(table_values) for table_values in sums.values()]
-
-
-@lru_cache(maxsize=64)
-def _sign_flip(differences: tuple[float, ...]) -> float:
-    # Cached, because performance and pass rate are equal if scores are 0 or 1.
-    return sign_flip(differences)
 
 
 def _values(part: PairedDataset, measure: Measure) -> _Values:

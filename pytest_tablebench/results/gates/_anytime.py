@@ -28,16 +28,12 @@ class _Stream:
     wealth: Wealth
     values: dict[str, list[float]]
     rounds: list[float] = field(default_factory=list)
-    tables: list[Hashable] = field(default_factory=list)
-    """The table of each example."""
+    tables: set[Hashable] = field(default_factory=set)
 
     @property
     def has_shared_tables(self) -> bool:
-        """Whether several examples share a table, unless all examples share one.
-
-        Then they are independent: the gate is about this table.
-        """
-        return 1 < len(set(self.tables)) < len(self.tables)
+        """Whether examples share tables; if all share one, they are independent questions on it."""
+        return 1 < len(self.tables) < sum(map(len, self.values.values()))
 
 
 class AnytimeRule(StoppingRule):
@@ -54,7 +50,7 @@ class AnytimeRule(StoppingRule):
     last_note = "Decided after all examples."
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        """As `StoppingRule`."""
+        """Take the arguments of `StoppingRule`."""
         super().__init__(*args, **options)
         self._example_of = {
             int(self.steps[dataset][row, column]): (dataset, row)
@@ -65,12 +61,10 @@ class AnytimeRule(StoppingRule):
             if not gate.counted:
                 bound = tolerant_bound(gate.bound, at_least=gate.at_least)
                 bound = (bound + 1) / 2 if gate.baseline else bound
-                names = self.datasets(gate)
-                self._streams[place] = _Stream(
-                    Wealth(bound, alpha=None), {name: [] for name in names}
-                )
+                values: dict[str, list[float]] = {name: [] for name in self.datasets(gate)}
+                self._streams[place] = _Stream(Wealth(bound, alpha=None), values)
 
-    def _reach(self) -> None:
+    def _finish_step(self) -> None:
         """Feed the next example in order to the wealth of every open gate."""
         dataset, row = self._example_of[self.done]
         for place in self.open():
@@ -80,8 +74,8 @@ class AnytimeRule(StoppingRule):
             value = self._value(gate, dataset, row)
             if value is not None:
                 stream.values[dataset].append(value)
-                stream.tables.append(self._table(dataset, row))
-                _round(gate, stream)
+                stream.tables.add(self._table(dataset, row))
+                _feed_round(gate, stream)
         self._decide()
 
     def _table(self, dataset: str, row: int) -> Hashable:
@@ -118,7 +112,7 @@ class AnytimeRule(StoppingRule):
             if fails or good >= -math.log(tail):
                 state = "fails" if fails else "holds"
             if state and not self._must_wait(place):
-                self._settle(place, state)
+                self._settle_now(place, state)
 
     def _must_wait(self, place: int) -> bool:
         """Return whether only the final interval may decide.
@@ -136,7 +130,7 @@ class AnytimeRule(StoppingRule):
         scopes = self.scopes(self.planned_cells.seen(self.masks))
         return bool(collect(self.gates[place], scopes).problem)
 
-    def _settle(self, place: int, state: State) -> None:
+    def _settle_now(self, place: int, state: State) -> None:
         gate, stream = self.gates[place], self._streams[place]
         low, high = betting_interval(np.array(stream.rounds), DURING * self.alpha)
         if gate.baseline:
@@ -157,7 +151,7 @@ class AnytimeRule(StoppingRule):
         return (1 - DURING) * self.alpha / 2
 
 
-def _round(gate: Gate, stream: _Stream) -> None:
+def _feed_round(gate: Gate, stream: _Stream) -> None:
     """Feed the next round to the wealth once every dataset has an example for it."""
     number = len(stream.rounds)
     rows = list(stream.values.values())

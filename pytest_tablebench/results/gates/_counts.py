@@ -24,7 +24,6 @@ from pytest_tablebench.util.names import out_of
 if TYPE_CHECKING:
     from pytest_tablebench.results.score_columns import Places
 
-
 _COUNTED = {
     "no_answer": ("has no answer", "have no answer"),
     "cut_off": ("was cut off before an answer", "were cut off before an answer"),
@@ -129,12 +128,12 @@ def _groups(gate: Gate, scopes: Scopes, names: Sequence[str]) -> list[Hashable]:
     clusters: list[Hashable] = []
     for name in names:
         sheet = scopes.new.datasets[name]
-        groups, named_clusters = sheet.groups, scopes.clusters.get(name)
+        groups, tables = sheet.groups, scopes.clusters.get(name)
         for row in np.flatnonzero(_counts(gate, sheet)[0]).tolist():
-            cluster: Hashable = (name, row) if groups is None else groups[row]
-            clusters.append(
-                (name, named_clusters.get(sheet.examples[row], row)) if named_clusters else cluster
-            )
+            if tables:
+                clusters.append((name, tables.get(sheet.examples[row], row)))
+            else:
+                clusters.append((name, row) if groups is None else groups[row])
     return clusters
 
 
@@ -152,6 +151,5 @@ def _by_examples(
     share = float(losses.sum() / sizes.sum())
     rest = np.bincount(index, weights=losses - share * sizes)
     variance = count / (count - 1) * math.fsum(rest * rest) / float(sizes.sum()) ** 2
-    sample_moments = Moments(share, variance, None if variance < EQUAL else count - 1, count, count)
-    low, high, _ = level_bounds(sample_moments, tail)
-    return low, high
+    df = None if variance < EQUAL else count - 1
+    return level_bounds(Moments(share, variance, df, count, count), tail)[:2]

@@ -72,7 +72,10 @@ def judge_gates(
     Raises `SettingsError` for a gate that cannot be parsed or lacks its baseline, and `DataError`
     for records that cannot be used.
     """
-    _check(level, correction)
+    if not 0 < level < 1:
+        raise SettingsError(f"the level of gates must be between 0 and 1, as 0.95, not {level!r}")
+    if correction not in ("holm", "none"):
+        raise SettingsError(unknown_name("correction", str(correction), ("holm", "none")))
     parsed = [gate if isinstance(gate, Gate) else parse_gate(gate) for gate in gates]
     for gate in parsed:
         side = baseline_run if gate.measure == "cost" else baseline
@@ -89,10 +92,10 @@ def judge_gates(
     if correction == "holm" and not point:
         evaluated = correct(evaluated, tail)
     results = []
-    for gate, evaluated_gate in zip(parsed, evaluated, strict=True):
-        result = evaluated_gate.result
-        if gate.measure == "cost":
-            result = evaluate_cost(gate, run, baseline_run)
+    for entry in evaluated:
+        result = entry.result
+        if entry.gate.measure == "cost":
+            result = evaluate_cost(entry.gate, run, baseline_run)
         elif point:
             result = point_result(result)
         results.append(replace(result, level=level))
@@ -133,13 +136,16 @@ def evaluate_gate(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
         return evaluate_count(gate, scopes, tail)
     sample = collect(gate, scopes)
     estimate = sample.estimate
+    state_point: State = "undecided"
+    if estimate is not None and not math.isnan(estimate):
+        state_point = decide(estimate, estimate, gate.bound, at_least=gate.at_least)
     result = GateResult(
         gate=gate.text,
         estimate=estimate,
         bound=gate.bound,
         n_examples=sample.n,
         n_left_out=sample.left_out,
-        state_point=_state_point(gate, estimate),
+        state_point=state_point,
         level=1 - 2 * tail,
         worst_case=sample.worst,
         no_answer=sample.no_answer,
@@ -149,32 +155,29 @@ def evaluate_gate(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
         n_not_asked_baseline=sample.not_asked_old,
         n_clusters=sample.n_clusters,
     )
-    sample_moments = moments(sample.values, sample.clusters)
-    if sample_moments is None:
+    stats = moments(sample.values, sample.clusters)
+    if stats is None:
         return replace(result, reason=sample.problem or _one_table(sample))
-    return _with_interval(
-        gate, replace(result, n_examples=sample_moments.n), sample_moments, sample, tail
-    )
+    return _with_interval(gate, replace(result, n_examples=stats.n), stats, sample, tail)
 
 
 def _with_interval(
-    gate: Gate, result: GateResult, sample_moments: Moments, sample: GateValues, tail: float
+    gate: Gate, result: GateResult, stats: Moments, sample: GateValues, tail: float
 ) -> GateResult:
-    if sample.identical and sample_moments.df is None and abs(sample_moments.mean) < 1e-9:
+    if sample.identical and stats.df is None and abs(stats.mean) < 1e-9:
         low, high, method, p = 0.0, 0.0, "identical answers", None
     else:
-        low, high, method = (paired_bounds if gate.baseline else level_bounds)(sample_moments, tail)
-        p = failure_tail(sample_moments, gate.bound, above=gate.at_least, paired=gate.baseline)
-    state = decide(low, high, gate.bound, at_least=gate.at_least)
+        low, high, method = (paired_bounds if gate.baseline else level_bounds)(stats, tail)
+        p = failure_tail(stats, gate.bound, above=gate.at_least, paired=gate.baseline)
     result = replace(
         result,
         interval=(low, high),
-        se=sample_moments.se,
-        df=sample_moments.df,
+        se=stats.se,
+        df=stats.df,
         method=method,
         p=p,
         identical=method == "identical answers",
-        state=state,
+        state=decide(low, high, gate.bound, at_least=gate.at_least),
     )
     if sample.problem:
         result = replace(result, state="undecided", p=None, reason=sample.problem)
@@ -185,21 +188,11 @@ def _with_interval(
 
 def _one_table(sample: GateValues) -> str:
     """Return why there is no interval although there are enough examples."""
-    if sample.n_clusters == 1:
-        return (
-            f"all {sample.n:,} examples use one table, which allows no conclusion about other "
-            f"tables; use more tables, or judge the estimate alone (--bench-gate-point)"
-        )
+    n = f"{sample.n:,} examples" if sample.n_clusters == 1 else "examples of a dataset"
     return (
-        "all examples of a dataset use one table, which allows no conclusion about other tables; "
-        "use more tables, or judge the estimate alone (--bench-gate-point)"
+        f"all {n} use one table, which allows no conclusion about other tables; use more tables, "
+        f"or judge the estimate alone (--bench-gate-point)"
     )
-
-
-def _state_point(gate: Gate, estimate: float | None) -> State:
-    if estimate is None or math.isnan(estimate):
-        return "undecided"
-    return decide(estimate, estimate, gate.bound, at_least=gate.at_least)
 
 
 def _notes(gate: Gate, result: GateResult) -> tuple[str, ...]:
@@ -246,9 +239,7 @@ def correct(
     The p-value of a gate evaluated at an error other than `tail` is scaled to `tail`. `size` is
     the number of gates to correct for, by default those of `evaluated`.
     """
-    family = [
-        place for place, evaluated_gate in enumerate(evaluated) if not evaluated_gate.gate.counted
-    ]
+    family = [place for place, entry in enumerate(evaluated) if not entry.gate.counted]
     size = len(family) if size is None else size
     if size < 2:
         return list(evaluated)
@@ -256,22 +247,14 @@ def correct(
     for place in family:
         p = evaluated[place].result.p
         scaled.append(1.0 if p is None else min(1.0, p * tail / evaluated[place].tail))
-    rejections = dict(zip(family, holm(scaled, tail, size), strict=True))
-    return [
-        entry
-        if rejections.get(place, True) or entry.result.state != "fails" or entry.result.identical
-        else replace(entry, result=_marked(entry.result, size))
-        for place, entry in enumerate(evaluated)
-    ]
-
-
-def _marked(result: GateResult, size: int) -> GateResult:
-    return replace(
-        result,
-        state="undecided",
-        holm_marked=True,
-        reason=f"fails alone, but not after the correction for {size} gates (Holm)",
-    )
+    corrected = list(evaluated)
+    for place, is_rejected in zip(family, holm(scaled, tail, size), strict=True):
+        result = evaluated[place].result
+        if result.state == "fails" and not is_rejected and not result.identical:
+            text = f"fails alone, but not after the correction for {size} gates (Holm)"
+            result = replace(result, state="undecided", holm_marked=True, reason=text)
+            corrected[place] = replace(evaluated[place], result=result)
+    return corrected
 
 
 def point_result(result: GateResult) -> GateResult:
@@ -286,10 +269,3 @@ def point_result(result: GateResult) -> GateResult:
     elif result.reason:
         text = result.reason
     return replace(result, state=result.state_point, reason=text)
-
-
-def _check(level: float, correction: str) -> None:
-    if not 0 < level < 1:
-        raise SettingsError(f"the level of gates must be between 0 and 1, as 0.95, not {level!r}")
-    if correction not in ("holm", "none"):
-        raise SettingsError(unknown_name("correction", str(correction), ("holm", "none")))

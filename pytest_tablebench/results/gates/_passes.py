@@ -29,20 +29,20 @@ class PassesRule(StoppingRule):
         """The note for gates that the last look decides."""
         return f"Decided after all {self.n_steps} passes."
 
-    def _reach(self) -> None:
+    def _finish_step(self) -> None:
         if self.done not in LOOKS or self.done == self.n_steps:
             return
-        places = [place for place in self.open() if _by_passes(self.gates[place])]
+        places = [place for place in self.open() if _may_be_early(self.gates[place])]
         tails = [EARLY * self.alpha / 2] * len(places)
         note = f"Decided after pass {self.done} of {self.n_steps}; the others were not needed."
         self._settle_decided(places, self.scopes(self.planned_cells.seen(self.masks)), tails, note)
 
     def _tail(self, gate: Gate) -> float:
-        spent = EARLY * sum(number < self.n_steps for number in LOOKS) if _by_passes(gate) else 0.0
-        return (1 - spent) * self.alpha / 2
+        looks = sum(number < self.n_steps for number in LOOKS) if _may_be_early(gate) else 0
+        return (1 - EARLY * looks) * self.alpha / 2
 
 
-def _by_passes(gate: Gate) -> bool:
+def _may_be_early(gate: Gate) -> bool:
     """Return whether early passes may decide a gate.
 
     A range grows with each pass, and an early pass has few cases of a single configuration.

@@ -113,28 +113,19 @@ class PlannedCells:
 
         Equal answers may decide only at the end, since answers that are missing may differ.
         """
-        if masks is None:
-            return Sides(
-                {name: _named(side) for name, side in self.sides.items() if side.is_asked.any()}
-            )
-        return Sides(
-            {
-                name: replace(
-                    _named(side),
-                    scores=np.where(masks[name], side.scores, np.nan),
-                    passed=np.where(masks[name], side.passed, np.nan),
-                    checks={
-                        test: np.where(masks[name], values, np.nan)
-                        for test, values in side.checks.items()
-                    },
-                    is_asked=side.is_asked & masks[name],
+        sheets = {}
+        for name, side in self.sides.items():
+            sheet = with_clusters(side, side.clusters or ())
+            if masks is not None:
+                mask = masks[name]
+                sheet = replace(
+                    sheet,
+                    scores=np.where(mask, side.scores, np.nan),
+                    passed=np.where(mask, side.passed, np.nan),
+                    checks={test: np.where(mask, v, np.nan) for test, v in side.checks.items()},
+                    is_asked=side.is_asked & mask,
                     answers=None,
                 )
-                for name, side in self.sides.items()
-                if (side.is_asked & masks[name]).any()
-            }
-        )
-
-
-def _named(side: ScoreSheet) -> ScoreSheet:
-    return with_clusters(side, side.clusters or ())
+            if sheet.is_asked.any():
+                sheets[name] = sheet
+        return Sides(sheets)

@@ -33,7 +33,7 @@ class PointRule(StoppingRule):
 
     _check_at = 25
 
-    def _reach(self) -> None:
+    def _finish_step(self) -> None:
         # The test is valid at any moment. Longer intervals between checks save time.
         if self.done != self._check_at or self.done == self.n_steps:
             return

@@ -239,22 +239,17 @@ def _planned(gate: Gate, scopes: Scopes) -> tuple[list[str], list[_PlannedExampl
         if name not in scopes.new.datasets:
             continue
         side = scopes.new.datasets[name]
-        columns = about(side, gate)
-        counts = side.is_asked[:, columns].sum(axis=1)
+        counts = side.is_asked[:, about(side, gate)].sum(axis=1)
         if counts.any():
             names.append(name)
             planned = [
                 example for example, count in zip(side.examples, counts, strict=True) if count
             ]
-            clusters = scopes.clusters.get(name)
-            tables = (
-                Counter(clusters.get(example, (None, example)) for example in planned)
-                if clusters
-                else None
-            )
-            tables = None if tables is None or len(tables) < 2 else tables
+            clusters = scopes.clusters.get(name) or {}
+            tables = Counter(clusters.get(example, (None, example)) for example in planned)
+            are_known = bool(clusters) and len(tables) > 1
             parts.append(
-                _PlannedExamples(len(planned), None if tables is None else tuple(tables.values()))
+                _PlannedExamples(len(planned), tuple(tables.values()) if are_known else None)
             )
             cells.append(max(1, round(float(counts[counts > 0].mean()))))
     return names, parts, cells

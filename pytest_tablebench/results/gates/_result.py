@@ -129,17 +129,15 @@ def exit_code(results: Iterable[GateResult]) -> int:
 def verdict_line(results: Sequence[GateResult]) -> str:
     """Return the verdict on all gates as one sentence."""
     total = len(results)
-    counts = {
-        state: sum(result.state == state for result in results)
-        for state in ("fails", "undecided", "holds")
-    }
+    failed, unsure = (
+        sum(result.state == state for result in results) for state in ("fails", "undecided")
+    )
     if not total:
         return "The run has no gates."
-    if counts["holds"] == total:
+    if not failed and not unsure:
         return "The gate holds." if total == 1 else f"All {total} gates hold."
     if total == 1:
-        return "The gate fails." if counts["fails"] else "The gate is undecided."
-    failed, unsure = counts["fails"], counts["undecided"]
+        return "The gate fails." if failed else "The gate is undecided."
     if failed:
         rest = f"; {unsure} {'is' if unsure == 1 else 'are'} undecided" if unsure else ""
         return f"{failed} of {total} gates {'fails' if failed == 1 else 'fail'}{rest}."
@@ -169,7 +167,9 @@ def reason(gate: Gate, result: GateResult) -> str:
     if result.interval is None:
         return "no interval can be computed"
     low, high = result.interval
-    subject_name = "the difference to the baseline" if gate.baseline else _name(gate)
+    subject_name = _NAMES.get(gate.measure) or f"the mean {printable(gate.measure, 80)}"
+    if gate.baseline:
+        subject_name = "the difference to the baseline"
     span = f"{number(low)} to {number(high)}"
     percent = number(100 * result.level)
     subject = f"the {percent} % interval of {subject_name}, {span},"
@@ -180,18 +180,10 @@ def reason(gate: Gate, result: GateResult) -> str:
     return f"{subject} is {'at or ' if result.state == 'holds' else ''}{side} {bound}"
 
 
-def _name(gate: Gate) -> str:
-    return _NAMES[gate.measure] if gate.part is None else f"the mean {printable(gate.part, 80)}"
-
-
 _NAMES = {
     "consistency": "consistency",
     "changed_meaning": "the mean score under changed meaning",
     "performance": "the mean score",
     "pass_rate": "the pass rate",
     "robustness": "robustness",
-    "no_answer": "the share without an answer",
-    "cut_off": "the share cut off before an answer",
-    "truncated": "the share of truncated answers",
-    "cost": "the cost",
 }

@@ -55,16 +55,12 @@ class Scopes:
         old = {}
         for name, sheet in self.old.datasets.items() if self.old else ():
             # The newer run's tags take precedence, since an older run may lack tags.
-            newer_examples = (
-                set(self.new.datasets[name].examples) if name in self.new.datasets else set()
-            )
-            members = {
-                example for example in sheet.slice(tags).examples if example not in newer_examples
-            }
-            members |= set(new[name].examples) if name in new else set()
-            old[name] = sheet.only(
-                [row for row, example in enumerate(sheet.examples) if example in members]
-            )
+            members = set(sheet.slice(tags).examples)
+            if name in new:
+                members -= set(self.new.datasets[name].examples)
+                members |= set(new[name].examples)
+            rows = [row for row, example in enumerate(sheet.examples) if example in members]
+            old[name] = sheet.only(rows)
         new, old = ({n: s for n, s in sides.items() if s.examples} for sides in (new, old))
         benchmarks = {
             benchmark: [name for name in names if name in new or name not in self.new.datasets]
@@ -90,20 +86,18 @@ class Scopes:
     def unknown(self, gate: Gate) -> str:
         """Return why a gate's scope has no case."""
         if self.whole is not None and self.whole.datasets(gate):
-            return self._untagged(gate, self.whole)
+            datasets = self.whole.new.datasets
+            sheets = [datasets[name] for name in self.whole.datasets(gate) if name in datasets]
+            values = {
+                tag: {value for sheet in sheets for value in sheet.tags.get(tag, ())} - {""}
+                for tag, _ in gate.tags
+            }
+            return without_tags(gate, values)
         scope_names = dict.fromkeys([*self.new.datasets, *self.benchmarks, "all"])
         if gate.scope in scope_names:
             return "no case of this scope was asked"
         names = known_names(gate.scope, [printable(name, 60) for name in scope_names])
         return f"no case of {printable(gate.scope, 60)} was asked; {names}"
-
-    def _untagged(self, gate: Gate, whole: Scopes) -> str:
-        sheets = [whole.new.datasets.get(name) for name in whole.datasets(gate)]
-        values = {
-            tag: {value for sheet in sheets if sheet for value in sheet.tags.get(tag, ())} - {""}
-            for tag, _ in gate.tags
-        }
-        return without_tags(gate, values)
 
     def shrunk(self, gate: Gate) -> str | None:
         """Return which datasets of the baseline's scope lack files now; None if all have files.

@@ -85,7 +85,7 @@ def _shuffled(name: str, values: Sequence[Any], seed: int) -> list[Any]:
 
 
 class StoppingRule(ABC):
-    """Follows a run and decides when its gates are decided.
+    """Follows a run and reports when all its gates are decided.
 
     Decisions depend only on the planned order; records may arrive in any order. Gates on counts
     and cost never prolong a run: they are evaluated on the cases asked. A case without a record
@@ -124,7 +124,7 @@ class StoppingRule(ABC):
             missing: datasets whose files do not exist.
             altered: perturbations that change the meaning of a table.
 
-        Raises `SettingsError` for a gate that needs a baseline. A gate stays undecided if it has
+        Raises `SettingsError` for a gate that lacks its baseline. A gate stays undecided if it has
         no planned case, or fewer datasets than in the baseline.
         """
         self.gates = [gate if isinstance(gate, Gate) else parse_gate(gate) for gate in gates]
@@ -204,7 +204,7 @@ class StoppingRule(ABC):
         self._left[int(self.steps[place[0]][place[1:]])] -= 1
         while self.done < self.n_steps and not self._left[self.done + 1]:
             self.done += 1
-            self._reach()
+            self._finish_step()
             if self.done == self.n_steps:
                 self._last_look()
 
@@ -246,7 +246,7 @@ class StoppingRule(ABC):
         )
 
     @abstractmethod
-    def _reach(self) -> None:
+    def _finish_step(self) -> None:
         """Decide the gates that can be decided after step `done`."""
 
     def _tail(self, gate: Gate) -> float:
@@ -312,9 +312,10 @@ class StoppingRule(ABC):
         self, places: Sequence[int], scopes: Scopes, tails: Sequence[float]
     ) -> list[EvaluatedGate]:
         """Judge some gates on the records so far, each alone."""
+        gates = [self.gates[place] for place in places]
         return [
-            EvaluatedGate(self.gates[place], evaluate_gate(self.gates[place], scopes, tail), tail)
-            for place, tail in zip(places, tails, strict=True)
+            EvaluatedGate(gate, evaluate_gate(gate, scopes, tail), tail)
+            for gate, tail in zip(gates, tails, strict=True)
         ]
 
     def settle_by_betting(self, place: int, tail: float, note: str, **facts: Any) -> None:

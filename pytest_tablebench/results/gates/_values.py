@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 from typing import TYPE_CHECKING
@@ -83,8 +83,7 @@ def collect(gate: Gate, scopes: Scopes) -> GateValues:
     return GateValues(
         values=tuple(part.values for part in parts),
         clusters=tuple(
-            _shared(name, scopes.clusters.get(name), scopes.pair(name), part.used)
-            for name, part in zip(names, parts, strict=True)
+            _used_clusters(name, scopes, part.used) for name, part in zip(names, parts, strict=True)
         ),
         left_out=total["left_out"],
         left_out_old=total["left_out_old"] if gate.baseline else None,
@@ -93,7 +92,7 @@ def collect(gate: Gate, scopes: Scopes) -> GateValues:
         no_answer=total["unanswered"] / total["asked"] if total["asked"] else None,
         no_answer_old=total["unanswered_old"] / total["asked_old"] if total["asked_old"] else None,
         identical=all(part.identical for part in parts),
-        worst=_worst(parts) if gate.measure == "robustness" and not gate.baseline else None,
+        worst=_mean_extremes(parts) if gate.measure == "robustness" and not gate.baseline else None,
         problem=_problem(gate, names, parts, total["left_out"]),
         n_clusters=_cluster_count(scopes, names, parts),
     )
@@ -216,13 +215,9 @@ def _identical(new: ScoreSheet, old: ScoreSheet, columns: Flags, paired: Flags) 
     return bool(paired.any()) and same_answers(new, old, cells)
 
 
-def _shared(
-    dataset: str, clusters: Mapping[str, Hashable] | None, pair: SheetPair, used: Flags
-) -> list[Hashable] | None:
-    """Return the cluster of each used example; None if every example is its own cluster.
-
-    `clusters` takes precedence over the records.
-    """
+def _used_clusters(dataset: str, scopes: Scopes, used: Flags) -> list[Hashable] | None:
+    """Return the cluster of each used example; None if every example is its own cluster."""
+    pair, clusters = scopes.pair(dataset), scopes.clusters.get(dataset)
     if clusters:
         used_names = [name for name, use in zip(pair.new.examples, used, strict=True) if use]
         return [(dataset, clusters.get(name, (None, name))) for name in used_names]
@@ -237,7 +232,7 @@ def _cluster_count(
     clusters: set[Hashable] = set()
     for name, part in zip(names, parts, strict=True):
         pair = scopes.pair(name)
-        dataset_clusters = _shared(name, scopes.clusters.get(name), pair, part.used)
+        dataset_clusters = _used_clusters(name, scopes, part.used)
         if dataset_clusters is None:
             cluster_names = with_common_clusters(pair.new, pair.old).cluster_names
             if cluster_names is None:
@@ -247,7 +242,7 @@ def _cluster_count(
     return len(clusters)
 
 
-def _worst(parts: Sequence[_DatasetValues]) -> tuple[float, float]:
+def _mean_extremes(parts: Sequence[_DatasetValues]) -> tuple[float, float]:
     lows, highs = zip(*(part.worst for part in parts if part.worst is not None), strict=True)
     return fsum(lows) / len(lows), fsum(highs) / len(highs)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Literal
 
 from pytest_tablebench.util.arrays import np
@@ -54,21 +55,21 @@ class Wealth:
                 self._feed(np.array(values[start : start + TOGETHER], dtype=float))
 
     def _feed(self, row: Floats) -> None:
-        still = np.full(len(row), self.threshold)
+        target = np.full(len(row), self.threshold)
         if self.population is not None:
             # The mean of the remaining values if the mean of all were the threshold.
             before = self._sum + np.concatenate([[0.0], row[:-1].cumsum()])
             left = self.population - self._seen - np.arange(len(row))
-            still = (self.population * self.threshold - before) / left
+            target = (self.population * self.threshold - before) / left
         self._seen += len(row)
         self._sum += math.fsum(row)
-        inside = np.minimum(1 - EDGE, np.maximum(EDGE, still))
-        odds = np.array([1 / inside, 1 / (inside - 1)]) * (row - still)  # sides, values
+        inside = np.minimum(1 - EDGE, np.maximum(EDGE, target))
+        odds = np.array([1 / inside, 1 / (inside - 1)]) * (row - target)  # sides, values
         wealth = self._wealth + _log_wealth(odds.T[:, :, None] * SHARES)
         self._wealth = wealth[-1]
         logs = _log_means(wealth)
         # The remaining values cannot bring the mean of the population to that side any more.
-        logs[still < 0, 0] = logs[still > 1, 1] = math.inf
+        logs[target < 0, 0] = logs[target > 1, 1] = math.inf
         self.log_above, self.log_below = logs[-1].tolist()
         peaks = logs.max(axis=0).tolist()
         self.peak_above = max(self.peak_above, peaks[0])
@@ -87,25 +88,20 @@ def betting_interval(
     next multiple of 1 / `points`.
     """
     goal = math.log(2 / alpha)
-    low, high = 0, points
-    grid = [min(1 - EDGE, max(EDGE, place / points)) for place in range(points + 1)]
+
+    def is_possible(place: int, *, lower: bool) -> bool:
+        mean = min(1 - EDGE, max(EDGE, place / points))
+        share = np.divide(SHARES, mean if lower else mean - 1)
+        logs = _log_means(_log_wealth((values - mean)[:, None] * share))
+        return not bool((logs >= goal).any())
+
     # Wealth falls as the tested mean approaches the data, so a binary search finds each end.
-    for step in (points, -points):
-        left, right = 0, points
-        while left < right:
-            middle = (left + right + (step < 0)) // 2
-            mean = grid[middle]
-            share = np.divide(SHARES, mean if step > 0 else mean - 1)
-            out = bool((_log_means(_log_wealth((values - mean)[:, None] * share)) >= goal).any())
-            if step > 0:
-                left, right = (middle + 1, right) if out else (left, middle)
-            else:
-                left, right = (left, middle - 1) if out else (middle, right)
-        if step > 0:
-            low = max(0, left - 1)
-        else:
-            high = min(points, left + 1)
-    return low / points, high / points
+    steps = range(points)
+    low = bisect_left(steps, True, key=lambda step: is_possible(step, lower=True))
+    high = points - bisect_left(
+        steps, True, key=lambda step: is_possible(points - step, lower=False)
+    )
+    return max(0, low - 1) / points, min(points, high + 1) / points
 
 
 def _log_wealth(gains: Floats) -> Floats:
