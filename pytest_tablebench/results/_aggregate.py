@@ -101,21 +101,16 @@ def _scope(parts: Sequence[_DatasetCells]) -> dict[str, Any]:
     """Return the measures and further figures of some datasets together, and both by tag."""
     datasets, sheets = [part.examples for part in parts], [part.sheet for part in parts]
     return {
-        **_measures(datasets),
-        **part_figures(datasets),
-        **consistency_figures(datasets),
+        **_figures(datasets, curve=True),
         **_changed_meaning(sheets),
         **memory_figures(sheets),
-        **by_tag(datasets, [sheet.tags for sheet in sheets], _of_slice),
+        **by_tag(datasets, [sheet.tags for sheet in sheets], _figures),
     }
 
 
-def _of_slice(datasets: Sequence[Examples]) -> dict[str, Any]:
-    return {
-        **_measures(datasets),
-        **part_figures(datasets),
-        **consistency_figures(datasets, curve=False),
-    }
+def _figures(datasets: Sequence[Examples], *, curve: bool = False) -> dict[str, Any]:
+    consistency = consistency_figures(datasets, curve=curve)
+    return {**_measures(datasets), **part_figures(datasets), **consistency}
 
 
 def _changed_meaning(sheets: Sequence[ScoreSheet]) -> dict[str, Any]:
@@ -161,11 +156,10 @@ def _checks(cells: Cells, part: _DatasetCells) -> dict[str, Any]:
     """
     figures: dict[str, Any] = {}
     datasets, examples = cells.codes("dataset"), cells.codes("example")
-    groups = (
-        dict(zip(part.sheet.examples, part.sheet.groups, strict=True))
-        if part.sheet.groups is not None
-        else None
-    )
+    cluster_of: dict[str, Any] | None = None
+    if part.sheet.groups is not None:
+        cluster_of = dict(zip(part.sheet.examples, part.sheet.groups, strict=True))
+    names = cells.table.names["example"]
     for name, marks in cells.checks.items():
         selected = datasets[marks.rows] == part.code
         if not selected.any():
@@ -175,17 +169,11 @@ def _checks(cells: Cells, part: _DatasetCells) -> dict[str, Any]:
         shares = marks.values[selected]
         has_verdict = np.isfinite(shares)
         by_example: dict[int, list[float]] = {}
-        verdicts = (
-            examples[marks.rows[selected][has_verdict]].tolist(),
-            shares[has_verdict].tolist(),
-        )
-        for example, share in zip(*verdicts, strict=True):
+        tested = examples[marks.rows[selected][has_verdict]].tolist()
+        for example, share in zip(tested, shares[has_verdict].tolist(), strict=True):
             by_example.setdefault(example, []).append(share)
         values = [mean(by_example[example]) or 0.0 for example in sorted(by_example)]
-        names = cells.table.names["example"]
-        clusters = (
-            None if groups is None else [groups[names[place]] for place in sorted(by_example)]
-        )
+        clusters = cluster_of and [cluster_of[names[example]] for example in sorted(by_example)]
         figures[name] = {
             "pass_rate": mean(values),
             "n_examples": len(values),
@@ -217,10 +205,8 @@ def _sampled(sheet: ScoreSheet) -> dict[str, Any] | None:
 def _measures(datasets: Sequence[Examples]) -> dict[str, Any]:
     """Return the measures of a scope, which are plain means over its datasets."""
     cases, unanswered, answered = (
-        sum(int(counts.sum()) for counts in columns)
-        for columns in zip(
-            *((dataset.cases, dataset.lost, dataset.answered) for dataset in datasets), strict=True
-        )
+        sum(int(getattr(dataset, name).sum()) for dataset in datasets)
+        for name in ("cases", "lost", "answered")
     )
     most = max(int(dataset.is_asked.sum(axis=1).max()) for dataset in datasets)
     flags = ["one configuration"] if most == 1 else []
@@ -229,20 +215,15 @@ def _measures(datasets: Sequence[Examples]) -> dict[str, Any]:
     measures: dict[str, Any] = {}
     bounds: dict[str, Any] = {}
     for name in ("performance", "robustness", "pass_rate"):
-        parts = [finite_values(getattr(dataset, name)) for dataset in datasets]
-        measures[name] = mean(map(mean, parts))
-        bounds[name] = ci95(
-            parts, [dataset.groups_of(getattr(dataset, name)) for dataset in datasets]
-        )
+        columns = [getattr(dataset, name) for dataset in datasets]
+        groups = [dataset.groups_of(getattr(dataset, name)) for dataset in datasets]
+        values = list(map(finite_values, columns))
+        measures[name], bounds[name] = mean(map(mean, values)), ci95(values, groups)
+    lost = {name: sum(int(dataset.cuts[name].sum()) for dataset in datasets) for name in CUTS}
+    lost = {"no_answer": unanswered, **lost}
     return {
         **measures,
-        "no_answer": unanswered / cases if cases else None,
-        **{
-            name: sum(int(dataset.cuts[name].sum()) for dataset in datasets) / cases
-            if cases
-            else None
-            for name in CUTS
-        },
+        **{name: count / cases if cases else None for name, count in lost.items()},
         "n_examples": sum(map(len, datasets)),
         "n_clusters": _cluster_count(datasets),
         "n_cases": cases,

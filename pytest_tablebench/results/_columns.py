@@ -58,12 +58,8 @@ def _of_mappings(records: Sequence[Mapping[str, Any]], required: Sequence[str]) 
     ]
     # Records from a file contain the answer itself instead of its mark.
     fields["answer_mark"] = [
-        answer_mark(record["prediction"])
-        if "prediction" in record and "answer_mark" not in record
-        else mark
-        for record, mark in zip(
-            records, [record.get("answer_mark") for record in records], strict=True
-        )
+        record["answer_mark"] if "answer_mark" in record else answer_mark(record.get("prediction"))
+        for record in records
     ]
     return fields
 

@@ -77,32 +77,20 @@ def consistency_figures(datasets: Sequence[Examples], *, curve: bool = True) -> 
     configurations agree: `coverage` is the share of examples it answers, and `risk` is 1 minus
     the score of their majority answers. Empty if a dataset has too few answers.
     """
-    rows = [
-        (
-            finite_values(examples.share),
-            finite_values(examples.majority),
-            finite_values(examples.single),
-        )
-        for examples in datasets
-    ]
-    if not all(share for share, _, _ in rows):
+    shares, majorities, singles = (
+        [finite_values(getattr(examples, name)) for examples in datasets]
+        for name in ("share", "majority", "single")
+    )
+    if not all(shares):
         return {}
-    shares, majorities, singles = zip(*rows, strict=True)
     gains = [
         [majority - single for majority, single in zip(*pair, strict=True)]
         for pair in zip(majorities, singles, strict=True)
     ]
     groups = [examples.groups_of(examples.share) for examples in datasets]
     spread = moments(gains, groups)
-    figures: dict[str, Any] = {
-        name: mean(map(mean, values))
-        for name, values in (
-            ("value", shares),
-            ("majority", majorities),
-            ("single", singles),
-            ("gain", gains),
-        )
-    }
+    measures = {"value": shares, "majority": majorities, "single": singles, "gain": gains}
+    figures: dict[str, Any] = {name: mean(map(mean, rows)) for name, rows in measures.items()}
     figures["n_examples"] = sum(map(len, shares))
     figures["ci95"] = {
         "value": _interval(shares, groups),
@@ -117,28 +105,19 @@ def _risk(
 ) -> list[dict[str, Any]]:
     """Return risk by coverage, without thresholds that keep the same examples as a higher one."""
     points: list[dict[str, Any]] = []
-    total = [len(values) for values in shares]
     for threshold in THRESHOLDS:
-        answered_scores = [
+        answered = [
             # The tolerance keeps a share of 7/10 from being below .7.
             [score for share, score in zip(*pair, strict=True) if share >= threshold - 1e-9]
             for pair in zip(shares, majorities, strict=True)
         ]
-        n = sum(map(len, answered_scores))
+        n = sum(map(len, answered))
         if not n or (points and points[-1]["n_examples"] == n):
             continue
-        score = mean(map(mean, answered_scores))
-        points.append(
-            {
-                "agreement": threshold,
-                "coverage": mean(
-                    len(scores) / total_count
-                    for scores, total_count in zip(answered_scores, total, strict=True)
-                ),
-                "risk": None if score is None else 1 - score,
-                "n_examples": n,
-            }
-        )
+        score = mean(map(mean, answered))
+        coverage = mean(len(a) / len(b) for a, b in zip(answered, shares, strict=True))
+        risk = None if score is None else 1 - score
+        points.append({"agreement": threshold, "coverage": coverage, "risk": risk, "n_examples": n})
     return points
 
 

@@ -60,15 +60,7 @@ def outliers(table: ScoreTable, level: float = 0.95) -> list[Outlier]:
     tail = (1 - level) / 2 / max(1, len(parts))
     bounded = [part.bounded(tail) for part in parts]
     significant = [outlier for outlier in bounded if outlier.low > 0 or outlier.high < 0]
-    return sorted(
-        significant,
-        key=lambda outlier: (
-            outlier.value - outlier.whole,
-            outlier.dataset,
-            outlier.kind,
-            outlier.name,
-        ),
-    )
+    return sorted(significant, key=lambda o: (o.value - o.whole, o.dataset, o.kind, o.name))
 
 
 @dataclass(frozen=True)
@@ -124,25 +116,21 @@ def _axis_parts(dataset: str, sheet: ScoreSheet) -> Iterator[_PartScores]:
         names = sheet.names(axis)
         for name in names if len(names) > 1 else ():
             columns = [at for at, cell in enumerate(sheet.configurations) if cell[axis] == name]
-            part_means = means(sheet.scores[:, columns])
-            is_answered = np.isfinite(part_means)
-            if is_answered.sum() >= FEWEST:
-                differences = part_means[is_answered] - whole[is_answered]
-                groups = None if sheet.groups is None else sheet.groups[is_answered].tolist()
-                yield _PartScores(
-                    dataset,
-                    kind,
-                    name,
-                    part_means[is_answered],
-                    whole[is_answered],
-                    differences,
-                    groups,
-                )
+            part = means(sheet.scores[:, columns])
+            is_used = np.isfinite(part)
+            if is_used.sum() >= FEWEST:
+                values, others = part[is_used], whole[is_used]
+                groups = None if sheet.groups is None else sheet.groups[is_used].tolist()
+                yield _PartScores(dataset, kind, name, values, others, values - others, groups)
 
 
 def _tag_parts(dataset: str, sheet: ScoreSheet) -> Iterator[_PartScores]:
     whole = means(sheet.scores)
     is_answered = np.isfinite(whole)
+    whole = whole[is_answered]
+    groups = None if sheet.groups is None else sheet.groups[is_answered].tolist()
+    if groups is not None and len(set(groups)) in (1, len(groups)):
+        groups = None  # examples are independent
     for tag, column in sheet.tags.items():
         values = np.asarray(column, dtype=object)[is_answered]
         counts = Counter(values.tolist())
@@ -151,10 +139,6 @@ def _tag_parts(dataset: str, sheet: ScoreSheet) -> Iterator[_PartScores]:
         for name, count in counts.items():
             if name and count >= FEWEST and len(values) - count >= FEWEST:
                 inside = values == name
-                scores = whole[is_answered][inside]
-                groups = None if sheet.groups is None else sheet.groups[is_answered].tolist()
-                if groups is not None and len(set(groups)) in (1, len(groups)):
-                    groups = None  # examples are independent
                 yield _PartScores(
-                    dataset, tag, name, scores, whole[is_answered], groups=groups, is_inside=inside
+                    dataset, tag, name, whole[inside], whole, groups=groups, is_inside=inside
                 )

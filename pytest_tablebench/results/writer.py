@@ -83,9 +83,7 @@ class RunWriter:
         for model_run in self.model_runs.values():
             if model_run.folder is None:
                 model_run.folder = RunFolder(model_run.path)
-                model_run.folder.write_run(
-                    self._run_data(model_run, status="running", exit_code=None)
-                )
+                model_run.folder.write_run(self._run_data(model_run))
 
     def learn(self, facts: Mapping[str, Any]) -> None:
         """Merge facts about data and plan, which are the same from every worker."""
@@ -101,10 +99,7 @@ class RunWriter:
 
     def count_problems(self) -> int:
         """Return the number of unusable rows known so far."""
-        return sum(
-            len(dataset_facts["problems"])
-            for dataset_facts in self.facts.get("datasets", {}).values()
-        )
+        return sum(len(facts["problems"]) for facts in self.facts.get("datasets", {}).values())
 
     def receive(self, message: CaseMessage) -> Received:
         """Record the result of one item."""
@@ -214,9 +209,7 @@ class RunWriter:
         for model, run in runs.items():
             model_run = self.model_runs[model]
             if model_run.folder is not None:
-                data = self._run_data(
-                    model_run, status=self._status(model_run), exit_code=exit_code
-                )
+                data = self._run_data(model_run, exit_code)
                 run.run = model_run.folder.write_run(data | dict(facts.get(model, {})))
 
     def complete(self, model: str) -> bool:
@@ -229,12 +222,9 @@ class RunWriter:
         items = int(self.facts.get("items", {}).get(model, 0))
         return findings >= items - model_run.inapplicable_items
 
-    def _status(self, model_run: ModelRun) -> str:
-        return "complete" if self.complete(model_run.model) else "incomplete"
-
     def run_data(self, model: str) -> dict[str, Any]:
         """Return the current content of a model's `run.json`."""
-        return self._run_data(self.model_runs[model], status="running", exit_code=None)
+        return self._run_data(self.model_runs[model])
 
     def finish(self, exit_code: int) -> dict[str, LoadedRun]:
         """Write `summary.json` and the final `run.json`; return the runs by model.
@@ -255,7 +245,7 @@ class RunWriter:
         if model_run.written > len(model_run.rows):
             with contextlib.suppress(OSError):  # older lines remain, but only the last counts
                 folder.keep_only([c.place for c in model_run.cases.values() if c.place is not None])
-        data = self._run_data(model_run, status=self._status(model_run), exit_code=exit_code)
+        data = self._run_data(model_run, exit_code)
         run = LoadedRun(model_run.path, data, ScoreTable.from_records(model_run.rows.values()))
         folder.write_summary(run.summary)
         run.run = folder.write_run(data)
@@ -269,9 +259,12 @@ class RunWriter:
             with contextlib.suppress(OSError):
                 folder.rmdir()
 
-    def _run_data(
-        self, model_run: ModelRun, *, status: str, exit_code: int | None
-    ) -> dict[str, Any]:
+    def _run_data(self, model_run: ModelRun, exit_code: int | None = None) -> dict[str, Any]:
+        """Return the content of `run.json`; without an exit code the run is still running."""
+        status, end = "running", None
+        if exit_code is not None:
+            status = "complete" if self.complete(model_run.model) else "incomplete"
+            end = datetime.now(UTC).isoformat(timespec="seconds")
         return {
             "status": status,
             "exit_code": exit_code,
@@ -293,7 +286,7 @@ class RunWriter:
             "cases_planned": self._planned(model_run.model),
             "cases_recorded": len(model_run.rows),
             "start": self.started.isoformat(timespec="seconds"),
-            "end": None if status == "running" else datetime.now(UTC).isoformat(timespec="seconds"),
+            "end": end,
             **model_run.spent(),
             "store_hits": model_run.hits,
             **model_run.thinking(),
@@ -355,12 +348,10 @@ def _option_entries(settings: Settings) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Path):
+    if isinstance(value, Path | Shots | PrintedPrompts):
         return str(value)
     if isinstance(value, Mapping):
         return dict(value)
-    if isinstance(value, Shots | PrintedPrompts):
-        return str(value)
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -65,7 +65,7 @@ def test_the_plan_takes_spreads_from_the_baseline_and_the_models_latest_run(benc
 
     alone = seen()
     assert "30 examples; spread of the latest run" in alone[GATE]
-    assert alone["toy.robustness >= 0.5"].startswith("the spread of robustness is not known")
+    assert alone["toy.robustness >= 0.5"].startswith("the spread of robustness is unknown")
     assert "spread assumed" in alone[NO_WORSE]
     assert "a finished run of this model" in alone["toy.robustness >= baseline - 0.05"]
     for folder, changed in (("unlike", ["--bench-seed=5"]), ("alike", [])):

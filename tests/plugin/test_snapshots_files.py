@@ -125,7 +125,7 @@ def test_a_file_where_the_folder_belongs_is_refused(bench: Bench) -> None:
     (bench.path / "snapshots").write_text("mine")
     result = bench.run(answers(bench), "--bench-snapshot")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--bench-snapshot: * is no folder*"])
+    result.stderr.fnmatch_lines(["*--bench-snapshot: * is not a folder*"])
     assert bench.calls("ask") == []
 
 

@@ -66,12 +66,12 @@ def compare_runs(
         scopes=tuple(_scopes(datasets, pairs)),
         configurations=tuple(_configurations(old, new, datasets, pairs)),
         answers=_answers(pairs),
-        better=_named(new, (pair for pair in pairs if pair.change > 0)),
-        worse=_named(new, (pair for pair in pairs if pair.change < 0)),
-        gained=_named(new, (pair for pair in pairs if pair.gain > 0)),
-        lost=_named(new, (pair for pair in pairs if pair.gain < 0)),
-        other_answer=_named(
-            new, (pair for pair in pairs if pair.has_both_answers and not pair.same_answer)
+        better=_ids(new, (pair.key for pair in pairs if pair.change > 0)),
+        worse=_ids(new, (pair.key for pair in pairs if pair.change < 0)),
+        gained=_ids(new, (pair.key for pair in pairs if pair.gain > 0)),
+        lost=_ids(new, (pair.key for pair in pairs if pair.gain < 0)),
+        other_answer=_ids(
+            new, (pair.key for pair in pairs if pair.has_both_answers and not pair.same_answer)
         ),
         only_before=_ids(old, old.rows.keys() - common),
         only_after=_ids(new, new.rows.keys() - common),
@@ -127,11 +127,7 @@ class _CasePair:
         return int(self.answered_after) - int(self.answered_before)
 
 
-def _named(side: ComparedRun, pairs: Iterable[_CasePair]) -> tuple[str, ...]:
-    return tuple(side.case_id(pair.key) for pair in pairs)
-
-
-def _ids(side: ComparedRun, keys: set[Key]) -> tuple[str, ...]:
+def _ids(side: ComparedRun, keys: Iterable[Key]) -> tuple[str, ...]:
     return tuple(side.case_id(key) for key in sorted(keys))
 
 

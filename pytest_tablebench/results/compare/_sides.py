@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.config.options import OPTIONS, Differs, Option
+from pytest_tablebench.config.options import OPTIONS, Differs
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.results.compare._types import RunFacts, SettingDifference
 from pytest_tablebench.results.folder import RUN, read_run
@@ -118,7 +118,8 @@ def setting_differences(
         differs = option.differs
         if of_one_run and option.of_one_run:
             differs = replace(differs, verdict="refuse")
-        entries = _kept_by_dataset(option, before, after)
+        # Datasets may declare such an option: compare the values that were used, if recorded.
+        entries = _entries(option.entry, before, after) if option.by_dataset else None
         if entries is None:
             differences += _option(option.recorded, differs, before, after)
         else:
@@ -142,16 +143,6 @@ _THRESHOLD = Differs("refuse", "other scores count as right")
 
 Entries = Mapping[str, tuple[Any, Any]]
 """The values of a setting in both runs, by dataset."""
-
-
-def _kept_by_dataset(
-    option: Option, before: Mapping[str, Any], after: Mapping[str, Any]
-) -> Entries | None:
-    """Return the values of an option by dataset; None if the runs do not record them so.
-
-    Datasets may declare such an option, so the values that were used are compared.
-    """
-    return _entries(option.entry, before, after) if option.by_dataset else None
 
 
 def _entries(key: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Entries | None:
@@ -200,13 +191,9 @@ def _option(
         pairs = {place: (", ".join(sorted(map(str, old))), ", ".join(sorted(map(str, new))))}
     for name, (first, second) in pairs.items():
         if first != second:
-            yield SettingDifference(
-                name,
-                _shown(first, unset),
-                _shown(second, unset),
-                differs.meaning,
-                unlike=differs.verdict == "refuse",
-            )
+            texts = _shown(first, unset), _shown(second, unset)
+            is_unlike = differs.verdict == "refuse"
+            yield SettingDifference(name, *texts, differs.meaning, unlike=is_unlike)
 
 
 def _shown(value: object, none: str = "none") -> str:
@@ -221,14 +208,9 @@ def _data(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Setti
     for dataset in sorted({*old} & {*new}):
         first, second = mapping(old, dataset), mapping(new, dataset)
         for key in sorted(({*first} & {*second}) - {"notes", "problems"}):
-            if first[key] == second[key]:
-                continue
-            yield SettingDifference(
-                f"datasets.{dataset}.{key}",
-                *_shortest(first[key], second[key]),
-                "the data is not the same",
-                unlike=True,
-            )
+            if first[key] != second[key]:
+                name, texts = f"datasets.{dataset}.{key}", _shortest(first[key], second[key])
+                yield SettingDifference(name, *texts, "the data is not the same", unlike=True)
 
 
 def _shortest(old: object, new: object) -> tuple[str, str]:

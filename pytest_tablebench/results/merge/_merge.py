@@ -135,14 +135,11 @@ def _new_folder(out: Path) -> Iterator[Path]:
 def _run_data(parts: RunParts, recorded: int) -> dict[str, Any]:
     """Return the merged `run.json`: the settings of the runs and the sums of their counts."""
     base = {name: value for name, value in parts.parts[0].run.items() if name != "schema"}
-    source_runs, runs = parts.source_runs, [part.run for part in parts.parts]
-    facts = [source_run.facts for source_run in source_runs]
+    sources, runs = parts.source_runs, [part.run for part in parts.parts]
+    facts = [source.facts for source in sources]
     ends = [fact.get("end") for fact in facts]
-    numbers = sorted(
-        {source_run.number for source_run in source_runs if source_run.number is not None}
-    )
+    numbers = sorted({source.number for source in sources if source.number is not None})
     partial = parts.split is not None and bool(parts.missing)
-    planned = _planned(parts, recorded)
     return {
         **base,
         "status": "complete" if parts.unfinished is None else "incomplete",
@@ -154,12 +151,12 @@ def _run_data(parts: RunParts, recorded: int) -> dict[str, Any]:
         "missing": {k: v for run in reversed(runs) for k, v in mapping(run, "missing").items()},
         "selected_by": _union(run.get("selected_by") for run in runs),
         "gates": _union(map(recorded_gates, runs)),
-        "cases_planned": planned,
+        "cases_planned": _planned(parts, recorded),
         "cases_recorded": recorded,
         "start": min((str(fact.get("start")) for fact in facts), default=None),
         "end": None if None in ends else max(map(str, ends)),
         **_spent(facts),
-        "store_hits": sum(source_run.count("store_hits") for source_run in source_runs),
+        "store_hits": sum(source.count("store_hits") for source in sources),
         "shard": f"{','.join(map(str, numbers))}/{parts.split}" if partial else None,
         MERGED: facts,
     }
@@ -171,13 +168,13 @@ def _planned(parts: RunParts, recorded: int) -> int | None:
         return None
     if parts.split is None:
         lacking = [
-            source_run.count("cases_planned") - source_run.count("cases_recorded")
-            for source_run in parts.source_runs
+            source.count("cases_planned") - source.count("cases_recorded")
+            for source in parts.source_runs
         ]
         return recorded + max(0, *lacking)
     return sum(
-        max(source_run.count("cases_planned") for source_run in source_runs)
-        for source_runs in parts.groups().values()
+        max(source.count("cases_planned") for source in sources)
+        for sources in parts.groups().values()
     )
 
 
@@ -214,8 +211,8 @@ def _by_dataset(parts: RunParts) -> dict[str, Any]:
         for name, entry in mapping(part.run, "by_dataset").items():
             by_dataset.setdefault(name, dict(mapping(entry)))
     counts: dict[str, Counter[str]] = {name: Counter() for name in by_dataset}
-    for source_runs in parts.groups().values():
-        for name, counter in mapping(source_runs[0].facts, "does_not_apply").items():
+    for sources in parts.groups().values():
+        for name, counter in mapping(sources[0].facts, "does_not_apply").items():
             if name in counts:
                 numbers = {k: v for k, v in mapping(counter).items() if isinstance(v, int)}
                 counts[name].update(numbers)

@@ -14,7 +14,7 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.compare import check_alike, setting_differences
 from pytest_tablebench.results.folder import RUN, read_run, run_folders
 from pytest_tablebench.util.entries import mapping
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import are, counted, printable
 
 MERGED = "merged_from"
 """The entry of a merged `run.json` with the facts of each source run."""
@@ -83,10 +83,7 @@ class RunPart:
     def split(self) -> int | None:
         """The number of parts of the run; None if it was not split."""
         try:
-            splits = {
-                None if source_run.place is None else source_run.place[1]
-                for source_run in self.source_runs
-            }
+            splits = {source.place and source.place[1] for source in self.source_runs}
         except ValueError as error:
             raise self._broken(str(error)) from None
         if len(splits) != 1:
@@ -100,9 +97,9 @@ class RunPart:
         if merged is None:
             facts = {name: self.run.get(name) for name in _FACTS}
             counts = {
-                name: dataset_entry.get("does_not_apply") or {}
-                for name, dataset_entry in mapping(self.run, "by_dataset").items()
-                if isinstance(dataset_entry, Mapping)
+                name: entry.get("does_not_apply") or {}
+                for name, entry in mapping(self.run, "by_dataset").items()
+                if isinstance(entry, Mapping)
             }
             return [SourceRun({**facts, "does_not_apply": counts})]
         if not isinstance(merged, list) or not all(isinstance(entry, dict) for entry in merged):
@@ -145,25 +142,18 @@ class RunParts:
     @cached_property
     def source_runs(self) -> list[SourceRun]:
         """The source runs, each once."""
-        by_text = {
-            source_run.text: source_run for part in self.parts for source_run in part.source_runs
-        }
-        return sorted(
-            by_text.values(), key=lambda source_run: (source_run.number or 0, source_run.text)
-        )
+        by_text = {source.text: source for part in self.parts for source in part.source_runs}
+        return sorted(by_text.values(), key=lambda source: (source.number or 0, source.text))
 
     @cached_property
     def missing(self) -> list[int]:
         """The numbers of the missing parts, except parts without an example."""
         if self.split is None:
             return []
-        present = {source_run.number for source_run in self.source_runs}
-        counts = list(zip(*self.examples.values(), strict=True)) or [(1,)] * self.split
-        return [
-            number
-            for number, dataset_counts in enumerate(counts, start=1)
-            if number not in present and any(dataset_counts)
-        ]
+        present = {source.number for source in self.source_runs}
+        sizes = list(zip(*self.examples.values(), strict=True)) or [(1,)] * self.split
+        numbered = enumerate(sizes, start=1)
+        return [number for number, size in numbered if number not in present and any(size)]
 
     @property
     def missing_text(self) -> str:
@@ -172,18 +162,15 @@ class RunParts:
             return ""
         word = "part" if len(self.missing) == 1 else "parts"
         shown = ", ".join(map(str, self.missing[:20])) + (", ..." if self.missing[20:] else "")
-        examples = sum(
-            dataset_counts[n - 1] for dataset_counts in self.examples.values() for n in self.missing
-        )
+        examples = sum(sizes[n - 1] for sizes in self.examples.values() for n in self.missing)
         about = f" ({counted(examples, 'example')})" if examples else ""
-        verb = "is" if len(self.missing) == 1 else "are"
-        return f"{word} {shown} of {self.split} {verb} missing{about}"
+        return f"{word} {shown} of {self.split} {are(len(self.missing))} missing{about}"
 
     def groups(self) -> dict[int | None, list[SourceRun]]:
         """Return the runs of each part, which may have run twice."""
         by_number: dict[int | None, list[SourceRun]] = {}
-        for source_run in self.source_runs:
-            by_number.setdefault(source_run.number, []).append(source_run)
+        for source in self.source_runs:
+            by_number.setdefault(source.number, []).append(source)
         return by_number
 
     @property
@@ -191,17 +178,11 @@ class RunParts:
         """Why not all planned cases are recorded; None if they are."""
         if self.missing:
             return self.missing_text
-        for number, source_runs in self.groups().items():
-            whole = any if number is not None else all
-            if not whole(source_run.complete for source_run in source_runs):
-                why = next(
-                    (
-                        source_run.facts.get("ended")
-                        for source_run in source_runs
-                        if not source_run.complete
-                    ),
-                    None,
-                )
+        for number, sources in self.groups().items():
+            incomplete = [source for source in sources if not source.complete]
+            # A part may have run twice, and one complete run is enough.
+            if incomplete and (number is None or len(incomplete) == len(sources)):
+                why = incomplete[0].facts.get("ended")
                 name = "a run" if number is None else f"part {number} of {self.split}"
                 return f"{name} was cut off" + (f": {printable(str(why), 200)}" if why else "")
         return None
@@ -225,7 +206,7 @@ def read_parts(paths: Sequence[Path]) -> RunParts:
 
 
 def _order(part: RunPart) -> tuple[Any, ...]:
-    numbers = [source_run.number or 0 for source_run in part.source_runs if part.split]
+    numbers = [source.number or 0 for source in part.source_runs if part.split]
     return numbers, str(part.run.get("start")), json.dumps(part.run, sort_keys=True)
 
 

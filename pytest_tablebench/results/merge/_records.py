@@ -18,13 +18,8 @@ from pytest_tablebench.results.score_table import ScoreTableBuilder
 from pytest_tablebench.util.names import counted, printable
 
 _SPENT = (
-    "latency_s",
-    "prompt_tokens",
-    "completion_tokens",
-    "reasoning_tokens",
-    "cost_usd",
-    "from_store",
-)
+    "latency_s", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_usd", "from_store",
+)  # fmt: skip
 """The fields of a record and of its steps that describe the cost of an answer."""
 
 NAMED = 5
@@ -99,13 +94,13 @@ class MergedRecords:
         with ExitStack() as stack:
             files = {
                 part: stack.enter_context((self._folders[part] / RECORDS).open("rb"))
-                for part in {record_place.part for record_place in self._kept.values()}
+                for part in {kept.part for kept in self._kept.values()}
             }
-            for case in self._order:
-                record_place = self._kept[case]
-                files[record_place.part].seek(record_place.place[0])
-                line = files[record_place.part].read(record_place.place[1]).decode("ascii")
-                yield Record.from_line(line, thresholds[record_place.part]).to_line()
+            for kept in map(self._kept.__getitem__, self._order):
+                file, (start, length) = files[kept.part], kept.place
+                file.seek(start)
+                line = file.read(length).decode("ascii")
+                yield Record.from_line(line, thresholds[kept.part]).to_line()
 
 
 def _records(folder: Path) -> Iterator[tuple[tuple[int, int], _RecordPlace]]:
@@ -115,11 +110,9 @@ def _records(folder: Path) -> Iterator[tuple[tuple[int, int], _RecordPlace]]:
     def keep(record: Record) -> _RecordPlace:
         row = ScoreRow(*row_values(record))
         table.append(row)
-        content_digest, line = _content_digest(record), record.to_line().encode("ascii")
-        digest = blake2b(line, digest_size=16).digest()
-        return _RecordPlace(
-            record.case_id, (record.score is None, record.from_store, digest), content_digest, row
-        )
+        digest = blake2b(record.to_line().encode("ascii"), digest_size=16).digest()
+        rank = record.score is None, record.from_store, digest
+        return _RecordPlace(record.case_id, rank, _content_digest(record), row)
 
     try:
         records = list(read_places(folder, keep=keep))
