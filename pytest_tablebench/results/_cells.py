@@ -65,10 +65,9 @@ class Cells:
         answered = is_answered[start].astype(np.int32)
         right = (passed == 1).astype(np.int32)
         for cell in np.flatnonzero(times > 1):  # usually none
-            repeats = rows[start[cell] : start[cell] + times[cell]]
-            scores = table.score[repeats][
-                is_answered[start[cell] : start[cell] + times[cell]]
-            ].tolist()
+            span = slice(start[cell], start[cell] + times[cell])
+            repeats = rows[span]
+            scores = table.score[repeats][is_answered[span]].tolist()
             answered[cell] = len(scores)
             if scores:
                 score[cell] = mean_of_equals(scores)
@@ -94,9 +93,8 @@ class Cells:
     def scores(self, cell: int) -> list[float]:
         """Return the scores of a cell's answered repeats in ascending order."""
         begin = int(self.start[cell])
-        scores: list[float] = self.table.score[
-            self.rows[begin : begin + int(self.answered[cell])]
-        ].tolist()
+        rows = self.rows[begin : begin + int(self.answered[cell])]
+        scores: list[float] = self.table.score[rows].tolist()
         return scores
 
     @cached_property
@@ -112,17 +110,13 @@ class Cells:
     @cached_property
     def cuts(self) -> dict[str, SparseColumn]:
         """By kind of cut, the cells with one and the number of their repeats with one."""
-        merged = {}
-        for name, marks in self.table.cuts.items():
-            if name == CUT_AT:
-                continue
-            cells, places = np.unique(self.of_row[marks.rows], return_inverse=True)
-            merged[name] = SparseColumn(
-                cells, np.bincount(places, weights=marks.values).astype(float)
-            )
-        return merged
+        cuts = {name: marks for name, marks in self.table.cuts.items() if name != CUT_AT}
+        return self._merged(cuts, as_sums=True)
 
-    def _merged(self, rows: Mapping[str, SparseColumn]) -> dict[str, SparseColumn]:
+    def _merged(
+        self, rows: Mapping[str, SparseColumn], *, as_sums: bool = False
+    ) -> dict[str, SparseColumn]:
+        """Merge the rows of each cell into their mean, or their sum."""
         merged = {}
         for name, marks in rows.items():
             cells, places = np.unique(self.of_row[marks.rows], return_inverse=True)
@@ -130,7 +124,7 @@ class Cells:
             counts = np.bincount(places, weights=has_value, minlength=len(cells))
             sums = np.bincount(places, weights=np.where(has_value, marks.values, 0.0))
             share = np.divide(sums, counts, out=np.full(len(cells), nan), where=counts > 0)
-            merged[name] = SparseColumn(cells, share)
+            merged[name] = SparseColumn(cells, sums if as_sums else share)
         return merged
 
     @cached_property

@@ -18,7 +18,7 @@ Schema 2 added `part`, `threshold`, `steps` and `tags`.
 """
 
 ASSERTION = "assertion"
-"""The metric of cases without a metric; they are right if all their tests pass."""
+"""The `metric` of cases that only tests judge; they are right if all their tests pass."""
 
 _ENCODE = json.JSONEncoder(default=str).encode
 _TEXT, _NUMBER = (str, type(None)), (int, float, type(None))
@@ -217,14 +217,10 @@ class ScoreRow:
         return outcome_of_score(self.score, self.passed)
 
 
-_row_fields: Callable[[Record | ScoreRow], tuple[Any, ...]] = attrgetter(
+row_values: Callable[[Record | ScoreRow], tuple[Any, ...]] = attrgetter(
     *(item.name for item in fields(ScoreRow))
 )
-
-
-def row_values(record: Record | ScoreRow) -> tuple[Any, ...]:
-    """Return the fields of a record's `ScoreRow`, in order."""
-    return _row_fields(record)
+"""Return the fields of a record's `ScoreRow`, in order."""
 
 
 def check_schema(data: Mapping[str, Any], file: str) -> None:

@@ -157,11 +157,8 @@ class ScoreTableBuilder:
             "threshold": LazyColumn("d", nan),
             "answer_mark": LazyColumn("q", 0),
         }
-        self._marks: dict[str, dict[str, dict[int, float]]] = {
-            "checks": {},
-            "parts": {},
-            "cuts": {},
-        }
+        self._marks: dict[str, dict[str, dict[int, float]]]
+        self._marks = {"checks": {}, "parts": {}, "cuts": {}}
         self._tags: dict[int, Mapping[str, str]] = {}
         self._clusters: dict[int, str] = {}
         self._altered: set[str] = set()
@@ -214,14 +211,10 @@ class ScoreTableBuilder:
                 reason or "unknown" if score is None else ""
                 for score, reason in zip(scores, reasons, strict=True)
             ]
+        modes = (or_empty(fields.get(name), count) for name in ("strategy", "modality"))
         names: tuple[tuple[Iterable[str], ...], ...] = (
             (fields.get("model") or ("",) * count, fields["dataset"], fields["example_id"]),
-            (
-                fields["serializer"],
-                fields["perturbation"],
-                or_empty(fields.get("strategy"), count),
-                or_empty(fields.get("modality"), count),
-            ),
+            (fields["serializer"], fields["perturbation"], *modes),
             (or_empty(fields.get("benchmark"), count), ends),
         )
         if "passed" in fields:
@@ -280,13 +273,10 @@ class ScoreTableBuilder:
                         raise DataError(f"a record has {name!r} as its {axis}; names must be text")
                 names[axis] = tuple(sorted(set(axis_names)))
                 place = {name: number for number, name in enumerate(names[axis])}
-                codes[axis] = (
-                    same(np.int8(0), len(rows))
-                    if len(place) == 1
-                    else np.array([place[name] for name in axis_names], dtype=_width(len(place)))[
-                        rows
-                    ]
-                )
+                codes[axis] = same(np.int8(0), len(rows))
+                if len(place) > 1:
+                    numbers = [place[name] for name in axis_names]
+                    codes[axis] = np.array(numbers, dtype=_width(len(place)))[rows]
         for axis in AXES:  # without records
             names.setdefault(axis, ())
             codes.setdefault(axis, np.array([], dtype=np.int32))
@@ -295,16 +285,16 @@ class ScoreTableBuilder:
             answers = np.empty(len(self), dtype=object)
             answers[:] = self._answers
             answers[np.isnan(score)] = None
-        checks, parts, cuts = (
-            {
+        sparse = {
+            field: {
                 name: SparseColumn(
-                    np.array(list(by_row), dtype=np.int64), np.array(list(by_row.values()))
+                    np.array([*by_row], dtype=np.int64), np.array([*by_row.values()])
                 )
                 for name, by_row in sorted(marks.items())
             }
-            for marks in self._marks.values()
-        )
-        passed = lazy["passed"].column(len(self), np.float64)
+            for field, marks in self._marks.items()
+        }
+        passed, marks = lazy["passed"].column(len(self), np.float64), lazy["answer_mark"]
         return ScoreTable(
             names,
             codes,
@@ -312,16 +302,12 @@ class ScoreTableBuilder:
             passed=np.where(np.isnan(score) | (passed == _NO_VERDICT), nan, passed),
             threshold=lazy["threshold"].column(len(self), np.float64),
             repeat=lazy["repeat"].column(len(self), np.int64),
-            checks=checks,
-            parts=parts,
             answers=answers,
             tags=tag_columns(self._tags, len(self._combinations[0]), self._codes[0]),
-            answer_marks=lazy["answer_mark"].column(len(self), np.int64)
-            if lazy["answer_mark"]
-            else None,
+            answer_marks=marks.column(len(self), np.int64) if marks else None,
             altered=frozenset(self._altered),
             cluster=self._cluster_column(),
-            cuts=cuts,
+            **sparse,
         )
 
     def _cluster_column(self) -> NameColumn | None:

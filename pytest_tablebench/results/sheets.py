@@ -22,17 +22,9 @@ Configuration = tuple[str, ...]
 
 _AXES = CASE[3:]
 _GRIDS = (
-    "scores",
-    "passed",
-    "is_asked",
-    "answers",
-    "times",
-    "lost",
-    "checks",
-    "parts",
-    "answer_marks",
+    "scores", "passed", "is_asked", "answers", "times", "lost", "checks", "parts", "answer_marks",
     "cuts",
-)
+)  # fmt: skip
 """The fields of a sheet with a value per cell: arrays, or arrays by name."""
 
 _NOTHING = {"f": float("nan"), "i": 0, "b": False, "O": None}
@@ -78,6 +70,8 @@ class ScoreSheet:
     clusters: Sequence[str] | None = None
     one_table: bool = False
     """Whether all examples of the whole dataset use one table."""
+    cuts: Mapping[str, Floats] = field(default_factory=dict)
+    """By kind of cut, how often a token limit ended the replies of a cell; NaN for never."""
 
     @property
     def cluster_names(self) -> NDArray[np.object_] | None:
@@ -97,9 +91,6 @@ class ScoreSheet:
         """
         return None if self.one_table else self.cluster_names
 
-    cuts: Mapping[str, Floats] = field(default_factory=dict)
-    """By kind of cut, how often a token limit ended the replies of a cell; NaN for never."""
-
     def cut(self, name: str) -> Integers:
         """Return the number of cases of each cell with one kind of cut (`CUTS`)."""
         counts = self.cuts.get(name)
@@ -111,9 +102,8 @@ class ScoreSheet:
         """Return the number of cases of each cell, and of those without an answer."""
         if self.times is not None and self.lost is not None:
             return self.times, self.lost
-        return self.is_asked.astype(np.int64), (self.is_asked & np.isnan(self.scores)).astype(
-            np.int64
-        )
+        lost = self.is_asked & np.isnan(self.scores)
+        return self.is_asked.astype(np.int64), lost.astype(np.int64)
 
     def names(self, axis: int) -> list[str]:
         """Return the names of an axis: 0 serializers, 1 perturbations, 2 strategies, 3 modalities.
@@ -124,43 +114,30 @@ class ScoreSheet:
 
     def part(self, axis: int, name: str) -> ScoreSheet:
         """Return the cells asked with one name of an axis."""
+        cells = [cell for cell in self.configurations if cell[axis] == name]
         columns = [place for place, cell in enumerate(self.configurations) if cell[axis] == name]
         rows = np.flatnonzero(self.is_asked[:, columns].any(axis=1))
-        return align(
-            self,
-            [self.examples[row] for row in rows],
-            [self.configurations[column] for column in columns],
-        )
+        return align(self, [self.examples[row] for row in rows], cells)
 
     def slice(self, tags: Mapping[str, str]) -> ScoreSheet:
         """Return the examples that have all these tags."""
         none = ("",) * len(self.examples)
-        columns = [self.tags.get(tag, none) for tag in tags]
-        tag_values = tuple(tags.values())
-        return self.only(
-            [
-                row
-                for row, row_tags in enumerate(zip(*columns, strict=True))
-                if row_tags == tag_values
-            ]
-        )
+        rows = enumerate(zip(*(self.tags.get(tag, none) for tag in tags), strict=True))
+        return self.only([row for row, values in rows if values == tuple(tags.values())])
 
     def only(self, rows: Sequence[int]) -> ScoreSheet:
         """Return the sheet that a run of only some examples would have."""
         columns = np.flatnonzero(self.is_asked[list(rows)].any(axis=0))
-        return align(
-            self,
-            [self.examples[row] for row in rows],
-            [self.configurations[cell] for cell in columns],
-        )
+        cells = [self.configurations[column] for column in columns]
+        return align(self, [self.examples[row] for row in rows], cells)
 
     @property
     def meant(self) -> ScoreSheet:
         """The cells whose perturbation preserves the meaning of a table; all cells without any."""
         if self.altered.isdisjoint(self.names(1)):
             return self
-        same_meaning_cells = [cell for cell in self.configurations if cell[1] not in self.altered]
-        return align(self, self.examples, same_meaning_cells) if same_meaning_cells else self
+        cells = [cell for cell in self.configurations if cell[1] not in self.altered]
+        return align(self, self.examples, cells) if cells else self
 
     @property
     def other(self) -> ScoreSheet | None:

@@ -262,7 +262,7 @@ def merged_changes(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     `SettingsError` for malformed content.
     """
     try:
-        changes = _ordered(change for part in parts for change in part["changes"])
+        problems = dict.fromkeys(problem for part in parts for problem in part["problems"])
         stored: dict[str, int] = {}
         for part in parts:
             for name, counters in part["files"].items():
@@ -275,15 +275,12 @@ def merged_changes(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
                 name: sum(part["counts"][name] for part in parts) for name in (*KINDS, "no_answer")
             },
             "files": {name: {"stored": count, "unused": None} for name, count in stored.items()},
-            "problems": list(
-                dict.fromkeys(problem for part in parts for problem in part["problems"])
-            ),
-            "changes": changes,
+            "problems": list(problems),
+            "changes": _ordered(change for part in parts for change in part["changes"]),
         }
     except (LookupError, TypeError, AttributeError) as error:
-        raise SettingsError(
-            f"a {FILE} is damaged ({type(error).__name__}: {error}); delete it"
-        ) from None
+        text = f"a {FILE} is damaged ({type(error).__name__}: {error}); delete it"
+        raise SettingsError(text) from None
 
 
 def write_changes(folder: Path, data: Mapping[str, Any]) -> None:

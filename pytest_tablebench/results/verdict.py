@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -104,22 +104,17 @@ def judge_run(
         must_be_whole: whether an incomplete run without gates fails too.
         comparison: the comparison with the baseline, to show next to the gates.
     """
+    verdict = RunVerdict(ended=ended, must_be_whole=must_be_whole, comparison=comparison)
     if is_part or not gates:
-        return RunVerdict(
-            ended=ended,
-            gates_left=is_part and bool(gates),
-            must_be_whole=must_be_whole,
-            comparison=comparison,
-        )
+        return replace(verdict, gates_left=is_part and bool(gates))
     baseline_run = None if baseline is None else baseline.run
     final = {result.gate: result for result in decided}
-    cases_saved, saved_text = 0, ""
     if rule is not None:
         results = rule.results(run=run.run, baseline_run=baseline_run)
         final |= {result.gate: result for result in results if result.gate in rule.decided}
-        if rule.all_decided:
-            cases_saved = rule.planned - rule.n_asked
-        saved_text = _saved_text(rule, cases_saved, run.run)
+        saved = rule.planned - rule.n_asked if rule.all_decided else 0
+        text = _saved_text(rule, saved, run.run)
+        verdict = replace(verdict, cases_saved=saved, saved_text=text)
     else:
         results = judge_gates(
             # A comparison also needs the replies, to find identical ones.
@@ -133,14 +128,7 @@ def judge_run(
     if ended is not None and (rule is None or not rule.all_decided):
         # The size of this sample depends on its values, so the usual interval is not valid.
         results = [final.get(result.gate) or cut_short(result, ended) for result in results]
-    return RunVerdict(
-        tuple(results),
-        ended,
-        must_be_whole=must_be_whole,
-        comparison=comparison,
-        cases_saved=cases_saved,
-        saved_text=saved_text,
-    )
+    return replace(verdict, gates=tuple(results))
 
 
 def joint_exit_code(verdicts: Collection[RunVerdict]) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -78,7 +77,7 @@ def dataset_agreement(scores: Scores) -> dict[str, Any]:
 
     Only models with a score on both datasets count.
     """
-    names = [each_grid.dataset for each_grid in scores.grids]
+    names = [grid.dataset for grid in scores.grids]
     matrix: dict[str, dict[str, Figure]] = {name: {} for name in names}
     for place, grid in enumerate(scores.grids):
         for other in scores.grids[place:]:
@@ -162,19 +161,11 @@ def kendall_w(scores: Scores) -> dict[str, Any]:
     the mean over datasets.
     """
     tables = {grid.dataset: means(grid.cells, axis=1) for grid in scores.grids}
-    common: list[str] = sorted(
-        reduce(set.intersection, (set(grid.configurations) for grid in scores.grids))
-        if scores.grids
-        else ()
-    )
-    if len(common) < 2:
-        benchmark: Figure = {
-            "value": None,
-            "reason": "fewer than two configurations common to all datasets",
-            "raters": 0,
-            "raters_left_out": 0,
-        }
-    else:
+    sets = [set(grid.configurations) for grid in scores.grids]
+    common = sorted(set[str].intersection(*sets)) if sets else []
+    reason = "fewer than two configurations common to all datasets"
+    benchmark = figure(None, reason, raters=0, raters_left_out=0)
+    if len(common) > 1:
         aligned = [
             tables[grid.dataset][:, [grid.configurations.index(name) for name in common]]
             for grid in scores.grids
@@ -218,14 +209,8 @@ def configurations_vs_examples(draws: Draws) -> list[dict[str, Any]]:
     points = []
     for point in draws.points():
         by_dataset = {grid.dataset: _repeated(grid, raters) for grid, raters in point.raters}
-        points.append(
-            {
-                "q": point.q,
-                "e": point.e,
-                "by_dataset": by_dataset,
-                "mean_over_datasets": plain_mean(by_dataset),
-            }
-        )
+        figures = {"by_dataset": by_dataset, "mean_over_datasets": plain_mean(by_dataset)}
+        points.append({"q": point.q, "e": point.e, **figures})
     return points
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isnan
 from statistics import pstdev
 from typing import TYPE_CHECKING, Any
 
@@ -35,14 +36,11 @@ def performance_spread(scores: Scores) -> dict[str, Any]:
     for place, model in enumerate(scores.models):
         columns = zip(*(table[place].tolist() for table in by_dataset), strict=True)
         values = [sum(column) / len(column) for column in columns]
-        # A single missing score makes the sum NaN.
-        if len(names) < 2 or any(value != value for value in values):  # noqa: PLR0124
-            reason = (
-                "fewer than two configurations are in every dataset"
-                if len(names) < 2
-                else "a dataset has no score in some configuration"
-            )
-            spreads[model] = figure(None, reason)
+        if len(names) < 2:
+            spreads[model] = figure(None, "fewer than two configurations are in every dataset")
+            continue
+        if any(map(isnan, values)):
+            spreads[model] = figure(None, "a dataset has no score in some configuration")
             continue
         by_value = dict(zip(names, values, strict=True))
         lowest, highest = min(names, key=by_value.__getitem__), max(names, key=by_value.__getitem__)
@@ -68,18 +66,14 @@ def open_closed(
 
     A model without a value in a dataset is left out there; `n` is the number of the others.
     """
-    datasets = list(
-        dict.fromkeys(
-            name for by_dataset in tree["by_model_dataset"].values() for name in by_dataset
-        )
-    )
+    by_model = tree["by_model_dataset"]
+    datasets = dict.fromkeys(name for by_dataset in by_model.values() for name in by_dataset)
     by_group: dict[str, dict[str, Figure]] = {}
     for group in dict.fromkeys(groups.values()):
-        models = [model for model in tree["by_model_dataset"] if groups.get(model) == group]
+        models = [model for model in by_model if groups.get(model) == group]
         figures = {"all": _mean_of([tree["by_model"].get(model) for model in models])}
         for name in datasets:
-            parts = [tree["by_model_dataset"][model].get(name) for model in models]
-            figures[name] = _mean_of(parts)
+            figures[name] = _mean_of([by_model[model].get(name) for model in models])
         by_group[group] = figures
     return by_group
 

@@ -54,7 +54,7 @@ def performance(scores: Scores) -> dict[str, Any]:
 def robustness(scores: Scores) -> dict[str, Any]:
     """Return the mean of 1 minus the range of an example's scores (section 2).
 
-    The range is taken over answered cells. Missing cells make it too small: such a figure is
+    The range is taken over answered cells, and missing cells make it too small. Such a figure is
     flagged `incomplete`, and `complete_examples_only` leaves these examples out.
     """
     columns = {grid.dataset: _robustness(scores.models, grid) for grid in scores.grids}

@@ -68,17 +68,12 @@ def by_skill(rows: Iterable[SkillRow], overall: Sequence[str] = ()) -> dict[str,
     for name in subtasks:
         members.setdefault(skill_of[name], []).append(name)
     skills = {rule: _skills(rule, subtasks, members, tuple(costs)) for rule in RULES}
-    skill_names = tuple(overall) or tuple(members)
+    names = tuple(overall) or tuple(members)
     return {
         "subtasks": subtasks,
         "skills": skills,
-        "overall": {
-            rule: mean(by_name.get(skill) for skill in skill_names)
-            for rule, by_name in skills.items()
-        },
-        "modes": {
-            mode: _mode(mode, mode_costs, subtasks, members) for mode, mode_costs in costs.items()
-        },
+        "overall": {rule: mean(map(by_name.get, names)) for rule, by_name in skills.items()},
+        "modes": {mode: _mode(mode, paid, subtasks, members) for mode, paid in costs.items()},
     }
 
 

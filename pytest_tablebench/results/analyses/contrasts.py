@@ -151,10 +151,8 @@ def _impacts(names: Sequence[str], changes: Floats) -> dict[str, Figure]:
 
 def _over_datasets(datasets: Mapping[str, Mapping[str, Figure]]) -> dict[str, Figure]:
     """Return the mean of each perturbation over the datasets whose grid contains it."""
-    names = sorted({name for figures in datasets.values() for name in figures})
-    return {
-        name: plain_mean(
-            {dataset: figures[name] for dataset, figures in datasets.items() if name in figures}
-        )
-        for name in names
-    }
+    by_name: dict[str, dict[str, Figure]] = {}
+    for dataset, figures in datasets.items():
+        for name, entry in figures.items():
+            by_name.setdefault(name, {})[dataset] = entry
+    return {name: plain_mean(by_name[name]) for name in sorted(by_name)}

@@ -54,7 +54,7 @@ class PointRule(StoppingRule):
                     interval=None,
                     state=state,
                     state_point=state,
-                    reason=f"the estimate after all planned cases would give: {state}",
+                    reason=f"after all planned cases the estimate would decide that it {state}",
                 )
 
     def _evidence(self, gate: Gate) -> Decision | None:
