@@ -173,7 +173,9 @@ def _checks(cells: Cells, part: _DatasetCells) -> dict[str, Any]:
         for example, share in zip(tested, shares[has_verdict].tolist(), strict=True):
             by_example.setdefault(example, []).append(share)
         values = [mean(by_example[example]) or 0.0 for example in sorted(by_example)]
-        clusters = cluster_of and [cluster_of[names[example]] for example in sorted(by_example)]
+        clusters = None
+        if cluster_of is not None:
+            clusters = [cluster_of[names[example]] for example in sorted(by_example)]
         figures[name] = {
             "pass_rate": mean(values),
             "n_examples": len(values),

@@ -124,7 +124,7 @@ class Cells:
             counts = np.bincount(places, weights=has_value, minlength=len(cells))
             sums = np.bincount(places, weights=np.where(has_value, marks.values, 0.0))
             share = np.divide(sums, counts, out=np.full(len(cells), nan), where=counts > 0)
-            merged[name] = SparseColumn(cells, sums if as_sums else share)
+            merged[name] = SparseColumn(cells, sums.astype(float) if as_sums else share)
         return merged
 
     @cached_property

@@ -220,10 +220,9 @@ def _judged(
     differences = [entry.differences for entry in values]
     equal = all(abs(difference) < _SAME for part in differences for difference in part)
     if equal and all(entry.same_text for entry in values):
-        texts = dict.fromkeys(("method", "test", "note"), "identical answers")
-        return replace(
-            unjudged, difference=0.0, interval=(0.0, 0.0), p=1.0, identical=True, **texts
-        )
+        same = replace(unjudged, difference=0.0, interval=(0.0, 0.0), p=1.0, identical=True)
+        note = "identical answers"
+        return replace(same, method=note, test=note, note=note)
     groups = [entry.groups for entry in values]
     p, test = _p_value(datasets, differences, groups, measure)
     stats = moments(differences, groups)
