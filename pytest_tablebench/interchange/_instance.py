@@ -51,6 +51,7 @@ def row_of(record: Record, texts: RunTexts, evaluation_id: str, model_id: str) -
     references = [str(reference) for reference in record.references]
     raw_input = texts.question_or_prompt(record)
     mark = json.dumps({"raw": raw_input, "reference": references}, sort_keys=True)
+    seconds = record.latency_s
     row: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "evaluation_id": evaluation_id,
@@ -63,9 +64,7 @@ def row_of(record: Record, texts: RunTexts, evaluation_id: str, model_id: str) -
         "evaluation": {"score": record.score or 0.0, "is_correct": record.passed is True},
         "error": (record.reason or "no answer") if record.score is None else None,
         "token_usage": tokens_of(record),
-        "performance": None
-        if record.latency_s is None
-        else {"latency_ms": record.latency_s * 1000},
+        "performance": None if seconds is None else {"latency_ms": seconds * 1000},
         "metadata": _metadata(record),
     }
     if turns:
@@ -100,9 +99,9 @@ def _attribution(record: Record, messages: Sequence[Any] | None) -> list[dict[st
 
 def _metadata(record: Record) -> dict[str, str]:
     entries: dict[str, str] = {}
-    placed = (
-        _PLACED if tokens_of(record) is None else _PLACED | {"prompt_tokens", "completion_tokens"}
-    )
+    placed = _PLACED
+    if tokens_of(record) is not None:
+        placed = placed | {"prompt_tokens", "completion_tokens"}
     if record.latency_s is not None and record.latency_s * 1000 / 1000 == record.latency_s:
         placed = placed | {"latency_s"}
     for item in fields(Record):

@@ -73,12 +73,8 @@ def import_run(
             folder.append(record.to_line())
         texts.write(out / TEXTS)
         # Images are next to the folder `data` of data/<benchmark>/<developer>/<model>/<uuid>.json.
-        tops = (
-            evaluation.path.parents[4]
-            for evaluation in evaluations
-            if len(evaluation.path.parents) > 4
-        )
-        merge_media(dict.fromkeys(tops), out)
+        parents = (evaluation.path.parents for evaluation in evaluations)
+        merge_media(dict.fromkeys(above[4] for above in parents if len(above) > 4), out)
         folder.write_summary(summary)
         folder.write_run(run)
     finally:
@@ -208,8 +204,8 @@ def _run_facts(
         for evaluation in evaluations
     }
     unknown = [
-        lacking
-        for name, lacking in _UNKNOWN.items()
+        fact
+        for name, fact in _UNKNOWN.items()
         if all(getattr(record, name) is None for record in records)
     ]
     imported = {

@@ -17,6 +17,7 @@ from pytest_tablebench.interchange.exporter import (
     LIBRARY,
     PARAMETERS,
     RunTexts,
+    json_text,
     moment,
     plain,
     records_by,
@@ -174,9 +175,7 @@ class _Log:
             "epoch": record.repeat,
             "input": self.texts.question_or_prompt(record),
             "target": [str(reference) for reference in record.references],
-            "messages": [
-                _message(reference) for reference in messages_of(prompt, [*turns, *answer])
-            ],
+            "messages": [*map(_message, messages_of(prompt, [*turns, *answer]))],
             "output": _output(record),
             "metadata": {
                 item.name: getattr(record, item.name)
@@ -191,12 +190,9 @@ class _Log:
             reason = record.reason or "no answer"
             sample["error"] = {"message": reason, "traceback": "", "traceback_ansi": ""}
         else:
-            prediction = record.prediction
             sample["scores"][self.scorer] = {
                 "value": record.score,
-                "answer": prediction
-                if prediction is None or isinstance(prediction, str)
-                else json.dumps(prediction),
+                "answer": json_text(record.prediction),
                 "metadata": {"metric": record.metric, "passed": record.passed},
             }
         return sample

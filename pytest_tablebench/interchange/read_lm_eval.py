@@ -82,12 +82,8 @@ def _model(results: Mapping[str, Any]) -> str | None:
     arguments = config.get("model_args")
     if isinstance(arguments, str):
         arguments = dict(part.split("=", 1) for part in arguments.split(",") if "=" in part)
-    pretrained = (
-        arguments.get("pretrained") or arguments.get("model")
-        if isinstance(arguments, dict)
-        else None
-    )
-    name = pretrained or results.get("model_name") or config.get("model")
+    names = mapping(arguments).get("pretrained"), mapping(arguments).get("model")
+    name = next(filter(None, (*names, results.get("model_name"), config.get("model"))), None)
     return str(name) if name else None
 
 
@@ -155,12 +151,9 @@ def _references(target: object) -> list[str]:
 
 def _prompt_and_choices(arguments: object) -> tuple[str, list[str]]:
     """Return the prompt, and the continuations to choose from, if there are several."""
+    requests = [request for request in listing(arguments) if isinstance(request, list)]
     if isinstance(arguments, dict):
-        requests = [
-            list(request.values()) for request in arguments.values() if isinstance(request, dict)
-        ]
-    else:
-        requests = [request for request in listing(arguments) if isinstance(request, list)]
+        requests = [[*each.values()] for each in arguments.values() if isinstance(each, dict)]
     texts = [
         [part if isinstance(part, str) else json.dumps(part) for part in request]
         for request in requests

@@ -46,6 +46,7 @@ class PointRule(StoppingRule):
             side = self._evidence(gate)
             if side is not None:
                 state: State = "holds" if (side == "above") == gate.at_least else "fails"
+                reason = f"after all planned cases the estimate would decide that the gate {state}"
                 self.settle_by_betting(
                     place,
                     self.alpha / 2,
@@ -54,7 +55,7 @@ class PointRule(StoppingRule):
                     interval=None,
                     state=state,
                     state_point=state,
-                    reason=f"after all planned cases the estimate would decide that it {state}",
+                    reason=reason,
                 )
 
     def _evidence(self, gate: Gate) -> Decision | None:

@@ -113,9 +113,9 @@ def _unknown(gate: Gate, side: ScoreSheet | None, whose: str) -> str | None:
     # Other slices may have parts that no example of this slice has.
     parts = [name for name, values in side.parts.items() if np.isfinite(values).any()]
     if gate.part not in parts:
-        part_names = [printable(name, 40) for name in parts]
-        known = known_names(gate.part, part_names) if part_names else "its scores have no parts"
-        return f"no case {whose}has a part {printable(gate.part, 80)!r} of its score; {known}"
+        shown = [printable(name, 40) for name in parts]
+        names = known_names(gate.part, shown) if shown else "the scores have no parts"
+        return f"no case {whose}has a part {printable(gate.part, 80)!r} of its score; {names}"
     values = values_of(side, gate)
     if ((values < 0) | (values > 1)).any() or np.isinf(values).any():
         return f"{printable(gate.part, 80)!r} has values outside of 0 to 1, so it has no interval"
