@@ -84,7 +84,7 @@ def test_a_repeat_unlike_the_only_other_record_is_no_double():
 
 @pytest.mark.parametrize("repeat", ["2", 1.5, None, 10**12])
 def test_a_repeat_that_is_no_count_is_refused(repeat):
-    with pytest.raises(DataError, match=r"record 1: .*a repeat, that is a whole number"):
+    with pytest.raises(DataError, match=r"record 1: .*the repeat, if present, as a whole number"):
         read_scores([{**records_of(RUN)[0], "repeat": repeat}])
 
 
