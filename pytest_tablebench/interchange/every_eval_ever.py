@@ -138,7 +138,6 @@ def _model_place(model_id: str) -> tuple[str, str]:
 
 
 def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]], place: str) -> dict[str, Any]:
-    """Write the rows of cases; return the aggregate's entry about their file."""
     digest, count = sha256(), 0
 
     def lines() -> Iterator[bytes]:

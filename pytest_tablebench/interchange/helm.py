@@ -87,11 +87,10 @@ def compared_lines(evaluations: Sequence[Evaluation]) -> list[str]:
     lines = []
     for dataset, pairs in scores.items():
         ours, theirs = (sum(values) / len(pairs) for values in zip(*pairs, strict=True))
-        differences = [abs(score - other) for score, other in pairs if abs(score - other) > 1e-9]
+        gaps = [abs(score - other) for score, other in pairs if abs(score - other) > 1e-9]
         differ = f"all {len(pairs):,} cases are equal"
-        if differences:
-            most = max(differences)
-            differ = f"{len(differences):,} of {len(pairs):,} cases differ, by {most:.3f} at most"
+        if gaps:
+            differ = f"{len(gaps):,} of {len(pairs):,} cases differ, by {max(gaps):.3f} at most"
         lines.append(f"{dataset}: mean score {ours:.3f} here, {theirs:.3f} published; {differ}")
     for dataset, count in without.items():
         lines.append(f"{dataset}: {count:,} answered cases have no published score")
@@ -120,8 +119,8 @@ def _evaluation(
     scores = _published_scores(folder / STATS, main)
     state = folder / STATE
     rows, fields = [], []
-    for number, request in enumerate(listing(read_json(state).get("request_states")), start=1):
-        place = f"{printable(str(state))}, request_states[{number - 1}]"
+    for number, request in enumerate(listing(read_json(state).get("request_states"))):
+        place = f"{printable(str(state))}, request_states[{number}]"
         row, case = _case(request, place, recipe | {"dataset": dataset}, score_reply, scores)
         rows.append(row)
         fields.append(case | {"tags": dict(tags(dataset))})
@@ -134,12 +133,9 @@ def _evaluation(
         "evaluation_results": [{"generation_config": {"generation_args": generation}}],
         "form": "helm",
     }
-    run = {
-        "strategy": "direct",
-        "modality": "text",
-        "by_dataset": {dataset: {"shots": int(recipe["shots"])}},
-    }
-    return Evaluation(folder / STATE, facts, tuple(rows), tuple(fields), run)
+    by_dataset = {dataset: {"shots": int(recipe["shots"])}}
+    run = {"strategy": "direct", "modality": "text", "by_dataset": by_dataset}
+    return Evaluation(state, facts, tuple(rows), tuple(fields), run)
 
 
 def _recipe(spec: Mapping[str, Any], place: Path) -> dict[str, str]:
@@ -177,7 +173,6 @@ def _case(
     score_reply: HelmScorer,
     scores: Mapping[tuple[str, int], float],
 ) -> tuple[EvaluationRow, dict[str, Any]]:
-    """Return the row of a request, and the fields of its record."""
     if not isinstance(state, dict):
         raise DataError(f"{place}: not a request of HELM")
     instance, result = mapping(state, "instance"), mapping(state, "result")

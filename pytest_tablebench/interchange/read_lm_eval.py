@@ -165,7 +165,6 @@ def _prompt_and_choices(arguments: object) -> tuple[str, list[str]]:
 
 
 def _first(replies: object) -> str | None:
-    """Return the first reply of `resps` or `filtered_resps`; None without any."""
     while isinstance(replies, list):
         replies = replies[0] if replies else None
     return None if replies is None else str(replies)

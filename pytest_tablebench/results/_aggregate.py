@@ -98,7 +98,6 @@ def _dataset(cells: Cells, part: _DatasetCells) -> dict[str, Any]:
 
 
 def _scope(parts: Sequence[_DatasetCells]) -> dict[str, Any]:
-    """Return the measures and further figures of some datasets together, and both by tag."""
     datasets, sheets = [part.examples for part in parts], [part.sheet for part in parts]
     return {
         **_figures(datasets, curve=True),
@@ -114,7 +113,6 @@ def _figures(datasets: Sequence[Examples], *, curve: bool = False) -> dict[str, 
 
 
 def _changed_meaning(sheets: Sequence[ScoreSheet]) -> dict[str, Any]:
-    """Return the measures of cases with a changed meaning, if the datasets also have others."""
     changed = [sheet.other for sheet in sheets if sheet.meant is not sheet]
     others = [sheet for sheet in changed if sheet is not None]
     if len(others) < len(sheets):
@@ -205,7 +203,6 @@ def _sampled(sheet: ScoreSheet) -> dict[str, Any] | None:
 
 
 def _measures(datasets: Sequence[Examples]) -> dict[str, Any]:
-    """Return the measures of a scope, which are plain means over its datasets."""
     cases, unanswered, answered = (
         sum(int(getattr(dataset, name).sum()) for dataset in datasets)
         for name in ("cases", "lost", "answered")

@@ -131,7 +131,6 @@ class ScoreTable(ScoreColumns):
 
 
 def _width(names: int) -> type[np.signedinteger[Any]]:
-    """Return the narrowest integer type for the indices of so many names."""
     return np.int8 if names < 1 << 7 else np.int16 if names < 1 << 15 else np.int32
 
 

@@ -217,7 +217,6 @@ def merge_texts(files: Sequence[Path], out: Path) -> None:
 
 
 def _mark(text: Text) -> tuple[str, bytes]:
-    """Return the name of a text and a digest of its content."""
     name, *rest = (getattr(text, item.name) for item in fields(text))
     data = json.dumps(rest, sort_keys=True).encode("ascii")
     kind = type(text).__name__.removesuffix("Text").lower()

@@ -299,7 +299,6 @@ class RunWriter:
         }
 
     def _planned(self, model: str) -> int | None:
-        """Return the number of planned cases of a model, without those that do not apply."""
         planned = self.facts.get("cases", {}).get(model)
         return None if planned is None else planned - len(self.model_runs[model].inapplicable)
 
@@ -315,7 +314,6 @@ class RunWriter:
         return planned if refused is None else {**(planned or {}), **refused}
 
     def _axis(self, name: str, usual: str) -> str:
-        """Return the names on an axis of the grid, separated by commas."""
         return ",".join((self.facts.get("grid") or {}).get(name) or [usual])
 
 

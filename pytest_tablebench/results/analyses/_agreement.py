@@ -52,7 +52,6 @@ def separability(scores: Scores, draws: Draws) -> dict[str, Any]:
 
 
 def _resampled(example_means: Floats, counts: Floats) -> Floats:
-    """Return each model's mean in each resample, NaN without a score."""
     has_score = np.isfinite(example_means)
     total = np.where(has_score, example_means, 0.0) @ counts.T
     size = has_score @ counts.T
@@ -215,14 +214,13 @@ def configurations_vs_examples(draws: Draws) -> list[dict[str, Any]]:
 
 
 def _repeated(grid: ScoreGrid, raters: Raters) -> Figure:
-    """Return the mean of W over the repeats that have a value."""
     if grid.cells.shape[0] > 1:
         return _mean_w(_rater_scores(grid, raters), raters)
     return _mean_w(np.zeros((len(raters.repeat), 1)), raters)  # one model needs no scores
 
 
 def _mean_w(scores: Floats, raters: Raters) -> Figure:
-    """Return the mean of W over repeats; `scores` is (raters, models)."""
+    """Return the mean of W over repeats; `scores` has the shape (raters, models)."""
     concordances = _concordance(scores, raters.repeat, raters.repeats)
     values = [value for value, _, _ in concordances]
     numbers = [value for value in values if value is not None]

@@ -159,7 +159,6 @@ def _raters_of(
 
 
 def _counts(where: str, drawn: Sequence[Sequence[str]], names: Sequence[str]) -> Floats:
-    """Return how often each list contains each name."""
     places = {name: place for place, name in enumerate(names)}
     counts = np.zeros((len(drawn), len(names)))
     for row, chosen in zip(counts, drawn, strict=True):

@@ -99,6 +99,5 @@ def impact_by_perturbation(
 
 
 def _mean_of(entries: Sequence[Any]) -> Figure:
-    """Return the mean of the entries that have a value, and their number."""
     values = [entry["value"] for entry in entries if entry and entry.get("value") is not None]
     return figure(mean(values) if values else None, "no model with a value", n=len(values))

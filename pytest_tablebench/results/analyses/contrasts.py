@@ -150,7 +150,6 @@ def _impacts(names: Sequence[str], changes: Floats) -> dict[str, Figure]:
 
 
 def _over_datasets(datasets: Mapping[str, Mapping[str, Figure]]) -> dict[str, Figure]:
-    """Return the mean of each perturbation over the datasets whose grid contains it."""
     by_name: dict[str, dict[str, Figure]] = {}
     for dataset, figures in datasets.items():
         for name, entry in figures.items():

@@ -147,7 +147,6 @@ def _answers(pairs: Sequence[_CasePair]) -> Answers:
 
 
 def _paired(old: ComparedRun, new: ComparedRun) -> dict[str, list[PairedDataset]]:
-    """Return the datasets that both runs recorded, by benchmark, sorted by name."""
     first, second = (sheets(side.table.cells) for side in (old, new))
     pairs = {
         benchmark: [

@@ -110,7 +110,6 @@ def _cost(run: Mapping[str, Any] | None) -> float | None:
 
 
 def _is_cut_off(run: Mapping[str, Any] | None) -> bool:
-    """Return whether the run ended before it recorded its cost."""
     return run is not None and run.get("status") == "running"
 
 

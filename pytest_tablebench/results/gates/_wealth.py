@@ -105,13 +105,11 @@ def betting_interval(
 
 
 def _log_wealth(gains: Floats) -> Floats:
-    """Return the logarithm of each bet's wealth after each value."""
     wealth: Floats = np.log(np.maximum(LEAST, 1 + gains)).cumsum(axis=0)
     return wealth
 
 
 def _log_means(logs: Floats) -> Floats:
-    """Return the logarithm of the mean wealth over the bets."""
     top = logs.max(axis=-1, keepdims=True)
     means: Floats = top[..., 0] + np.log(np.exp(logs - top).mean(axis=-1))
     return means

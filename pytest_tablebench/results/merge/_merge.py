@@ -179,7 +179,6 @@ def _planned(parts: RunParts, recorded: int) -> int | None:
 
 
 def _spent(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the total costs; a sum with an unknown part is None."""
     paid = [fact for fact in facts if fact.get("calls_paid")]
     names = ("prompt_tokens", "completion_tokens", "cost_usd")
     return {
@@ -223,8 +222,6 @@ def _by_dataset(parts: RunParts) -> dict[str, Any]:
 
 
 def _datasets(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the facts about each dataset, with the longest list of unusable rows."""
-
     def problems(facts: Any) -> int:
         return len(listing(mapping(facts).get("problems")))
 
