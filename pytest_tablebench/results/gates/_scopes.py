@@ -17,12 +17,8 @@ Clusters = Mapping[str, Mapping[str, Hashable]]
 """The table of each example, by dataset. It takes precedence over the records."""
 
 
-@dataclass(frozen=True)
-class SheetPair:
-    """One dataset in both runs, over the same examples and configurations."""
-
-    new: ScoreSheet
-    old: ScoreSheet | None
+SheetPair = tuple[ScoreSheet, ScoreSheet | None]
+"""A dataset of the run and of its baseline, over the same examples and configurations."""
 
 
 @dataclass
@@ -123,8 +119,7 @@ class Scopes:
         if dataset not in self._pairs:
             new = self.new.datasets[dataset]
             old = self.old.datasets.get(dataset) if self.old else None
-            pair = SheetPair(new, None) if old is None else SheetPair(*aligned(new, old))
-            self._pairs[dataset] = pair
+            self._pairs[dataset] = (new, None) if old is None else aligned(new, old)
         return self._pairs[dataset]
 
 

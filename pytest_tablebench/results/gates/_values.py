@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import fsum
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.results.figures import FEWEST, agreement, example_values, mean, robustness
 from pytest_tablebench.results.gates._grammar import Gate
-from pytest_tablebench.results.gates._scopes import Scopes, SheetPair
+from pytest_tablebench.results.gates._scopes import Scopes
 from pytest_tablebench.results.gates._sides import about, expected_cells, values_of
 from pytest_tablebench.results.sheets import ScoreSheet, same_answers, with_common_clusters
 from pytest_tablebench.util.arrays import np
@@ -64,16 +64,16 @@ def collect(gate: Gate, scopes: Scopes) -> GateValues:
     for name in names:
         if name not in scopes.new.datasets:
             return GateValues(problem=f"no case of {printable(name, 60)} was asked")
-        pair = scopes.pair(name)
+        new, old = scopes.pair(name)
         if not gate.baseline:
-            pair = replace(pair, old=None)
-        elif pair.old is None:
+            old = None
+        elif old is None:
             return GateValues(problem=f"the baseline has no case of {printable(name, 60)}")
-        for side, whose in ((pair.new, ""), (pair.old, "of the baseline ")):
+        for side, whose in ((new, ""), (old, "of the baseline ")):
             problem = _unknown(gate, side, whose)
             if problem is not None:
                 return GateValues(problem=problem)
-        part = _part(gate, pair)
+        part = _part(gate, new, old)
         if part is None:
             return GateValues(problem=f"no case of this scope was asked in {printable(name, 60)}")
         parts.append(part)
@@ -138,9 +138,8 @@ class _DatasetValues:
     worst: tuple[float, float] | None
 
 
-def _part(gate: Gate, pair: SheetPair) -> _DatasetValues | None:
+def _part(gate: Gate, new: ScoreSheet, old: ScoreSheet | None) -> _DatasetValues | None:
     """Return one dataset's values; None if the run asked no case of the scope."""
-    new, old = pair.new, pair.old
     columns = about(new, gate)
     is_asked = expected_cells(new, gate)[:, columns]
     if not is_asked.any():
@@ -217,11 +216,11 @@ def _identical(new: ScoreSheet, old: ScoreSheet, columns: Flags, paired: Flags) 
 
 def _used_clusters(dataset: str, scopes: Scopes, used: Flags) -> list[Hashable] | None:
     """Return the cluster of each used example; None if every example is its own cluster."""
-    pair, clusters = scopes.pair(dataset), scopes.clusters.get(dataset)
+    (new, old), clusters = scopes.pair(dataset), scopes.clusters.get(dataset)
     if clusters:
-        used_names = [name for name, use in zip(pair.new.examples, used, strict=True) if use]
+        used_names = [name for name, use in zip(new.examples, used, strict=True) if use]
         return [(dataset, clusters.get(name, (None, name))) for name in used_names]
-    groups = with_common_clusters(pair.new, pair.old).groups
+    groups = with_common_clusters(new, old).groups
     return None if groups is None else groups[used].tolist()
 
 
@@ -231,10 +230,9 @@ def _cluster_count(
     """Return the number of clusters of the used examples; None if unknown."""
     clusters: set[Hashable] = set()
     for name, part in zip(names, parts, strict=True):
-        pair = scopes.pair(name)
         dataset_clusters = _used_clusters(name, scopes, part.used)
         if dataset_clusters is None:
-            cluster_names = with_common_clusters(pair.new, pair.old).cluster_names
+            cluster_names = with_common_clusters(*scopes.pair(name)).cluster_names
             if cluster_names is None:
                 return None
             dataset_clusters = cluster_names[part.used].tolist()
