@@ -24,7 +24,7 @@ extensions = [
     "sphinx_autodoc_typehints",
     "tablebench_reference",
 ]
-exclude_patterns = ["_build", "example", "example-repository"]
+exclude_patterns = ["_build", "example", "example-run", "example-repository"]
 html_theme = "furo"
 html_title = "pytest-tablebench"
 html_static_path = ["_static"]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.metrics import Score, postprocess, score
     from pytest_tablebench.results import analyse, interval
     from pytest_tablebench.results.gates import judge_gates
+    from pytest_tablebench.results.run_frame import read_run
     from pytest_tablebench.running.assertions import (
         WrongAnswer,
         assert_accuracy,
@@ -67,6 +68,7 @@ __all__ = [
     "judge_gates",
     "perturb",
     "postprocess",
+    "read_run",
     "score",
     "score_answer",
     "serialize",
@@ -101,6 +103,7 @@ __getattr__ = lazily(
         "tables.perturbations": ("perturb",),
         "results": ("analyse", "interval"),
         "results.gates": ("judge_gates",),
+        "results.run_frame": ("read_run",),
         "running.scoring": ("score_answer",),
         "serializers": ("serialize",),
         "tables.table": ("Table",),

@@ -11,7 +11,7 @@ from pytest_tablebench.results._further_figures import informative_parts
 from pytest_tablebench.results._intervals import interval
 from pytest_tablebench.results.analyses import analyse
 from pytest_tablebench.results.exit_codes import PENDING_CODE
-from pytest_tablebench.results.folder import RunFolder, read_records, read_run
+from pytest_tablebench.results.folder import RunFolder, read_records, read_run_json
 from pytest_tablebench.results.media import MediaFolder
 from pytest_tablebench.results.record import SCHEMA, Outcome, Record, ScoreRow, outcome_of_score
 from pytest_tablebench.results.score_table import ScoreTable
@@ -33,7 +33,7 @@ __all__ = [
     "interval",
     "outcome_of_score",
     "read_records",
-    "read_run",
+    "read_run_json",
     "same_meaning",
     "spent_on",
     "spread",

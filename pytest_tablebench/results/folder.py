@@ -185,7 +185,7 @@ def imported_text(run: Mapping[str, Any]) -> str:
     return f"imported from {texts[0] or '?'}" + (f"; unknown: {texts[1]}" if texts[1] else "")
 
 
-def read_run(path: Path) -> dict[str, Any]:
+def read_run_json(path: Path) -> dict[str, Any]:
     """Read `run.json`. Raises `SettingsError` for a folder that is no run, or of a newer schema."""
     try:
         data = json.loads((path / RUN).read_text(encoding="utf-8"))
@@ -246,7 +246,7 @@ def read_places(
 def named_thresholds(path: Path) -> dict[str, float]:
     """Return the thresholds in `run.json`, by dataset; empty if it cannot be read."""
     try:
-        entries = read_run(path).get("thresholds")
+        entries = read_run_json(path).get("thresholds")
     except SettingsError:
         return {}
     named = mapping(entries).items()

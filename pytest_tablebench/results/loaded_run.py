@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.results._aggregate import summarize
-from pytest_tablebench.results.folder import read_records, read_run
+from pytest_tablebench.results.folder import read_records, read_run_json
 from pytest_tablebench.results.record import Record
 from pytest_tablebench.results.score_table import ScoreTable, raw_digests
 from pytest_tablebench.results.snapshots import read_changes
@@ -91,4 +91,4 @@ THINKING = ("thinking_tokens", "cases_extended")
 
 def load_run(run: Path | LoadedRun) -> LoadedRun:
     """Return the run of a folder. Raises `SettingsError` for a folder that is no run."""
-    return run if isinstance(run, LoadedRun) else LoadedRun(run, read_run(run))
+    return run if isinstance(run, LoadedRun) else LoadedRun(run, read_run_json(run))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import SettingsError, TableBenchError
-from pytest_tablebench.results import read_records, read_run
+from pytest_tablebench.results import read_records, read_run_json
 from pytest_tablebench.results.compare import check_alike, compare_runs, latest_run
 from pytest_tablebench.results.gates import (
     Gate,
@@ -60,7 +60,7 @@ class Verdicts:
             raise SettingsError(f"--bench-gate: {error}") from None
         if settings.baseline is not None:
             try:
-                read_run(settings.baseline)
+                read_run_json(settings.baseline)
             except SettingsError as error:
                 raise SettingsError(f"--bench-baseline: {error}") from None
         else:
@@ -158,7 +158,7 @@ class Verdicts:
         """Raise `SettingsError` when the baseline differs in more than the model."""
         settings = self.settings
         if settings.baseline is not None and not settings.allow_unlike:
-            check_alike(read_run(settings.baseline), run, hint=HINT)
+            check_alike(read_run_json(settings.baseline), run, hint=HINT)
 
     def planned(
         self,

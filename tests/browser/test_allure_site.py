@@ -24,7 +24,7 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.reports.allure import write_allure
-from pytest_tablebench.results import Record, read_records, read_run
+from pytest_tablebench.results import Record, read_records, read_run_json
 from pytest_tablebench.results.texts import ExampleText, PromptText
 from tests.support.matrix import reduced
 from tests.support.runs import SUITE, environment
@@ -222,7 +222,7 @@ def test_every_result_is_counted(
 ) -> None:
     texts = [ExampleText(f"starter/{r.example_id}/{r.perturbation}", "The question?", ({
         "title": "T", "header": ["A"], "rows": [["cell text"]]},)) for r in records]  # fmt: skip
-    write_allure(records, tmp_path / "in", run=read_run(run_folder), mode=mode, texts=texts)
+    write_allure(records, tmp_path / "in", run=read_run_json(run_folder), mode=mode, texts=texts)
     site = generate(tmp_path / "in", tmp_path / "site")
     outcomes = Counter(record.outcome for record in records)
     right = {(r.serializer, r.perturbation) for r in records if r.outcome == "right"}
@@ -259,7 +259,7 @@ def test_a_wrong_case_shows_reply_table_and_category(
     key = f"starter/{wrong.example_id}/{wrong.perturbation}"
     table = {"title": None, "header": ["Name", "Age"], "rows": [["Ada of the attachment", 36]]}
     texts = [ExampleText(key, "How old is Ada?", (table,)), PromptText("none", "")]
-    write_allure(same, tmp_path / "in", run=read_run(run_folder), mode="all", texts=texts)
+    write_allure(same, tmp_path / "in", run=read_run_json(run_folder), mode="all", texts=texts)
     site = generate(tmp_path / "in", tmp_path / "site")
     for page in show(browser, site):
         for number in range(len(same)):
@@ -301,7 +301,7 @@ def test_hostile_text_runs_nothing(
         table = {"title": text, "header": [text], "rows": [[text]]}
         texts += [PromptText(f"{n}", text), ExampleText(
             f"{text[:90]}/{text[:300]}/{text[:90]}", text, (table,))]  # fmt: skip
-    run = {**read_run(run_folder), "model": PAYLOADS[0], "params": {"stop": PAYLOADS}}
+    run = {**read_run_json(run_folder), "model": PAYLOADS[0], "params": {"stop": PAYLOADS}}
     write_allure([*hostile, *unanswered], tmp_path / "in", run=run, mode="all", texts=texts)
     site = generate(tmp_path / "in", tmp_path / "site")
     tree = json.loads((site / "widgets" / "default" / "tree.json").read_text("utf-8"))

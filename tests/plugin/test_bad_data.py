@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tablebench.results import Record, read_records, read_run
+from pytest_tablebench.results import Record, read_records, read_run_json
 from tests.support import upstream
 
 SUITE = """
@@ -65,7 +65,7 @@ class Place:
         return list(read_records(self.root / "run"))
 
     def problems(self, dataset: str) -> list[str]:
-        found: list[str] = read_run(self.root / "run")["datasets"][dataset]["problems"]
+        found: list[str] = read_run_json(self.root / "run")["datasets"][dataset]["problems"]
         return found
 
 

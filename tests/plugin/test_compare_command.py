@@ -15,7 +15,7 @@ import pytest_tablebench.results.compare
 import pytest_tablebench.results.gates
 import pytest_tablebench.running.rejudge  # noqa: F401
 from pytest_tablebench.cli import main
-from pytest_tablebench.results import read_records, read_run
+from pytest_tablebench.results import read_records, read_run_json
 from tests.support import upstream
 from tests.support.gate_bench import options
 from tests.support.page_files import block, text_of
@@ -272,7 +272,7 @@ def test_a_spent_budget_decides_nothing_later_either(bench, capsys):
     script = bench.script({"match": "How old is Cy?", "error": "budget"}, {"default": "36"})
     gate = ("--bench-gate", "toy.no_answer <= 0.9")
     assert bench.run(f"--model={script}", *FORMATS, *gate, results="a").ret == 11
-    assert read_run(bench.path / "a")["ended"] == "the budget was spent"
+    assert read_run_json(bench.path / "a")["ended"] == "the budget was spent"
     assert command(capsys, "rejudge", "a")[0] == 11
 
 
@@ -282,7 +282,7 @@ def test_what_a_stopping_rule_decided_stands_and_nothing_else(bench, capsys):
     own, other = "toy.performance >= 0.5", "toy.performance >= 0.4"
     arguments = ("--bench-stop-when-decided=point", f"--bench-gate={own}")
     assert bench.run("--model=echo/any", *FORMATS, *arguments, results="a").ret == 0
-    assert read_run(bench.path / "a")["cases_saved"] > 0
+    assert read_run_json(bench.path / "a")["cases_saved"] > 0
     code, out, _ = command(capsys, "rejudge", "a")
     assert code == 0
     assert "betting without replacement" in out
@@ -296,7 +296,7 @@ def test_what_a_stopping_rule_decided_stands_and_nothing_else(bench, capsys):
 def test_a_new_run_folder_holds_verdict_and_texts(two, bench, capsys):
     gate = ("--bench-gate", "toy.no_answer <= 0.9")
     assert command(capsys, "rejudge", "b", *gate, "--out", "new")[0] == 0
-    assert [gate["state"] for gate in read_run(bench.path / "new")["gates"]] == ["holds"]
+    assert [gate["state"] for gate in read_run_json(bench.path / "new")["gates"]] == ["holds"]
     assert command(capsys, "report", "new", "--no-plots")[0] == 0
     page = (bench.path / "new/report.html").read_text("utf-8")
     assert "<title>Passes: the gate holds" in page
@@ -321,7 +321,7 @@ def test_a_threshold_moves_verdicts_into_a_new_run(bench, capsys):
     assert (code, err) == (0, "")
     assert "verdicts changed: 1 wrong before and right now, 0 right before and wrong now" in out
     assert [record.outcome for record in read_records(bench.path / "new")] == ["right", "right"]
-    facts = read_run(bench.path / "new")
+    facts = read_run_json(bench.path / "new")
     assert facts["rejudged"]["origin"] == "a"
     assert facts["thresholds"]["wikitq"] == 0.6
     summary = json.loads((bench.path / "new/summary.json").read_text("utf-8"))

@@ -15,7 +15,7 @@ import pytest
 from pytest_tablebench.cli import main
 from pytest_tablebench.datasets.pull import UPSTREAM, File
 from pytest_tablebench.datasets.pull._upstream import matches
-from pytest_tablebench.results import read_records, read_run
+from pytest_tablebench.results import read_records, read_run_json
 from pytest_tablebench.running.builtins import builtin_registry
 from tests.support import upstream
 from tests.support.runs import environment, until
@@ -93,7 +93,7 @@ def test_pulled_files_are_what_pytest_runs_on(
     # The model says Gull to both questions, and is right once.
     assert result.parseoutcomes() == {"passed": 1, "failed": 1, "deselected": 1}
     assert {record.dataset for record in read_records(pytester.path / "run")} == {"wikitq"}
-    assert read_run(pytester.path / "run")["datasets"]["wikitq"]["problems"] == []
+    assert read_run_json(pytester.path / "run")["datasets"]["wikitq"]["problems"] == []
 
 
 def test_list_names_the_command_until_the_files_are_there(

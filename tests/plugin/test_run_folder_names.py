@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from pytest_tablebench.results import read_run
+from pytest_tablebench.results import read_run_json
 from tests.support.matrix import reduced
 from tests.support.toy_bench import CONFTEST, read_lines
 
@@ -69,7 +69,7 @@ def test_a_folder_that_another_run_has_just_made_is_left_to_it(bench, workers, g
     assert ours.name == f"{first.name}-2"
     assert [path.name for path in first.iterdir()] == ["run.json"]
     assert (first / "run.json").read_text("utf-8") == "another's"
-    assert read_run(ours)["status"] == "complete"
+    assert read_run_json(ours)["status"] == "complete"
     assert len(read_lines(ours / "records.jsonl")) == (5 if given else 35)
     named = f"tablebench-results/{ours.name}"
     line = f"run folder: {named}" if given else f"open the report: {named}/report.html"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results import RunFolder, folder, read_run
+from pytest_tablebench.results import RunFolder, folder, read_run_json
 from pytest_tablebench.results.folder import claim_folder
 from pytest_tablebench.session.kept_run import KeptRun, run_paths
 
@@ -89,5 +89,5 @@ def test_of_two_runs_that_found_one_folder_empty_only_one_has_it(tmp_path, monke
         RunFolder(tmp_path)
     first.append("{}\n")
     first.close()
-    assert read_run(tmp_path)["model"] == "first"
+    assert read_run_json(tmp_path)["model"] == "first"
     assert below(tmp_path) == ["records.jsonl", "run.json"]

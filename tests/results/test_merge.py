@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from pytest_tablebench.cli import main
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.results import Record, read_records, read_run
+from pytest_tablebench.results import Record, read_records, read_run_json
 from pytest_tablebench.results.merge import read_merge
 from pytest_tablebench.results.snapshots import (
     Entry,
@@ -129,7 +129,7 @@ def test_any_split_merged_in_any_order_is_the_whole(
             assert json.loads((run.path / "summary.json").read_text()) == json.loads(
                 (whole / "summary.json").read_text()
             )
-            facts_of = read_run(run.path)
+            facts_of = read_run_json(run.path)
             assert facts_of["status"] == "complete"
             assert facts_of["shard"] is None
             assert facts_of["cases_planned"] == facts_of["cases_recorded"] == len(records)
@@ -191,7 +191,7 @@ def test_what_is_no_part_of_the_same_run_is_refused(
 
 def test_another_server_may_answer_a_part_and_is_named(tmp_path: Path) -> None:
     first, second = halves(tmp_path, api_base="http://two")
-    data = read_run(first)
+    data = read_run_json(first)
     (first / "run.json").write_text(json.dumps({**data, "api_base": "http://one"}))
     [note] = read_merge([first, second]).notes
     assert note == "api_base differs: http://one and http://two (another server answered)"
@@ -256,7 +256,7 @@ def _put(path: Path, content: str) -> None:
 
 
 def _run(**facts: Any) -> Callable[[Path], None]:
-    return lambda folder: _put(folder / "run.json", json.dumps({**read_run(folder), **facts}))
+    return lambda folder: _put(folder / "run.json", json.dumps({**read_run_json(folder), **facts}))
 
 
 def _line(**fields: Any) -> Callable[[Path], None]:
@@ -348,7 +348,7 @@ def test_the_gates_of_the_whole_are_judged(tmp_path: Path, gate: str, code: int)
     paths = [str(path) for path in halves(tmp_path, gates=[gate])]
     out = tmp_path / "out"
     assert main(["merge", *paths, "--out", str(out), "--no-page"]) == code
-    facts = read_run(out)
+    facts = read_run_json(out)
     assert facts["exit_code"] == code
     assert [gate_facts["gate"] for gate_facts in facts["gates"]] == [gate]
     # Without a part nothing is decided.

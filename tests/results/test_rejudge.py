@@ -14,7 +14,7 @@ from pytest_tablebench.datasets import Dataset, Example, PromptParts, Source, So
 from pytest_tablebench.errors import DataError, DataMissing, SettingsError
 from pytest_tablebench.metrics import METRICS, POSTPROCESSORS, Score
 from pytest_tablebench.registry import Registry
-from pytest_tablebench.results import read_records, read_run
+from pytest_tablebench.results import read_records, read_run_json
 from pytest_tablebench.running.rejudge import rejudge, write_rejudged
 from tests.support import upstream
 from tests.support.run_folders import GRID, record, write_run
@@ -106,7 +106,7 @@ def test_a_new_run_folder_reads_like_any_other(tmp_path):
     rejudged = rejudge(run, thresholds={"toy": 0.5})
     write_rejudged(rejudged, tmp_path / "b", gates=["toy.performance >= 0.1"])
     assert list(read_records(tmp_path / "b")) == list(rejudged.records)
-    assert read_run(tmp_path / "b") == {
+    assert read_run_json(tmp_path / "b") == {
         "schema": 2,
         **rejudged.run,
         "gates": ["toy.performance >= 0.1"],

@@ -18,7 +18,7 @@ import pytest
 from pytest_tablebench.cli import main
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.reports.paper import load_runs
-from pytest_tablebench.results import read_records, read_run, summarize
+from pytest_tablebench.results import read_records, read_run_json, summarize
 from pytest_tablebench.results.compare import compare_runs
 from pytest_tablebench.results.gates import judge_gates
 from pytest_tablebench.results.texts import PromptText, read_texts
@@ -84,7 +84,7 @@ def test_a_comparison_reads_it():
 
 
 def test_it_is_judged_by_gates():
-    records, run = list(read_records(HERE)), read_run(HERE)
+    records, run = list(read_records(HERE)), read_run_json(HERE)
     gates = ["starter.performance >= 0.4", "starter[html].pass_rate >= baseline - 0.05"]
     loose, paired = judge_gates(records, gates, records, run=run, baseline_run=run)
     assert (loose.state, loose.estimate) == ("undecided", 0.5)
@@ -113,7 +113,7 @@ def test_the_datasets_own_threshold_is_taken_where_it_fits(old):
 
 
 def test_a_threshold_that_its_run_names_is_known(old):
-    facts = read_run(old) | {"thresholds": {"starter": 0.75}}
+    facts = read_run_json(old) | {"thresholds": {"starter": 0.75}}
     (old / "run.json").write_text(json.dumps(facts), "utf-8")
     assert {case.threshold for case in read_records(old)} == {0.75}
 

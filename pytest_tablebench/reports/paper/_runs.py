@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_tablebench.config.options import OPTIONS, Option
 from pytest_tablebench.reports.further_text import memory_lines
-from pytest_tablebench.results import ScoreRow, read_records, read_run, summarize
+from pytest_tablebench.results import ScoreRow, read_records, read_run_json, summarize
 from pytest_tablebench.results.folder import RUN, recorded_text, run_folders
 from pytest_tablebench.results.memory import is_memory_test
 from pytest_tablebench.results.record import row_values
@@ -67,7 +67,7 @@ def paths_without_runs(paths: Sequence[Path]) -> list[Path]:
 
 
 def _load(path: Path) -> RunData:
-    run = read_run(path)
+    run = read_run_json(path)
     model = str(run.get("model"))
     rows = [
         RunRow(*row_values(record), case_id=record.case_id, model=model, cost_usd=record.cost_usd)

@@ -11,7 +11,7 @@ from typing import Any
 from pytest_tablebench.config.options import OPTIONS, Differs
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.results.compare._types import RunFacts, SettingDifference
-from pytest_tablebench.results.folder import RUN, read_run
+from pytest_tablebench.results.folder import RUN, read_run_json
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
 from pytest_tablebench.results.record import case_key
 from pytest_tablebench.results.score_table import ScoreTable
@@ -250,12 +250,12 @@ def latest_run(model: str, baseline: Path, places: Iterable[Path]) -> Path | Non
 
     `places` are the folders to search. Folders that cannot be read as runs are skipped.
     """
-    before = read_run(baseline)
+    before = read_run_json(baseline)
     candidates: list[tuple[str, Path]] = []
     for place in dict.fromkeys(place.resolve() for place in places):
         for path in sorted(file.parent for file in place.glob(f"*/{RUN}")):
             try:
-                run = read_run(path)
+                run = read_run_json(path)
             except SettingsError:
                 continue
             if run.get("status") != "complete" or run.get("model") != model:

@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.compare import check_alike, setting_differences
-from pytest_tablebench.results.folder import RUN, read_run, run_folders
+from pytest_tablebench.results.folder import RUN, read_run_json, run_folders
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import are, counted, printable
 
@@ -198,7 +198,7 @@ def read_parts(paths: Sequence[Path]) -> RunParts:
     for path in paths:
         for folder in run_folders(path):
             folders.setdefault(folder.resolve(), folder)
-    parts = sorted((RunPart(path, read_run(path)) for path in folders.values()), key=_order)
+    parts = sorted((RunPart(path, read_run_json(path)) for path in folders.values()), key=_order)
     notes: dict[str, None] = {}
     for part in parts[1:]:
         notes |= dict.fromkeys(_allowed_differences(parts[0], part))

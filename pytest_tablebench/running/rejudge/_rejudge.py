@@ -16,7 +16,7 @@ from pytest_tablebench.config.compat import COMPAT_MODES, Compat, check_compat
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import ModelError, SettingsError, writing
 from pytest_tablebench.registry import Registry
-from pytest_tablebench.results.folder import RunFolder, read_records, read_run, recorded_text
+from pytest_tablebench.results.folder import RunFolder, read_records, read_run_json, recorded_text
 from pytest_tablebench.results.judges import Agreement, agreement_of
 from pytest_tablebench.results.loaded_run import summary_of
 from pytest_tablebench.results.media import merge_media
@@ -98,7 +98,7 @@ def rejudge(
     and for rules that cannot be told; `DataMissing` or `DataError` for data that is not there
     or not the run's.
     """
-    run, records = read_run(path), list(read_records(path))
+    run, records = read_run_json(path), list(read_records(path))
     if not records:
         raise SettingsError(f"{path}: no case is recorded, so there is nothing to judge")
     present = dict.fromkeys(record.dataset for record in records)
