@@ -13,9 +13,11 @@ ROOT = Path(__file__).resolve().parents[1]
 PLACES: list[str] = [
     "benchmarks/RESULTS.md",
     "docs",
+    "pytest_tablebench/hooks",
     "pytest_tablebench/interchange",
     "pytest_tablebench/metrics",
     "pytest_tablebench/results",
+    "pytest_tablebench/session",
     "pytest_tablebench/tables",
 ]
 """Rooms, modules and pages that are in plain English, from the project's root."""

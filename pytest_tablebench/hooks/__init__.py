@@ -1,1 +1,1 @@
-"""Pytest's hooks by subject: they translate between pytest and the session, and decide nothing."""
+"""Pytest hooks by subject. They translate between pytest and the session, and decide nothing."""

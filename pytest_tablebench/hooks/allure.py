@@ -1,8 +1,8 @@
-"""Allure-pytest beside us: right ids for our cases, or none of its files where we write our own.
+"""Cooperation with allure-pytest: stable ids for cases, or none of its files for them.
 
-Allure-pytest hashes the values of an item's parameters into the history id and writes two files
-for each item. `install` corrects the first through the hooks of allure-python-commons, and
-prevents the second where `--bench-allure` writes results in a size of its own.
+Allure-pytest hashes parameter values into the history id, and writes two files for each item.
+`install` corrects the ids through the hooks of allure-python-commons. If this plugin writes the
+Allure results of cases itself, `install` suppresses those of allure-pytest instead.
 """
 
 from __future__ import annotations
@@ -29,22 +29,21 @@ def install(
     benchmark_of: Callable[[str], str],
     tests: Mapping[str, Sequence[str]],
     take_over: bool,
-) -> bool:
-    """Attend to the results allure-pytest writes in this process; False where it writes none.
+) -> None:
+    """Adjust the results that allure-pytest writes in this process; does nothing without it.
 
     Arguments:
-        config: of a process that runs items (alone or xdist worker), before the first one.
-        benchmark_of: the benchmark of a dataset, by its name.
+        config: configuration of a process that runs items, before it runs the first one.
+        benchmark_of: returns the benchmark of a dataset.
         tests: the names of the tests over each dataset.
-        take_over: whether our own writer writes the cases: then allure-pytest writes the other
-            items only. Otherwise its results of our cases get their ids and labels.
+        take_over: whether this plugin writes the results of cases. Then allure-pytest writes
+            other items only. Otherwise its results of cases get stable ids and labels.
     """
     if not config.pluginmanager.hasplugin("allure_listener"):
-        return False
+        return
     current = _Current(benchmark_of, tests)
     config.pluginmanager.register(current, "tablebench-allure")
     config.add_cleanup(_filter_loggers(current) if take_over else _correct_results(current))
-    return True
 
 
 def _correct_results(current: _Current) -> Callable[[], None]:
@@ -58,7 +57,7 @@ def _correct_results(current: _Current) -> Callable[[], None]:
 
 
 def _filter_loggers(current: _Current) -> Callable[[], None]:
-    """Put a filter in front of each file logger; the returned function takes it off again."""
+    """Put a filter in front of each file logger; return a function that removes the filters."""
     manager = allure_commons.plugin_manager
     filters = []
     for logger in manager.get_plugins():
@@ -68,7 +67,7 @@ def _filter_loggers(current: _Current) -> Callable[[], None]:
             manager.register(filters[-1])
 
     def restore() -> None:
-        # Allure-pytest unregisters its own logger behind this; it must be there.
+        # Allure-pytest unregisters its logger after this, so the logger must be registered.
         for passing in filters:
             manager.unregister(passing)
             manager.register(passing.logger)
@@ -77,7 +76,7 @@ def _filter_loggers(current: _Current) -> Callable[[], None]:
 
 
 class _Current:
-    """Knows which case of ours is running, if one is."""
+    """The case that is running, if any."""
 
     def __init__(
         self, benchmark_of: Callable[[str], str], tests: Mapping[str, Sequence[str]]
@@ -86,18 +85,19 @@ class _Current:
         self._tests = tests
         self.case: Case | None = None
         self.test = ""
-        """The test's name, where several are about the case: each has a result of its own."""
-        self.own_labels: set[str] = set()
+        """The test's name if several tests use the dataset: each has its own result."""
+        self.user_labels: set[str] = set()
+        """The types of the labels that the test's author has set."""
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Hold the case while allure-pytest's own wrapper, inside this one, reports it."""
+        """Set the case while allure-pytest's wrapper, inside this one, reports it."""
         self.case = case_of(item)
         if self.case is not None:
             several = len(self._tests.get(self.case.dataset, ())) > 1
             self.test = f"::{check_of(item)}" if several else ""
             marks = item.iter_markers("allure_label")
-            self.own_labels = {str(mark.kwargs.get("label_type")) for mark in marks}
+            self.user_labels = {str(mark.kwargs.get("label_type")) for mark in marks}
         try:
             return (yield)
         finally:
@@ -105,7 +105,7 @@ class _Current:
 
 
 class _Corrector:
-    """Gives results of our cases the ids and labels that our own writer gives them."""
+    """Sets the ids and labels of cases as this plugin's own Allure writer does."""
 
     def __init__(self, current: _Current) -> None:
         self._current = current
@@ -129,17 +129,17 @@ class _Corrector:
             details.trace = escaped(details.trace or "") or None
 
     def _label(self, case: Case, result: TestResult) -> None:
-        """Add our labels; what the test's author set with `allure.suite(...)` and such stays."""
+        """Add this plugin's labels; keep labels set by the test, such as `allure.suite(...)`."""
         benchmark = self._current.benchmark_of(case.dataset)
         ours = case_labels(benchmark, case.dataset, case.serializer, case.perturbation)
-        replaced = _SUITES - self._current.own_labels
+        replaced = _SUITES - self._current.user_labels
         result.labels = [label for label in result.labels if label.name not in replaced]
         taken = {label.name for label in result.labels}
         result.labels += [Label(*label) for label in ours if label[0] not in taken]
 
 
 class _CaseFilter:
-    """Stands for a file logger and passes on what does not belong to a case of ours."""
+    """Replaces a file logger, and forwards only what belongs to no case."""
 
     def __init__(self, logger: Any, current: _Current) -> None:
         self.logger = logger
@@ -153,7 +153,7 @@ class _CaseFilter:
 
     @allure_commons.hookimpl
     def report_container(self, container: TestResultContainer) -> None:
-        """Write the container of a fixture, unless one case of ours alone used it."""
+        """Write the container of a fixture, unless only one case used it."""
         if self._current.case is None or len(container.children) > 1:
             self.logger.report_container(container)
 
@@ -171,5 +171,5 @@ class _CaseFilter:
 
     @allure_commons.hookimpl
     def report_globals(self, globals_item: Any) -> None:
-        """Write what belongs to the session as a whole."""
+        """Write results of the whole session."""
         self.logger.report_globals(globals_item)

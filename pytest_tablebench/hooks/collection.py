@@ -1,4 +1,4 @@
-"""Collection: every case of a dataset is one item, known by its ids only."""
+"""Collection: each case of a dataset becomes one item. Items contain ids only."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from pytest_tablebench.session.worker import Worker
 
 LONGEST = 99
-"""Characters of a case's part of a node id."""
+"""Maximum length of a case's part of a node id, in characters."""
 
 _SKIPPED = object()
-"""Stands for the cases of a dataset that the options leave out."""
+"""Parameter of a test whose dataset the options exclude."""
 _NONE = object()
-"""Stands for the cases of a test that has none here: then it is no test at all."""
+"""Parameter of a test without cases in this session; the test is dropped."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -44,7 +44,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     well_formed = named and not set(marker.kwargs) - {"threshold", "folders", "benchmark"}
     if not well_formed or "case" not in metafunc.fixturenames:
         raise pytest.Collector.CollectError(
-            f"{name}: write @pytest.mark.{MARKER}('dataset'), with threshold=... if need be, on "
+            f"{name}: write @pytest.mark.{MARKER}('dataset'), with threshold=... if needed, on "
             f"a test that takes `case` and `answer`"
         )
     if several is not None:
@@ -52,11 +52,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     else:
         params, ids = _params(metafunc.config, str(marker.args[0]), name)
     metafunc.parametrize("case", params, ids=ids, indirect=True)
-    _anticipate(metafunc.config, params)
+    _expect_calls(metafunc.config, params)
 
 
-def _anticipate(config: pytest.Config, params: list[Any]) -> None:
-    """Make ready for calls if a case will surely be run: no option may deselect it."""
+def _expect_calls(config: pytest.Config, params: list[Any]) -> None:
+    """Prepare for calls if a case will surely run, because no option may deselect it."""
     option = config.option
     chosen = (option.keyword, option.markexpr, option.deselect, option.collectonly)
     if any(chosen) or getattr(option, "lf", False):
@@ -65,23 +65,27 @@ def _anticipate(config: pytest.Config, params: list[Any]) -> None:
 
     case = next((param for param in params if isinstance(param, Case)), None)
     if case is not None:
-        config.stash[CASE_SESSION].anticipate(case.dataset)
+        config.stash[CASE_SESSION].expect_calls(case.dataset)
 
 
 class _Several(NamedTuple):
-    """Which datasets a test is over, what leaves one out, and how ids name them."""
+    """A test over several datasets."""
 
     includes: Callable[[Dataset], bool]
+    """Whether the test uses a dataset."""
     lenient: tuple[type[Exception], ...]
+    """The errors for which a dataset is skipped."""
     short: Callable[[str], str]
+    """Returns a dataset's name in node ids."""
     folders: bool = False
+    """Whether the datasets are the folders in the data folder."""
 
 
 def _several(marker: pytest.Mark) -> _Several | None:
-    """Return which datasets a test is over that names none, and what leaves one of them out.
+    """Return the datasets of a test with `folders` or `benchmark`; None for other tests.
 
-    A folder that cannot be used is left out; of a benchmark only what has no data here, or no
-    question that may be asked under the perturbations of the run.
+    Any unusable folder is skipped. A benchmark's dataset is skipped only if its data is missing,
+    or if the run's perturbations leave it without questions.
     """
     if marker.kwargs.get("folders") is True:
         return _Several(
@@ -129,10 +133,10 @@ def _params(config: pytest.Config, dataset: str, test: str) -> tuple[list[Any], 
 def _params_of_several(
     config: pytest.Config, test: str, several: _Several
 ) -> tuple[list[Any], list[str]]:
-    """Return the cases of several datasets; the datasets' names stand before the ids.
+    """Return the cases of several datasets, and their ids, which start with the dataset's name.
 
-    One that fails in a way that is `lenient` is skipped with one line, unless an option asks for
-    it; several that say the same have one line together.
+    A dataset with a lenient error is skipped, unless an option names it. Datasets with the same
+    error share one skipped item.
     """
     params: list[tuple[Any, str]] = []
     left_out: dict[str, str] = {}
@@ -149,7 +153,7 @@ def _params_of_several(
                 if (chosen is not None and not is_small) or (
                     several.folders and dataset.folder == "."
                 ):
-                    raise  # it was asked for by name
+                    raise  # an option names it
                 runner.missing[name] = str(error)
                 left_out.setdefault(str(error), name)
             else:
@@ -172,20 +176,20 @@ def _params_of_several(
 
 
 def _require_questions(config: pytest.Config) -> None:
-    """Raise `DataError` if the data folder that an option names has tables and no questions."""
+    """Raise `DataError` if the option's data folder contains tables but no questions."""
     from pytest_tablebench.datasets.folder import QUESTION_FILES, has_tables_alone
 
     settings = config.stash[CASE_SESSION].settings
     if "bench_data" in settings.command_line_keys and has_tables_alone(settings.data_folder()):
         raise DataError(
-            f"{printable(str(settings.data_folder()))} has tables and no questions: write one of "
-            f"{', '.join(QUESTION_FILES)} beside them"
+            f"{printable(str(settings.data_folder()))} has tables but no questions: add one of "
+            f"{', '.join(QUESTION_FILES)} to this folder"
         )
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pycollect_makeitem() -> Generator[None, Any, Any]:
-    """Leave out a test over several datasets where there is none: it is not even deselected."""
+    """Drop a test without cases; pytest does not even count it as deselected."""
     items = yield
     if isinstance(items, list) and items and _has_params(items[0]):
         params = items[0].callspec.params
@@ -206,7 +210,7 @@ def is_ours(item: pytest.Item) -> bool:
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> Generator[None]:
-    """Name the tests before any is deselected; deselect the datasets that options leave out."""
+    """Name the tests before any is deselected; deselect the datasets that options exclude."""
     session = config.stash[CASE_SESSION]
     if not session.is_used:
         return (yield)
@@ -230,7 +234,7 @@ def pytest_collection_modifyitems(
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Take note of the plan; see that all is there; open the run folder before the first call."""
+    """Record the selected cases, check the settings against them, and start the run."""
     config = session.config
     case_session = config.stash[CASE_SESSION]
     if not case_session.is_used:
@@ -249,13 +253,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             case_session.check(_thresholds(session.items))
             cases.limits = limits(session.items, cases.runner.threshold, MARKER)
         if cases.planned:
-            _set_out(config, case_session)
+            _start_run(config, case_session)
     except SettingsError as error:
         case_session.refuse(error)
 
 
 def _thresholds(items: list[pytest.Item]) -> dict[str, object]:
-    """Return the thresholds that markers give, by test."""
+    """Return the thresholds set by markers, by test."""
     thresholds = {}
     for item in items:
         marker = item.get_closest_marker(MARKER) if _has_params(item) else None
@@ -264,17 +268,18 @@ def _thresholds(items: list[pytest.Item]) -> dict[str, object]:
     return thresholds
 
 
-def _set_out(config: pytest.Config, session: Alone | Worker) -> None:
-    """Begin the run: its folder, its engine, its plan. Raises `SettingsError`."""
+def _start_run(config: pytest.Config, session: Alone | Worker) -> None:
     if getattr(config.option, "allure_report_dir", None):
         from pytest_tablebench.hooks import allure
-        from pytest_tablebench.session.allure import writes_allure
+        from pytest_tablebench.reports.allure import ALL_UP_TO
 
-        cases = session.cases
+        cases, settings = session.cases, session.settings
+        case_count = sum(cases.planned.values())
         allure.install(
             config,
             benchmark_of=cases.runner.benchmark_of,
             tests=cases.tests,
-            take_over=writes_allure(session.settings, sum(cases.planned.values())),
+            # Above this number Allure's site would not open.
+            take_over=settings.allure is not None or case_count > ALL_UP_TO,
         )
-    session.set_out()
+    session.start_run()

@@ -1,6 +1,6 @@
-"""The case of an xdist worker that dies is recorded all the same.
+"""Records of cases whose xdist worker dies.
 
-A worker announces each case before it runs it, with what is to be recorded if it never comes back.
+A worker announces each case before it runs it, with the record to write if the worker dies.
 """
 
 from __future__ import annotations
@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 
 
 class RunningCases:
-    """In a worker: announces the cases that are about to run.
-
-    Arguments:
-        session: of this process.
-    """
+    """In a worker: announces the cases that are about to run."""
 
     def __init__(self, session: Worker) -> None:
         self._session = session
@@ -33,7 +29,7 @@ class RunningCases:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
-        """Announce the item and the next one: xdist may take that for begun when this one ends."""
+        """Announce the item and the next: a crash between them is reported for the next."""
         if item.nodeid != self._announced:
             self._announce(item)
         if nextitem is not None:
@@ -44,38 +40,34 @@ class RunningCases:
         case = case_of(item)
         if case is None:
             return
-        # Broken: a worker's death is no outcome of the model alone, and gates do not hide it.
+        # Broken: the model did not cause the worker's death, so gates must not hide it.
         key, check = key_of(item, self._session.cases.item_prefix), check_of(item)
         finding = Finding(key, check, None, failed=True, broken=True)
         self._session.announce(item.nodeid, case, finding)
 
 
 class WorkerDeaths:
-    """In the controller: begins the run with its first case, and ends the case of a dead worker.
-
-    Arguments:
-        session: of this process.
-    """
+    """In the controller: records the case of a dead worker."""
 
     def __init__(self, session: Controller) -> None:
         self._session = session
-        self._begun = False
+        self._is_open = False
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        """Begin to keep the run as soon as a case runs: its record may never come."""
+        """Open the run folder when the first case starts: its worker may die without a record."""
         session = self._session
-        if self._begun or "[" not in nodeid or not session.has_selected or not session.ahead:
+        if self._is_open or "[" not in nodeid or not session.has_selected or not session.ahead:
             return
-        self._begun = True
+        self._is_open = True
         writer = session.run.writer
         if "cases" not in writer.facts:
             writer.learn({"cases": next(iter(session.ahead.values()))[-1].cases})
-        with contextlib.suppress(OSError, TableBenchError):  # the first record says so
+        with contextlib.suppress(OSError, TableBenchError):  # the first record raises it again
             writer.open()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: Any) -> None:
-        """Give the report of a worker's death the record of the case that it ran."""
+        """Attach the announced record to the report of the worker's death."""
         session = self._session
         announced = session.ahead.get(report.node.workerinput["workerid"], ())
         case = next((case for case in announced if case.node_id == crashitem), None)
@@ -83,5 +75,5 @@ class WorkerDeaths:
             return
         message = died_message(case)
         joined = session.run.writer.model_runs[message.model].cases.get(message.case_id)
-        if joined is None or message.finding.item not in joined.findings:  # it had come to its end
+        if joined is None or message.finding.item not in joined.findings:  # not finished before
             report.tablebench = message

@@ -1,4 +1,4 @@
-"""Which session a pytest process has, and the hooks that come with its first use."""
+"""Makes the session of a pytest process and registers its hooks."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def _is_controller(config: pytest.Config) -> bool:
-    """Whether workers of xdist's will run the tests of this process."""
+    """Whether xdist workers will run the tests of this process."""
     option = config.option
     spread = getattr(option, "dist", "no") != "no" and getattr(option, "tx", None)
     return bool(spread) and not option.collectonly
 
 
 def make_worker(config: pytest.Config, settings: Settings) -> None:
-    """Give a worker its session."""
+    """Make the session of a worker. Its hooks are registered on first use."""
     from pytest_tablebench.session.worker import Worker
 
     def register() -> None:
@@ -38,11 +38,11 @@ def make_worker(config: pytest.Config, settings: Settings) -> None:
     session = Worker(config, settings, register)
     config.stash[SESSION] = config.stash[CASE_SESSION] = session
     if settings.command_line_keys:
-        _ = session.cases  # names in the options are checked, whatever is collected
+        _ = session.cases  # so that option names are checked even if no case is collected
 
 
 def make_keeper(config: pytest.Config, settings: Settings) -> None:
-    """Give a process that keeps the run its session, and its hooks.
+    """Make the session and the hooks of a process that keeps the run.
 
     Raises `SettingsError` for options that cannot work.
     """
@@ -85,7 +85,7 @@ def make_keeper(config: pytest.Config, settings: Settings) -> None:
     config.pluginmanager.register(TerminalHooks(reporting), "tablebench-terminal")
     config.pluginmanager.register(reporting, "tablebench-run")
     if settings.command_line_keys:
-        # Behind those: what it registers sees a case's report before they take it.
+        # Last: the snapshot hooks registered here must see a report before `reporting` does.
         session.begin()
 
 

@@ -1,4 +1,4 @@
-"""What a model said, shown by pytest in its own ways: escape codes must not take effect."""
+"""Escaping of model text in pytest's output, so that terminal codes take no effect."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from pytest_tablebench.util.names import escaped
 def escape_report(report: pytest.TestReport) -> None:
     """Escape, in place, all texts of a report that pytest shows.
 
-    A user's own `assert answer.text == ...` makes pytest print parts of the reply as they are,
-    and so do messages, reasons, captured output and shown locals; lone surrogates among them
-    could not even be sent from a worker.
+    A plain `assert answer.text == ...` makes pytest print parts of the reply as they are. So do
+    messages, reasons, captured output and locals. A worker cannot even send lone surrogates.
     """
     report.longrepr = _harmless(report.longrepr, set())
     report.sections[:] = [(escaped(title), escaped(text)) for title, text in report.sections]
@@ -25,10 +24,9 @@ def escape_report(report: pytest.TestReport) -> None:
 
 
 def _harmless(shown: Any, seen: set[int]) -> Any:
-    """Return a text, or what pytest makes of several, with every text in it escaped.
+    """Return a text, or a nested representation of a traceback, with every text escaped.
 
-    How the parts of a traceback hang together differs by `--tb`; all of them are lists, tuples,
-    and objects that can write themselves to a terminal.
+    The nesting depends on `--tb`. Its parts are lists, tuples, and objects with `toterminal`.
     """
     if isinstance(shown, str):
         return escaped(shown)
@@ -41,7 +39,7 @@ def _harmless(shown: Any, seen: set[int]) -> Any:
         shown[:] = [_harmless(part, seen) for part in shown]
     elif hasattr(shown, "toterminal"):
         for name, part in list(getattr(shown, "__dict__", {}).items()):
-            with contextlib.suppress(AttributeError):  # a plugin's own, that cannot be changed
+            with contextlib.suppress(AttributeError):  # a plugin's read-only attribute
                 setattr(shown, name, _harmless(part, seen))
     return shown
 
@@ -51,7 +49,7 @@ class HarmlessWarnings:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_warning_recorded(self, warning_message: warnings.WarningMessage) -> None:
-        """Escape the message of a warning: a test may warn of what a model said."""
+        """Escape the message of a warning, which may quote a model."""
         text = str(warning_message.message)
         if escaped(text) != text:
             warning_message.message = UserWarning(escaped(text))

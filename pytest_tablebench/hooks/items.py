@@ -1,4 +1,4 @@
-"""What pytest's collected items say of cases: which, in what order, and what tests check them."""
+"""The cases and tests of pytest's collected items, and their order."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ import pytest
 
 from pytest_tablebench.datasets.case import Case
 
-# One mapping of the session's takes a third of the memory of an entry in each item's stash.
+# One mapping for the session uses a third of the memory of an entry in each item's stash.
 _PLACES = pytest.StashKey[dict[pytest.Item, int]]()
 _CHECKS = pytest.StashKey[dict[tuple[str, str], str]]()
 
 
 def case_of(item: pytest.Item) -> Case | None:
-    """Return the case of an item of ours, None for any other."""
+    """Return the case of an item; None for an item without one."""
     param = item.callspec.params.get("case") if hasattr(item, "callspec") else None
     return param if isinstance(param, Case) else None
 
 
 def place_of(item: pytest.Item) -> int | None:
-    """Return an item's place in the run, None before all are collected."""
+    """Return an item's position in the run; None before the end of collection."""
     return item.config.stash.get(_PLACES, {}).get(item)
 
 
 def check_of(item: pytest.Item) -> str:
-    """Return the name of an item's test in the records of its cases; empty for any other."""
+    """Return the name of an item's test in records; empty for an item without a case."""
     case = case_of(item)
     if case is None:
         return ""
@@ -33,21 +33,23 @@ def check_of(item: pytest.Item) -> str:
 
 
 def _whole(item: pytest.Item) -> str:
-    """Return what pytest calls an item's test, file and all."""
+    """Return the node id of an item's test, without parameters."""
     return item.nodeid.removesuffix(f"[{item.callspec.id}]")  # type: ignore[attr-defined]
 
 
 def key_of(item: pytest.Item, worker: str) -> str:
-    """Return what names an item in the run, in whichever process an attempt of it runs."""
+    """Return an item's key in the run, the same for all attempts in all processes."""
     return f"{worker}{place_of(item) or 0}"
 
 
 def arrange(
     items: list[pytest.Item], places_of: Callable[[Sequence[Case]], Mapping[str, int]]
 ) -> None:
-    """Put the cases into the order that the stopping rule needs; other items keep theirs.
+    """Sort the items with cases into the order that the stopping rule needs, other items first.
 
-    `places_of` gives each case's place, by its id.
+    Arguments:
+        items: the items, sorted in place.
+        places_of: returns the position of each case, by id.
     """
     cases = [case_of(item) for item in items]
     places = places_of([case for case in cases if case is not None])
@@ -56,7 +58,7 @@ def arrange(
 
 
 def number(items: Sequence[pytest.Item]) -> list[Case | None]:
-    """Number the items, and return the case of each that will surely ask its model."""
+    """Number the items; return the case of each that will surely call its model, else None."""
     plan: list[Case | None] = []
     places = {item: place for place, item in enumerate(items)}
     if items:
@@ -70,9 +72,9 @@ def number(items: Sequence[pytest.Item]) -> list[Case | None]:
 def name_checks(items: Sequence[pytest.Item]) -> dict[str, list[str]]:
     """Name the test of each item, and return the names by dataset.
 
-    A test is named by its function; where several over one dataset have the same name, by what
-    pytest calls them, file and all. Items of a test that differ in parameters of its own are one
-    test. To be called with all items collected, so that no selection changes a name.
+    A test has the name of its function, or its node id if several tests over one dataset have the
+    same function name. Items that differ only in parameters belong to one test. Call this with
+    all collected items, so that a selection does not change names.
     """
     tests_by_name: dict[str, dict[str, set[str]]] = {}
     for item in items:
@@ -96,9 +98,12 @@ def name_checks(items: Sequence[pytest.Item]) -> dict[str, list[str]]:
 def limits(
     items: Sequence[pytest.Item], threshold: Callable[[str, float | None], float], marker: str
 ) -> dict[str, float]:
-    """Return what the cases of each dataset are judged by: the strictest of their tests' limits.
+    """Return the pass threshold of each dataset: the highest of its tests.
 
-    `threshold` gives the one of a test over a dataset, from what its marker names.
+    Arguments:
+        items: the collected items.
+        threshold: returns the threshold for a dataset and a marker's threshold.
+        marker: the name of the marker.
     """
     marked: dict[str, set[float | None]] = {}
     for item in items:
@@ -113,5 +118,5 @@ def limits(
 
 
 def _may_be_skipped(item: pytest.Item) -> bool:
-    """Whether pytest may pass over the item; only then would its answer be paid for nothing."""
+    """Whether pytest may skip the item, so that a prefetched answer could be wasted."""
     return any(item.get_closest_marker(name) for name in ("skip", "skipif", "xfail"))

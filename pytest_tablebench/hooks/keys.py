@@ -1,4 +1,4 @@
-"""Keys under which pytest's config and items hold what is ours, and the name of our marker."""
+"""Stash keys in pytest's config and items, and the name of the marker."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 MARKER = "tablebench"
 
 SESSION: pytest.StashKey[Session] = pytest.StashKey()
-"""What this process has of ours."""
+"""The session of this process."""
 CASE_SESSION: pytest.StashKey[Alone | Worker] = pytest.StashKey()
-"""The same, in a process that collects and runs tests: all but the controller of workers."""
+"""The session of a process that runs tests; not set in the controller."""
 RUN: pytest.StashKey[CaseRun] = pytest.StashKey()
-"""Of an item: its case."""
+"""The case of an item."""
 CALLED = pytest.StashKey[bool]()
-"""Of an item: set when its test has run to its end."""
+"""Whether the test of an item has ended."""

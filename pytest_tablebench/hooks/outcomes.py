@@ -1,4 +1,4 @@
-"""From what happened to an item to what is reported of its case."""
+"""Turns the result of an item into the report of its case."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ from pytest_tablebench.errors import (
     TableBenchError,
     TableError,
 )
-from pytest_tablebench.hooks.items import case_of, check_of, key_of
+from pytest_tablebench.hooks.items import check_of, key_of
 from pytest_tablebench.results.checks import Finding
 from pytest_tablebench.running.assertions import WrongAnswer
 from pytest_tablebench.running.case_run import CaseRun, no_answer_text
-from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
@@ -31,24 +30,17 @@ if TYPE_CHECKING:
     from pytest_tablebench.session.alone import Alone
     from pytest_tablebench.session.worker import Worker
 
-NO_VERDICT = "it has a score and no verdict: free text is right or wrong by facts or a judge"
+NO_VERDICT = "scored without a verdict: free text needs facts or a judge to be right or wrong"
 
 FAILED_PARTS = pytest.StashKey[int]()
-"""How many of an item's subtests failed."""
-
-
-def never_asked(item: pytest.Item, runner: Runner) -> CaseRun | None:
-    """Return the case of a test that ended before `case` was made: skipped, or a broken fixture."""
-    case = case_of(item)
-    return None if case is None else runner.start(case)
+"""The number of an item's failed subtests."""
 
 
 def spare_traceback(item: pytest.Item, run: CaseRun, error: BaseException) -> None:
-    """Have a wrong answer reported by its own three lines.
+    """Make pytest represent a wrong answer by its message alone.
 
-    Pytest would read and parse the sources of all frames for a traceback that nobody is shown:
-    some milliseconds for each wrong answer, more than all else that happens to it. To be taken
-    back when the report is made: the item may run again, and fail otherwise.
+    Otherwise pytest parses the sources of all frames for a traceback that is not shown, which takes
+    milliseconds per wrong answer. Undo this after the report: a rerun may fail differently.
     """
     if isinstance(error, WrongAnswer) and run.answer is not None:
         item.repr_failure = lambda excinfo, style=None: str(error)  # type: ignore[method-assign]  # noqa: ARG005 - pytest's signature
@@ -57,8 +49,8 @@ def spare_traceback(item: pytest.Item, run: CaseRun, error: BaseException) -> No
 def annotate_part(
     item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport
 ) -> None:
-    """Note what a subtest found: it is no outcome by itself, its test fails with it."""
-    _word(call.excinfo.value if call.excinfo else None, None, report)
+    """Count a failed subtest, which fails its test and is no outcome by itself."""
+    _set_text(call.excinfo.value if call.excinfo else None, None, report)
     report.tablebench_part = True  # type: ignore[attr-defined]
     if report.failed:
         item.stash[FAILED_PARTS] = item.stash.get(FAILED_PARTS, 0) + 1
@@ -71,15 +63,15 @@ def annotate(
     report: pytest.TestReport,
     session: Alone | Worker,
 ) -> None:
-    """Put what a test found of its case on the report that tells it, and what people read."""
+    """Put the message of the case and the text for users on a test's report."""
     error = call.excinfo.value if call.excinfo else None
     if isinstance(error, pytest.fail.Exception) and run.error is not None:
-        error = run.error  # what the `answer` fixture failed for
+        error = run.error  # the cause of the failure in the `answer` fixture
     failed_parts = item.stash.get(FAILED_PARTS, 0)
     if call.when == "call" and failed_parts:
         item.stash[FAILED_PARTS] = 0
         if error is None and report.passed:
-            # As pytest does when it counts, which letters of ours would prevent.
+            # pytest does this when it counts, but our status letters prevent that.
             report.outcome = "failed"
             report.longrepr = f"contains {failed_parts} failed subtest{'s' * (failed_parts > 1)}"
     if call.when == "setup" and error is None:
@@ -88,17 +80,15 @@ def annotate(
     if stopped is not None and not item.session.shouldstop:
         item.session.shouldstop = f"{OUR_STOP}{printable(redact(stopped))}"
     if isinstance(error, ModelError) and error.reason in {STOPPED, MODEL_STOPPED, PENDING}:
-        # It was never asked: that is no outcome of the model's.
-        report.outcome = "skipped"
-        path, line, _ = item.location
-        why = "not asked, because the run was stopped"
+        # The case got no call, so this is no outcome of the model.
+        why = "not called, because the run was stopped"
         if error.reason == MODEL_STOPPED:
-            why = "the model was given up before it answered"
+            why = "not called, because its model is no longer called in this run"
         elif error.reason == PENDING:
-            why = "its batch is not answered yet"
+            why = "its batch is pending"
             report.tablebench_pending = run.case.model  # type: ignore[attr-defined]
-        report.longrepr = (path, line or 0, f"Skipped: {why}")
-        if error.reason == MODEL_STOPPED and stopped is None:  # else the session says why
+        _skip(item, report, why)
+        if error.reason == MODEL_STOPPED and stopped is None:  # else the session reports why
             report.tablebench_given_up = run.case.model, str(error)  # type: ignore[attr-defined]
         return
     if isinstance(error, TableError) and not run.preserves_meaning:
@@ -106,12 +96,10 @@ def annotate(
         return
     finding = _finding(item, run, report, error, session.cases.item_prefix)
     if not report.skipped or hasattr(report, "wasxfail"):
-        _word(error, run.error, report)
+        _set_text(error, run.error, report)
         report.tablebench_outcome = outcome = _outcome(run, finding)  # type: ignore[attr-defined]
         if outcome == "scored" and report.passed:
-            path, line, _ = item.location
-            report.outcome = "skipped"
-            report.longrepr = (path, line or 0, f"Skipped: {NO_VERDICT}")
+            _skip(item, report, NO_VERDICT)
     message = session.message(run, finding, error)
     if session.settings.snapshot_changes == "fail" and call.when == "call":
         message = _with_snapshot(item, report, message)
@@ -119,7 +107,7 @@ def annotate(
     if message.record is not None and getattr(item.config.option, "xmlpath", None):
         from pytest_tablebench.reports.junit import junit_properties, replace_properties
 
-        # On the item: pytest writes what the report of the tear-down holds.
+        # On the item, because pytest writes the properties from the teardown report.
         properties = junit_properties(message.record.record)
         replace_properties(item.user_properties, properties)
 
@@ -127,7 +115,7 @@ def annotate(
 def _with_snapshot(
     item: pytest.Item, report: pytest.TestReport, message: CaseMessage
 ) -> CaseMessage:
-    """Fail the test of a changed answer, whose record stays as the dataset's metric has it."""
+    """Fail the test if the answer changed. The record keeps the score of the dataset's metric."""
     from pytest_tablebench.hooks.snapshot_checks import check_snapshot
 
     why = None if hasattr(report, "wasxfail") else check_snapshot(item, message)
@@ -141,27 +129,26 @@ def _with_snapshot(
 def _leave_out(
     item: pytest.Item, run: CaseRun, report: pytest.TestReport, error: TableError
 ) -> None:
-    """Skip a case to which its perturbation does not apply, as its table or question tells.
-
-    A perturbation that changes the meaning asks another question; where it cannot make one, there
-    is none without an answer.
-    """
+    """Skip a case whose perturbation cannot make a new question from its table or question."""
     case = run.case
     name = case.perturbation.partition("[")[0]
-    report.outcome = "skipped"
-    path, line, _ = item.location
-    report.longrepr = (path, line or 0, f"Skipped: does not apply: {printable(str(error), 300)}")
-    why = f"{name} cannot change the question"
+    _skip(item, report, f"does not apply: {printable(str(error), 300)}")
     report.tablebench_inapplicable = (  # type: ignore[attr-defined]
         *(case.model, case.dataset, case.case_id),
-        why,
+        f"{name} cannot change the question",
     )
 
 
-def _word(
+def _skip(item: pytest.Item, report: pytest.TestReport, why: str) -> None:
+    path, line, _ = item.location
+    report.outcome = "skipped"
+    report.longrepr = (path, line or 0, f"Skipped: {why}")
+
+
+def _set_text(
     error: BaseException | None, no_answer: Exception | None, report: pytest.TestReport
 ) -> None:
-    """Have the report say what people are to read, in place of a traceback."""
+    """Replace the traceback of a wrong or missing answer by a text."""
     if isinstance(error, WrongAnswer):
         report.longrepr = str(error)
     elif error is not None and error is no_answer and isinstance(error, TableBenchError):
@@ -175,13 +162,13 @@ def _finding(
     error: BaseException | None,
     worker: str,
 ) -> Finding:
-    """Return what an item found of its case, by what became of it.
+    """Return an item's finding about its case.
 
-    Whatever its test raises once there is an answer, the answer did not stand the test.
+    Any exception of a test with an answer counts against the answer.
     """
     passed: bool | None = error is None and not report.failed
     if report.failed and str(report.longrepr).startswith("[XPASS(strict)]"):
-        passed = True  # it was expected to fail
+        passed = True  # the test was expected to fail
     elif _is_skip(report) or (error is not None and error is run.error):
         passed = None
     passed = None if passed and run.answered and not run.has_verdict else passed
@@ -196,12 +183,12 @@ def _finding(
 
 
 def _is_skip(report: pytest.TestReport) -> bool:
-    """Whether the test was not run to its end, or not at all, on purpose."""
+    """Whether the test skipped itself or was skipped; an xfail counts only in setup."""
     return report.skipped and (not hasattr(report, "wasxfail") or report.when == "setup")
 
 
 def _outcome(run: CaseRun, finding: Finding) -> Outcome:
-    """Return how a test's end is shown."""
+    """Return the outcome to show for a test."""
     if run.answered and not run.has_verdict and finding.passed is not False:
         return "scored"
     if finding.passed is None or not run.answered:

@@ -1,9 +1,8 @@
-"""From the collected items to the first call: is everything there that the run needs?
+"""Checks of the names in the options, before and after collection.
 
-What a name means is known once pytest has read the conftest files, and it reads those below the
-paths it is given only while it collects; what concerns a session is known once its tests are
-selected. So whatever the command line does not ask for waits until then: a configuration file
-may say much that is no matter of the session at hand.
+Names may be registered in conftest files, and pytest reads the deeper ones only during collection.
+Names from the command line are checked early if no unread conftest.py could register them. Names
+from a configuration file are checked after collection, and may concern other parts of the project.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ if TYPE_CHECKING:
 
 
 def check_keys(config: pytest.Config) -> None:
-    """Raise `SettingsError` for a `bench_` key of the configuration file that nobody knows."""
+    """Raise `SettingsError` for an unknown `bench_` key in the configuration file."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # pytest means to take this name away some day
+        warnings.simplefilter("ignore")  # pytest plans to remove `inicfg`
         keys = [key for key in getattr(config, "inicfg", ()) if key.startswith("bench_")]
     option_keys = [option.key for option in OPTIONS]
     for key in keys:
         try:
-            config.getini(key)  # another plugin's is no concern of ours
+            config.getini(key)  # succeeds for another plugin's key
         except ValueError:
             if key not in option_keys:
                 shown = printable(key, 60)
@@ -47,13 +46,13 @@ def _file(config: pytest.Config) -> str:
 
 
 def may_be_registered_below(config: pytest.Config, folders: Iterable[Path] | None = None) -> bool:
-    """Whether a conftest.py that pytest has not read lies below the paths of this session.
+    """Return whether folders contain a conftest.py that pytest has not read.
 
-    Asked only where a name is unknown: looking for them takes a walk through the folders.
+    Walks through all the folders, so call it only for an unknown name.
 
     Arguments:
-        config: of the session.
-        folders: where to look instead.
+        config: pytest's configuration.
+        folders: the folders to search; by default the paths of the session.
     """
     if folders is None:
         start = config.invocation_params.dir
@@ -78,9 +77,9 @@ def may_be_registered_below(config: pytest.Config, folders: Iterable[Path] | Non
 
 
 def check_given_names(config: pytest.Config, session: Session) -> None:
-    """Raise `SettingsError` for a name in the options that nobody can register any more.
+    """Raise `SettingsError` for an unknown name in the options, before collection.
 
-    Called before anything is collected: a conftest.py that pytest has not read may still come.
+    Does not raise if an unread conftest.py may still register the name.
     """
     try:
         session.check_names()
@@ -90,10 +89,10 @@ def check_given_names(config: pytest.Config, session: Session) -> None:
 
 
 def check_names(config: pytest.Config, session: Session) -> None:
-    """Raise `SettingsError` for a name in the options that nobody registered.
+    """Raise `SettingsError` for an unknown name in the options, after collection.
 
-    To be called when the tests are collected. A name of the configuration file may belong to
-    another part of the project, whose conftest.py this session does not read.
+    A name in the configuration file is accepted if a conftest.py of another part of the project,
+    which this session does not read, may register it.
     """
     session.registry.update(config.hook)
     try:
@@ -108,9 +107,9 @@ def check_names(config: pytest.Config, session: Session) -> None:
 
 
 def _hinted(config: pytest.Config, error: SettingsError) -> SettingsError:
-    """Return the error, with a word on the conftest files that this session does not read."""
+    """Return the error, with a hint if the project has a conftest.py that was not read."""
     if not may_be_registered_below(config, [config.rootpath]):
         return error
     return SettingsError(
-        f"{error}; where a conftest.py registers it, give pytest the folder of that"
+        f"{error}; if a conftest.py registers it, pass that file's folder to pytest"
     )

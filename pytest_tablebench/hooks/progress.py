@@ -1,4 +1,4 @@
-"""How far the run is, and which provider it waits for: lines of the process that keeps the run."""
+"""Lines of progress in the terminal: finished cases, and providers that do not answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ProgressLine:
-    """Writes a line of counts now and then, in place of pytest's letters."""
+    """Writes a line of counts at intervals, instead of pytest's letters."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -37,21 +37,21 @@ class ProgressLine:
         return self._terminal is not None and self._config.get_verbosity() == 0
 
     def show(self, writer: RunWriter) -> None:
-        """Show how far the run is, if it is time to."""
+        """Write the next line, if it is due."""
         total = _total(writer)
         if not self.compact or not self._progress.due(writer.done, total):
             return
         terminal, spent = self._terminal, writer.spent_text()
         line = self._progress.text(writer.counts, total, spent=spent, waiting=self._waiting)
-        # `currentfspath` tells the reporter that something is on the line; setting it only where
-        # nothing is keeps file names from being written again.
+        # `currentfspath` marks the current line as used. Set it only on a fresh line, or the
+        # reporter writes file names again.
         is_fresh = terminal.currentfspath is None
         terminal.write(line if is_fresh else f"\n{line}", flush=True)
         if is_fresh:
             terminal.currentfspath = -2
 
-    def tell_waits(self, writer: RunWriter, waits: Sequence[Mapping[str, Any]]) -> None:
-        """Write which provider answers nothing, once for each change of that."""
+    def show_waits(self, writer: RunWriter, waits: Sequence[Mapping[str, Any]]) -> None:
+        """Write which providers do not answer, when that changes."""
         if not waits and not self._waiting:
             return
         from pytest_tablebench.reports.progress_text import waiting_text
@@ -64,7 +64,7 @@ class ProgressLine:
         if not text or terminal is None:
             return
         capture = self._config.pluginmanager.getplugin("capturemanager")
-        # It is called from within an item.
+        # An item may be running, whose output pytest captures.
         with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():
             terminal.ensure_newline()
             terminal.write_line(f"{writer.done}/{_total(writer)} {text}", flush=True)

@@ -1,4 +1,4 @@
-"""Pytest hooks of the process that keeps the run: records, progress, the table at the end."""
+"""Pytest hooks of the process that keeps the run: records, progress and the end."""
 
 from __future__ import annotations
 
@@ -17,22 +17,17 @@ from pytest_tablebench.util.notices import Unsaid
 if TYPE_CHECKING:
     from pytest_tablebench.results.loaded_run import LoadedRun
     from pytest_tablebench.results.message import CaseMessage
-    from pytest_tablebench.results.writer import Received, RunWriter
+    from pytest_tablebench.results.writer import RunWriter
     from pytest_tablebench.session.alone import Alone
     from pytest_tablebench.session.base import RunKeeper
 
 _OPTIONS = "--model", "--bench-"
 _ENDED = pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED, 11
-"""Codes of sessions that failed nowhere, and that of gates that nothing decides."""
+"""Exit codes of sessions without a failure, or with undecided gates."""
 
 
 class ReportingHooks:
-    """Registered where tests are reported: alone, or in the controller of xdist workers.
-
-    Arguments:
-        config: of pytest.
-        session: of this process.
-    """
+    """Receives the reports of all tests: alone, or in the controller of xdist workers."""
 
     def __init__(self, config: pytest.Config, session: RunKeeper) -> None:
         self.config = config
@@ -41,25 +36,25 @@ class ReportingHooks:
         self._pytest_session: pytest.Session | None = None
         self.progress = ProgressLine(config)
         self.is_announced = False
-        """Whether the terminal says what is ahead."""
+        """Whether the terminal shows the plan of the run."""
         self.is_missing_announced = False
-        """Whether it says which data are missing, where nothing is ahead."""
+        """Whether the terminal shows the missing data, in a run without cases."""
         self.announced_problems = 0
-        """Unusable rows that were known then."""
+        """The number of unusable rows at the time of the announcement."""
         self._failed = 0
         self._skipped = 0
         self._others_failed = 0
         self.missing: dict[str, str] = {}
-        """Why there is no data, by test."""
-        self._read_past = Unsaid()
+        """Why data is missing, by test."""
+        self._problems = Unsaid()
         self.summaries: dict[str, dict[str, Any]] = {}
-        """By model, once the run is closed."""
+        """The summary of each model, once the run is closed."""
         self.runs: Mapping[str, LoadedRun] = {}
-        """The same runs."""
+        """The run of each model, once it is closed."""
 
     @property
     def writer(self) -> RunWriter:
-        """What keeps the records of the run."""
+        """The writer of the run's records."""
         return self.session.run.writer
 
     @property
@@ -67,11 +62,11 @@ class ReportingHooks:
         return self.config.pluginmanager.getplugin("terminalreporter")
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Keep the session: only it can end a run early."""
+        """Keep pytest's session, which can end a run early."""
         self._pytest_session = session
 
     def pytest_report_header(self) -> list[str]:
-        """Say what is run, where it was asked for."""
+        """Return the header line, if an option was given."""
         if not self.settings.command_line_keys:
             return []
         return [self._header()]
@@ -82,7 +77,7 @@ class ReportingHooks:
         return header_line(self.settings, self.session.run.paths)
 
     def announcement(self, cases: int) -> list[str]:
-        """Return the lines that say what is ahead."""
+        """Return the lines about the plan of the run."""
         from pytest_tablebench.reports.formats import left_out_lines
         from pytest_tablebench.reports.plan_text import plan_lines
         from pytest_tablebench.reports.terminal import (
@@ -110,86 +105,84 @@ class ReportingHooks:
         if (transport := writer.facts.get("transport")) is not None:
             lines.append(f"tablebench: {printable(transport)}")
         for gate in writer.facts.get("not_judged", ()):
-            lines.append(f"not judged: {printable(gate)}: nothing in this session has that name")
+            lines.append(f"not judged: {printable(gate)}: no such name in this session")
         lines += self.problem_lines()
         return lines + test_lines(writer.facts.get("tests", {}))
 
     def problem_lines(self) -> list[str]:
-        """Say what was damaged in stores and records and read past, each once."""
-        self.take_problems(self.session.problems if self.session.is_used else [])
-        return [f"tablebench: {text}" for text in self._read_past.take()]
+        """Return the new warnings of all processes, such as damaged lines of stores."""
+        self.add_problems(self.session.problems if self.session.is_used else [])
+        return [f"tablebench: {text}" for text in self._problems.take()]
 
-    def take_problems(self, problems: Iterable[str]) -> None:
-        """Take over what a process has read past."""
-        self._read_past.add(problems)
+    def add_problems(self, problems: Iterable[str]) -> None:
+        """Add warnings of a process."""
+        self._problems.add(problems)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take the record off the report, keep it, and show how far the run is."""
+        """Remove the message from the report, record it, and show the progress."""
         if report.failed:
-            self._note_failed()
+            self._stop_after_maxfail()
         given_up = report.__dict__.pop("tablebench_given_up", None)
         if given_up is not None:
             self.session.ending.give_up_model(*given_up)
         pending = report.__dict__.pop("tablebench_pending", None)
         if pending is not None:
-            self.session.ending.wait_for(pending)
+            self.session.ending.add_pending(pending)
         inapplicable = report.__dict__.pop("tablebench_inapplicable", None)
         if inapplicable is not None:
             self.writer.leave_out(*inapplicable)
             return
         message: CaseMessage | None = report.__dict__.pop("tablebench", None)
         if message is None:
-            self._take_other(report)
+            self._count_other(report)
         else:
-            self._take_case(report, message)
+            self._record_case(report, message)
 
-    def _take_other(self, report: pytest.TestReport) -> None:
-        """Count a report that is no outcome of a case."""
+    def _count_other(self, report: pytest.TestReport) -> None:
+        """Count a report without a case's message."""
         if report.__dict__.pop("tablebench_part", False):
             return  # its test fails with it
         self._others_failed += report.failed
         self._skipped += report.__dict__.pop("tablebench_skipped", False)
         if report.skipped and report.nodeid.endswith("[no-data]"):
-            self._note_missing(report)
+            name = report.nodeid.rpartition("::")[2].removesuffix("[no-data]")
+            if isinstance(report.longrepr, tuple):
+                self.missing[name] = report.longrepr[2].removeprefix("Skipped: ")
 
-    def _take_case(self, report: pytest.TestReport, message: CaseMessage) -> None:
-        """Record what became of a case, and show how far the run is."""
+    def _record_case(self, report: pytest.TestReport, message: CaseMessage) -> None:
+        """Record the result of a case, and show the progress."""
         if report.failed:
             report.tablebench_case = message.model, message.case_id  # type: ignore[attr-defined]
         final = str(report.outcome) != "rerun"  # else another attempt follows, and counts instead
         finding = message.finding
         if final and report.failed and not finding.failed:
-            # Another plugin found a fault: one that collects soft assertions, say.
+            # Another plugin failed the report, for example one for soft assertions.
             finding = finding._replace(passed=False, failed=True)
         finding = finding._replace(last=final)
         if finding != message.finding:
             message = replace(message, finding=finding)
         try:
-            self._read_past.add(message.problems)
+            self._problems.add(message.problems)
             received = self.writer.receive(message)
         except (OSError, TableBenchError) as error:
-            self._stop(f"{OUR_STOP}stopped: the run cannot be kept: {error}")
+            self._stop(f"{OUR_STOP}stopped: the run cannot be written: {error}")
             return
         self._skipped += received.record is None
         self._show()
         if received.record is not None:
-            self._decide(message.case_id, received)
+            why = self.session.ending.feed(message.case_id, received)
+            if why is not None:
+                self.session.run.engine.stop(why)
+                self._stop(why)
         self.session.run.prepare_end()
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Take note of what could not be collected."""
+        """Count collection errors."""
         self._others_failed += report.failed
 
-    def _decide(self, case_id: str, received: Received) -> None:
-        """End the run when every gate is decided without what is left."""
-        why = self.session.ending.feed(case_id, received)
-        if why is not None:
-            self.session.run.engine.stop(why)
-            self._stop(why)
-
-    def _note_failed(self) -> None:
-        """Have no further call made when this failure is the last one that pytest allows."""
+    def _stop_after_maxfail(self) -> None:
+        """Count a failure, and prevent further calls if it is the last one that pytest allows."""
         self._failed += 1
         most = self.config.getvalue("maxfail")
         if most and self._failed >= most and self.session.is_used:
@@ -197,23 +190,18 @@ class ReportingHooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        """Have no further call made."""
+        """Prevent further calls."""
         if not self.session.is_used:
             return
         self.session.run.engine.stop("interrupted")
         if isinstance(excinfo.value, pytest.exit.Exception):
-            # A test's own words, of what a model said.
+            # The text of `pytest.exit` may quote a model.
             excinfo.value.msg = escaped(str(excinfo.value.msg))
             excinfo.value.args = (excinfo.value.msg,)
 
-    def _note_missing(self, report: pytest.TestReport) -> None:
-        name = report.nodeid.rpartition("::")[2].removesuffix("[no-data]")
-        if isinstance(report.longrepr, tuple):
-            self.missing[name] = report.longrepr[2].removeprefix("Skipped: ")
-
     @property
     def _stoppable(self) -> Any:
-        """What pytest asks whether the session is to stop: xdist's own where that runs no items."""
+        """The object whose `shouldstop` ends the session: xdist's in a controller."""
         return self.config.pluginmanager.getplugin("dsession") or self._pytest_session
 
     def _stop(self, message: str) -> None:
@@ -229,24 +217,24 @@ class ReportingHooks:
             terminal.ensure_newline()
             for line in self.announcement(sum(self.writer.facts.get("cases", {}).values())):
                 terminal.write_line(line)
-        self.look()
+        self.poll()
         self.progress.show(self.writer)
 
-    def look(self) -> None:
-        """Learn from the engine what has been paid, and which models are waited for."""
+    def poll(self) -> None:
+        """Poll the engine for totals, and show which providers do not answer."""
         if self.session.is_used:
-            self.progress.tell_waits(self.writer, self.session.run.poll_engine())
+            self.progress.show_waits(self.writer, self.session.run.poll_engine())
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None]:
-        """Close the run, and let its gates say how it ended."""
+        """Close the run, and set its exit code by its gates."""
         if not self.session.is_used:
             return (yield)
         with without_collections():
             self._finish(int(exitstatus))
         yield
         if self.session.ending.exit_code is not None:
-            # Other plugins (syrupy) have mixed theirs into it meanwhile.
+            # Last: other plugins, such as syrupy, have changed the status meanwhile.
             session.exitstatus = self.session.ending.exit_code
 
     def _finish(self, exit_status: int) -> None:
@@ -263,7 +251,7 @@ class ReportingHooks:
             text = f"the run folder could not be finished: {error}"
             ending.give_up(text, exit_status, reason)
         self.summaries = {model: loaded.summary for model, loaded in runs.items()}
-        self._tell_junit()
+        self._add_pass_rates_to_junit()
         if runs:
             comparison = snapshots.comparison if snapshots is not None else None
             has_failures = comparison is not None and comparison.has_failures
@@ -274,12 +262,12 @@ class ReportingHooks:
                 others_failed=self._others_failed > 0 or has_failures,
                 compared_nothing=comparison is not None and comparison.compared_nothing,
             )
-        elif not run.writer.unfinished and self._has_gates_in_vain():
-            text = "no case was asked, so every gate is undecided"
+        elif not run.writer.unfinished and self._has_unused_gates():
+            text = "no case was run, so every gate is undecided"
             ending.give_up(text, exit_status, reason)
 
-    def _tell_junit(self) -> None:
-        """Put the tests' pass rates on the suite; pytest writes it after this."""
+    def _add_pass_rates_to_junit(self) -> None:
+        """Add the tests' pass rates to the suite, which pytest writes after this."""
         if not getattr(self.config.option, "xmlpath", None):
             return
         from pytest_tablebench.reports.junit import pass_rates
@@ -290,22 +278,23 @@ class ReportingHooks:
                 for name, value in pass_rates(self.summaries):
                     add(name, value)
 
-    def _has_gates_in_vain(self) -> bool:
-        """Whether gates were to judge a run that recorded nothing: no data, or all skipped.
+    def _has_unused_gates(self) -> bool:
+        """Whether gates have no run to judge, because data is missing or all was skipped.
 
-        Gates of a configuration file do not concern a session that has no case.
+        Gates of a configuration file do not apply to a session without cases.
         """
         options, verdicts = self.config.option, self.session.verdicts
         if verdicts is None or not verdicts.gates:
             return False
         if self.settings.plan or options.collectonly:
             return False
-        ours = self._why_stopped().startswith(OUR_STOP)
-        meant = options.bench_gate and self.settings.shard is None  # a part may have no case
-        return bool(self.missing or self._skipped or meant or ours)
+        is_our_stop = self._why_stopped().startswith(OUR_STOP)
+        # One shard may have no case.
+        is_option = options.bench_gate and self.settings.shard is None
+        return bool(self.missing or self._skipped or is_option or is_our_stop)
 
     def has_no_case(self, exit_code: int) -> bool:
-        """Whether a run was asked for on this command line, and no test here is over a case."""
+        """Return whether the command line has our options, but no test uses a case."""
         words = self.config.invocation_params.args
         if not any(word.startswith(_OPTIONS) for word in words) or exit_code not in _ENDED:
             return False
@@ -314,25 +303,25 @@ class ReportingHooks:
         return self.settings.shard is None
 
     def _why_stopped(self) -> str:
-        """Return why pytest was told to end early; empty where it was not."""
+        """Return why pytest ends early; empty if it does not."""
         target = self._stoppable
         return str(getattr(target, "shouldstop", "") or getattr(target, "shouldfail", "") or "")
 
 
 class AloneReporting(ReportingHooks):
-    """Registered where one process does all."""
+    """Reporting in a session without workers."""
 
     def __init__(self, config: pytest.Config, session: Alone) -> None:
         super().__init__(config, session)
-        self._cases = session
+        self._alone = session
 
     def pytest_report_collectionfinish(self) -> list[str]:
-        """Say how many cases are ahead, and what is wrong with the data."""
+        """Return the plan of the run, or the missing data if there are no cases."""
         if not self.session.is_used:
             return []
         from pytest_tablebench.reports.terminal import missing_lines
 
-        cases = self._cases.cases
+        cases = self._alone.cases
         if not cases.planned:
             self.is_missing_announced = True
             return missing_lines(cases.selection.missing)
@@ -341,4 +330,4 @@ class AloneReporting(ReportingHooks):
     def pytest_collection_finish(self) -> None:
         """Poll the engine while an item waits for its answer."""
         if self.session.is_used:
-            self._cases.cases.runner.prefetch.on_wait = lambda _: self.look()
+            self._alone.cases.runner.prefetch.on_wait = lambda _: self.poll()

@@ -1,8 +1,8 @@
-"""Detection of option values that pytest took for places to look for its settings file.
+"""Detection of option values that pytest mistakes for test paths.
 
-Pytest determines rootdir and settings file before it knows the options of plugins. Until then the
-value in `--bench-data DIR` is a bare argument, and an existing path among these is a place to start
-from. `--bench-data=DIR` is not.
+Pytest determines rootdir and settings file before it has the options of plugins. At that time the
+value in `--bench-data DIR` is a bare argument. If it is an existing path, pytest starts its search
+there. It does not for `--bench-data=DIR`.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ HIDDEN = "***"
 
 
 class Places(NamedTuple):
-    """Where a session starts from."""
+    """The rootdir and the settings file of a session."""
 
     rootdir: Path
     settings_file: Path | None
 
 
 def check_rootdir(config: pytest.Config, settings: Settings) -> None:
-    """Raise `SettingsError` if a value behind a blank has moved the settings file or snapshots.
+    """Raise `SettingsError` if an option's value has changed the settings file or rootdir.
 
-    Without its settings file a session has none of the gates and limits that the file sets.
+    Without the right settings file, a session lacks the gates and limits that the file sets.
     """
     from_variable = shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))
     words = [*from_variable, *config.invocation_params.args]
@@ -59,21 +59,15 @@ def check_rootdir(config: pytest.Config, settings: Settings) -> None:
     secrets = placed_secrets(settings.api_base, settings.params)
     command = shlex.join(_with_equals_signs(words[len(from_variable) :], secrets))
     raise SettingsError(
-        f"{flags}: write the value behind an equals sign. Behind a blank pytest takes it for a "
-        f"place to start from, and would {effect}. The same command with equals signs:\n"
+        f"{flags}: write the value after an equals sign. After a space, pytest treats it as a "
+        f"test path and would {effect}. Use this command:\n"
         f"  pytest {printable(command, 2000)}"
     )
 
 
-def _flags() -> dict[str, bool]:
-    """Return each of our flags that takes a value, and whether it works without one too."""
-    flags = {option.flag: option.bare is not None for option in OPTIONS if not option.switch}
-    return {**flags, "--model": False}
-
-
 def _values(words: Sequence[str]) -> Iterator[int]:
-    """Yield the positions of words that are values of our options, behind a blank."""
-    flags = _flags()
+    """Yield the positions of words that are values of our options, after a space."""
+    flags = {"--model", *(option.flag for option in OPTIONS if not option.switch)}
     for place, word in enumerate(words[1:], start=1):
         if words[place - 1] in flags and not word.startswith("-"):
             yield place
@@ -87,10 +81,10 @@ def _exists(folder: Path, word: str) -> bool:
 
 
 def _places_without_values(config: pytest.Config, words: Sequence[str]) -> Places | None:
-    """Return where the session would start from if all values stood behind equals signs.
+    """Return the places that pytest would determine if all values followed equals signs.
 
-    None if this version of pytest does not tell: there is no public way to ask. What was written
-    otherwise, as `--pyargs pytest_tablebench.suites` was, is a path only now.
+    None if this version of pytest lacks the private function. Arguments that became paths later,
+    such as `--pyargs pytest_tablebench.suites`, are ignored.
     """
     namespace = config.known_args_namespace
     try:
@@ -109,7 +103,7 @@ def _places_without_values(config: pytest.Config, words: Sequence[str]) -> Place
 
 
 def _with_equals_signs(words: Sequence[str], secrets: frozenset[str]) -> list[str]:
-    """Return the words of a command line with each option of ours and its value in one word."""
+    """Return a command line with each of our options joined to its value, and secrets hidden."""
     joined: list[str] = []
     values = set(_values(words))
     for place, word in enumerate(words):

@@ -1,4 +1,4 @@
-"""While cases run: what became of an item is put on its report."""
+"""Pytest hooks around the run of each item."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import pytest
 
 from pytest_tablebench.hooks.collection import is_ours
 from pytest_tablebench.hooks.escaping import escape_report
+from pytest_tablebench.hooks.items import case_of
 from pytest_tablebench.hooks.keys import CALLED, CASE_SESSION, RUN
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    """Run nothing where only the plan was asked for."""
+    """Run no test with `--bench-plan`."""
     case_session = session.config.stash.get(CASE_SESSION, None)
     if case_session is None or not case_session.settings.plan:
         return None
@@ -21,13 +22,13 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     if case_session.is_used:
         cases = case_session.cases
         is_planned = is_planned or bool(cases.planned or cases.selection.missing)
-    # One of a configuration file stops no session that has nothing to do with us.
+    # `bench_plan` in a configuration file does not stop sessions without cases.
     return True if is_planned else None
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Note when the test itself is over: what is reported before are its subtests."""
+    """Record the end of the test: reports before it are subtests."""
     try:
         return (yield)
     finally:
@@ -39,7 +40,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Put what a test found of its case on the report that tells it."""
+    """Put the message of the case on the report of its test."""
     run = item.stash.get(RUN, None)
     if run is not None and call.excinfo is not None:
         from pytest_tablebench.hooks.outcomes import spare_traceback
@@ -49,10 +50,11 @@ def pytest_runtest_makereport(
     if run is not None:
         vars(item).pop("repr_failure", None)
     elif call.when == "setup" and not report.passed and is_ours(item):
-        from pytest_tablebench.hooks.outcomes import never_asked
-
-        run = never_asked(item, item.config.stash[CASE_SESSION].cases.runner)
-        if run is None:  # there is no data
+        # Skipped, or an earlier fixture failed, so that the `case` fixture was not made.
+        case = case_of(item)
+        if case is not None:
+            run = item.config.stash[CASE_SESSION].cases.runner.start(case)
+        else:  # its data is missing
             report.tablebench_skipped = True  # type: ignore[attr-defined]
     if run is None:
         return report

@@ -1,4 +1,4 @@
-"""Which items an xdist worker gets: xdist's own way, unless cases of ours were selected."""
+"""Distribution of items to xdist workers, in sessions with cases."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from xdist.scheduler import LoadScheduling, WorkStealingScheduling
 
 
 class LateScheduling:
-    """xdist's scheduler for `--dist=load` until all workers have collected, then the one chosen.
+    """xdist's scheduler for `--dist=load`, which may be replaced once all workers have collected.
 
-    Whether a case of ours was selected is known no sooner; where none was, nothing changes.
+    Only then is it known whether cases are selected. Without cases xdist's scheduler stays.
 
     Arguments:
-        config: of the session.
-        log: xdist's.
-        choose: returns what makes another scheduler, or None to keep xdist's.
+        config: pytest's configuration.
+        log: xdist's log.
+        choose: returns a scheduler factory, or None to keep xdist's scheduler.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class LateScheduling:
         return type(self._now)
 
     def add_node_collection(self, node: Any, collection: Sequence[str]) -> None:
-        """Take what a worker has collected; choose with the last one."""
+        """Add a worker's collection; after the last one, choose the scheduler."""
         self._now.add_node_collection(node, collection)
         if self._chosen or not self._now.collection_is_completed:
             return
@@ -45,7 +45,7 @@ class LateScheduling:
 
     def _replace(self, other: Any) -> None:
         collected = self._now.node2collection
-        # One that has died since counts among those that were waited for, and gets nothing.
+        # Only workers that have collected: one that died must not be waited for.
         other.numnodes = sum(node in collected for node in self._now.nodes)
         for node in self._now.nodes:
             other.add_node(node)
@@ -55,15 +55,11 @@ class LateScheduling:
 
 
 stealing = WorkStealingScheduling
-"""Hands out the items in pieces as long as they go.
-
-A worker then knows what comes next, and can have it asked ahead; who is ready early takes over from
-the others.
-"""
+"""Gives each worker a block of items, so that it can prefetch; idle workers take over items."""
 
 
 def one_by_one(config: Any, log: Any) -> Any:
-    """Hand out one item after the other, so that an order is kept over all workers."""
+    """Return a scheduler that distributes items one by one, which keeps their order."""
     scheduler = LoadScheduling(config, log)
     scheduler.maxschedchunk = 1
     return scheduler

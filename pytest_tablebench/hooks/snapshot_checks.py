@@ -1,4 +1,4 @@
-"""Failing the test of a changed answer, in the process that runs it, by syrupy's own assertion."""
+"""Fails tests of changed answers with syrupy's assertion, in the process that runs them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CHECKS: pytest.StashKey[SnapshotChecks] = pytest.StashKey()
 
 
 def check_snapshot(item: pytest.Item, message: CaseMessage) -> str | None:
-    """Return why a changed answer fails its test; None where it is the same, or new."""
+    """Return why a changed answer fails its test; None if it is unchanged or new."""
     stash = item.config.stash
     if _CHECKS not in stash:
         stash[_CHECKS] = SnapshotChecks(item.config)
@@ -32,7 +32,7 @@ def check_snapshot(item: pytest.Item, message: CaseMessage) -> str | None:
 
 
 class SnapshotChecks:
-    """The snapshots that the tests of this process are compared with; they are only read here."""
+    """The snapshots to compare with in this process, read-only."""
 
     def __init__(self, config: pytest.Config) -> None:
         new_only = bool(config.getoption("--snapshot-update-new-only", False))
@@ -55,15 +55,15 @@ class SnapshotChecks:
         stored = file.stored.get(name)
         try:
             old = None if stored is None else Entry.decode(stored)
-        except ValueError:  # a damaged entry: the end of the run names its file
+        except ValueError:  # a damaged entry: reported with its file at the end of the run
             old = None
-        if old is None or _asserts(item, file, name, answer):
+        if old is None or _is_equal(item, file, name, answer):
             return None
         return _failure_text(file, old, answer)
 
 
-def _asserts(item: pytest.Item, file: SnapshotFile, name: str, answer: Entry) -> bool:
-    """Return what syrupy's assertion says of an answer."""
+def _is_equal(item: pytest.Item, file: SnapshotFile, name: str, answer: Entry) -> bool:
+    """Return whether syrupy's assertion accepts an answer."""
     from syrupy.assertion import SnapshotAssertion
     from syrupy.location import PyTestLocation
 
@@ -78,10 +78,10 @@ def _asserts(item: pytest.Item, file: SnapshotFile, name: str, answer: Entry) ->
 
 @cache
 def _session_type() -> Any:
-    """Return a session of syrupy's over one file that is read already.
+    """Return a syrupy session class over one file in memory.
 
-    Syrupy's plugin does not know of it: it would report answers that no case has asked as unused,
-    and remove them under --snapshot-update.
+    It is separate from the session of syrupy's plugin, which would report answers of deselected
+    cases as unused, and remove them with --snapshot-update.
     """
     from syrupy.session import SnapshotSession as Base
 
@@ -91,7 +91,7 @@ def _session_type() -> Any:
             self._stored = stored
 
         def register_request(self, assertion: Any) -> None:
-            """Look for no other snapshots beside the file."""
+            """Search for no other snapshots."""
 
         def recall_snapshot(self, *where: Any) -> str | None:
             _, _, index = where
@@ -101,7 +101,7 @@ def _session_type() -> Any:
 
 
 def _failure_text(file: SnapshotFile, old: Entry, new: Entry) -> str:
-    """Return three lines, safe to print: what changed, since which answer, and how."""
+    """Return three printable lines: the kind of change, the snapshot's file, and the diff."""
     kind = "reworded" if old.verdict == new.verdict else f"{old.verdict} -> {new.verdict}"
     shown = excerpt(old.text, new.text, 600)
     parts = shorten(word_diff(shown.old, shown.new))

@@ -1,7 +1,7 @@
 """Pytest hooks of the comparison with stored answers (`results/snapshot_comparison.py`).
 
-A changed answer is a signal of its own: it changes no test's outcome and no exit code, unless
-`--bench-snapshot-changes=fail` asks for that (`snapshot_checks.py`).
+A changed answer changes no test's outcome and no exit code, except with
+`--bench-snapshot-changes=fail` (`snapshot_checks.py`).
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from pytest_tablebench.session.base import RunKeeper
 
 SHOWN = 10
-"""Changes that the terminal shows; all are in `snapshots.json`."""
+"""The maximum number of changes in the terminal; `snapshots.json` has all."""
 
 _COLORS = {"-": {"red": True}, "+": {"green": True}, "=": {}}
 
 
 class SnapshotHooks:
-    """Registered by `--bench-snapshot` where the run is kept.
+    """Compares answers with snapshots, in the process that keeps the run.
 
-    Its hook for reports comes before that of `ReportingHooks`, with the case still on the report;
-    `ReportingHooks` calls its end, so that `snapshots.json` is in the run folder when the page is
-    written. Raises `SettingsError` if the comparison cannot work.
+    Its report hook runs before that of `ReportingHooks`, which removes the message.
+    `ReportingHooks` calls `finish`, so that `snapshots.json` exists when the page is written.
+    Raises `SettingsError` if the comparison cannot work.
     """
 
     def __init__(self, config: pytest.Config, session: RunKeeper) -> None:
@@ -44,13 +44,13 @@ class SnapshotHooks:
         dirname = config.getoption("--snapshot-dirname", "")
         if Path(str(dirname)).name == FOLDER:
             raise SettingsError(
-                f"--snapshot-dirname: {FOLDER} is where --bench-snapshot keeps answers, and "
-                f"syrupy would take them for leftovers of its own; choose another name"
+                f"--snapshot-dirname: --bench-snapshot keeps answers in {FOLDER}, and syrupy "
+                f"would report them as unused snapshots; choose another name"
             )
         self.comparison = SnapshotComparison(
             SnapshotPlaces(config.rootpath, session.settings),
             session.settings,
-            # Asked for by name, so that it works without syrupy's plugin as well.
+            # With a default, so that this works without syrupy's plugin too.
             update=bool(config.getoption("--snapshot-update", False)),
             new_only=bool(config.getoption("--snapshot-update-new-only", False)),
         )
@@ -64,14 +64,14 @@ class SnapshotHooks:
             self.comparison.take(suite, test, message)
 
     def finish(self, exit_code: int) -> Mapping[str, dict[str, Any]]:
-        """Record and write what the run compared; return it by model."""
+        """Update the snapshots and write `snapshots.json`; return the comparison by model."""
         is_selected = bool(selected_by(self._config) or self._config.getoption("markexpr", None))
         writer = self._session.run.writer
         return self.comparison.finish(writer, exit_code, is_selected=is_selected)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None]:
-        """Show the counts and the first changes, behind the table of the run."""
+        """Show the counts and the first changes, after the run's table."""
         yield
         comparison = self.comparison
         if not comparison.models:

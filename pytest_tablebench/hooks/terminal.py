@@ -1,4 +1,4 @@
-"""What pytest's terminal shows of a run: letters, the first wrong answers, the table."""
+"""The run in pytest's terminal: letters, the first wrong answers, and the table."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ NOT_OF_ONE_CASE = frozenset(
         *("snapshot", "snapshot_of", "snapshot_changes"),
     }
 )
-"""Settings that decide neither whether one case is collected nor how it is asked.
+"""Settings that are not needed to rerun one case.
 
-The axes are none of them: a case outside the default grid exists only where an option names it.
+The axes are needed: a case outside the default grid exists only if an option names it.
 """
 
 
 class TerminalHooks:
-    """Registered beside the hooks that keep the run.
+    """Writes the run's results to pytest's terminal.
 
     Arguments:
-        run: those.
+        run: the reporting hooks of this process.
     """
 
     def __init__(self, run: ReportingHooks) -> None:
         self._run = run
         self._hidden: Counter[str] = Counter()
         self._grouped: list[Any] = []
-        """Reports that are shown by example, or by reason."""
+        """Reports to show in groups, by example or by reason."""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
-        """Leave out the letters of our cases where lines of progress count them."""
+        """Return no letter for a case that progress lines count."""
         if not hasattr(report, "tablebench_outcome") or not self._run.progress.compact:
             return None
         if hasattr(report, "wasxfail") or not (report.passed or report.failed):
@@ -55,7 +55,7 @@ class TerminalHooks:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any, exitstatus: int) -> Generator[None]:
-        """Show wrong answers in full where they are few, and the table behind everything else."""
+        """Show wrong answers in full if they are few, then the table."""
         from pytest_tablebench.reports.grouped_text import shown_count
 
         show = self._run.settings.show
@@ -66,7 +66,7 @@ class TerminalHooks:
             ours = [report for report in reports if hasattr(report, "tablebench_outcome")]
             shown = shown_count(len(ours), show)
             for report in ours[:shown]:
-                # Which worker it was adds a line to three and says nothing about the model.
+                # Omit the worker's name: it adds a line and does not concern the model.
                 report.__dict__.pop("node", None)
             if len(ours) > shown:
                 hidden = set(map(id, ours[shown:]))
@@ -84,7 +84,7 @@ class TerminalHooks:
         if self._run.has_no_case(int(exitstatus)):
             from pytest_tablebench.reports.ending_text import no_case_lines
 
-            for line in no_case_lines(self._given(), is_own_folder=self._has_own_folder()):
+            for line in no_case_lines(self._given_options(), is_own_folder=self._has_own_folder()):
                 terminalreporter.write_line(line)
 
     def _has_own_folder(self) -> bool:
@@ -100,8 +100,8 @@ class TerminalHooks:
         if not self._run.session.is_used and not self._run.missing:
             return
         problems = self._run.session.ending.problems
-        read_past = self._run.problem_lines()
-        if not self._run.summaries and not self._run.missing and not problems and not read_past:
+        warnings = self._run.problem_lines()
+        if not self._run.summaries and not self._run.missing and not problems and not warnings:
             return
         from pytest_tablebench.reports.ending_text import hidden_line
         from pytest_tablebench.reports.grouped_text import grouped_lines
@@ -111,11 +111,11 @@ class TerminalHooks:
 
         writer = self._run.writer
         if not self._run.is_announced and not self._run.is_missing_announced:
-            # Nothing ran, so no worker ever told what was not there.
+            # Nothing ran, so no worker has reported the missing data.
             for line in missing_lines(self._run.missing):
                 terminal.write_line(line)
         if writer.count_problems() > self._run.announced_problems:
-            # Demonstrations are read when the first case runs: their bad rows come late.
+            # Demonstrations are read when the first case runs, so their bad rows come late.
             for line in data_lines(writer.facts["datasets"]):
                 terminal.write_line(line)
         selection = selection_text(
@@ -133,7 +133,7 @@ class TerminalHooks:
                 terminal.write_line(selection)
             for line in self._model_lines(terminal, model, writer, width):
                 terminal.write_line(line)
-        for line in read_past:
+        for line in warnings:
             terminal.write_line(line)
         for problem in problems:
             terminal.write_line(f"tablebench: {printable(problem, 500)}")
@@ -144,7 +144,7 @@ class TerminalHooks:
     def _model_lines(
         self, terminal: Any, model: str, writer: RunWriter, width: int | None
     ) -> list[str]:
-        """Return what is said of one model: what differs most, all figures, what to do next."""
+        """Return the lines about one model: differences, figures, and next steps."""
         from pytest_tablebench.reports.ending_text import (
             fitted,
             new_failure_lines,
@@ -182,9 +182,9 @@ class TerminalHooks:
         return [*fitted(lines, width), "", *last]
 
     def _count_examples(self, gate: str, most: int) -> int | None:
-        """Return how many examples a gate's datasets have, counted up to `most` in each.
+        """Return the number of examples of a gate's datasets, at most `most` in each.
 
-        None if they cannot be counted here. Tags are not looked at: there may be fewer with them.
+        None if they cannot be counted. Ignores the gate's tags, which may leave fewer.
         """
         from pytest_tablebench.results.gates import parse_gate
 
@@ -197,11 +197,11 @@ class TerminalHooks:
             if scope not in {"all", "run"}:
                 names &= {*session.registry.members().get(scope, ()), scope}
             return sum(session.count_examples(name, most) for name in names)
-        except Exception:  # a dataset of the user's own: the run is over, and only a hint is lost
+        except Exception:  # a user's dataset may raise anything, and this is only a hint
             return None
 
     def _failed(self, terminal: Any, model: str, worse: Sequence[str]) -> Any:
-        """Return the report to look at first: a new failure, else any; None without one."""
+        """Return the failed report to suggest: a new failure if any, else the first; or None."""
         reports = [
             report
             for report in terminal.stats.get("failed", [])
@@ -217,17 +217,17 @@ class TerminalHooks:
         from pytest_tablebench.reports.ending_text import rerun_line
 
         config = self._run.config
-        knows = config.pluginmanager.hasplugin("lfplugin")
-        # A node id leaves out where a suite lies that is in no folder of the session.
+        has_last_failed = config.pluginmanager.hasplugin("lfplugin")
+        # Not from the node id, which lacks the path of a suite outside the rootdir.
         path, test = config.rootpath / report.location[0], report.nodeid.partition("::")[2]
-        words = self._given(besides=NOT_OF_ONE_CASE)
-        return rerun_line(self._item(path, test), words, all_failed=knows)
+        words = self._given_options(exclude=NOT_OF_ONE_CASE)
+        return rerun_line(self._item(path, test), words, all_failed=has_last_failed)
 
     def _item(self, path: Path, test: str) -> list[str]:
-        """Return the words that name a test to pytest, and leave its settings file as it is.
+        """Return the arguments that name a test to pytest without changing its settings file.
 
-        pytest looks for that file from the paths it is given, so a path outside the project would
-        lose the project's gates and limits. The package's suites have names.
+        pytest searches that file from its path arguments, so a path outside the project would
+        lose the project's gates and limits. The package's suites are named by module instead.
         """
         config = self._run.config
         path = Path(os.path.normpath(path))
@@ -236,8 +236,12 @@ class TerminalHooks:
             return ["--pyargs", f"{name}::{test}"]
         return [f"{os.path.relpath(path, config.invocation_params.dir)}::{test}"]
 
-    def _given(self, besides: Collection[str] = ()) -> list[str]:
-        """Return the options of the command line as words, but for some, and for keys."""
+    def _given_options(self, exclude: Collection[str] = ()) -> list[str]:
+        """Return the options of the command line as words, without secrets.
+
+        Arguments:
+            exclude: settings whose options to omit.
+        """
         from pytest_tablebench.config.options import OPTIONS
         from pytest_tablebench.config.secrets import placed_secrets, redact
 
@@ -246,13 +250,13 @@ class TerminalHooks:
         words = []
         for option in OPTIONS:
             value = getattr(config.option, option.key, None)
-            if option.setting in besides or option.key not in settings.command_line_keys:
+            if option.setting in exclude or option.key not in settings.command_line_keys:
                 continue
-            if option.setting == "fresh":  # its name; without one that is the day of this run
+            if option.setting == "fresh":  # without a value, its name is the day of this run
                 value = settings.fresh
             for text in value if isinstance(value, list) else [value]:
                 word = option.flag if option.switch else f"{option.flag}={text}"
-                if redact(word, secrets) == word:  # what holds a key is left for people to add
+                if redact(word, secrets) == word:  # users must add options with secrets
                     words.append(word)
         return words
 

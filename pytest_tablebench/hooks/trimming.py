@@ -1,4 +1,4 @@
-"""Letting go of pytest's reports that nobody will look at."""
+"""Frees the memory of pytest's reports that are not shown."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ import pytest
 from pytest_tablebench.hooks.keys import MARKER
 
 EVERY = 600
-"""Reports after which those in vain are dropped."""
+"""The number of reports between two trims."""
 
 
 class ReportTrimmer:
-    """Drops what pytest keeps of cases that ran without incident.
+    """Drops pytest's reports of cases that are not shown at the end.
 
-    It keeps three reports of each item to the end, kilobytes of them, with only one of the three
-    on its lists of outcomes: the memory of a run would grow with the number of its cases.
+    pytest keeps three reports of each item to the end, which take kilobytes, and shows only one.
+    Without trimming, memory would grow with the number of cases.
 
     Arguments:
-        config: of the session.
-        worker: whether an xdist worker runs here: what it lists, the controller lists again.
+        config: pytest's configuration.
+        worker: whether this is an xdist worker, whose reports the controller keeps too.
     """
 
     def __init__(self, config: pytest.Config, *, worker: bool) -> None:
         self._config = config
-        # Nothing counts the reports of set-up and tear-down, the empty category.
+        # The empty category has the reports of setup and teardown, which are not counted.
         self._categories = ("", "passed") if worker else ("",)
         self._seen = 0
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self) -> None:
-        """Drop them now and then, after all plugins have seen them."""
+        """Drop the reports at intervals, after all plugins have seen them."""
         self._seen += 1
         if self._seen % EVERY:
             return

@@ -1,4 +1,4 @@
-"""Pytest hooks on both sides of xdist: its workers, and their controller."""
+"""Pytest hooks of xdist's workers and of their controller."""
 
 from __future__ import annotations
 
@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 
 
 class WorkerHooks:
-    """Hooks of a worker that has cases.
-
-    Arguments:
-        session: of this process.
-    """
+    """Hooks of a worker."""
 
     def __init__(self, session: Worker) -> None:
         self._session = session
@@ -30,18 +26,18 @@ class WorkerHooks:
         self._waits: Sequence[Mapping[str, Any]] = []
 
     def pytest_collection_finish(self) -> None:
-        """Have the controller poll the engine when an item waits for its answer."""
+        """Make the controller poll the engine when an item waits for its answer."""
         self._session.cases.runner.prefetch.on_wait = self._report_waits
 
     def pytest_runtest_logstart(self, nodeid: str, location: tuple[str, int | None, str]) -> None:
-        """Keep what the running item is called."""
+        """Keep the name of the running item."""
         self._item = {"nodeid": nodeid, "location": location}
 
     def _report_waits(self, waits: Sequence[Mapping[str, Any]]) -> None:
-        """Report the running item once more when the waits change.
+        """Report the start of the running item again when the waits change.
 
-        Workers can tell their controller only what pytest's hooks do. That an item starts says
-        nothing new of one that has started already, but it is heard.
+        Workers reach their controller only through pytest's hooks. A repeated start has no effect
+        except that the controller polls the engine.
         """
         if waits != self._waits and self._item:
             self._waits = waits
@@ -51,7 +47,7 @@ class WorkerHooks:
     def pytest_report_to_serializable(
         self, report: pytest.CollectReport | pytest.TestReport
     ) -> Generator[None, dict[str, Any] | None, dict[str, Any] | None]:
-        """Put what a case has come to on the report in a form that can be sent."""
+        """Encode the message of a case on a report, for sending."""
         data = yield
         message = vars(report).get("tablebench")
         if data is not None and message is not None:
@@ -60,12 +56,7 @@ class WorkerHooks:
 
 
 class ControllerHooks:
-    """Hooks of the controller. Without xdist none of them is ever called.
-
-    Arguments:
-        settings: of the run.
-        session: of this process.
-    """
+    """Hooks of the controller."""
 
     def __init__(self, settings: Settings, session: Controller) -> None:
         self._settings = settings
@@ -75,7 +66,7 @@ class ControllerHooks:
     def pytest_report_from_serializable(
         self,
     ) -> Generator[None, Any, pytest.CollectReport | pytest.TestReport | None]:
-        """Read what a worker has put on a report."""
+        """Decode the message of a case on a worker's report."""
         report: pytest.CollectReport | pytest.TestReport | None = yield
         sent = vars(report).get("tablebench") if report is not None else None
         if isinstance(sent, str):
@@ -86,7 +77,7 @@ class ControllerHooks:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Give a worker its channel, before it is started."""
+        """Give a worker its channel before it starts."""
         self._session.connect(node)
         manager = node.config.pluginmanager
         if not manager.hasplugin("tablebench-workers"):
@@ -96,7 +87,7 @@ class ControllerHooks:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
-        """Hand out cases so that they can be asked ahead, where the user has chosen no way."""
+        """Return a scheduler that lets workers prefetch, unless the user chose another one."""
         if not self._settings.explicit or config.getvalue("dist") != "load":
             return None
         if config.getvalue("maxschedchunk") is not None:
@@ -106,7 +97,7 @@ class ControllerHooks:
         return LateScheduling(config, log, self._scheduler)
 
     def _scheduler(self) -> Callable[[Any, Any], Any] | None:
-        """Return what makes the scheduler, when all items are collected; None: xdist's own."""
+        """Return a scheduler factory after collection; None to keep xdist's scheduler."""
         from pytest_tablebench.hooks.scheduling import one_by_one, stealing
 
         if not self._session.has_selected:
@@ -117,7 +108,7 @@ class ControllerHooks:
 
 
 class ControllerReporting(ReportingHooks):
-    """Registered in the controller of workers."""
+    """Reporting in the controller of workers."""
 
     def __init__(self, config: pytest.Config, session: Controller) -> None:
         super().__init__(config, session)
@@ -125,7 +116,7 @@ class ControllerReporting(ReportingHooks):
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self) -> None:
-        """Begin the run with the first worker that selected cases; say what is ahead."""
+        """Begin the run with the first worker that selected cases; show the plan."""
         session = self._controller
         if session.refusal is not None:
             raise pytest.UsageError(session.refusal)
@@ -135,10 +126,10 @@ class ControllerReporting(ReportingHooks):
             session.begin()
         except SettingsError as error:
             raise pytest.UsageError(str(error)) from None
-        selected = session.set_out()
+        selected = session.start_run()
         if selected is None or selected.cases is None or self.is_announced:
             return
-        self.take_problems(selected.problems)
+        self.add_problems(selected.problems)
         terminal = self._terminal
         if terminal is not None:
             terminal.ensure_newline()
@@ -147,10 +138,10 @@ class ControllerReporting(ReportingHooks):
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take over what a worker has read past."""
+        """Add a worker's warnings."""
         output = getattr(node, "workeroutput", None) or {}
-        self.take_problems(output.get(PROBLEMS, []))
+        self.add_problems(output.get(PROBLEMS, []))
 
     def pytest_runtest_logstart(self) -> None:
-        """Poll the engine where a worker asks for it."""
-        self.look()
+        """Poll the engine when an item starts, or a worker requests it."""
+        self.poll()

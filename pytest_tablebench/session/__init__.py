@@ -1,1 +1,1 @@
-"""One process of a run: its role, its state, and what it says in the end."""
+"""The state of one process of a run: alone, controller or worker."""

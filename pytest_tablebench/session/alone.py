@@ -1,4 +1,4 @@
-"""A session in one process, which runs the cases and keeps the run."""
+"""A session without workers: one process runs the cases and keeps the run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Alone(CaseRunner, RunKeeper):
 
     @cached_property
     def cases(self) -> Cases:
-        """The cases that this process runs. Raises `SettingsError` for a name used twice."""
+        """The cases of this process. Raises `SettingsError` for a name registered twice."""
         from pytest_tablebench.session.cases import Cases
 
         run = self.run
@@ -43,31 +43,32 @@ class Alone(CaseRunner, RunKeeper):
 
     # Collect.
 
-    def anticipate(self, dataset: str) -> None:
-        """Have litellm imported while the rest is collected: a case of a dataset is collected."""
-        if self.cases.is_asked_first(dataset):
+    def expect_calls(self, dataset: str) -> None:
+        """Start importing litellm if the dataset's cases need calls, while pytest collects."""
+        if self.cases.is_first_with_calls(dataset):
             self.run.engine.import_early()
 
     @property
     def has_cases(self) -> bool:
-        """Whether a test here is over a case, even one without data."""
+        """Whether a test uses cases, even if their data is missing."""
         return self.is_used and bool(self.cases.tests or self.cases.selection.missing)
 
     # Plan.
 
     def check(self, thresholds: Mapping[str, object]) -> None:
-        """Raise `SettingsError` for what no selected case could be right with.
+        """Raise `SettingsError` for settings that do not fit the selected cases.
 
-        `thresholds` are those that markers give, by test.
+        Arguments:
+            thresholds: the thresholds of markers, by test.
         """
         from pytest_tablebench.session.cases import check_data, check_selection
 
         check_selection(self.cases, self.verdicts, thresholds)
         check_data(self.cases, self.verdicts)
 
-    def set_out(self) -> None:
-        """Begin the run: its engine, its plan, its folder. Raises `SettingsError`."""
-        from pytest_tablebench.session.planning import model_plans  # only where a run is: heavy
+    def start_run(self) -> None:
+        """Start the engine, make the plan, open the run folder. Raises `SettingsError`."""
+        from pytest_tablebench.session.planning import model_plans  # slow to import
 
         self.begin()
         cases, run, plan_only = self.cases, self.run, self.settings.plan
@@ -81,20 +82,20 @@ class Alone(CaseRunner, RunKeeper):
             cases.refresh_store()
         if needs.needed:
             engine = run.engine.start(needs)
-            # Through the writer's connection: the process that asks wants the totals too.
+            # The writer's connection, because it also delivers totals.
             cases.runner.models.address = lambda: engine.executor.address
         run.writer.learn_plans(asdict(plan) for plan in model_plans(cases))
         if not plan_only:
-            run.writer.open()  # last: a run that is refused leaves nothing behind
+            run.writer.open()  # last: a refused run leaves no files
 
     def _check_baseline(self) -> None:
-        """Raise `SettingsError` when the baseline differs in more than the model."""
+        """Raise `SettingsError` if the baseline differs in more than the model."""
         if self.verdicts is not None and self.settings.baseline is not None:
             for model in self.cases.planned:
                 self.verdicts.check_baseline(self.run.writer.run_data(model))
 
     def planned_gates(self) -> dict[str, list[PlannedGate]]:
-        """Return, by model, what each gate can see with the cases that were selected."""
+        """Return, by model, the smallest drop each gate can see with the selected cases."""
         return self.cases.planned_gates(self.verdicts, self.run.paths.values())
 
     def refuse(self, error: SettingsError) -> NoReturn:
@@ -104,24 +105,18 @@ class Alone(CaseRunner, RunKeeper):
     # Run.
 
     def message(self, run: CaseRun, finding: Finding, error: BaseException | None) -> CaseMessage:
-        """Return what a finished item reports of its case."""
+        """Return the message of a finished item."""
         facts = self._messages.new_facts(self._not_judged)
         return self._messages.message(run, finding, error, facts)
 
     # End.
 
     def count_examples(self, dataset: str, most: int) -> int:
-        """Return how many examples a dataset has, counted up to `most`."""
+        """Return the number of examples of a dataset, at most `most`."""
         return len(self.cases.runner.source(dataset).example_ids(most))
 
     def close(self) -> None:
-        """End what is open: the store, the engine's calls, shared stores."""
-        if "cases" in vars(self):  # else a name was used twice
+        """Close the store and shared stores, and end the engine's calls."""
+        if "cases" in vars(self):  # else a name is registered twice
             self.cases.runner.close()
-        self.run.close()
-        self.run.close_stores()  # last: the engine may have stored further answers
-
-    def reap(self) -> None:
-        """Wait for the processes that were told to end while reports were written; tidy up."""
-        super().reap()
-        self.run.reap()
+        super().close()

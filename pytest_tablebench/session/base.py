@@ -1,4 +1,4 @@
-"""What the processes of a session have in common, and what the two have that keep the run."""
+"""Base classes of the processes of a session."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ SELECTING = {
 
 
 class Session:
-    """One process of a session; each kind of process has a class of its own.
+    """One process of a session. Each kind of process has a subclass.
 
     Alone       runs cases and keeps the run
     Controller  keeps the run; xdist's workers run the cases
     Worker      runs cases, and reports each to the controller
 
-    Made for every session of pytest, and cheap: what a case needs is made on first use.
+    Every pytest session makes one, so it is cheap: expensive parts are made on first use.
 
     Arguments:
-        config: of pytest.
-        settings: of the run.
-        on_first_use: called once, when the session turns out to have to do with us.
+        config: pytest's configuration.
+        settings: the settings of the run.
+        on_first_use: called once, when the session first uses this plugin.
     """
 
     def __init__(
@@ -57,30 +57,30 @@ class Session:
         self.config = config
         self.settings = settings
         self.verdicts: Verdicts | None = None
-        """What judges the run; None where no gate and no baseline is given."""
+        """The evaluator of gates and baseline; None without them."""
         self._on_first_use = on_first_use
 
     @cached_property
     def notices(self) -> Notices:
-        """What this process has read past. Made on first use of the session."""
+        """The warnings of this process. The first access marks the session as used."""
         self._on_first_use()
         return Notices()
 
     @property
     def is_used(self) -> bool:
-        """Whether the session has to do with us: an option was given, or a case collected."""
+        """Whether the session uses this plugin: an option was given, or a case collected."""
         return "notices" in vars(self)
 
     @cached_property
     def registry(self) -> Registry:
-        """What is registered. Raises `SettingsError` for a name used twice."""
+        """The registered names. Raises `SettingsError` for a name registered twice."""
         from pytest_tablebench.registry import Registry
 
         return Registry.from_hooks(self.config.hook, data=self.settings.data_folder())
 
     @property
     def axes(self) -> Axes:
-        """What the run varies."""
+        """The axes of the run."""
         raise NotImplementedError
 
     @property
@@ -90,13 +90,13 @@ class Session:
 
     @property
     def problems(self) -> list[str]:
-        """What was read past in this process: damaged lines of stores and records; only grows."""
+        """Warnings of this process, such as skipped damaged lines of stores; only grows."""
         return [*self.models.store_problems, *self.notices.texts]
 
-    def take_verdicts(self) -> Verdicts | None:
-        """Return what judges the run, made on first use; None where nothing is to be judged.
+    def make_verdicts(self) -> Verdicts | None:
+        """Return the evaluator of gates and baseline, made on first use; None without them.
 
-        Raises `SettingsError` for gates and for a baseline that cannot be read.
+        Raises `SettingsError` if a gate or the baseline cannot be read.
         """
         settings = self.settings
         if self.verdicts is None and (settings.gates or settings.baseline or settings.stop_rule):
@@ -109,25 +109,26 @@ class Session:
         return self.verdicts
 
     def _check_records(self, baseline: Path) -> None:
-        """Raise `SettingsError` for a baseline that cannot be read, in one process of a run."""
+        """Raise `SettingsError` if the baseline cannot be read. Only run keepers check."""
 
     def check_names(self, lenient: Collection[str] = ()) -> None:
-        """Raise `SettingsError` for a name in the options that nobody registered.
+        """Raise `SettingsError` for a name in the options that is not registered.
 
-        `lenient` are keys of options whose names another part of the project may register.
+        Arguments:
+            lenient: keys of options that may name what another part of the project registers.
         """
         from pytest_tablebench.running.preflight import check_settings
 
         check_settings(self.settings, self.registry, self.axes, self.models, lenient)
-        verdicts = self.take_verdicts()
+        verdicts = self.make_verdicts()
         if verdicts is not None:
             verdicts.check_names(lenient="bench_gate" in lenient)
 
     def close(self) -> None:
-        """End what is open: connections, the store, the engine's calls."""
+        """Close connections and the store, and end the engine's calls."""
 
     def reap(self) -> None:
-        """Wait for the processes that were told to end, and tidy up."""
+        """Wait until the ending processes have ended, and clean up."""
         self.notices.close()
 
 
@@ -136,7 +137,7 @@ class CaseRunner(Session):
 
     @property
     def cases(self) -> Cases:
-        """The cases that this process runs. Raises `SettingsError` for a name used twice."""
+        """The cases of this process. Raises `SettingsError` for a name registered twice."""
         raise NotImplementedError
 
     @cached_property
@@ -147,7 +148,7 @@ class CaseRunner(Session):
 
     @property
     def axes(self) -> Axes:
-        """What the run varies."""
+        """The axes of the run."""
         return self.cases.runner.axes
 
     @property
@@ -172,11 +173,11 @@ class RunKeeper(Session):
     ) -> None:
         super().__init__(config, settings, on_first_use)
         self._on_begin = on_begin
-        """Called once, for a run that will record answers."""
+        """Called once, if the run records answers."""
         self._has_begun = False
 
     def _make_run(self) -> KeptRun:
-        """Return the run of this process, with nothing on disk yet."""
+        """Return the run of this process, without its folder."""
         from pytest_tablebench.session.kept_run import KeptRun, run_paths
 
         now = datetime.now(UTC).astimezone()
@@ -194,12 +195,12 @@ class RunKeeper(Session):
 
     @property
     def problems(self) -> list[str]:
-        """What was read past in this process, by the engine and by shared stores."""
+        """Warnings of this process, of the engine and of shared stores."""
         return [*super().problems, *self.run.problems]
 
     @cached_property
     def ending(self) -> RunEnding:
-        """What decides the run, while it goes on and at its end."""
+        """Decides the run, early or at its end, and writes its reports."""
         from pytest_tablebench.session.ending import RunEnding
 
         folder = getattr(self.config.option, "allure_report_dir", None)
@@ -212,28 +213,28 @@ class RunKeeper(Session):
 
     @property
     def has_cases(self) -> bool:
-        """Whether a test of the session is over a case."""
+        """Whether a test of the session uses cases."""
         raise NotImplementedError
 
     def planned_gates(self) -> dict[str, list[PlannedGate]]:
-        """Return, by model, what each gate can see with the cases that were selected."""
+        """Return, by model, the smallest drop each gate can see with the selected cases."""
         raise NotImplementedError
 
     def count_examples(self, dataset: str, most: int) -> int:
-        """Return how many examples a dataset has, counted up to `most`."""
+        """Return the number of examples of a dataset, at most `most`."""
         raise NotImplementedError
 
     def begin(self) -> None:
-        """Make ready for a run, once: an option asks for one, or a case is selected.
+        """Prepare the run, once: an option asks for it, or a case is selected.
 
-        Raises `SettingsError` for what cannot work, now rather than after an hour.
+        Raises `SettingsError` for settings that cannot work, before any call.
         """
         if self._has_begun:
             return
         self._has_begun = True
         run, only_lists = self.run, self.config.option.collectonly
         if self.settings.explicit:
-            self.take_verdicts()
+            self.make_verdicts()
         if only_lists:
             return
         run.fetch_stores()
@@ -241,15 +242,25 @@ class RunKeeper(Session):
             return
         run.start_sharing()
         if self.settings.store or self.settings.readonly_stores:
-            self.models.store()  # its errors say what is wrong with a folder
+            self.models.store()  # raises for an unusable folder
         run.claim()
         self._on_begin()
 
+    def close(self) -> None:
+        """Close the store and shared stores, and end the engine's calls."""
+        self.run.close()
+        self.run.close_stores()  # last: the engine may have stored further answers
+
+    def reap(self) -> None:
+        """Wait until the processes that ended during the reports are gone, and clean up."""
+        super().reap()
+        self.run.reap()
+
 
 def selected_by(config: pytest.Config) -> list[str]:
-    """Return the options that select single cases, as they are written; none without any.
+    """Return the given options that select single cases, such as `-k`.
 
-    Marks are not among them: they select whole datasets, which a table names.
+    Not `-m`: it selects whole datasets, which the report names.
     """
     options = [text for name, text in SELECTING.items() if config.getoption(name, None)]
     named = any("::" in argument for argument in config.option.file_or_dir or ())
@@ -257,6 +268,6 @@ def selected_by(config: pytest.Config) -> list[str]:
 
 
 def _named_by(config: pytest.Config) -> list[str]:
-    """Return the words that name suites on the command line; none where a configuration does."""
+    """Return the command-line words that name suites; empty if a configuration file names them."""
     named = dict.fromkeys(word.partition("::")[0] for word in config.option.file_or_dir or ())
     return ["--pyargs", *named] if named and config.option.pyargs else list(named)

@@ -1,4 +1,4 @@
-"""What a process that runs cases reports of each to the run writer, perhaps in another process."""
+"""The messages about finished cases, from the process that runs them to the run writer."""
 
 from __future__ import annotations
 
@@ -22,17 +22,13 @@ if TYPE_CHECKING:
 
 
 class CaseMessages:
-    """Makes the message of each finished item; what the run writer knows already is left out.
-
-    Arguments:
-        cases: of this process.
-    """
+    """Makes the message of each finished item, without what was already reported."""
 
     def __init__(self, cases: Cases) -> None:
         self._cases = cases
         self._rows_reported = -1
         self._example_reported: dict[str, str] = {}
-        """By model: each has a folder of its own."""
+        """The key of the last example reported, by model: each model has its own run folder."""
 
     def message(
         self,
@@ -41,7 +37,14 @@ class CaseMessages:
         error: BaseException | None,
         facts: Mapping[str, Any] | None,
     ) -> CaseMessage:
-        """Return the message of a finished item; `facts` are new facts of data and plan."""
+        """Return the message of a finished item.
+
+        Arguments:
+            run: the case as it ran.
+            finding: the result of the test.
+            error: the exception of the test, if any.
+            facts: new facts about data and plan, if any.
+        """
         prompt = example = None
         turns = run.answer.turns if run.answer is not None else ()
         if run.prompt is not None and run.prompt_digest is not None:
@@ -50,14 +53,14 @@ class CaseMessages:
             case = run.case
             key = example_key(case.dataset, case.example_id, case.perturbation)
             if self._example_reported.get(case.model) != key:
-                # The configurations of an example follow each other: once is enough.
+                # The cases of an example follow each other, so its tables are sent once.
                 self._example_reported[case.model] = key
                 example = key, run.example.question, table_values(run.example)
         answer, case_record = run.answer, None
         if not _has_no_result(run, finding):
             record = run.record(join_checks([finding]), error or run.error)
             paid = bool(answer and answer.calls)
-            # Of several records of a case, one with an answer is kept, then one that was paid for.
+            # If a case has several records, one with an answer is kept, else one with a call.
             rank = int(run.answered), int(paid), -(run.position or 0)
             case_record = MadeRecord(record, rank)
         judged = [step for step in run.judging if step.kind == "ask" and not step.from_store]
@@ -80,8 +83,8 @@ class CaseMessages:
         )
 
     def new_facts(self, not_judged: Sequence[str]) -> dict[str, Any] | None:
-        """Return the facts that are not reported yet; None when nothing is new."""
-        # Asked after every case: only what can still change is looked at.
+        """Return the facts if they have changed since the last report; else None."""
+        # Called after every case: only the rows with problems can still change.
         rows = self._cases.runner.count_problems()
         if rows == self._rows_reported:
             return None
@@ -89,10 +92,10 @@ class CaseMessages:
         return self.facts(not_judged)
 
     def facts(self, not_judged: Sequence[str]) -> dict[str, Any]:
-        """Return what this process knows of data and plan.
+        """Return the facts about data and plan in this process.
 
         Arguments:
-            not_judged: gates that the session leaves out.
+            not_judged: gates that the session does not judge.
         """
         cases, runner = self._cases, self._cases.runner
         datasets = cases.selection.datasets()
@@ -102,7 +105,7 @@ class CaseMessages:
             "by_dataset": {
                 name: runner.axes.told(name, cases.limits.get(name))
                 | {"does_not_apply": runner.left_out.get(name, {})}
-                # Where no case in this part of the run applies, that counts too.
+                # Also datasets without an applicable case in this shard.
                 for name in dict.fromkeys([*datasets, *runner.inapplicable])
             },
             "shards": runner.shards,
@@ -118,7 +121,7 @@ class CaseMessages:
         }
 
     def first_facts(self, not_judged: Sequence[str]) -> dict[str, Any]:
-        """Return the facts with which the run begins; a stopping rule has to know its cases."""
+        """Return the facts at the start of the run; with a stopping rule, also its cases."""
         facts = self.new_facts(not_judged) or {}
         if self._cases.settings.stop_rule is not None:
             facts["chosen"] = self._cases.selection.values()
@@ -130,7 +133,7 @@ def _cost(spent: Answer | StepFacts) -> AnswerCost:
 
 
 def died_message(ahead: CaseAhead) -> CaseMessage:
-    """Return the message of a case whose worker died while it ran the case."""
+    """Return the message for a case whose worker died during the case."""
     finding = Finding(*ahead.finding)
     record = Record(
         **ahead.case, outcome="no_answer", reason="worker_died", checks=join_checks([finding])
@@ -140,14 +143,14 @@ def died_message(ahead: CaseAhead) -> CaseMessage:
 
 
 def _has_no_result(run: CaseRun, finding: Finding) -> bool:
-    """Whether a test was skipped before anything could be said of its case."""
+    """Whether the test was skipped before its case had a result."""
     if finding.passed is not None or run.error is not None:
         return False
     return not run.answered or run.asked.metric is None
 
 
 def table_values(example: Example) -> list[dict[str, Any]]:
-    """Return an example's tables as JSON values, for readers of the run."""
+    """Return an example's tables as JSON values, for the run folder."""
     return [_values(table) for table in example.inputs.values() if isinstance(table, Table)]
 
 

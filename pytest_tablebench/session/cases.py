@@ -1,7 +1,9 @@
-"""The cases that one process runs: what runs them, and which were selected."""
+"""The cases of one process: their runner, and which of them are selected."""
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -17,7 +19,6 @@ from pytest_tablebench.results import MediaFolder
 from pytest_tablebench.running.gate_subjects import planned_clusters
 from pytest_tablebench.running.judging import of_metric
 from pytest_tablebench.running.runner import Runner
-from pytest_tablebench.session.garbage import freeze_at_exit
 from pytest_tablebench.session.messages import EngineNeeds
 
 if TYPE_CHECKING:
@@ -29,12 +30,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Selection:
-    """The cases that were selected.
+    """The selected cases.
 
     Arguments:
-        cases: each once, in the order of items.
-        items: how many items each case has, by its id.
-        missing: why there is no data, by the names of selected datasets.
+        cases: each once, in the order of the items.
+        items: the number of items of each case, by case id.
+        missing: why data is missing, by selected dataset.
     """
 
     cases: tuple[Case, ...] = ()
@@ -43,13 +44,13 @@ class Selection:
 
     @classmethod
     def of(cls, params: Iterable[object], known_missing: Mapping[str, str]) -> Selection:
-        """Return the selection of items, by what stands for the case of each.
+        """Return the selection, from the `case` parameter of each item.
 
-        Without data a test stands there once, with the dataset's name for its case.
+        The parameter is a dataset's name, not a case, if the dataset's data is missing.
         """
-        chosen = list(params)
-        cases = [case for case in chosen if isinstance(case, Case)]
-        names = [name for name in chosen if isinstance(name, str)]
+        params = list(params)
+        cases = [param for param in params if isinstance(param, Case)]
+        names = [param for param in params if isinstance(param, str)]
         return cls(
             tuple({case.case_id: case for case in cases}.values()),
             Counter(case.case_id for case in cases),
@@ -57,11 +58,11 @@ class Selection:
         )
 
     def planned(self) -> dict[str, int]:
-        """Return how many cases each model has."""
+        """Return the number of cases of each model."""
         return dict(Counter(case.model for case in self.cases))
 
     def items_by_model(self) -> dict[str, int]:
-        """Return how many items each model has."""
+        """Return the number of items of each model."""
         counts: Counter[str] = Counter()
         for case in self.cases:
             counts[case.model] += self.items[case.case_id]
@@ -79,17 +80,17 @@ class Selection:
         return cases
 
     def values(self) -> list[tuple[list[Any], int]]:
-        """Return what each case is made of and how many items it has, to be sent."""
+        """Return each case's field values and number of items, for a message."""
         return [(list(asdict(case).values()), self.items[case.case_id]) for case in self.cases]
 
 
 class Cases:
-    """What a process that runs cases has of them.
+    """The runner, the selection and the tests of a process that runs cases.
 
     Arguments:
-        settings: of the run.
-        registry: the datasets, metrics and so on that are registered.
-        item_prefix: what tells items apart that several xdist workers run under one name.
+        settings: the settings of the run.
+        registry: the registered datasets, metrics and so on.
+        item_prefix: distinguishes items that several xdist workers run under one name.
     """
 
     def __init__(self, settings: Settings, registry: Registry, item_prefix: str = "") -> None:
@@ -99,43 +100,56 @@ class Cases:
         self.runner.prefetch.size = 2 * settings.connections
         self.selection = Selection()
         self.planned: dict[str, int] = {}
-        """How many cases each model has."""
+        """The number of cases of each model."""
         self.tests: dict[str, list[str]] = {}
         """The names of the tests over each dataset, selected or not."""
         self.limits: dict[str, float] = {}
-        """The score from which the cases of each dataset are right."""
-        self._is_anticipated = False
-        freeze_at_exit()
+        """The pass threshold of each dataset."""
+        self._has_expected_calls = False
+        # A last garbage collection would take as long as writing the report page.
+        atexit.register(gc.freeze)
 
     def keep_media_in(self, folder: Callable[[str], Path]) -> None:
-        """Have images kept in the run folders; `folder` gives that of a model."""
+        """Save images in run folders; `folder` returns the run folder of a model."""
         self.runner.pictures.folder = lru_cache(lambda model: MediaFolder(folder(model)))
 
     def select(self, params: Iterable[object]) -> None:
-        """Take in what was selected: what stands for the case of each item."""
+        """Record the selected cases, from the `case` parameter of each item."""
         self.selection = Selection.of(params, self.runner.missing)
         self.planned = self.selection.planned()
 
-    def is_asked_first(self, dataset: str) -> bool:
-        """Return whether a case of a dataset surely leads to calls, and is the first to do so."""
-        if self._is_anticipated or not _is_surely_asked(self.runner, dataset):
+    def is_first_with_calls(self, dataset: str) -> bool:
+        """Return whether a dataset's cases surely need calls, and no earlier dataset's did."""
+        if self._has_expected_calls or not _surely_needs_calls(self.runner, dataset):
             return False
-        self._is_anticipated = True
+        self._has_expected_calls = True
         return True
 
     @property
     def has_judge(self) -> bool:
-        """Whether a judge is asked about cases that were selected."""
+        """Whether a judge scores any selected case."""
         if self.settings.judge is None:
             return False
         return bool(self.runner.judged_metrics(self.selection.datasets()))
 
     def engine_needs(self) -> EngineNeeds:
-        """Return what the engine is needed for."""
-        return _engine_needs(self.runner, self.selection)
+        """Return what the selected cases need from the engine."""
+        runner, selection = self.runner, self.selection
+        if self.settings.replay:
+            return EngineNeeds(needed=False)
+        lanes = list(runner.models.lanes().values())
+        judge = [self.settings.judge] if self.has_judge else []
+        models = {*self.planned, *judge}
+        if not any(lane.model in models for lane in lanes):
+            lanes = []
+        return EngineNeeds(
+            [lane.values() for lane in lanes],
+            bool(lanes) and _calls_will_come(runner, selection, lanes),
+            bool(lanes) or _may_run_programs(runner, selection),
+        )
 
     def open_store(self) -> None:
-        """Open the answer store where a model needs it: its errors come up before any call.
+        """Open the answer store if a model uses it, so that errors appear before any call.
 
         Raises `SettingsError`.
         """
@@ -145,7 +159,7 @@ class Cases:
             self.runner.models.store()
 
     def refresh_store(self) -> None:
-        """Read answers that came in from batches since the store was opened."""
+        """Read the answers that batches added since the store was opened."""
         store = self.runner.models.store() if self.settings.executor == "batch" else None
         if store is not None:
             store.refresh()
@@ -153,11 +167,11 @@ class Cases:
     def planned_gates(
         self, verdicts: Verdicts | None, folders: Iterable[Path]
     ) -> dict[str, list[PlannedGate]]:
-        """Return, by model, what each gate can see with the cases that were selected.
+        """Return, by model, the smallest drop each gate can see with the selected cases.
 
         Arguments:
-            verdicts: what judges the run.
-            folders: where earlier runs may be.
+            verdicts: the evaluator of the gates.
+            folders: run folders; earlier runs are searched next to them.
         """
         if verdicts is None or self.settings.shard is not None:
             return {}
@@ -170,25 +184,8 @@ class Cases:
         }
 
 
-def _engine_needs(runner: Runner, selection: Selection) -> EngineNeeds:
-    """Return what the engine is needed for."""
-    settings = runner.settings
-    if settings.replay:
-        return EngineNeeds(needed=False)
-    lanes = list(runner.models.lanes().values())
-    judged = runner.judged_metrics(selection.datasets()) if settings.judge is not None else ()
-    models = {*selection.planned(), *([settings.judge] if judged else [])}
-    if not any(lane.model in models for lane in lanes):
-        lanes = []
-    return EngineNeeds(
-        [lane.values() for lane in lanes],
-        bool(lanes) and _calls_will_come(runner, selection, lanes),
-        bool(lanes) or _may_need_it(runner, selection),
-    )
-
-
-def _may_need_it(runner: Runner, selection: Selection) -> bool:
-    """Whether a program may be run for a selected case, or an answer be scored elsewhere."""
+def _may_run_programs(runner: Runner, selection: Selection) -> bool:
+    """Whether a selected case may run a program or be scored in another process."""
     cases = selection.cases
     strategies = {case.strategy: runner.conversations.strategy_of(case) for case in cases}
     judging = runner.judging
@@ -201,7 +198,7 @@ def _may_need_it(runner: Runner, selection: Selection) -> bool:
 
 
 def _calls_will_come(runner: Runner, selection: Selection, lanes: Iterable[LaneConfig]) -> bool:
-    """Whether calls will surely come: who was asked before may have all answers stored."""
+    """Whether calls will surely come: a model that was called before may have stored answers."""
     lane_models = {lane.model for lane in lanes}
     subjects: set[tuple[str, str | None]]
     subjects = {(case.model, case.dataset) for case in selection.cases}
@@ -215,8 +212,8 @@ def _calls_will_come(runner: Runner, selection: Selection, lanes: Iterable[LaneC
     )
 
 
-def _is_surely_asked(runner: Runner, dataset: str) -> bool:
-    """Whether a case of a dataset that is collected leads to calls through litellm."""
+def _surely_needs_calls(runner: Runner, dataset: str) -> bool:
+    """Whether a collected dataset surely leads to calls through litellm."""
     settings, models = runner.settings, runner.models
     if not settings.explicit or settings.plan or settings.replay or settings.executor != "local":
         return False
@@ -225,7 +222,7 @@ def _is_surely_asked(runner: Runner, dataset: str) -> bool:
         folder = settings.store_folder()
         kept = settings.readonly_stores or (folder is not None and os.path.lexists(folder))
         stored = kept and all(models.facts_are_stored(model, dataset) for model in ours)
-    except TableBenchError:  # what is wrong is said when all is collected
+    except TableBenchError:  # raised again after collection
         return False
     return bool(ours) and not stored
 
@@ -233,12 +230,12 @@ def _is_surely_asked(runner: Runner, dataset: str) -> bool:
 def check_selection(
     cases: Cases, verdicts: Verdicts | None, thresholds: Mapping[str, object]
 ) -> None:
-    """Raise `SettingsError` for a threshold, a gate or a replay that no selected case fits.
+    """Raise `SettingsError` for thresholds, gates or a replay that do not fit the selected cases.
 
     Arguments:
-        cases: those that were selected.
-        verdicts: what judges the run.
-        thresholds: those that markers give, by test.
+        cases: the cases of this process.
+        verdicts: the evaluator of the gates.
+        thresholds: the thresholds of markers, by test.
     """
     from pytest_tablebench.running.name_checks import check_tests
     from pytest_tablebench.running.preflight import check_replay, check_threshold
@@ -255,9 +252,9 @@ def check_selection(
 
 
 def check_data(cases: Cases, verdicts: Verdicts | None) -> None:
-    """Raise `SettingsError` for datasets that cannot be run, and for gates on unknown tags.
+    """Raise `SettingsError` for datasets that cannot run, and for gates on unknown tags.
 
-    One process of a run does this for all: the files are read for it.
+    This reads the data files, so only one process of a run does it.
     """
     from pytest_tablebench.running.gate_subjects import check_subjects
     from pytest_tablebench.running.preflight import check_datasets

@@ -1,8 +1,8 @@
 """The process that keeps the run while xdist's workers run the cases.
 
-Each worker has a channel of its own beside xdist's, over the same connection of execnet's. What it
-sends there before it reports its collection is here when that report is: nobody ever waits for a
-message that may not come.
+Each worker has a second execnet channel over xdist's connection. Messages on it arrive in order
+with xdist's, so whatever a worker sends before its collection report is here when that arrives.
+The controller never has to wait for a message.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CHANNEL, EACH = "tablebench_channel", "tablebench_each"
 """Keys of a worker's input: its channel, and whether each worker runs all items."""
 
 KEPT_AHEAD = 4
-"""Announced cases that are kept for a worker: xdist may name the one before or after."""
+"""Announced cases kept per worker: xdist may report a crash one item too early or too late."""
 
 
 class Controller(RunKeeper):
@@ -45,31 +45,31 @@ class Controller(RunKeeper):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.selected: SelectedCases | None = None
-        """What the worker that plans for all has sent."""
+        """The selection that the planning worker sent; None before that."""
         self.has_selected = False
         """Whether a worker has selected cases."""
         self.refusal: str | None = None
-        """Why the run cannot be."""
+        """Why the run cannot start; None if it can."""
         self.ahead: dict[str, deque[CaseAhead]] = {}
-        """The last cases that each worker has announced."""
-        self._kept: KeptRun | None = None
-        self._making = threading.Lock()
-        self._placing = threading.Lock()
+        """The last cases announced by each worker."""
+        self._run: KeptRun | None = None
+        self._run_lock = threading.Lock()
+        self._place_lock = threading.Lock()
         self._channels: list[Any] = []
 
     @property
     def run(self) -> KeptRun:
-        """The run that this process keeps. Safe to call from any thread."""
-        if self._kept is None:
-            with self._making:
-                if self._kept is None:
+        """The run that this process keeps. Thread-safe."""
+        if self._run is None:
+            with self._run_lock:
+                if self._run is None:
                     _ = self.notices
-                    self._kept = self._make_run()
-        return self._kept
+                    self._run = self._make_run()
+        return self._run
 
     @cached_property
     def axes(self) -> Axes:
-        """What the run varies."""
+        """The axes of the run."""
         from pytest_tablebench.running.axes import Axes
 
         return Axes(self.settings, self.registry)
@@ -84,16 +84,16 @@ class Controller(RunKeeper):
     # Collect.
 
     def connect(self, node: Any) -> None:
-        """Give a worker its channel, before it is started; `node` is xdist's."""
+        """Give a worker its channel before it starts; `node` is xdist's worker controller."""
         channel = node.gateway.newchannel()
         worker = node.workerinput["workerid"]
-        channel.setcallback(lambda text: self._take(worker, channel, decode(text)))
+        channel.setcallback(lambda text: self._handle(worker, channel, decode(text)))
         self._channels.append(channel)
         each = node.config.getvalue("dist") == "each"
         node.workerinput.update({CHANNEL: channel, EACH: each})
 
-    def _take(self, worker: str, channel: Any, message: Message) -> None:
-        """Take a worker's message, in a thread of execnet's."""
+    def _handle(self, worker: str, channel: Any, message: Message) -> None:
+        """Process a worker's message, in a thread of execnet."""
         if isinstance(message, CaseAhead):
             self.ahead.setdefault(worker, deque(maxlen=KEPT_AHEAD)).append(message)
         elif isinstance(message, SelectedCases):
@@ -105,7 +105,7 @@ class Controller(RunKeeper):
         elif isinstance(message, CallsExpected):
             self.run.engine.import_early()
         elif isinstance(message, EngineNeeds):
-            with self._placing:
+            with self._place_lock:
                 try:
                     answer: Message = self.run.place(message)
                 except Exception as error:
@@ -114,19 +114,19 @@ class Controller(RunKeeper):
 
     @property
     def has_cases(self) -> bool:
-        """Whether a worker has selected cases, or options of pytest may have left them out."""
+        """Whether a worker has selected cases, or pytest options may have deselected them."""
         return self.has_selected or bool(selected_by(self.config))
 
     # Plan.
 
-    def set_out(self) -> SelectedCases | None:
-        """Begin with what the workers have sent; return what is ahead, None if not known.
+    def start_run(self) -> SelectedCases | None:
+        """Record the planning worker's facts and plans; return its selection, None before it.
 
-        Raises `pytest.UsageError` where the engine is gone.
+        Raises `pytest.UsageError` if the connection to the engine is lost.
         """
         run, selected = self.run, self.selected
         if (lost := run.engine.lost) is not None:
-            raise pytest.UsageError(lost)  # before anything was asked
+            raise pytest.UsageError(lost)
         if selected is None:
             return None
         run.writer.learn(selected.facts)
@@ -136,13 +136,13 @@ class Controller(RunKeeper):
         return selected
 
     def planned_gates(self) -> dict[str, list[PlannedGate]]:
-        """Return nothing: a plan alone is made without workers."""
+        """Return nothing: `--bench-plan` runs without workers."""
         return {}
 
     # End.
 
     def count_examples(self, dataset: str, most: int) -> int:
-        """Return how many examples a dataset has, counted up to `most`."""
+        """Return the number of examples of a dataset, at most `most`."""
         from pytest_tablebench.datasets import open_dataset
 
         opened, settings = self.registry.datasets[dataset], self.settings
@@ -152,18 +152,12 @@ class Controller(RunKeeper):
 
     @property
     def problems(self) -> list[str]:
-        """What was read past in this process, by the engine and by shared stores."""
+        """Warnings of this process, of the engine and of shared stores."""
         store_problems = self.models.store_problems if "models" in vars(self) else []
         return [*store_problems, *self.notices.texts, *self.run.problems]
 
     def close(self) -> None:
-        """End what is open: the store, the engine's calls, shared stores."""
+        """Close the store and shared stores, and end the engine's calls."""
         if "models" in vars(self):
             self.models.close()
-        self.run.close()
-        self.run.close_stores()
-
-    def reap(self) -> None:
-        """Wait for the processes that were told to end while reports were written; tidy up."""
-        super().reap()
-        self.run.reap()
+        super().close()

@@ -1,4 +1,4 @@
-"""What a run comes to, in the process that keeps it: verdict, exit code, page, summary, Allure."""
+"""The end of a run in the process that keeps it: verdict, exit code and reports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import OUR_STOP, TableBenchError
 from pytest_tablebench.results import PENDING_CODE
-from pytest_tablebench.session.allure import writes_allure
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
@@ -22,16 +21,16 @@ if TYPE_CHECKING:
     from pytest_tablebench.session.kept_run import KeptRun
     from pytest_tablebench.session.verdict import Verdicts
 
-LEFT_TO_MERGE = "gates: this is a part; `tablebench merge` judges the whole"
+LEFT_TO_MERGE = "gates: this run is one shard; `tablebench merge` judges the whole run"
 
 
 class RunEnding:
-    """Follows the run for what is decided on it, and ends it.
+    """Decides when a run may stop, judges it, and writes its reports.
 
     Arguments:
-        run: of this process.
-        verdicts: what judges it; None where nothing is to be judged.
-        allure: the folder of allure-pytest's results, where that writes any.
+        run: the run that this process keeps.
+        verdicts: the evaluator of gates and baseline; None without them.
+        allure: the folder of allure-pytest's results; None if it writes none.
     """
 
     def __init__(self, run: KeptRun, verdicts: Verdicts | None, allure: Path | None) -> None:
@@ -41,27 +40,28 @@ class RunEnding:
         self._allure = allure
         self._followed = False
         self._waiting: dict[str, Received] = {}
-        """Cases that some of their tests have still to see, or that came before they were known."""
+        """Cases with unfinished tests, or received before the selection was known."""
         self._items: dict[str, int] = {}
-        """How many items each case has."""
-        self._enough = False
+        """The number of items of each case."""
+        self._is_decided = False
+        """Whether the stopping rule ended the run."""
         self._ended: dict[str, str | None] = {}
-        """Why each model's run ended before its cases did; None where it did not."""
+        """Why each model's run is incomplete; None if it is complete."""
         self._pending: Counter[str] = Counter()
-        """How many cases of each model wait for a batch."""
+        """The number of cases of each model that wait for a batch."""
         self._given_up: dict[str, str] = {}
-        """Why a model was asked no more while others were."""
+        """Why a model is no longer called while others are."""
         self.verdicts: dict[str, RunVerdict] = {}
         self.problems: list[str] = []
-        self.beside: Counter[str] = Counter()
-        """By test, failures that neither a case's record nor a gate of the test's own counts."""
+        self.unrecorded_failures: Counter[str] = Counter()
+        """By test, the failures that are neither in a case's record nor in a gate on the test."""
         self.exit_code: int | None = None
-        """What the gates say; None where pytest's own code stays."""
+        """The exit code by gates and batches; None if pytest's code stays."""
 
     # While it runs.
 
     def feed(self, case_id: str, received: Received) -> str | None:
-        """Take in what a case has come to; return why the run may end now, if it may."""
+        """Add a case's result; return why the run may stop now, None if it may not."""
         verdicts = self._verdicts
         if verdicts is None or self._settings.stop_rule is None:
             return None
@@ -72,25 +72,25 @@ class RunEnding:
         for waiting_id, waiting in list(self._waiting.items()):
             is_finished = waiting.finished >= self._items.get(waiting_id, 1)
             if waiting.record is not None and is_finished:
-                # The whole record: only with its text can an answer be the baseline's.
+                # The whole record: the rule compares answers with the baseline by their text.
                 record = waiting.record.record
                 verdicts.feed(record.model, record)
                 del self._waiting[waiting_id]
         if not verdicts.decided or not verdicts.left:
             return None
-        self._enough = True
+        self._is_decided = True
         return f"{OUR_STOP}stopped: every gate is decided"
 
     def give_up_model(self, model: str, why: str) -> None:
-        """Take note that one model is asked no more, while others are."""
+        """Record that a model is no longer called, while others are."""
         self._given_up.setdefault(model, why)
 
-    def wait_for(self, model: str) -> None:
-        """Take note that a case of a model waits for a batch."""
+    def add_pending(self, model: str) -> None:
+        """Record that a case of a model waits for a batch."""
         self._pending[model] += 1
 
     def _follow(self) -> bool:
-        """Begin as soon as it is known which cases will run."""
+        """Start the stopping rule once the selection is known; return whether it is."""
         verdicts, writer = self._verdicts, self._run.writer
         if verdicts is None or "chosen" not in writer.facts:
             return False
@@ -119,20 +119,22 @@ class RunEnding:
         others_failed: bool = False,
         compared_nothing: bool = False,
     ) -> None:
-        """Judge the run, decide its exit code, and write what people read.
+        """Judge the run, decide its exit code, and write its reports.
 
         Arguments:
-            runs: by model.
-            exit_status: pytest's own.
-            reason: why the session ended early; empty where it did not.
-            others_failed: whether something failed that is no case of ours: gates that hold do
-                not hide it.
-            compared_nothing: whether answers were to be compared with snapshots, and none had
-                one: that is no success.
+            runs: the loaded runs, by model.
+            exit_status: pytest's exit status.
+            reason: why the session ended early; empty if it did not.
+            others_failed: whether a test without a case failed. Gates that hold do not hide it.
+            compared_nothing: whether snapshots were to be compared and none existed. That is no
+                success.
         """
-        self.beside = self._failures_beside()
-        self._judge(runs, self._cut_short(exit_status, reason))
-        code = self._code_of_gates(exit_status, reason, others_failed or bool(self.beside))
+        verdicts = self._verdicts
+        if verdicts is not None and self._settings.gates:
+            self.unrecorded_failures = self._run.writer.unseen(verdicts.judged_tests)
+        self._judge(runs, self._why_incomplete(exit_status, reason))
+        others_failed = others_failed or bool(self.unrecorded_failures)
+        code = self._gate_code(exit_status, reason, others_failed)
         if compared_nothing and (exit_status if code is None else code) == pytest.ExitCode.OK:
             code = 11
         self.exit_code = self._code_with_batches(code, runs, exit_status, reason)
@@ -141,14 +143,14 @@ class RunEnding:
             self._publish(model, run)
 
     def give_up(self, problem: str, exit_status: int, reason: str) -> None:
-        """End a run on which nothing can be judged, and say why; its gates are undecided."""
+        """Report a problem that prevents judging the run; its gates are undecided."""
         self.problems.append(problem)
-        if self._has_gates and _is_for_gates(exit_status, reason):
+        if self._has_gates and _gates_may_decide(exit_status, reason):
             self.exit_code = 11
 
-    def _cut_short(self, exit_code: int, reason: str) -> str | None:
-        """Return why the run ended before its cases did; None where it did not."""
-        if self._enough:
+    def _why_incomplete(self, exit_code: int, reason: str) -> str | None:
+        """Return why the run ended early; None if it did not."""
+        if self._is_decided:
             return None
         if reason:
             return reason
@@ -173,15 +175,9 @@ class RunEnding:
             except TableBenchError as error:
                 self.problems.append(f"{model}: no verdict: {error}")
 
-    def _failures_beside(self) -> Counter[str]:
-        verdicts, writer = self._verdicts, self._run.writer
-        if verdicts is None or not self._settings.gates:
-            return Counter()
-        return writer.unseen(verdicts.judged_tests)
-
-    def _code_of_gates(self, exit_status: int, reason: str, others_failed: bool) -> int | None:
-        """Return what the gates say, None where pytest has more to say: its codes 2 to 5."""
-        if not self._has_gates or not _is_for_gates(exit_status, reason):
+    def _gate_code(self, exit_status: int, reason: str, others_failed: bool) -> int | None:
+        """Return the gates' exit code; None if pytest's codes 2 to 5 take precedence."""
+        if not self._has_gates or not _gates_may_decide(exit_status, reason):
             return None
         from pytest_tablebench.results.verdict import joint_exit_code
 
@@ -191,14 +187,14 @@ class RunEnding:
     def _code_with_batches(
         self, code: int | None, runs: Mapping[str, LoadedRun], exit_status: int, reason: str
     ) -> int | None:
-        """Name the batches; return 12 where some are under way, else the code of the gates."""
+        """Record the batches; return 12 if some are pending, else the gates' code."""
         batches = self._run.batches
         if batches is None:
             return code
         self.problems += batches.problems
         for run in runs.values():
             batches.write(run.path)
-        if code is None and not _is_for_gates(exit_status, reason):
+        if code is None and not _gates_may_decide(exit_status, reason):
             return code
         if self._pending.total() and (batches.under_way() or batches.over_budget()):
             return PENDING_CODE
@@ -215,7 +211,7 @@ class RunEnding:
         }
         for model, verdict in self.verdicts.items():
             if verdict.gates_left:
-                continue  # the gates stay as they were asked for
+                continue  # run.json keeps the gates unjudged
             facts[model] |= {"gates": verdict.gate_entries, "cases_saved": verdict.cases_saved}
         try:
             writer.conclude(runs, exit_code, facts)
@@ -223,13 +219,16 @@ class RunEnding:
             self.problems.append(f"run.json could not be written: {error}")
 
     def _publish(self, model: str, run: LoadedRun) -> None:
-        """Write the page and the summaries; what cannot be written is said, and nothing lost."""
-        settings, verdicts = self._settings, self._verdicts
+        """Write the page and the summaries; report which of them could not be written."""
+        from pytest_tablebench.reports.allure import ALL_UP_TO
         from pytest_tablebench.reports.publish import publish
 
+        settings, verdicts = self._settings, self._verdicts
         verdict = self.verdicts.get(model)
+        case_count = sum(self._run.writer.facts.get("cases", {}).values())
         allure = None
-        if settings.allure is not None or (self._allure is not None and self._writes_allure()):
+        # Above this number Allure's site would not open: replace allure-pytest's results.
+        if settings.allure is not None or (self._allure is not None and case_count > ALL_UP_TO):
             allure = settings.allure or "auto", self._allure or run.path / "allure"
         try:
             self.problems += publish(
@@ -243,12 +242,8 @@ class RunEnding:
         except (OSError, TableBenchError) as error:
             self.problems.append(f"{model}: a report could not be written: {error}")
 
-    def _writes_allure(self) -> bool:
-        cases = self._run.writer.facts.get("cases", {})
-        return writes_allure(self._settings, sum(cases.values()))
-
     def lines(self, model: str, width: int | None = None) -> list[str]:
-        """Return the verdict on a model for a terminal of so many columns."""
+        """Return the verdict on a model, for a terminal of `width` columns."""
         verdict = self.verdicts.get(model)
         given_up = self._given_up.get(model)
         lines = [printable(given_up, 800)] if given_up is not None else []
@@ -268,7 +263,8 @@ class RunEnding:
         if verdict.saved_text:
             lines.append(verdict.saved_text)
         if self.exit_code == 1:
-            lines += [beside_line(test, count) for test, count in sorted(self.beside.items())]
+            failures = sorted(self.unrecorded_failures.items())
+            lines += [beside_line(test, count) for test, count in failures]
         return lines
 
     def _batch_lines(self, model: str) -> list[str]:
@@ -284,17 +280,17 @@ class RunEnding:
         ]
         if refused := batches.over_budget():
             lines.append(
-                f"  {counted(refused, 'request')} not handed in: --bench-max-cost does not cover "
-                f"more. The same command records them as no answer (budget); with a higher limit "
-                f"it hands them in."
+                f"  {counted(refused, 'request')} not submitted: --bench-max-cost does not cover "
+                f"more. Repeat the command to record them as no answer (budget), or with a higher "
+                f"limit to submit them."
             )
         if batches.under_way():
-            lines.append("The same command later takes in what is answered, and goes on.")
+            lines.append("Repeat the same command later to collect the answers and continue.")
         return lines
 
 
-def _is_for_gates(exit_code: int, reason: str) -> bool:
-    """Whether gates may replace pytest's exit code: not where it says more than they can."""
+def _gates_may_decide(exit_code: int, reason: str) -> bool:
+    """Whether gates may replace pytest's exit code: not if pytest was interrupted or failed."""
     if exit_code == pytest.ExitCode.INTERRUPTED:
         return reason.startswith(OUR_STOP)
     return exit_code in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}

@@ -1,23 +1,17 @@
-"""The garbage collector of a process that ends soon and holds much that it needs to its end."""
+"""Fewer garbage collections in processes whose many objects all stay in use."""
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import gc
 from collections.abc import Iterator
 
 
-def freeze_at_exit() -> None:
-    """Have the interpreter end without a last collection, which takes as long as writing a page."""
-    atexit.register(gc.freeze)
-
-
 def freeze_garbage() -> None:
-    """Collect garbage, and look at what is loaded by now no more.
+    """Collect garbage now, and exclude the remaining objects from later collections.
 
-    pytest collects three times at its end. That takes longer than a page, and here it is done
-    while calls are under way.
+    pytest collects three times at its end, which takes longer than writing the report page.
+    Call this while calls are in flight.
     """
     if gc.isenabled():
         gc.collect()
@@ -26,9 +20,10 @@ def freeze_garbage() -> None:
 
 @contextlib.contextmanager
 def without_collections() -> Iterator[None]:
-    """Pause the garbage collector: records and pytest's reports are all in use, and many.
+    """Pause the garbage collector while reports are made.
 
-    Going through them again and again takes as long as the reports that are made of them.
+    Records and pytest's reports are many and all in use. Scanning them repeatedly takes as long
+    as making the reports.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""The run, in the process that keeps it: its folders, its records, its engine and its batches."""
+"""The run in the process that keeps it: its folders, records, engine and batches."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 def run_paths(settings: Settings, base: Path, now: datetime) -> dict[str, Path]:
-    """Return the run folder of each model: the one asked for, or a name by time and model.
+    """Return the run folder of each model: from `--bench-results`, or named by time and model.
 
-    Nothing is made, and such a name may be taken: `RunWriter.claim` finds one that is free.
+    Creates nothing. A folder named by time may already exist; `RunWriter.claim` finds a free name.
     """
     names = case_ids(settings.models, 40, digest=False)
     if settings.results is not None:
@@ -39,11 +39,11 @@ def run_paths(settings: Settings, base: Path, now: datetime) -> dict[str, Path]:
 
 
 class KeptRun:
-    """What the process that keeps the run has of it.
+    """The run writer, the engine, the batches and the shared stores of a run.
 
     Arguments:
-        settings: of the run.
-        paths: the run folder of each model, as `run_paths` names it.
+        settings: the settings of the run.
+        paths: the run folder of each model, from `run_paths`.
     """
 
     def __init__(self, settings: Settings, paths: Mapping[str, Path]) -> None:
@@ -51,7 +51,7 @@ class KeptRun:
         self.writer = RunWriter(settings, paths)
         self.engine = RunEngine(settings)
         self.batches: Batches | None = None
-        """The batches of a run that asks by a batch service."""
+        """The batches of a run with `--bench-executor batch`; else None."""
         self._shared: SharedStores | None = None
         self._lock = threading.Lock()
         self._is_prepared = False
@@ -63,7 +63,7 @@ class KeptRun:
 
     @property
     def problems(self) -> list[str]:
-        """What was damaged in stores and read past; only grows."""
+        """Warnings, such as damage that was skipped in stores; only grows."""
         shared = self._shared.warnings if self._shared is not None else []
         return [*shared, *self.engine.problems]
 
@@ -79,17 +79,17 @@ class KeptRun:
             self._shared.fetch()
 
     def start_sharing(self) -> None:
-        """Copy new answers to shared stores from time to time."""
+        """Start copying new answers to shared stores at intervals."""
         if self._shared is not None:
             self._shared.start(self.settings.store_every)
 
     def claim(self) -> None:
-        """Make the run folders. Raises `SettingsError`."""
+        """Create the run folders. Raises `SettingsError`."""
         with self._lock:
             self.writer.claim()
 
     def collect_batches(self, needs: EngineNeeds) -> None:
-        """Take in the answers of batches that were handed in before. Raises `SettingsError`."""
+        """Collect the answers of batches submitted earlier. Raises `SettingsError`."""
         if self.settings.executor != "batch" or not needs.lanes:
             return
         from pytest_tablebench.executors.batch import Batches
@@ -103,7 +103,7 @@ class KeptRun:
                 self.batches = batches
 
     def place(self, needs: EngineNeeds) -> RunPlace:
-        """Make the run folders, and start the engine where it is needed; return where they are.
+        """Create the run folders, start the engine if it is needed, and return both places.
 
         Raises `SettingsError`.
         """
@@ -118,14 +118,14 @@ class KeptRun:
     # While it runs.
 
     def prepare_end(self) -> None:
-        """Load what the end of the run needs, once, while calls are under way."""
+        """Import the modules for the end of the run, once, while calls are in flight."""
         if self._is_prepared or not self.engine.is_running:
             return
         self._is_prepared = True
-        # An error comes up again when the module is needed; warnings of others may be errors here.
+        # An error is raised again when the module is needed. Others' warnings may be errors here.
         with uninterrupted(), warnings.catch_warnings(), contextlib.suppress(Exception):
             warnings.simplefilter("ignore")
-            import scipy.special  # noqa: F401 - for the intervals
+            import scipy.special  # noqa: F401 - intervals need it
 
             if self.settings.page:
                 from pytest_tablebench.reports.html import prepare_page
@@ -134,7 +134,7 @@ class KeptRun:
         freeze_garbage()
 
     def poll_engine(self) -> Sequence[Mapping[str, Any]]:
-        """Learn what has been paid so far; return which lanes get no answer at the moment."""
+        """Record the totals so far; return the lanes that are without an answer at the moment."""
         totals, waits = self.engine.poll()
         if totals is not None:
             self.writer.learn_totals(totals)
@@ -145,14 +145,14 @@ class KeptRun:
     # At its end.
 
     def hand_in(self) -> None:
-        """Hand in the requests that have no answer yet, where the run asks by batches."""
+        """Submit the requests without an answer, if the run uses batches."""
         if self.batches is not None:
             self.batches.hand_in()
             if self.batches.under_way():
-                self.writer.open()  # it names them, even if nothing is recorded yet
+                self.writer.open()  # the run folder lists the batches, even without a record
 
     def close(self) -> None:
-        """End the calls, and learn what they have cost."""
+        """End the calls, and record their totals."""
         totals = self.engine.finish()
         self.writer.refused = self.engine.refused or self.writer.refused
         if totals is not None:
@@ -162,12 +162,12 @@ class KeptRun:
             self.writer.learn_totals(totals)
 
     def close_stores(self) -> None:
-        """Copy the last answers to shared stores; to be called when nothing stores any more."""
+        """Copy the last answers to shared stores. Call it after the last answer is stored."""
         if self._shared is not None:
             self._shared.close()
 
     def reap(self) -> None:
-        """Wait for the processes that were told to end while reports were written; tidy up."""
+        """Wait until the processes of the engine have ended, and remove unused files."""
         if self.batches is not None:
             self.batches.close()
         self.writer.remove_unused()

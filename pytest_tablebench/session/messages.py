@@ -1,7 +1,4 @@
-"""The messages between xdist's workers and their controller, beside pytest's reports.
-
-Each message is encoded once, where it leaves a process.
-"""
+"""The messages between xdist's workers and their controller, in addition to pytest's reports."""
 
 from __future__ import annotations
 
@@ -13,13 +10,12 @@ from typing import Any, get_args
 
 @dataclass(frozen=True)
 class EngineNeeds:
-    """A worker has cases: where is the run kept, and who asks its models?
+    """A worker has cases, and requests the run folders and the engine's address.
 
     Arguments:
-        lanes: name, endpoint, provider and, where it has one, reference of each model to be
-            asked; none where nobody is.
+        lanes: name, endpoint, provider and, if it has one, reference of each model to call.
         eager: whether calls will surely come.
-        needed: whether there is anything to ask or to run.
+        needed: whether the engine has any model to call or program to run.
     """
 
     lanes: Sequence[Sequence[Any]] = ()
@@ -29,11 +25,11 @@ class EngineNeeds:
 
 @dataclass(frozen=True)
 class RunPlace:
-    """Where the run is kept, and where its engine listens.
+    """The run folders, and the engine's address.
 
     Arguments:
         folders: the run folder of each model.
-        engine: port and token; None where nobody has to be asked.
+        engine: port and token; None without an engine.
     """
 
     folders: Mapping[str, str] = field(default_factory=dict)
@@ -42,13 +38,13 @@ class RunPlace:
 
 @dataclass(frozen=True)
 class SelectedCases:
-    """A worker has selected cases, and found nothing that keeps them from being run.
+    """A worker has selected cases, and they can run.
 
     Arguments:
-        cases: how many, by model; None from a worker that does not speak for all.
-        facts: what it knows of data and plan.
-        plans: what each model is going to be asked.
-        problems: what it has read past.
+        cases: the number of cases by model; None except from the planning worker.
+        facts: facts about data and plan.
+        plans: the plan of each model.
+        problems: the worker's warnings.
     """
 
     cases: Mapping[str, int] | None = None
@@ -59,18 +55,18 @@ class SelectedCases:
 
 @dataclass(frozen=True)
 class CallsExpected:
-    """A worker still collects, and has a case that will be asked: make ready for calls."""
+    """A worker still collects, and has a case that needs calls: start the callers early."""
 
 
 @dataclass(frozen=True)
 class CaseAhead:
-    """A worker is about to run a case; what to record if it dies with it.
+    """A worker is about to run a case; contains the record to write if the worker dies.
 
     Arguments:
-        node_id: of the item.
-        case: the fields of its record, as far as they are known without an answer.
+        node_id: the node id of the item.
+        case: the fields of the record that are known without an answer.
         finding: the values of the test's finding if the worker dies.
-        cases: how many cases are selected, by model.
+        cases: the number of selected cases, by model.
     """
 
     node_id: str
@@ -81,7 +77,7 @@ class CaseAhead:
 
 @dataclass(frozen=True)
 class Refused:
-    """The run cannot be: why."""
+    """The run cannot start, and why."""
 
     why: str
 
@@ -97,6 +93,6 @@ def encode(message: Message) -> str:
 
 
 def decode(text: str) -> Message:
-    """Return the message that was encoded."""
+    """Return the message encoded in a text."""
     name, values = json.loads(text)
     return _KINDS[name](**values)

@@ -1,4 +1,4 @@
-"""The plan of a session: what each model is going to be asked, and whether it may be."""
+"""The plan of a session: the calls of each model, and whether the settings allow them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 
 
 def model_plans(cases: Cases) -> list[ModelPlan]:
-    """Return what each model whose answers are stored is going to be asked; makes no call.
+    """Return the planned calls of each model whose answers are stored. Makes no call.
 
-    Raises `SettingsError` for a budget that could not be kept, and when nothing can be
-    asked at all.
+    Raises `SettingsError` if a budget could not be kept or no model can be called.
     """
     runner = cases.runner
     by_model, exact = cases.selection.by_model(), cases.settings.plan
@@ -45,15 +44,15 @@ def model_plans(cases: Cases) -> list[ModelPlan]:
     for plan in plans:
         if paid and plan.calls and plan.model in in_process:
             raise SettingsError(
-                f"--bench-max-cost: {printable(plan.model, 80)} answers in the process of its "
-                f"test, where no budget is kept; make its provider by a function or class of a "
-                f"module, without `in_process`, or leave the option out"
+                f"--bench-max-cost: {printable(plan.model, 80)} answers inside the test process, "
+                f"where no budget applies. Register its provider as a function or class of a "
+                f"module, without `in_process`, or omit the option"
             )
         unpriced = plan.calls and plan.cost_usd is None and not plan.judges
         if paid and unpriced and plan.model in engine_models:
             raise SettingsError(
                 f"--bench-max-cost: the price of {printable(plan.model, 80)} is unknown, so a "
-                f"budget cannot be kept; leave the option out"
+                f"budget cannot be kept; omit the option"
             )
     if paid and cases.has_judge:
         _check_price_of_judge(cases)
@@ -61,7 +60,7 @@ def model_plans(cases: Cases) -> list[ModelPlan]:
 
 
 def _check_batches(cases: Cases, planned: Iterable[str]) -> None:
-    """Raise `SettingsError` for a model whose provider takes no batches, as far as is known."""
+    """Raise `SettingsError` for a model whose provider is known to have no batch service."""
     models, judge = cases.runner.models, cases.settings.judge
     if cases.settings.executor != "batch" or cases.settings.replay:
         return
@@ -71,13 +70,13 @@ def _check_batches(cases: Cases, planned: Iterable[str]) -> None:
         facts = models.facts_about(model) if model in models.engine_models() else None
         if facts is not None and facts.provider not in BATCH_PROVIDERS:
             raise SettingsError(
-                f"--bench-executor batch: no batch service for {printable(model, 80)}; there is "
-                f"one for models of {', '.join(sorted(BATCH_PROVIDERS))}"
+                f"--bench-executor batch: no batch service for {printable(model, 80)}; only "
+                f"models of {', '.join(sorted(BATCH_PROVIDERS))} have one"
             )
 
 
 def _check_price_of_judge(cases: Cases) -> None:
-    """Raise `SettingsError` where what the judge costs cannot be held against a budget."""
+    """Raise `SettingsError` if the judge's price is unknown."""
     models, judge = cases.runner.models, str(cases.settings.judge)
     if judge not in models.engine_models():
         return
@@ -85,5 +84,5 @@ def _check_price_of_judge(cases: Cases) -> None:
     if facts is None or facts.input_cost_per_token is None:
         raise SettingsError(
             f"--bench-max-cost: the price of the judge {printable(judge, 80)} is unknown, so a "
-            f"budget cannot be kept; leave the option out"
+            f"budget cannot be kept; omit the option"
         )

@@ -1,4 +1,4 @@
-"""The engine of a run: started by the process that keeps the run, once it is known what to ask."""
+"""The engine of a run: its lifetime in the process that keeps the run."""
 
 from __future__ import annotations
 
@@ -14,36 +14,32 @@ from pytest_tablebench.session.messages import EngineNeeds
 
 
 class RunEngine:
-    """The processes that make the calls of a run, from their start until they have ended.
-
-    Arguments:
-        settings: of the run.
-    """
+    """Starts, polls and ends the processes that make the calls of a run."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._lock = threading.Lock()
         self._early: BrokerProcess | None = None
-        """Started while tests were collected, until the engine takes it over."""
+        """The process started during collection, until the engine takes it over."""
         self._engine: Engine | None = None
         self._is_closed = False
         self._is_finished = False
 
     @property
     def is_running(self) -> bool:
-        """Whether the engine was started and has not been told to end."""
+        """Whether the engine was started and not yet finished."""
         return self._engine is not None and not self._is_finished
 
     def import_early(self) -> None:
-        """Start the process that makes calls before it is known what they are."""
+        """Start the process that makes calls before the calls are known."""
         with self._lock:
             if self._early is None and self._engine is None and not self._is_closed:
                 self._early = BrokerProcess.ahead()
 
     def start(self, needs: EngineNeeds) -> Engine:
-        """Start the engine, once. Raises `SettingsError` when the run is over already."""
+        """Return the engine, started on first use. Raises `SettingsError` if the run is over."""
         settings = self._settings
-        with self._lock:  # a worker may ask while this process comes to its end
+        with self._lock:  # a worker may send its needs while this process ends
             if self._is_closed:
                 raise SettingsError("the run is over")
             if self._engine is None:
@@ -64,41 +60,41 @@ class RunEngine:
 
     @property
     def lost(self) -> str | None:
-        """Why the connection to the engine is gone; None while it stands, or without an engine."""
+        """Why the connection to the engine is lost; None if it works, or without an engine."""
         if self._engine is None or self._is_finished:
             return None
         lost = self._engine.executor.lost
         return None if lost is None else str(lost)
 
     def stop(self, why: str) -> None:
-        """Have no further call started, by any process of the run."""
+        """Prevent further calls by all processes of the run."""
         if self.is_running and self._engine is not None:
-            with contextlib.suppress(SettingsError):  # it did not start
+            with contextlib.suppress(SettingsError):  # the engine failed to start
                 self._engine.executor.stop(why)
 
     def poll(self) -> tuple[Mapping[str, Any] | None, Sequence[Mapping[str, Any]]]:
-        """Return what has been paid so far, None while that is unknown, and who does not answer."""
+        """Return the totals so far, None if unknown, and the lanes without an answer."""
         if not self.is_running or self._engine is None:
             return None, ()
         try:
             executor = self._engine.executor
         except SettingsError:
-            return None, ()  # it is gone: the processes that ask get the error
-        executor.outcomes(wait=False)  # none: this takes in the totals that have arrived
+            return None, ()  # the engine is lost: the processes with cases get the error
+        executor.outcomes(wait=False)  # reads the totals that have arrived
         return executor.totals(), executor.waits
 
     @property
     def refused(self) -> Mapping[str, Mapping[str, str]]:
-        """The parameters that models do not take, and why, by model and by parameter."""
+        """The parameters that models do not accept, and why, by model and parameter."""
         return self._engine.refused if self._engine is not None else {}
 
     @property
     def problems(self) -> list[str]:
-        """What callers found wrong with the store's files, and what servers refused."""
+        """Damage in store files that callers found, and requests that servers refused."""
         return self._engine.problems if self._engine is not None else []
 
     def finish(self) -> Mapping[str, Any] | None:
-        """End all calls, once; return what they have cost, None where that is unknown."""
+        """End all calls, once; return the totals, None if they are unknown."""
         with self._lock:
             self._is_closed = True
         if self._early is not None:
@@ -109,7 +105,7 @@ class RunEngine:
         return self._engine.finish()
 
     def reap(self) -> None:
-        """Wait for the processes that were told to end."""
+        """Wait until the processes have ended."""
         engine, self._engine = self._engine, None
         early, self._early = self._early, None
         if engine is not None:

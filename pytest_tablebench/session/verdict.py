@@ -1,4 +1,4 @@
-"""The verdict on a run: gates, a baseline to compare with, and when enough was asked."""
+"""The verdict on a run: gates, comparison with a baseline, and early stopping."""
 
 from __future__ import annotations
 
@@ -30,31 +30,25 @@ if TYPE_CHECKING:
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.running.axes import Axes
 
-HINT = "Give --bench-allow-unlike to compare all the same"
+HINT = "Add --bench-allow-unlike to compare them anyway"
 
 
 class Verdicts:
-    """Judges the runs of one session. Raises `SettingsError` for gates that mean nothing.
+    """Judges the runs of one session. Raises `SettingsError` for unusable gates.
 
     Arguments:
-        settings: gates, baseline and the stopping rule.
-        registry: the names gates may use.
-        axes: what the run varies.
+        settings: the gates, the baseline and the stopping rule.
+        registry: the names that gates may use.
+        axes: the axes of the run.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        registry: Registry,
-        axes: Axes,
-    ) -> None:
+    def __init__(self, settings: Settings, registry: Registry, axes: Axes) -> None:
         self.settings = settings
         self._registry, self._datasets = registry, registry.datasets
         self._axes = axes
         self.not_judged: list[str] = []
-        """Gates of a configuration file on what nothing in this session is called."""
+        """Gates of a configuration file whose scope is unknown in this session."""
         try:
-            # Equal gates ask the same, however they are written: twice would be two tests.
             self._gates = parse_gates(settings.gates)
         except SettingsError as error:
             raise SettingsError(f"--bench-gate: {error}") from None
@@ -67,23 +61,23 @@ class Verdicts:
             gate = gate_without_baseline(self._gates)
             if gate is not None:
                 raise SettingsError(
-                    f"--bench-gate {gate.text!r} compares with a baseline: name its run "
+                    f"--bench-gate {gate.text!r} compares with a baseline: give its run "
                     f"folder with --bench-baseline=RUN"
                 )
         if settings.stop_rule is not None and not self._gates:
-            raise SettingsError("--bench-stop-when-decided needs a --bench-gate to decide")
+            raise SettingsError("--bench-stop-when-decided needs a --bench-gate")
         if settings.stop_rule is not None and settings.shard is not None:
             raise SettingsError(
-                "--bench-stop-when-decided does not go with --bench-shard: no part can tell when "
-                "the whole is decided"
+                "--bench-stop-when-decided cannot be used with --bench-shard: one shard cannot "
+                "decide the gates of the whole run"
             )
         if settings.stop_rule is not None and settings.repeats > 1:
-            raise SettingsError("--bench-stop-when-decided does not go with --bench-repeats")
+            raise SettingsError("--bench-stop-when-decided cannot be used with --bench-repeats")
         if settings.gate_point and settings.stop_rule not in {None, "point"}:
             raise SettingsError(
-                f"--bench-gate-point judges the planned cases themselves, which "
-                f"--bench-stop-when-decided={settings.stop_rule} does not: leave the rule out, or "
-                f"write --bench-stop-when-decided=point"
+                f"--bench-gate-point cannot be used with "
+                f"--bench-stop-when-decided={settings.stop_rule}, which judges by intervals. "
+                f"Omit it, or use --bench-stop-when-decided=point"
             )
         self._rules: dict[str, StoppingRule] = {}
 
@@ -91,13 +85,13 @@ class Verdicts:
 
     @property
     def gates(self) -> Sequence[Gate]:
-        """The gates that are judged."""
+        """The gates to judge."""
         return tuple(self._gates)
 
     def check_names(self, *, lenient: bool = False) -> None:
-        """Raise `SettingsError` for a gate on what nobody registered.
+        """Raise `SettingsError` for a gate with an unknown name.
 
-        With `lenient` a gate on an unknown scope is left out, and stands in `not_judged`.
+        With `lenient`, a gate on an unknown scope is moved to `not_judged` instead.
         """
         benchmarks = self._registry.members()
         if lenient:
@@ -109,23 +103,23 @@ class Verdicts:
             raise type(error)(f"--bench-gate: {error}") from None
 
     def leave_out(self, texts: Iterable[str]) -> None:
-        """Judge the run without these gates."""
+        """Exclude these gates from the verdict."""
         self.not_judged += texts
         self._gates = [gate for gate in self._gates if gate.text not in self.not_judged]
 
     def check_selected(
         self, selected: Collection[str], missing: Mapping[str, str], *, meant: bool
     ) -> None:
-        """Raise `SettingsError` for a gate on which no case of this session can tell anything.
+        """Raise `SettingsError` for a gate that has no case in this session.
 
         Arguments:
-            selected: datasets of the cases that will run.
-            missing: those without data, and how to get it.
-            meant: whether the gates were given for this session; those of a configuration file
-                stay, undecided, where a selection of tests leaves their cases out.
+            selected: the datasets of the selected cases.
+            missing: the datasets without data, and how to get it.
+            meant: whether the gates were given on the command line. Gates of a configuration file
+                may have no selected case; then they are undecided.
         """
-        self._check_ways(selected)
-        if self.settings.shard is not None:  # what has no case here may have some elsewhere
+        self._check_single_way(selected)
+        if self.settings.shard is not None:  # another shard may have the cases
             return
         check_selected(
             self._gates,
@@ -137,25 +131,25 @@ class Verdicts:
             must_have_cases=meant,
         )
 
-    def _check_ways(self, selected: Iterable[str]) -> None:
-        """Raise `SettingsError` where what judges needs one way of asking, and there are more."""
+    def _check_single_way(self, selected: Iterable[str]) -> None:
+        """Raise `SettingsError` if several strategies or modalities run, and judging needs one."""
         settings, advice = self.settings, "one --bench-strategy and one --bench-modality"
         for name in selected:
             defaults = self._axes.defaults(name)
             if len(defaults.strategy) == 1 and len(self._axes.modalities(name)) == 1:
                 continue
             if settings.stop_rule is not None:
-                raise SettingsError(f"--bench-stop-when-decided goes with {advice}")
+                raise SettingsError(f"--bench-stop-when-decided needs exactly {advice}")
             if settings.baseline is not None:
-                raise SettingsError(f"--bench-baseline compares runs of {advice}: give these")
+                raise SettingsError(f"--bench-baseline needs exactly {advice}")
 
     @property
     def judged_tests(self) -> frozenset[tuple[str, str]]:
-        """The tests that gates judge, each behind its dataset."""
+        """The tests that gates judge, each as (dataset, test)."""
         return frozenset((gate.scope, gate.check) for gate in self._gates if gate.check)
 
     def check_baseline(self, run: Mapping[str, Any]) -> None:
-        """Raise `SettingsError` when the baseline differs in more than the model."""
+        """Raise `SettingsError` if the baseline differs in more than the model."""
         settings = self.settings
         if settings.baseline is not None and not settings.allow_unlike:
             check_alike(read_run_json(settings.baseline), run, hint=HINT)
@@ -168,9 +162,13 @@ class Verdicts:
     ) -> list[PlannedGate]:
         """Return the smallest drop each gate can see with the cases of one model.
 
-        The baseline tells how much values spread, and with an earlier run of the model, beside it
-        or in one of `places`, how much their differences do. `clusters` are the tables of the
-        planned examples, by dataset.
+        The spread of scores is taken from the baseline. The spread of differences is taken from
+        the baseline and an earlier run of the model.
+
+        Arguments:
+            cases: the model's cases.
+            places: folders to search for an earlier run, in addition to the baseline's parent.
+            clusters: the table of each planned example, by dataset.
         """
         benchmarks, baseline = self._benchmarks(cases), self.settings.baseline
         plan = partial(
@@ -182,7 +180,7 @@ class Verdicts:
         runs = [read_records(path) for path in (latest, baseline) if path is not None]
         try:
             return plan(self._gates, cases, runs)
-        except TableBenchError:  # records that cannot be read tell nothing
+        except TableBenchError:  # unreadable records: plan without them
             return plan(self._gates, cases)
 
     def _altered(self, cases: Iterable[Case]) -> list[str]:
@@ -190,9 +188,12 @@ class Verdicts:
         return [name for name in names if not self._axes.preserves_meaning(name)]
 
     def follow(self, model: str, cases: Sequence[Case], missing: Collection[str] = ()) -> None:
-        """Prepare to follow a model's run, where it may stop early.
+        """Make the stopping rule for a model's run, if the run may stop early.
 
-        `missing` are the datasets whose files are not there.
+        Arguments:
+            model: the model's name.
+            cases: its selected cases.
+            missing: the datasets whose files are missing.
         """
         settings = self.settings
         if settings.stop_rule is None or not self._gates:
@@ -212,7 +213,7 @@ class Verdicts:
     def _benchmarks(self, cases: Iterable[Case]) -> dict[str, list[str]]:
         members: dict[str, list[str]] = {}
         for dataset in dict.fromkeys(case.dataset for case in cases):
-            # One of a deeper conftest.py is known to the workers alone.
+            # Only the workers know a dataset that a deeper conftest.py registers.
             if dataset in self._datasets:
                 members.setdefault(self._datasets[dataset].benchmark, []).append(dataset)
         return members
@@ -220,32 +221,35 @@ class Verdicts:
     # During the run.
 
     def feed(self, model: str, cell: Any) -> None:
-        """Take in what came of a case."""
+        """Add a case's record to the model's stopping rule."""
         if model in self._rules:
             self._rules[model].feed(cell)
 
     @property
     def decided(self) -> bool:
-        """Whether nothing that may still be asked can change the verdict."""
+        """Whether no remaining case can change the verdict."""
         return bool(self._rules) and all(rule.all_decided for rule in self._rules.values())
 
     @property
     def left(self) -> int:
-        """How many cases of the runs that may stop early have not come yet."""
+        """The number of remaining cases in the runs that may stop early."""
         return sum(rule.planned - rule.n_asked for rule in self._rules.values())
 
     # After the run.
 
     @cached_property
     def baseline(self) -> LoadedRun | None:
-        """The baseline, read when the run has ended: its answers are not kept before."""
+        """The baseline with its answers, read only when the run has ended, to save memory."""
         path = self.settings.baseline
         return None if path is None else load_run(path)
 
     def judge(self, model: str, loaded: LoadedRun, ended: str | None = None) -> RunVerdict:
         """Return the verdict on a model's run.
 
-        `ended` says why the run came to its end before its cases did.
+        Arguments:
+            model: the model's name.
+            loaded: its run.
+            ended: why the run is incomplete; None if it is complete.
         """
         settings, baseline = self.settings, self.baseline
         comparison = None
@@ -264,7 +268,7 @@ class Verdicts:
 
 
 def check_recorded(baseline: Path) -> None:
-    """Raise `SettingsError` for a baseline that could not be read in the end."""
+    """Raise `SettingsError` for a baseline that has no readable records."""
     try:
         if not sum(1 for _ in read_records(baseline)):
             raise SettingsError(f"{baseline}: no case is recorded, so nothing can be compared")
@@ -273,9 +277,9 @@ def check_recorded(baseline: Path) -> None:
 
 
 def places(settings: Settings, cases: Sequence[Case]) -> dict[str, int]:
-    """Return the place of each case, by id, in the order that the stopping rule needs.
+    """Return the position of each case, by id, in the order that the stopping rule needs.
 
-    Cases of several models that differ in the model alone stand beside each other.
+    Cases that differ only in the model follow each other.
     """
     rule = settings.stop_rule
     if rule is None:

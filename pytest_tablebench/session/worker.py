@@ -1,4 +1,4 @@
-"""A worker of xdist's: it runs cases, and reports each to the controller."""
+"""An xdist worker: runs cases and reports each to the controller."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ if TYPE_CHECKING:
     from pytest_tablebench.session.cases import Cases
 
 CASE_FIELDS = tuple(field.name for field in fields(Case))
-"""The fields that a case and its record have in common."""
+"""The fields of a case, which its record has too."""
 
 PROBLEMS = "tablebench_problems"
-"""Key of a worker's output: what it has read past."""
+"""Key of a worker's output: its warnings."""
 
 
 class Worker(CaseRunner):
     """Runs cases, and reports each to the controller.
 
     Arguments:
-        config: of pytest, with the worker's input.
-        settings: of the run.
-        on_first_use: called once, when the session turns out to have to do with us.
+        config: pytest's configuration, with the worker's input.
+        settings: the settings of the run.
+        on_first_use: called once, when the session first uses this plugin.
     """
 
     def __init__(
@@ -60,19 +60,19 @@ class Worker(CaseRunner):
         self._channel = workerinput[CHANNEL]
         self._worker_count = int(workerinput["workercount"])
         self._plans = workerinput["workerid"] == "gw0"
-        """Whether this worker plans for all: they collect the same items."""
+        """Whether this worker plans for all workers, which collect the same items."""
         self._item_prefix = f"{workerinput['workerid']}:" if workerinput[EACH] else ""
         self._problem_count = 0
         self._folders: dict[str, Path] = {}
-        """The run folder of each model, once the controller has named them."""
-        # A controller that refuses the run ends the connection: xdist's last message cannot be
-        # sent, and pluggy warns of that behind all hooks.
+        """The run folder of each model, once the controller has sent it."""
+        # A controller that refuses the run closes the connection. Then xdist cannot send its
+        # last message, and pluggy warns about that.
         lost = r"(?s).*OSError: cannot send \(already closed"
         warnings.filterwarnings("ignore", lost, PluggyTeardownRaisedWarning)
 
     @cached_property
     def cases(self) -> Cases:
-        """The cases that this process runs. Raises `SettingsError` for a name used twice."""
+        """The cases of this process. Raises `SettingsError` for a name registered twice."""
         from pytest_tablebench.session.cases import Cases
 
         _ = self.notices
@@ -82,17 +82,18 @@ class Worker(CaseRunner):
 
     # Collect.
 
-    def anticipate(self, dataset: str) -> None:
-        """Tell the controller that a case will be asked; of several workers one does."""
-        if self._plans and self.cases.is_asked_first(dataset):
+    def expect_calls(self, dataset: str) -> None:
+        """Report to the controller that calls will come. Only the planning worker does."""
+        if self._plans and self.cases.is_first_with_calls(dataset):
             self._send(CallsExpected())
 
     # Plan.
 
     def check(self, thresholds: Mapping[str, object]) -> None:
-        """Raise `SettingsError` for what no selected case could be right with.
+        """Raise `SettingsError` for settings that do not fit the selected cases.
 
-        `thresholds` are those that markers give, by test.
+        Arguments:
+            thresholds: the thresholds of markers, by test.
         """
         from pytest_tablebench.session.cases import check_data, check_selection
 
@@ -100,16 +101,16 @@ class Worker(CaseRunner):
         if self._plans:
             check_data(self.cases, self.verdicts)
 
-    def set_out(self) -> None:
-        """Learn where the run is kept, and send what is ahead. Raises `SettingsError`."""
-        from pytest_tablebench.session.planning import model_plans  # only where a run is: heavy
+    def start_run(self) -> None:
+        """Receive the run folders, and send the selection. Raises `SettingsError`."""
+        from pytest_tablebench.session.planning import model_plans  # slow to import
 
         cases = self.cases
         if self.settings.store or self.settings.readonly_stores:
-            self.models.store()  # its errors say what is wrong with a folder
+            self.models.store()  # raises for an unusable folder
         cases.open_store()
         self._check_baseline()
-        self._join(self._ask_place(cases.engine_needs()))
+        self._join(self._request_place(cases.engine_needs()))
         selected = SelectedCases()
         if self._plans:
             plans = [asdict(plan) for plan in model_plans(cases)]
@@ -121,7 +122,7 @@ class Worker(CaseRunner):
         freeze_garbage()
 
     def _join(self, place: RunPlace) -> None:
-        """Ask the engine of the controller, and read what it took in from batches."""
+        """Connect to the controller's engine, and read the answers it collected from batches."""
         from pytest_tablebench.executors.local import Address
 
         self._folders = {model: Path(path) for model, path in place.folders.items()}
@@ -132,9 +133,9 @@ class Worker(CaseRunner):
         self.cases.refresh_store()
 
     def _check_baseline(self) -> None:
-        """Raise `SettingsError` when the baseline differs in more than the model.
+        """Raise `SettingsError` if the baseline differs in more than the model.
 
-        Each process that asks sees to it by itself, so that none asks in vain.
+        Each worker checks this itself, so that none makes calls for a refused run.
         """
         if self.verdicts is None or self.settings.baseline is None:
             return
@@ -146,38 +147,37 @@ class Worker(CaseRunner):
             self.verdicts.check_baseline(writer.run_data(model))
 
     def refuse(self, error: SettingsError) -> None:
-        """Tell the controller, which ends the session: a worker cannot."""
+        """Report the error to the controller, which ends the session: a worker cannot."""
         self.cases.runner.prefetch.stop(str(error))
         self._send(Refused(str(error)))
 
     def _send(self, message: Message) -> None:
-        """Send the controller a message, before it hears what was collected."""
         self._channel.send(encode(message))
 
-    def _ask_place(self, needs: EngineNeeds) -> RunPlace:
-        """Return where the run is kept, and where its engine listens. Raises `SettingsError`."""
+    def _request_place(self, needs: EngineNeeds) -> RunPlace:
+        """Return the run folders and the engine's address. Raises `SettingsError`."""
         try:
             self._send(needs)
-            answer = decode(self._channel.receive())
+            reply = decode(self._channel.receive())
         except (EOFError, OSError) as error:
-            raise SettingsError(f"the process that keeps the run is gone ({error})") from None
-        if isinstance(answer, RunPlace):
-            return answer
-        raise SettingsError(answer.why if isinstance(answer, Refused) else "no place for the run")
+            raise SettingsError(f"the connection to the controller is lost ({error})") from None
+        if isinstance(reply, RunPlace):
+            return reply
+        raise SettingsError(reply.why if isinstance(reply, Refused) else "no run folder received")
 
     # Run.
 
     def announce(self, node_id: str, case: Case, finding: Finding) -> None:
-        """Send the controller what to record of an item if this process dies with it."""
+        """Send the controller the record to write if this process dies during the item."""
         runner = self.cases.runner
         record_fields = {name: getattr(case, name) for name in CASE_FIELDS}
         record_fields["benchmark"] = runner.benchmark_of(case.dataset)
         record_fields["preserves_meaning"] = runner.axes.preserves_meaning(case.perturbation)
-        with contextlib.suppress(OSError):  # the controller is gone, and ends this process
+        with contextlib.suppress(OSError):  # the controller has ended, and ends this process
             self._send(CaseAhead(node_id, record_fields, finding, self.cases.planned))
 
     def message(self, run: CaseRun, finding: Finding, error: BaseException | None) -> CaseMessage:
-        """Return what a finished item reports of its case, and what this process has read past."""
+        """Return the message of a finished item, with any new warnings of this process."""
         facts = self._messages.new_facts(self._not_judged)
         message = self._messages.message(run, finding, error, facts)
         problems = tuple(self.problems)
@@ -189,7 +189,7 @@ class Worker(CaseRunner):
     # End.
 
     def close(self) -> None:
-        """End what is open, and leave the controller what was read past here."""
-        if "cases" in vars(self):  # else a name was used twice
+        """Close the store and connections, and leave warnings for the controller."""
+        if "cases" in vars(self):  # else a name is registered twice
             self.cases.runner.close()
             self.config.workeroutput[PROBLEMS] = self.problems  # type: ignore[attr-defined]

@@ -63,7 +63,7 @@ def test_a_budget_that_covers_nothing_leaves_cases_without_an_answer(tmp_path: P
         first = run(server.url, "0.0000001")
         assert first.exit_code == 12, first.output
         assert "1 case waits for batches" in first.output
-        assert "1 request not handed in: --bench-max-cost does not cover more" in first.output
+        assert "1 request not submitted: --bench-max-cost does not cover more" in first.output
         assert "goes on" not in first.output
         last = run(server.url, "0.0000001")
         assert server.asked == []

@@ -89,7 +89,7 @@ def test_what_another_folder_registers_is_refused_with_a_word_on_that(deep: Benc
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     [line] = [line for line in result.errlines if line]
     assert "unknown dataset 'deep'" in line
-    assert line.endswith("where a conftest.py registers it, give pytest the folder of that")
+    assert line.endswith("if a conftest.py registers it, pass that file's folder to pytest")
 
 
 INI = """
@@ -122,7 +122,7 @@ def test_a_configuration_file_may_name_what_is_registered_elsewhere(
     result = deep.pytester.runpytest_inprocess(path)
     assert result.ret == code
     assert {gate["gate"]: gate["state"] for gate in deep.facts()["gates"]} == judged
-    said = "not judged: deep.performance >= 0.9: nothing in this session has that name"
+    said = "not judged: deep.performance >= 0.9: no such name in this session"
     assert (said in result.outlines) == (len(judged) == 1)
 
 

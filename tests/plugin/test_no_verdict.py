@@ -94,7 +94,7 @@ def test_it_counts_in_the_performance_and_in_no_pass_rate(run: tuple[Path, Any])
 def test_people_are_told_why(run: tuple[Path, Any]) -> None:
     folder, done = run
     assert "2 passed, 1 skipped" in done.stdout
-    assert "it has a score and no verdict: free text is right or wrong by facts" in done.stdout
+    assert "scored without a verdict: free text needs facts" in done.stdout
     suite = ElementTree.parse(folder / "junit.xml").getroot()[0]
     assert (suite.get("failures"), suite.get("skipped")) == ("0", "1")
     page = (folder / "run" / "report.html").read_text("utf-8")

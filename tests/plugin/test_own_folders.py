@@ -243,4 +243,4 @@ def test_a_folder_of_tables_without_questions_is_an_error(place: Place) -> None:
     (place.data / "prices.csv").write_text(PRICES, encoding="utf-8")
     done = place.run()
     assert done.ret == pytest.ExitCode.INTERRUPTED
-    assert "has tables and no questions: write one of questions.csv, " in done.stdout.str()
+    assert "has tables but no questions: add one of questions.csv, " in done.stdout.str()

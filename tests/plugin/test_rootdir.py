@@ -47,7 +47,7 @@ def test_a_blank_that_loses_a_gate_is_refused_with_the_command_that_works(
     result = gated.pytester.runpytest_inprocess(f"--bench-{flag}", str(outside), "-q")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     [line] = [line for line in result.errlines if line.startswith("ERROR: ")]
-    assert line.startswith(f"ERROR: --bench-{flag}: write the value behind an equals sign.")
+    assert line.startswith(f"ERROR: --bench-{flag}: write the value after an equals sign.")
     assert f"would not read {gated.path / 'pyproject.toml'}" in line
     assert command_of(result) == [f"--bench-{flag}={outside}", "-q"]
     assert not (gated.path / "run").exists()
@@ -132,5 +132,5 @@ def test_other_options_with_values_are_none_of_ours(gated: Bench) -> None:
     (gated.path / "sub").mkdir()
     (gated.path / "sub" / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     result = gated.pytester.runpytest_inprocess("--model=echo/any", "--rootdir", "sub")
-    assert "write the value behind an equals sign" not in result.stderr.str()
+    assert "write the value after an equals sign" not in result.stderr.str()
     assert Path(gated.path / "run").exists()

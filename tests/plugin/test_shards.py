@@ -21,7 +21,10 @@ def test_a_part_collects_its_own_cases_and_leaves_the_gates_to_the_whole(bench: 
     assert "deselected" not in empty.stdout.str()
     assert not (bench.path / f"run-{3 - full}").exists()
     codes[full].stdout.fnmatch_lines(
-        ["a selection (part ?/2)*", "gates: this is a part; `tablebench merge` judges the whole"]
+        [
+            "a selection (part ?/2)*",
+            "gates: this run is one shard; `tablebench merge` judges the whole run",
+        ]
     )
     facts = bench.facts(f"run-{full}")
     assert facts["shard"] == f"{full}/2"
@@ -33,4 +36,4 @@ def test_a_part_collects_its_own_cases_and_leaves_the_gates_to_the_whole(bench: 
 def test_a_part_cannot_stop_when_all_is_decided(bench: Bench) -> None:
     result = bench.run("--bench-shard=1/2", GATE, "--bench-stop-when-decided")
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["*--bench-stop-when-decided does not go with --bench-shard*"])
+    result.stderr.fnmatch_lines(["*--bench-stop-when-decided cannot be used with --bench-shard*"])

@@ -146,4 +146,4 @@ def test_records_that_are_removed_midway_end_the_run(bench: Bench) -> None:
     assert result.ret == 11
     assert len(bench.calls("ask")) == 2
     said = [line for line in result.outlines if "records.jsonl was removed or replaced" in line]
-    assert any("the run cannot be kept" in line for line in said), result.stdout.str()
+    assert any("the run cannot be written" in line for line in said), result.stdout.str()

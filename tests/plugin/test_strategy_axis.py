@@ -163,7 +163,7 @@ def test_the_ini_file_names_strategies_too(louder):
                 "--bench-gate=toy.pass_rate >= 1",
                 "--bench-stop-when-decided",
             ],
-            "--bench-stop-when-decided goes with one --bench-strategy",
+            "--bench-stop-when-decided needs exactly one --bench-strategy",
         ),
     ],
 )
