@@ -1,4 +1,4 @@
-"""Where work is done: models are asked, programs run."""
+"""Executors call models, run programs and score answers."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ if TYPE_CHECKING:
 
 __all__ = ["Executor", "Outcome", "Work"]
 
-# Processes of the engine pass through here, and need none of them.
+# Processes of the engine import this package and need none of these names.
 __getattr__ = lazily(__name__, {"protocol": __all__})

@@ -1,7 +1,6 @@
-"""Which call starts when: queues, retries, the budget, and when to give up.
+"""Decide which call starts when: queues, retries, the budget, and when to give up.
 
-Knows no sockets: calls are started and outcomes delivered through two functions, time comes from
-a clock and a timer that are handed in.
+Uses no sockets: functions that are passed in start calls, deliver outcomes and measure time.
 """
 
 from __future__ import annotations
@@ -18,21 +17,21 @@ from pytest_tablebench.executors._wire import error_fields
 from pytest_tablebench.models.retry import RetryPolicy
 
 WAIT_S = 5.0
-"""Seconds without any answer from which a provider is said to be waited for; less where there is
-less patience."""
-
+"""Seconds of silence after which a provider is reported; at most a quarter of the patience."""
 
 MOST_LOSSES = 3
-"""Times a call is made anew because whoever made it is gone."""
+"""Times that a call is repeated because its caller was lost."""
 
 
 @dataclass(frozen=True)
 class Lane:
-    """One model of a run; models of one provider share its pace.
+    """One model of a run. Models of one provider share its pace.
 
-    `priced` is False where nobody knows a call's price before its reply: under a budget such calls
-    start as far as the dearest one so far lets it be kept. `at_once`: calls to its provider that
-    may be under way, where that is less than the run's.
+    Arguments:
+        model, provider: their names.
+        priced: False if a call's price is known only from its reply. Under a budget, the
+            dispatcher then starts as many calls as the budget covers at the highest price seen.
+        at_once: the largest number of calls to the provider in flight; None: the run's.
     """
 
     model: str
@@ -43,7 +42,7 @@ class Lane:
 
 @dataclass(frozen=True)
 class RunLimits:
-    """What a run may do at most."""
+    """The limits of a run."""
 
     connections: int
     retries: int
@@ -56,10 +55,10 @@ class Wait:
     """A provider that answers nothing at the moment.
 
     Arguments:
-        models: those of the run that it has.
+        models: the provider's models in this run.
         reason: the kind of the last failure.
-        since: the time of the first one.
-        until: when it will be asked no more.
+        since: the time of the first failure.
+        until: the time at which the provider is given up.
     """
 
     models: tuple[str, ...]
@@ -70,17 +69,16 @@ class Wait:
 
 @dataclass
 class Dispatcher:
-    """Starts jobs as limits allow, and sees each through to its answer or its last error.
+    """Starts jobs as limits allow, and delivers the answer or the final error of each.
 
     Arguments:
         lanes: the models of the run.
         limits: calls in flight, retries and budget.
-        clock: seconds, from any starting point.
+        clock: returns seconds, from any starting point.
         later: calls a function after so many seconds.
-        start: hands a job to a caller.
-        deliver: tells the askers of a job what came of it.
-        look: returns an answer that has come to be known otherwise since the job was asked for;
-            it costs no call.
+        start: sends a job to a caller.
+        deliver: sends the outcome of a job to its askers.
+        look: returns an answer that another process has stored since the job was submitted.
     """
 
     lanes: Sequence[Lane]
@@ -106,12 +104,12 @@ class Dispatcher:
         self._lane_states = [LaneState() for _ in self.lanes]
         self._turn = 0
         self._wake_at = 0.0
-        self._resting: set[Job] = set()
+        self._retries: set[Job] = set()
         self._last_errors: dict[str, ModelError] = {}
         self._watched: set[str] = set()
 
     def submit(self, job: Job) -> None:
-        """Take a job; its outcome is delivered in any case."""
+        """Queue a job. Its outcome is always delivered."""
         state = self._lane_states[job.lane]
         stopped = self.stopped or state.given_up
         if stopped is not None:
@@ -121,7 +119,7 @@ class Dispatcher:
         self.pump()
 
     def pump(self) -> None:
-        """Start as many jobs as may start now."""
+        """Start all jobs that may start now."""
         now = self.clock()
         blocked = 0
         while self.in_flight < self.limits.connections and blocked < len(self.lanes):
@@ -149,18 +147,17 @@ class Dispatcher:
             self.start(job)
 
     def _wake(self, seconds: float) -> None:
-        """Look again when a cool-down is over; one timer for all that wait for it."""
         at = self.clock() + seconds
         if abs(at - self._wake_at) > 1e-3:
             self._wake_at = at
             self.later(seconds, self._awake)
 
     def _awake(self) -> None:
-        self._wake_at = 0.0  # a timer may be early: what waits then needs another one
+        self._wake_at = 0.0  # a timer may be early; `pump` then sets another one
         self.pump()
 
     def succeed(self, job: Job, reply: Mapping[str, Any]) -> None:
-        """Take a caller's reply."""
+        """Deliver a caller's reply."""
         self.in_flight -= 1
         state, cost = self._lane_states[job.lane], reply.get("cost_usd")
         state.in_flight -= 1
@@ -173,7 +170,7 @@ class Dispatcher:
         self.pump()
 
     def _affordable(self, lane: int) -> bool:
-        """Whether the budget surely bears one more call, where only replies tell the price."""
+        """Return whether the budget covers one more call at the highest price seen."""
         limit, state = self.limits.max_cost, self._lane_states[lane]
         if limit is None or self.lanes[lane].priced or not state.in_flight:
             return True
@@ -197,7 +194,7 @@ class Dispatcher:
             )
 
     def fail(self, job: Job, error: ModelError) -> None:
-        """Take a caller's error: ask again later, or deliver it and see whether to go on."""
+        """Retry a failed call later, or deliver its error and check whether to give up."""
         self.in_flight -= 1
         self._lane_states[job.lane].in_flight -= 1
         now = self.clock()
@@ -218,7 +215,7 @@ class Dispatcher:
             job.attempt = min(job.attempt, self.limits.retries, 4)
             wait = self.policy.wait(error, job.attempt) if self.limits.retries else None
             if wait is not None and not self._ended(state):
-                # All wait together, so that all go on at once when it is back.
+                # All calls wait together, so that all continue when the provider is back.
                 pace.cool_until = max(pace.cool_until, now + wait)
                 wait = 0.0
         elif state.retries >= SPARE_RETRIES + self.totals[job.lane].calls_paid:
@@ -228,21 +225,20 @@ class Dispatcher:
         over = pace.out(now) and not pace.in_flight
         if wait is not None and not over and not self._ended(state):
             self.totals[job.lane].retries += 1
-            self._resting.add(job)
+            self._retries.add(job)
             if wait:
-                self.later(wait, lambda: self._again(job))
+                self.later(wait, lambda: self._retry(job))
             else:
-                self._again(job)
+                self._retry(job)
         else:
-            self._give_up(job, error)
+            self._fail_finally(job, error)
         self._check_silence(provider, now, error)
         self.pump()
 
     def give_back(self, job: Job, error: ModelError) -> None:
-        """Take a call back from somebody who is gone; it is made anew, which is no retry.
+        """Queue the call of a lost caller again, which does not count as a retry.
 
-        The provider has nothing to do with it. A call that was lost too often has failed: it may
-        be what ends those who make it.
+        A call that was lost too often fails, because it may be what crashes the callers.
         """
         job.losses += 1
         if job.losses > MOST_LOSSES:
@@ -264,7 +260,7 @@ class Dispatcher:
     # A provider that answers nothing.
 
     def waits(self) -> list[Wait]:
-        """Return who has answered nothing for a while."""
+        """Return the providers that have answered nothing for a while."""
         now, waits = self.clock(), []
         for provider, pace in self.paces.items():
             since = pace.silent_since
@@ -277,12 +273,11 @@ class Dispatcher:
         return waits
 
     def _check_silence(self, provider: str, now: float, error: ModelError) -> None:
-        """After a failure, see whether the provider is silent, and since when."""
         pace, self._last_errors[provider] = self.paces[provider], error
         if pace.silent_since is None:
             return
         if pace.out(now):
-            self._look_at(provider)
+            self._give_up_silent(provider)
         elif not pace.in_flight and not self._has_waiting(provider):
             pace.rest(now)
         elif provider not in self._watched:
@@ -290,7 +285,7 @@ class Dispatcher:
             self.later(pace.patience, lambda: self._watch(provider))
 
     def _watch(self, provider: str) -> None:
-        """Give a provider up where it has been silent for too long by now; else look again then."""
+        """Give up a provider that was silent for too long; else check again when it may be."""
         self._watched.remove(provider)
         pace = self.paces[provider]
         if pace.silent_since is None or pace.idle_since is not None:
@@ -300,10 +295,9 @@ class Dispatcher:
             self._watched.add(provider)
             self.later(left, lambda: self._watch(provider))
         else:
-            self._look_at(provider)
+            self._give_up_silent(provider)
 
-    def _look_at(self, provider: str) -> None:
-        """Give up the models of a provider, unless a call under way may still be answered."""
+    def _give_up_silent(self, provider: str) -> None:
         pace = self.paces[provider]
         if pace.in_flight:
             return
@@ -316,20 +310,19 @@ class Dispatcher:
                 self.give_up(number, why)
 
     def _has_waiting(self, provider: str) -> bool:
-        """Whether a call to one of a provider's models waits."""
         lanes = {n for n, lane in enumerate(self.lanes) if lane.provider == provider}
         queued = any(self._lane_states[lane].queue for lane in lanes)
-        return queued or any(job.lane in lanes for job in self._resting)
+        return queued or any(job.lane in lanes for job in self._retries)
 
-    def _again(self, job: Job) -> None:
-        if job not in self._resting:
-            return  # told of the stop already
-        self._resting.remove(job)
+    def _retry(self, job: Job) -> None:
+        if job not in self._retries:
+            return  # the stop was delivered already
+        self._retries.remove(job)
         job.urgent = True
         self._lane_states[job.lane].queue.push(job)
         self.pump()
 
-    def _give_up(self, job: Job, error: ModelError) -> None:
+    def _fail_finally(self, job: Job, error: ModelError) -> None:
         error = self.policy.final(error, job.attempt)
         why = self._lane_states[job.lane].failed(error)
         self.deliver(job, {"error": {**error_fields(error), "given_up": why}})
@@ -340,7 +333,7 @@ class Dispatcher:
         return self.stopped is not None or state.given_up is not None
 
     def give_up(self, lane: int, why: str) -> None:
-        """Start no further call to one model; with the last of them the run stops."""
+        """Start no further call to one model. The run stops with its last model."""
         state = self._lane_states[lane]
         if self._ended(state):
             return
@@ -348,19 +341,18 @@ class Dispatcher:
         if all(other.given_up for other in self._lane_states):
             self.stop(why, reason=MODEL_STOPPED)
         else:
-            self._turn_away([lane], state.given_up)
+            self._cancel([lane], state.given_up)
 
     def stop(self, why: str, *, reason: str = STOPPED) -> None:
-        """Start no further call; whatever waits is told why. Calls in flight go on."""
+        """Start no further call, and deliver the reason to waiting jobs."""
         if self.stopped is not None:
             return
         self.stopped = ModelError(why, reason=reason)
-        self._turn_away(range(len(self.lanes)), self.stopped)
+        self._cancel(range(len(self.lanes)), self.stopped)
 
-    def _turn_away(self, lanes: Sequence[int], error: ModelError) -> None:
-        """Tell all that wait for a call to these models that there will be none."""
-        resting = {job for job in self._resting if job.lane in lanes}
-        self._resting -= resting
+    def _cancel(self, lanes: Sequence[int], error: ModelError) -> None:
+        resting = {job for job in self._retries if job.lane in lanes}
+        self._retries -= resting
         for lane in lanes:
             queue = self._lane_states[lane].queue
             while queue:

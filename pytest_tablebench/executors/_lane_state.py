@@ -1,4 +1,4 @@
-"""How one model has done so far: what it has cost, and when it is given up."""
+"""The state of one model's lane: failures, retries and costs."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from pytest_tablebench.errors import STOP_AFTER, ModelError
 from pytest_tablebench.executors._queue import JobQueue
 
 GIVE_UP_AFTER = 20
-"""Calls of a model in a row that failed for good in other ways, until it is given up."""
+"""Calls in a row that failed after all retries, until the model is given up."""
 
 SPARE_RETRIES = 200
-"""Retries a model has beside one for every answer it gave."""
+"""Retries that a model may use in addition to one per answer."""
 
 NOT_OF_THE_MODEL = frozenset({"context_window", "content_filter", "budget"})
-"""Reasons of failures that say nothing about further calls to the model."""
+"""Reasons of failures that concern one case and not the model."""
 
 
 @dataclass
 class LaneState:
-    """How one model has done: failures in a row, and the retries it has used up."""
+    """The queue of one model, its failures in a row, and the retries it has used."""
 
     queue: JobQueue = field(default_factory=JobQueue)
     whole_run_failures: int = 0
@@ -35,7 +35,7 @@ class LaneState:
         self.whole_run_failures = self.other_failures = 0
 
     def failed(self, error: ModelError) -> str | None:
-        """Count a failure for good; return why the model is given up, if it is."""
+        """Count a final failure; return the reason if the model is to be given up, else None."""
         if error.whole_run:
             self.whole_run_failures += 1
         elif error.reason not in NOT_OF_THE_MODEL:
@@ -52,7 +52,7 @@ class LaneState:
 
 @dataclass
 class Totals:
-    """What one model has cost so far. Sums with an unknown part are None."""
+    """Calls, tokens and cost of one model. A sum with an unknown part is None."""
 
     calls_paid: int = 0
     attempts: int = 0

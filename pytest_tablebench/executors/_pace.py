@@ -1,11 +1,11 @@
-"""How fast one provider may be asked: room for calls, cool-downs and outages.
+"""The pace of calls to one provider: how many at once, cool-downs and outages.
 
-Pure arithmetic over a clock that the caller passes in; nothing here waits.
+Pure arithmetic on times that the caller passes in; nothing here waits.
 
-The room follows the share of calls that were turned away. After every round (as many ends of
-calls as there is room) it is cut by half that share, as DCTCP does with marked packets (Alizadeh
-et al. 2010, section 3.1), so that it settles quickly at what a provider takes without falling to
-nothing when a few calls are turned away; a round without any gives a little more room.
+The room (calls in flight) follows the share of calls that the provider turned away. After every
+round (as many ended calls as there is room) the room shrinks by half that share, as in DCTCP
+(Alizadeh et al. 2010, section 3.1). It settles quickly at what a provider accepts and does not
+collapse when a few calls are turned away. A round without any gives a little more room.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 GROWTH = 0.05
-"""Share by which the room grows after a round in which nobody was turned away."""
+"""Share by which the room grows after a round without a call turned away."""
 
 CROWDED = 0.5
-"""Share of a round turned away from which all calls wait, not only those turned away."""
+"""From this share of a round turned away, all calls wait, not only those turned away."""
 
 
 @dataclass
@@ -24,8 +24,8 @@ class Pace:
     """Room and cool-down of one provider, shared by all workers of a run.
 
     Arguments:
-        most: calls that may be in flight at once, at best.
-        patience: seconds for which it may answer nothing at all until it is asked no more.
+        most: the largest number of calls in flight.
+        patience: seconds without any answer after which the provider is given up.
     """
 
     most: int
@@ -35,9 +35,9 @@ class Pace:
     cool_until: float = 0.0
     down_since: float | None = None
     silent_since: float | None = None
-    """Since when every call has failed in a way that may pass, moved by the time without calls."""
+    """Time since which every call has failed temporarily, moved by the time without calls."""
     idle_since: float | None = None
-    """Since when no call is wanted from a silent provider."""
+    """Time since which no call to a silent provider is due."""
     answered: int = 0
     _ended: int = 0
     _turned_away: int = 0
@@ -47,33 +47,30 @@ class Pace:
 
     @property
     def limit(self) -> int:
-        """Calls that may be in flight now; one, to see whether a lost provider is back."""
+        """Calls that may be in flight now; one if the provider is down, to find when it is back."""
         return 1 if self.down_since is not None else max(1, int(self.room))
 
     def may_start(self, now: float) -> bool:
-        """Tell whether one more call may start at this moment."""
         return self.in_flight < self.limit and now >= self.cool_until and not self.out(now)
 
     def out(self, now: float) -> bool:
-        """Tell whether it has answered nothing for too long, without the time without calls."""
+        """Return whether the provider was silent for too long, not counting time without calls."""
         if self.silent_since is None:
             return False
         until = now if self.idle_since is None else self.idle_since
         return until - self.silent_since >= self.patience
 
     def start(self, now: float) -> None:
-        """Take note of a call that starts."""
         self.in_flight += 1
         if self.silent_since is not None and self.idle_since is not None:
             self.silent_since += now - self.idle_since
         self.idle_since = None
 
     def rest(self, now: float) -> None:
-        """Stop counting silence: no call waits for this provider at the moment."""
+        """Stop counting silence, because no call waits for this provider."""
         self.idle_since = now
 
     def succeed(self) -> None:
-        """Take note of a call that was answered."""
         self.in_flight -= 1
         self.answered += 1
         self.down_since = self.silent_since = None
@@ -89,24 +86,24 @@ class Pace:
         retry_after: float | None = None,
         wait: float | None = None,
     ) -> None:
-        """Take note of a call that failed.
+        """Record a failed call.
 
         Arguments:
             now: the time.
-            passing: asking again may help.
-            turned_away: by a rate limit or too slow to answer: asking less may help.
-            unreachable: nobody was there at all.
-            retry_after: seconds the provider asked for; everybody waits so long.
-            wait: seconds this call waits before it is asked again.
+            passing: a retry may help.
+            turned_away: by a rate limit or a timeout, so fewer calls may help.
+            unreachable: no connection was made.
+            retry_after: seconds that the provider requested; all calls wait that long.
+            wait: seconds that this call waits before its retry.
         """
         self.in_flight -= 1
         if unreachable:
             if self.answered and self.down_since is None:
                 self.down_since = now
         elif self.down_since is not None:
-            self.down_since = None  # somebody is there, if unwell
+            self.down_since = None  # it is reachable again
         if not passing:
-            self.silent_since = None  # that was an answer, if none that one wants
+            self.silent_since = None  # a permanent error is an answer too
         elif self.silent_since is None:
             self.silent_since = now
         crowded = self._turned_away + 1 > CROWDED * max(self.room, self._ended + 1)

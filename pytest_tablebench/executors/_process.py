@@ -1,6 +1,6 @@
-"""Processes of this package: how each is started, and what it last wrote.
+"""Start this package's processes and read their last output.
 
-It imports nothing that is slow: a broker starts its spare caller before all else.
+Imports nothing slow, because a broker starts its spare caller before anything else.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import IO, Any
 
 
 def start_module(module: str, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
-    """Run a module in a new process with a pipe to its input; `options` are those of `Popen`."""
-    # -P: a module in the user's working folder must not be imported there.
+    """Run a module in a new process with a pipe to its input; `options` are passed to `Popen`."""
+    # -P: the process must not import modules from the user's working folder.
     command = [sys.executable, "-P", "-m", module, *arguments]
     return subprocess.Popen(command, stdin=subprocess.PIPE, **options)  # noqa: S603 - ours
 

@@ -1,4 +1,4 @@
-"""Jobs that wait for their call."""
+"""The queue of requests that wait for their call."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 
 @dataclass(eq=False)
 class Job:
-    """One request that is to be answered once, whoever asks for it.
+    """One request, answered once for all processes that submit it.
 
     Arguments:
         key: of the request.
         lane: the number of its model.
         body: the request, for a caller.
-        asker: who asked first.
-        urgent: a step of a conversation that has begun, or a call that is repeated.
-        server: address and key of the one that is asked, where the run has started it.
+        asker: the client that submitted it first.
+        urgent: a later step of a conversation, or a call that is repeated.
+        server: address and key of the server that the run has started for the model.
     """
 
     key: str
@@ -33,28 +33,26 @@ class Job:
 
 @dataclass
 class JobQueue:
-    """First what is urgent, the last one first; then all askers in turns, each in its order.
+    """Urgent jobs first, the newest first; then all askers in turn, each in its own order.
 
-    Every process asks for a window of cases ahead. In the order of arrival the first one would
-    have all connections for itself, and the others stood still.
+    Every process submits a window of cases ahead. In order of arrival, the first process would
+    occupy all connections and the others would wait.
     """
 
     _urgent: deque[Job] = field(default_factory=deque)
     _turns: dict[Hashable, deque[Job]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        """Whether anything waits."""
         return bool(self._urgent or self._turns)
 
     def push(self, job: Job) -> None:
-        """Add a job."""
         if job.urgent:
             self._urgent.appendleft(job)
         else:
             self._turns.setdefault(job.asker, deque()).append(job)
 
     def pop(self) -> Job:
-        """Take the next job. Raises `IndexError` where none waits."""
+        """Remove and return the next job. Raises `IndexError` if the queue is empty."""
         if self._urgent:
             return self._urgent.popleft()
         if not self._turns:

@@ -2,8 +2,8 @@
 
     {"do": "ask", "key": "..."}<TAB>{"messages": [...]}<NEWLINE>
 
-The body is optional. Who only passes a message on need not read its body: JSON as written here
-holds neither a raw tab nor a raw newline.
+The body is optional. A process that only forwards a message need not parse its body, because JSON
+as written here contains no raw tab or newline.
 """
 
 from __future__ import annotations
@@ -23,39 +23,39 @@ from pytest_tablebench.serializers.content import read_fields, to_fields
 from pytest_tablebench.util.names import printable
 
 PROBLEMS = "problems"
-"""How the names of notes begin that say what is wrong with the store's files."""
+"""First word of the names of notes about problems with the store's files."""
 
 REFUSALS = "refusals"
-"""How the names of notes begin that say what a model does not take."""
+"""First word of the names of notes about request parts that a model refuses."""
 
 _encode = json.JSONEncoder(separators=(",", ":"), default=str).encode
 
 
 def to_json(value: object) -> bytes:
-    """Return a value as one line of ASCII JSON."""
+    """Encode a value as one line of ASCII JSON."""
     return _encode(value).encode("ascii")
 
 
 def pack(head: Mapping[str, Any], body: bytes | None = None) -> bytes:
-    """Return a message as it goes over a socket."""
+    """Encode a message for a socket."""
     line = to_json(head)
     return line + b"\n" if body is None else b"".join((line, b"\t", body, b"\n"))
 
 
 def header(line: bytes) -> tuple[dict[str, Any], bytes]:
-    """Split a line into its header and its body, which is empty where there is none."""
+    """Split a line into its header and its body, which is empty if there is none."""
     head, _, body = line.partition(b"\t")
     return json.loads(head), body
 
 
 class LineSplitter:
-    """Puts what a socket yields back together to lines."""
+    """Joins the pieces that a socket receives into lines."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Return the lines that are complete with this piece."""
+        """Return the lines that this piece completes."""
         if b"\n" not in data:
             self._parts.append(data)
             return []
@@ -67,17 +67,14 @@ class LineSplitter:
 
 
 def request_body(request: Request, media: Path | None = None) -> bytes:
-    """Return all of a request, for a caller; it finds the pictures in the folder `media`."""
+    """Encode a request for a caller, which reads its pictures from the folder `media`."""
     messages = [[m.role, to_fields(m.content)] for m in request.messages]
     place = {} if media is None else {"media": str(media)}
     return to_json({**vars(request), "messages": messages, **place})
 
 
 def read_request(body: bytes) -> Request:
-    """Return the request that `request_body` wrote.
-
-    Raises `OSError` or `ValueError` for a picture that is gone or was changed.
-    """
+    """Decode `request_body`. Raises `OSError` or `ValueError` for a lost or changed picture."""
     fields = json.loads(body)
     media = Path(fields.pop("media", ""))
     fields["messages"] = tuple(
@@ -87,14 +84,14 @@ def read_request(body: bytes) -> Request:
 
 
 def execute_body(task: Execute) -> bytes:
-    """Return all of a program, for whoever runs it."""
+    """Encode a program for the process that runs it."""
     files = {name: base64.b64encode(data).decode("ascii") for name, data in task.files.items()}
     fields = {name: value for name, value in vars(task).items() if name != "expected"}
     return to_json({**fields, "files": files, "limits": asdict(task.limits)})
 
 
 def read_execute(body: bytes) -> Execute:
-    """Return the program that `execute_body` wrote."""
+    """Decode `execute_body`."""
     fields = json.loads(body)
     fields["files"] = {name: base64.b64decode(data) for name, data in fields["files"].items()}
     fields["limits"] = Limits(**fields["limits"])
@@ -103,29 +100,29 @@ def read_execute(body: bytes) -> Execute:
 
 
 def reply_fields(reply: Reply) -> dict[str, Any]:
-    """Return a reply as JSON values."""
+    """Convert a reply to JSON values."""
     if reply.raw is None:
         return vars(reply)
     return {**vars(reply), "text": reply.raw, "raw": None, "thinking": reply.beside}
 
 
 def read_reply(fields: Mapping[str, Any]) -> Reply:
-    """Return the reply that `reply_fields` wrote."""
+    """Decode `reply_fields`."""
     return Reply(**fields)
 
 
 def score_fields(scored: Score) -> dict[str, Any]:
-    """Return a score as JSON values, which keep each number to its last digit."""
+    """Convert a score to JSON values, which keep all digits of each number."""
     return {**vars(scored), "parts": dict(scored.parts)}
 
 
 def read_score(fields: Mapping[str, Any]) -> Score:
-    """Return the score that `score_fields` wrote."""
+    """Decode `score_fields`."""
     return Score(**{**fields, "flags": tuple(fields["flags"])})
 
 
 def not_stored(error: StoreError, request: Request) -> dict[str, Any]:
-    """Return why an answer was not kept, as the header of its message has it."""
+    """Return header fields that report why an answer was not stored."""
     why = str(error)
     if not error.whole_run:
         why = f"{printable(request.case_id or '')}: {why}"
@@ -133,7 +130,7 @@ def not_stored(error: StoreError, request: Request) -> dict[str, Any]:
 
 
 def error_fields(error: ModelError) -> dict[str, Any]:
-    """Return an error as JSON values."""
+    """Convert an error to JSON values."""
     return {
         "message": str(error),
         "reason": error.reason,
@@ -146,6 +143,6 @@ def error_fields(error: ModelError) -> dict[str, Any]:
 
 
 def read_error(fields: Mapping[str, Any]) -> ModelError:
-    """Return the error that `error_fields` wrote."""
+    """Decode `error_fields`."""
     values = dict(fields)
     return ModelError(values.pop("message"), **values)

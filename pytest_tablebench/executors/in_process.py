@@ -1,7 +1,7 @@
-"""The executor of providers that stay in the process of the tests.
+"""The executor of providers that stay in the pytest process.
 
-They are called one at a time, when a case waits. Retries, patience and giving up are those of the
-engine's dispatcher. All other work goes to another executor.
+It makes one call at a time, when a case waits, with the engine's retries and limits. All other work
+goes to another executor.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class InProcessExecutor:
 
     Arguments:
         provider: returns the provider of a model, None if its calls are made elsewhere.
-        others: makes the executor of all other work, when the first of it is submitted.
+        others: makes the executor for all other work when it is first needed.
         store: returns the store of a model's answers, None if they are not looked up.
-        keeps: whether answers are put into that store.
-        retries: how many further attempts may follow the first.
-        patience: seconds for which a provider may answer nothing until it is given up.
+        keeps: whether answers are written to that store.
+        retries: the largest number of further attempts.
+        patience: seconds without any answer after which a provider is given up.
         max_reply: bytes of UTF-8 that an answer keeps.
-        clock: seconds, from any starting point.
+        clock: returns seconds, from any starting point.
         sleep: waits for so many seconds.
     """
 
@@ -67,20 +67,20 @@ class InProcessExecutor:
         self._max_reply = max_reply
         self._clock, self._sleep = clock, sleep
         self._dispatchers: dict[str, Dispatcher] = {}
-        """By model: each has limits of its own."""
+        """By model, because each has its own limits."""
         self._requests: dict[str, Request] = {}
         """Requests without an outcome, by key."""
         self._started: list[Job] = []
-        """Calls that the dispatchers have started, and that are still to be made."""
+        """Calls that the dispatchers have started but `outcomes` has not made yet."""
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
         self._timer_numbers = itertools.count()
         self._results: dict[str, Reply | Exception] = {}
-        """Replies, and exceptions of providers that are no `ModelError`, by key of the request."""
+        """Replies, and provider exceptions other than `ModelError`, by key of the request."""
         self._outcomes: list[tuple[str, Outcome]] = []
 
     @property
     def lost(self) -> ModelError | None:
-        """The error of all that is still to come from the other executor."""
+        """The error of the other executor, once this process has no work left."""
         if self._others is None or self._outcomes or self._requests:
             return None
         return self._others.lost
@@ -91,7 +91,7 @@ class InProcessExecutor:
         return () if self._others is None else self._others.waits
 
     def submit(self, work: Work, lane: str) -> None:
-        """Have a request answered; pass on what is not asked in this process."""
+        """Queue a request for a provider of this process; pass all other work on."""
         request = work.task
         if not isinstance(request, Request) or self._provider(lane) is None:
             if self._others is None:
@@ -115,7 +115,7 @@ class InProcessExecutor:
         return outcomes
 
     def totals(self) -> Mapping[str, Any] | None:
-        """Return the totals of the other executor; calls in this process are not paid for."""
+        """Return the totals of the other executor; calls in this process cost nothing."""
         return None if self._others is None else self._others.totals()
 
     def stop(self, why: str) -> None:
@@ -154,12 +154,12 @@ class InProcessExecutor:
     def _call(self, job: Job) -> None:
         request = self._requests[job.key]
         dispatcher, provider = self._dispatchers[request.model], self._provider(request.model)
-        assert provider is not None  # noqa: S101 - or it would not have been submitted
+        assert provider is not None  # noqa: S101 - checked by `submit`
         try:
             reply = limited(provider.complete(request), self._max_reply)
         except ModelError as error:
             dispatcher.fail(job, error)
-        except BaseException as error:  # the user's own code: the test shows its traceback
+        except BaseException as error:  # the user's code: the test shows its traceback
             if isinstance(error, Exception):
                 self._results[job.key] = error
             dispatcher.fail(job, ModelError(type(error).__name__, reason="error"))
@@ -177,7 +177,7 @@ class InProcessExecutor:
         try:
             store.put(request, reply)
         except StoreError as error:
-            # This answer is paid for and counts; the next one would be paid for again.
+            # This answer counts, but calls whose answers cannot be stored would be paid again.
             if error.whole_run:
                 dispatcher.stop(f"stopped, because answers cannot be kept: {error}")
             else:

@@ -1,8 +1,8 @@
-"""The seam behind which models are asked, programs run, and answers scored.
+"""The interface for calling models, running programs and scoring answers.
 
-`LocalExecutor` talks to the run's broker, whose callers are processes of this machine or workers
-of a Dask cluster. `BatchExecutor` collects requests for batch services, and `InProcessExecutor`
-calls the providers that stay in the process of the tests. Those two pass all other work on.
+`LocalExecutor` connects to the run's broker, whose callers are processes of this machine or workers
+of a Dask cluster. `BatchExecutor` collects requests for batch services. `InProcessExecutor` calls
+providers that stay in the pytest process. Both pass all other work to another executor.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pytest_tablebench.metrics.steps import Execute, Execution, Grade
 from pytest_tablebench.models import Reply, Request
 
 Outcome = Reply | Execution | Score | Exception
-"""Of the exceptions only a provider in this process may raise one that is no `ModelError`."""
+"""Only a provider in this process may raise an exception that is not a `ModelError`."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Work:
     Arguments:
         key: of the request, the program or the answer. Work with equal keys is done once.
         task: the request, program or answer.
-        again: whether work that failed in this run is tried once more. Otherwise the executor
-            returns the same error again.
+        again: try work that failed in this run once more. Otherwise the executor returns the
+            same error again.
         media: the folder with the request's pictures.
     """
 
@@ -48,27 +48,27 @@ class Executor(Protocol):
 
     @property
     def lost(self) -> ModelError | None:
-        """The error of all work without an outcome, once nothing more will come."""
+        """The error of all work without an outcome, if no further outcome can arrive."""
         ...
 
     @property
     def waits(self) -> Sequence[Mapping[str, Any]]:
-        """Providers that answer nothing at the moment: since when, and until when they may."""
+        """Providers that answer nothing at the moment, with start and end of the wait."""
         ...
 
     def submit(self, work: Work, lane: str) -> None:
-        """Have work done, and return at once. Raises `ModelError` for an unknown lane."""
+        """Submit work and return at once. Raises `ModelError` for an unknown lane."""
         ...
 
     def outcomes(self, *, wait: bool) -> Sequence[tuple[str, Outcome]]:
         """Return the outcomes since the last call, with their keys.
 
-        With `wait` it waits for the next ones, but returns now and then without any.
+        With `wait` it waits for the next ones, but may return without any.
         """
         ...
 
     def totals(self) -> Mapping[str, Any] | None:
-        """Return the calls, tokens and costs so far, by model; None if they are not known."""
+        """Return the calls, tokens and costs so far, by model; None if they are unknown."""
         ...
 
     def stop(self, why: str) -> None:
@@ -76,5 +76,5 @@ class Executor(Protocol):
         ...
 
     def close(self) -> None:
-        """Close the connection. Calls that are under way are finished and stored."""
+        """Close the connection. Calls in flight are finished and stored."""
         ...

@@ -368,7 +368,7 @@ def test_a_metric_that_a_worker_lacks_or_has_otherwise_is_named(
     assert "cannot be loaded: ModuleNotFoundError: No module named 'lacking_metric'" in str(
         said["lacking_metric"]
     )
-    assert "is not the one of this run (changed_metric differs)" in str(said["changed_metric"])
+    assert "differs from this run's metric (changed_metric)" in str(said["changed_metric"])
     assert str(said["ending_metric"]) == "the process that scored the answer ended, twice"
 
 

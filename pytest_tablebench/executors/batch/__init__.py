@@ -1,8 +1,8 @@
-"""Batch services of providers: cheaper, and answered within a day.
+"""Batch services of providers: cheaper, with answers within a day.
 
-A run hands in what it wants to ask and ends; the same command takes in what is answered, hands in
-what its conversations ask next, and in the end is a run as any other. What was handed in is written
-down in a folder of the store (`_ledger`), so nothing is handed in twice, whoever asks for it.
+A run submits its requests as a batch and ends. The same command, run again, collects the answers
+and submits the next requests of its conversations, until all cases are answered. A folder of the
+store (`_ledger`) lists all submitted requests, so that no run submits a request twice.
 """
 
 from pytest_tablebench.executors.batch._batches import Batches

@@ -1,4 +1,4 @@
-"""What the process that keeps the run does: takes in what is answered, hands in what is wanted."""
+"""Collect the answers of batches and submit new batches, in the process that keeps the run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Batches:
     """The batches of one run.
 
     Arguments:
-        settings: of the run.
+        settings: the run's.
         lanes: name and address of each model with a batch service.
     """
 
@@ -37,20 +37,20 @@ class Batches:
         store = settings.store_folder()
         if store is None:
             raise SettingsError(
-                "--bench-executor=batch needs a store that stays: leave out --bench-store=none"
+                "--bench-executor=batch needs a permanent store: leave out --bench-store=none"
             )
         self._settings = settings
         self._lanes = list(lanes)
         self._store = store
         self.ledger = Ledger(store)
         self.problems: list[str] = []
-        """What went wrong when requests were handed in."""
+        """Errors of the submission of requests."""
 
     def collect(self) -> None:
-        """Take in all answers that are ready. Raises `SettingsError` where that cannot be."""
+        """Store all answers that are ready. Raises `SettingsError` if that fails."""
         self.ledger.hold()
         try:
-            self.ledger.forget_requests()  # of a session that was killed
+            self.ledger.forget_requests()  # left by a session that was killed
             if any(batch.state != "read" for batch in self.own()):
                 problems = self._run_process("collect")
                 if problems:
@@ -60,7 +60,7 @@ class Batches:
             raise
 
     def hand_in(self) -> None:
-        """Hand in what the run's cases want; `problems` says what went wrong."""
+        """Submit the requests of the run's cases; `problems` then contains the errors."""
         try:
             if next(self.ledger.collected_requests(), None) is not None:
                 self.problems = self._run_process("hand_in")
@@ -68,7 +68,7 @@ class Batches:
             self.ledger.forget_requests()
 
     def close(self) -> None:
-        """Let other runs hand in."""
+        """Let other runs submit batches."""
         self.ledger.forget_requests()
         self.ledger.release()
 
@@ -78,11 +78,11 @@ class Batches:
         return [batch for batch in self.ledger.batches() if (batch.model, batch.api_base) in lanes]
 
     def under_way(self) -> list[Batch]:
-        """Return those that are not read yet."""
+        """Return the run's batches whose answers are not read yet."""
         return [batch for batch in self.own() if batch.state != "read"]
 
     def over_budget(self) -> int:
-        """Return how many requests the budget has refused, and are not handed in since."""
+        """Return the number of requests that the budget refused and no later batch contains."""
         refused = {
             key
             for batch in self.own()
@@ -95,13 +95,13 @@ class Batches:
         return len(refused)
 
     def end(self) -> None:
-        """Forget what is read: the run has its answers, and tells what failed."""
+        """Remove the batches that are read: the run has their answers and errors."""
         for batch in self.own():
             if batch.state == "read":
                 self.ledger.drop(batch)
 
     def totals(self) -> dict[str, dict[str, Any]]:
-        """Return what was paid for answers that came in, by model; a cost of None is unknown."""
+        """Return the calls, tokens and cost of answers, by model; a cost of None is unknown."""
         totals: dict[str, dict[str, Any]] = {}
         for batch in self.own():
             if not batch.calls:
@@ -118,7 +118,7 @@ class Batches:
         return totals
 
     def write(self, folder: Path) -> None:
-        """Name the batches in a run folder: those of all models of the run, its judge's too."""
+        """List the batches of all models of the run, including its judge, in a run folder."""
         rows = [
             {name: value for name, value in asdict(batch).items() if name != "failed"}
             | {"failed": len(batch.failed)}
@@ -128,7 +128,6 @@ class Batches:
         write_whole(folder / FILE, text + "\n")
 
     def _run_process(self, do: str) -> list[str]:
-        """Have something done in a process of its own; return what went wrong."""
         settings = self._settings
         order = {
             "do": do,

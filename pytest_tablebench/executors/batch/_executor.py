@@ -1,4 +1,4 @@
-"""The executor of cases whose requests are handed in as batches."""
+"""The executor of cases whose requests are submitted as batches."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from pytest_tablebench.store import describe
 
 
 class BatchExecutor:
-    """Collects the requests of models with a batch service; all else goes to another executor.
+    """Collects the requests of models with a batch service; passes other work on.
 
-    Nothing is asked here: at the end of the session the process that keeps the run hands in what
-    was collected (`Batches`).
+    It makes no call. At the end of the session the process that keeps the run submits the
+    collected requests (`Batches`).
 
     Arguments:
-        others: runs programs, and asks models without a batch service.
-        ledger: what was handed in before.
+        others: the executor for all other work.
+        ledger: the requests submitted before.
         models: those with a batch service.
-        retries: times that what failed in passing is handed in again.
+        retries: times that a request with a temporary failure is submitted again.
         max_cost: US dollars that all batches of the ledger may cost; None: no limit.
     """
 
@@ -52,17 +52,17 @@ class BatchExecutor:
         return self._others.waits
 
     def submit(self, work: Work, lane: str) -> None:
-        """Take note of a request that is to be handed in; have all else done."""
+        """Collect a request for a batch; pass other work on."""
         key, request = work.key, work.task
         if not isinstance(request, Request) or lane not in self._models:
             self._others.submit(work, lane)
             return
         failure = self._standing.failed.get(key)
         if failure is None and key not in self._standing.under_way:
-            self._want(key, request, lane)
+            self._collect(key, request, lane)
         self._ready.append((key, failure or pending(lane)))
 
-    def _want(self, key: str, request: Request, lane: str) -> None:
+    def _collect(self, key: str, request: Request, lane: str) -> None:
         if self._file is None:
             self._file = self._ledger.spool().open("a", encoding="ascii")
         fields = {
@@ -77,7 +77,7 @@ class BatchExecutor:
         self._file.flush()
 
     def outcomes(self, *, wait: bool) -> Sequence[tuple[str, Outcome]]:
-        """Return what is known at once, else what comes from the other executor."""
+        """Return the outcomes of collected requests, else outcomes of the other executor."""
         if self._ready:
             ready, self._ready = self._ready, []
             return ready
@@ -90,7 +90,6 @@ class BatchExecutor:
         self._others.stop(why)
 
     def close(self) -> None:
-        """End; what was collected is handed in by the process that keeps the run."""
         if self._file is not None:
             self._file.close()
             self._file = None

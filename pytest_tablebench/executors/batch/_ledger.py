@@ -1,8 +1,8 @@
-"""What was handed in and is not answered yet: a folder beside the answers.
+"""The folder of the store that lists the submitted batches.
 
-For each batch there is a small file of what is known of it, written anew as that changes, and one
-of its requests, written once: their keys, and what the store keeps of a request (no prompt). So
-whoever asks for a key knows that it is under way, whichever run it was handed in by.
+Each batch has two files. A small one with its state is rewritten at each change. The other contains
+its requests (their keys and what the store keeps of a request, no prompts) and is written once. So
+every run can tell which requests are pending, whichever run submitted them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FOLDER = "batches"
 SCHEMA = 1
 
 _KEY = re.compile(rb'\{"key": "([^"\\]+)"')
-"""How the line of a request begins."""
+"""The beginning of a request's line."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Waiting:
 
     Arguments:
         key: of the request.
-        facts: what the store keeps of it.
-        attempt: 1 for the first time that it is handed in.
+        facts: the fields that the store keeps of it.
+        attempt: the number of the submission, from 1.
     """
 
     key: str
@@ -46,19 +46,19 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Batch:
-    """What is known of one batch.
+    """One batch.
 
     Arguments:
-        name: ours, by which the provider knows it as well.
-        model, api_base: who is asked, and where; no secrets.
-        state: `prepared` before it is certain that the provider has it, `handed_in`, and `read`
-            when all that came of it is in the store or in `failed`.
+        name: our name, which the provider also stores.
+        model, api_base: the model and its address, without secrets.
+        state: `prepared` until the provider has confirmed it, then `handed_in`; `read` when all
+            outcomes are in the store or in `failed`.
         batch_id, status: the provider's.
-        requests: how many there are in it.
-        failed: by key, the fields of the error that came of a request, and its attempt.
-        calls, prompt_tokens, completion_tokens, cost_usd: what was paid; a cost of None is unknown.
-        cost_at_most: US dollars that the batch costs if each reply is as long as it may be.
-        made: when, in ISO 8601.
+        requests: their number.
+        failed: fields of the error and the attempt of each failed request, by key.
+        calls, prompt_tokens, completion_tokens, cost_usd: the usage; a cost of None is unknown.
+        cost_at_most: US dollars that the batch costs if each reply has its maximal length.
+        made: the time in ISO 8601.
     """
 
     name: str
@@ -78,33 +78,29 @@ class Batch:
 
     @property
     def committed(self) -> float:
-        """US dollars that the batch has cost, or may cost until its answers are read."""
+        """US dollars that the batch has cost; before its answers are read, those it may cost."""
         return (self.cost_usd or 0.0) if self.state == "read" else self.cost_at_most
 
 
 @dataclass(frozen=True)
 class Standing:
-    """What is known of requests: those under way, those that failed, those to be asked again."""
+    """The state of submitted requests: pending, failed, or to be submitted again."""
 
     under_way: frozenset[str] = frozenset()
     failed: Mapping[str, ModelError] = field(default_factory=dict)
     attempts: Mapping[str, int] = field(default_factory=dict)
-    """Times that a request was handed in which is to be handed in once more."""
+    """Earlier submissions of the requests that are to be submitted again."""
 
 
 class Ledger:
-    """The batches of one store.
-
-    Arguments:
-        store: the folder of the answers.
-    """
+    """The batches of one store; `store` is the folder of the answers."""
 
     def __init__(self, store: Path) -> None:
         self.folder = store / FOLDER
         self._lock: Any = None
 
     def hold(self) -> None:
-        """Let nobody else hand in. Raises `SettingsError` where another run does."""
+        """Lock the ledger. Raises `SettingsError` if another run has locked it."""
         from filelock import FileLock, Timeout
 
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -113,13 +109,13 @@ class Ledger:
             lock.acquire(timeout=0)
         except Timeout:
             raise SettingsError(
-                f"--bench-executor batch: another run hands in from {printable(str(self.folder))}; "
-                f"wait for its end, or give another --bench-store"
+                f"--bench-executor batch: another run uses {printable(str(self.folder))}; "
+                f"wait until it ends, or use another --bench-store"
             ) from None
         self._lock = lock
 
     def release(self) -> None:
-        """Let others hand in."""
+        """Unlock the ledger."""
         if self._lock is not None:
             self._lock.release()
             self._lock = None
@@ -135,8 +131,8 @@ class Ledger:
                 batches.append(Batch(**fields))
             except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
                 raise SettingsError(
-                    f"{printable(str(path))} cannot be read ({printable(str(error), 100)}); look "
-                    f"at the provider's list of batches, and remove the file if none is under way"
+                    f"{printable(str(path))} cannot be read ({printable(str(error), 100)}); check "
+                    f"the provider's list of batches, and remove the file if none is in progress"
                 ) from None
         return sorted(batches, key=lambda batch: batch.made)
 
@@ -151,7 +147,7 @@ class Ledger:
         return {request.key: request for request in rows}
 
     def keys(self, batch: Batch) -> Iterator[str]:
-        """Yield the keys of a batch's requests, whose facts nobody needs who asks for them.
+        """Yield the keys of a batch's requests, without parsing the rest of their lines.
 
         Raises `SettingsError` for a damaged file.
         """
@@ -161,24 +157,23 @@ class Ledger:
                 for line in file:
                     match = _KEY.match(line)
                     if match is None or not line.endswith(b"}\n"):
-                        raise ValueError("a line that is no request")
+                        raise ValueError("a line is not a request")
                     yield match[1].decode("ascii")
         except (OSError, ValueError) as error:
             raise _damaged(path, error) from None
 
     def add(self, batch: Batch, requests: Iterable[Waiting]) -> None:
-        """Take note of a batch before anybody else hears of it."""
+        """Write a new batch and its requests, before the batch is submitted."""
         lines = (json.dumps(asdict(request)) + "\n" for request in requests)
         write_whole(self._requests(batch), lines, durable=True)
         self.save(batch)
 
     def save(self, batch: Batch) -> None:
-        """Write down what is known of a batch."""
+        """Write the state of a batch."""
         text = json.dumps({"schema": SCHEMA, **asdict(batch)}, indent=1)
         write_whole(self.folder / f"{batch.name}.json", text, durable=True)
 
     def drop(self, batch: Batch) -> None:
-        """Forget a batch."""
         for path in (self.folder / f"{batch.name}.json", self._requests(batch)):
             path.unlink(missing_ok=True)
 
@@ -186,10 +181,11 @@ class Ledger:
         return self.folder / f"{batch.name}.requests"
 
     def standing(self, retries: int, max_cost: float | None = None) -> Standing:
-        """Return what is known of each request; what passes is asked `retries` times again.
+        """Return the state of each request.
 
-        A request that a budget refused is asked again if `max_cost` is higher now. Raises
-        `SettingsError` for a damaged file.
+        A request with a temporary failure is submitted up to `retries` times again, and one that
+        a budget refused is submitted again if `max_cost` is higher now. Raises `SettingsError`
+        for a damaged file.
         """
         under_way: set[str] = set()
         failed: dict[str, ModelError] = {}
@@ -204,7 +200,7 @@ class Ledger:
                 limit = values.pop("limit", None)
                 error = ModelError(str(values.pop("message", "")), **values)
                 if limit is not None and (max_cost is None or max_cost > limit):
-                    attempts[key] = attempt - 1  # it was never handed in
+                    attempts[key] = attempt - 1  # it was never submitted
                 elif error.retryable and attempt <= retries:
                     attempts[key] = attempt
                 else:
@@ -214,20 +210,20 @@ class Ledger:
             attempts.pop(key, None)
         return Standing(frozenset(under_way), failed, attempts)
 
-    # What processes that run cases want handed in, until their end.
+    # Requests that processes collect until the end of the session.
 
     def spool(self) -> Path:
-        """Return a new file for what one process wants handed in."""
+        """Return a new file for the requests of one process."""
         self.folder.mkdir(parents=True, exist_ok=True)
         return self.folder / f"{os.getpid()}-{secrets.token_hex(4)}.wanted"
 
     def collected_requests(self) -> Iterator[dict[str, Any]]:
-        """Yield what processes want handed in, each request once."""
+        """Yield the requests that processes have collected, each once."""
         seen = set()
         for path in sorted(self.folder.glob("*.wanted")):
             with path.open("rb") as file:
                 for line in file:
-                    # A process that was killed leaves half a line: it asks again another time.
+                    # A killed process may leave an incomplete line; its next run repeats it.
                     with contextlib.suppress(ValueError):
                         fields = json.loads(line)
                         if fields["key"] not in seen:
@@ -235,7 +231,7 @@ class Ledger:
                             yield fields
 
     def forget_requests(self) -> None:
-        """Remove what was wanted: it holds prompts."""
+        """Remove the collected requests, because they contain prompts."""
         for path in self.folder.glob("*.wanted"):
             path.unlink(missing_ok=True)
 
@@ -245,10 +241,10 @@ def _damaged(path: Path, error: Exception) -> SettingsError:
 
 
 def pending(model: str) -> ModelError:
-    """Return what a case is told whose request was handed in, or is about to be."""
+    """Return the error of a case whose request is in a batch, or will be."""
     return ModelError(f"{model}: its batch is not answered yet", reason=PENDING)
 
 
 def written_base(base: str | None) -> str | None:
-    """Return an address as the ledger has it: without what may be secret."""
+    """Return an address as the ledger writes it, without credentials."""
     return None if base is None else without_credentials(base)

@@ -1,8 +1,8 @@
-"""The process that deals with batch services: it imports litellm, so that pytest need not.
+"""The process that talks to batch services, so that pytest need not import litellm.
 
-It reads one order from its standard input, does it, and writes what came of it to its standard
-output, both as JSON. Each step is written down before the next one, so that it may be killed
-anywhere: the next one goes on from there.
+It reads one order from its standard input, executes it, and writes the problems to its standard
+output, both as JSON. It writes each step to the ledger before the next one. If it is killed, the
+next process continues from there.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from pytest_tablebench.models.litellm_batch import ENDPOINT, BatchService, Batch
 from pytest_tablebench.store import Store
 
 MOST_REQUESTS, MOST_BYTES = 50_000, 100_000_000
-"""Of one batch; OpenAI takes 50,000 requests in 200 MB."""
+"""Limits of one batch; OpenAI accepts 50,000 requests and 200 MB."""
 
 REFUSED = frozenset({"auth", "bad_request", "not_found", "rate_limit"})
-"""Reasons after which it is certain that the provider has made no batch."""
+"""Reasons that exclude that the provider has created the batch."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be done, and for whom.
+    """The work of one process.
 
     Arguments:
-        do: `collect` what is answered, or `hand_in` what is wanted.
+        do: `collect` the answers, or `hand_in` the collected requests.
         store: the folder of the answers.
         lanes: name and address of each model.
-        timeout: seconds that one call of a service may take.
+        timeout: seconds that one call to a service may take.
         max_reply: bytes of UTF-8 that an answer keeps.
         max_cost: US dollars that all batches of the ledger may cost; None: no limit.
     """
@@ -52,7 +52,7 @@ class Order:
 
 
 class BatchProcess:
-    """Deals with the batches of one ledger."""
+    """Collects and submits the batches of one ledger."""
 
     def __init__(self, order: Order) -> None:
         self.order = order
@@ -63,11 +63,11 @@ class BatchProcess:
         }
 
     def collect(self) -> None:
-        """Take in all that is answered. Raises `ModelError` where a service cannot be asked."""
+        """Store the answers of batches that are over. Raises `ModelError` if a service fails."""
         for batch in self.ledger.batches():
             service = self.services.get((batch.model, batch.api_base))
             if service is None or batch.state == "read":
-                continue  # of another run
+                continue  # a batch of another run, or read already
             handed_in = batch
             if batch.state == "prepared":
                 state = service.find(batch.name)
@@ -87,7 +87,6 @@ class BatchProcess:
         return handed_in
 
     def _read(self, batch: Batch, state: BatchState, service: BatchService) -> None:
-        """Keep the answers of a batch that is over, and what became of the rest."""
         left = self.ledger.requests(batch)
         failed: dict[str, dict[str, Any]] = {}
         paid = batch
@@ -95,7 +94,7 @@ class BatchProcess:
             for key, outcome in self._outcomes(state, service):
                 request = left.pop(key, None)
                 if request is None:
-                    continue  # nobody has asked that, or it is there twice
+                    continue  # not a request of this batch, or a second answer to one
                 if isinstance(outcome, ModelError):
                     failed |= _failed(outcome, [request])
                     continue
@@ -113,12 +112,12 @@ class BatchProcess:
                     fields = json.loads(line)
                     key = fields["custom_id"]
                 except (ValueError, LookupError, TypeError, RecursionError):
-                    continue  # whose answer it is cannot be told: that one is missing
+                    continue  # a line without a key counts as a missing answer
                 if isinstance(key, str):
                     yield key, _outcome(fields, service)
 
     def hand_in(self) -> list[ModelError]:
-        """Hand in what is wanted; return what went wrong, once for each model."""
+        """Submit the collected requests; return the first error of each model."""
         problems = []
         for service in self.services.values():
             try:
@@ -170,10 +169,9 @@ class BatchProcess:
         waiting: Sequence[Waiting],
         cost_at_most: float,
     ) -> None:
-        """Hand in one batch. Raises `ModelError`."""
         batch = replace(_new(service, waiting), cost_at_most=cost_at_most)
         file_id = service.upload(b"".join(lines), f"{batch.name}.jsonl")
-        self.ledger.add(batch, waiting)  # from here on it may exist
+        self.ledger.add(batch, waiting)  # before the provider may have it
         try:
             state = service.create(file_id, batch.name)
         except ModelError as error:
@@ -184,13 +182,11 @@ class BatchProcess:
 
 
 def _new(service: BatchService, requests: Sequence[Waiting]) -> Batch:
-    """Return a batch that nobody has heard of yet."""
     name, made = secrets.token_hex(12), datetime.now(UTC).isoformat(timespec="seconds")
     return Batch(name, service.model, written_base(service.api_base), len(requests), made=made)
 
 
 def _failed(error: ModelError, requests: Iterable[Waiting]) -> dict[str, dict[str, Any]]:
-    """Return what the ledger keeps of requests without an answer, by key."""
     return {
         request.key: {**error_fields(error), "attempt": request.attempt} for request in requests
     }
@@ -215,7 +211,7 @@ def _paid(batch: Batch, reply: Reply) -> Batch:
 
 
 def _outcome(fields: Mapping[str, Any], service: BatchService) -> Reply | ModelError:
-    """Return what a line of an output file says, whatever stands in it (docs/engine.md)."""
+    """Parse a line of an output file, whatever it contains (docs/engine.md)."""
     response, error = fields.get("response"), fields.get("error")
     status = response.get("status_code") if isinstance(response, dict) else None
     body = response.get("body") if isinstance(response, dict) else None
@@ -247,12 +243,12 @@ def _unanswered(model: str, state: BatchState) -> ModelError:
     if state.status == "expired":
         return _expired(model)
     return ModelError(
-        f"{model}: its batch ended without a word on it", reason="bad_reply", retryable=True
+        f"{model}: its batch ended without a result", reason="bad_reply", retryable=True
     )
 
 
 def main() -> int:
-    """Do one order."""
+    """Execute one order."""
     order = Order(**json.loads(sys.stdin.read()))
     batches = BatchProcess(order)
     problems: list[TableBenchError] = []

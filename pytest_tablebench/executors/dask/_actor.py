@@ -1,8 +1,7 @@
-"""What a Dask worker holds for a run: its callers and its sandbox, at the end of an actor.
+"""The actor on a Dask worker, with the worker's callers and sandbox for one run.
 
-The broker's side (`_callers.py`) hands over lines as they also go between broker and callers, and
-fetches what came of them. Nothing of them is in a task graph, a log or on a dashboard: only the
-actor's name is.
+The broker's side (`_callers.py`) sends it the lines of the protocol between broker and callers, and
+fetches the outcomes. Task graphs, logs and dashboards show only the actor's name.
 """
 
 from __future__ import annotations
@@ -30,17 +29,17 @@ from pytest_tablebench.store import Store
 from pytest_tablebench.util.leftovers import TemporaryFolder
 
 TAKE_S = 5.0
-"""Longest time for which a look at the results waits for one."""
+"""Longest time that `take` waits for a first result."""
 
 GATHER_S = 0.01
-"""After the first result, time for others to go with it."""
+"""Seconds after the first result in which `take` collects more."""
 
 ABANDONED_S = 60.0
-"""Seconds without a message after which the client is gone: nothing more is started for it."""
+"""Seconds without a message from the client after which nothing more is started."""
 
 
 def versions() -> dict[str, str | None]:
-    """Return the versions that have to be the same on both sides, for equal records."""
+    """Return the package versions that must be equal on both sides for equal records."""
     installed: dict[str, str | None] = {}
     for name in ("pytest-tablebench", "litellm"):
         try:
@@ -57,24 +56,24 @@ class WorkerActor:
         self.token = secrets.token_hex(16)
         self._lines: list[bytes] = []
         self._has_messages = asyncio.Event()
-        self._receive = 0.0
+        self._heard_at = 0.0
         self._closed = False
         self._probe: Path | None = None
 
     async def open(self, config: bytes) -> bytes:
-        """Take the run's configuration; return versions, and a file in the store's folder.
+        """Receive the run's configuration; return versions and a new file in the store's folder.
 
-        Where the client sees that file, both share the folder: answers are then kept here.
+        If the client sees that file too, both share the folder, and answers are stored here.
         """
         self._config: dict[str, Any] = json.loads(config)
         store = Path(self._config["store"])
-        with contextlib.suppress(OSError):  # no such folder here: the client keeps the answers
+        with contextlib.suppress(OSError):  # the folder is not here, so the client stores answers
             self._probe = store / f".seen-{secrets.token_hex(16)}"
             self._probe.touch(exist_ok=False)
         return to_json({"versions": versions(), "probe": self._probe and self._probe.name})
 
     async def begin(self, keeps: bool) -> None:
-        """Start the callers; `keeps` says whether the store's folder is the client's."""
+        """Start the callers; `keeps`: this side stores the answers."""
         loop = self._loop = asyncio.get_running_loop()
         if self._probe is not None:
             with contextlib.suppress(OSError):
@@ -92,12 +91,12 @@ class WorkerActor:
             "grade": Scorers(loop, self._ran),
         }
         self._callers.start()
-        self._receive = loop.time()
+        self._heard_at = loop.time()
         self._watch()
 
     async def give(self, lines: bytes) -> None:
-        """Take work: calls, questions, programs and answers to be scored, one a line."""
-        self._receive = self._loop.time()
+        """Receive calls, questions, programs and answers to score, one per line."""
+        self._heard_at = self._loop.time()
         for line in lines.splitlines():
             head, body = header(line)
             for name, data in head.get("files", {}).items():
@@ -113,22 +112,22 @@ class WorkerActor:
                 self._callers.question(do, body, partial(self._answer, head["n"]))
 
     def _answer(self, number: int, answer: Mapping[str, Any]) -> None:
-        self._tell({"re": number, **answer})
+        self._send({"re": number, **answer})
 
     async def take(self) -> bytes:
-        """Return what has come, one a line; waits for it, but not for long."""
-        self._receive = self._loop.time()
+        """Return the results so far, one per line; wait up to `TAKE_S` for the first."""
+        self._heard_at = self._loop.time()
         with contextlib.suppress(TimeoutError):
             if not self._lines:
                 await asyncio.wait_for(self._has_messages.wait(), TAKE_S)
                 await asyncio.sleep(GATHER_S)
         self._has_messages.clear()
         lines, self._lines = self._lines, []
-        self._receive = self._loop.time()
+        self._heard_at = self._loop.time()
         return b"".join(lines)
 
     async def close(self) -> None:
-        """Start nothing more; the callers end after what is in flight."""
+        """Start nothing more. The callers finish their calls in flight and end."""
         if self._closed:
             return
         self._closed = True
@@ -139,39 +138,38 @@ class WorkerActor:
         self._callers.close(self._folder.remove)
 
     def _watch(self) -> None:
-        if self._loop.time() - self._receive > ABANDONED_S:
+        if self._loop.time() - self._heard_at > ABANDONED_S:
             self._loop.create_task(self.close())
         elif not self._closed:
             self._loop.call_later(ABANDONED_S / 4, self._watch)
 
-    def _tell(self, head: Mapping[str, Any], body: bytes | None = None) -> None:
+    def _send(self, head: Mapping[str, Any], body: bytes | None = None) -> None:
         self._lines.append(pack(head, body))
         self._has_messages.set()
 
     def _ran(self, key: str, head: Mapping[str, Any], body: bytes | None) -> None:
-        self._tell({"ran": key, **head}, body)
+        self._send({"ran": key, **head}, body)
 
-    # What the callers tell.
+    # Reports of the callers.
 
     def called(self, job: Job, head: Mapping[str, Any]) -> None:
-        self._tell({"key": job.key, **{k: v for k, v in head.items() if k != "n"}})
+        self._send({"key": job.key, **{k: v for k, v in head.items() if k != "n"}})
 
     def lost(self, job: Job) -> None:
-        self._tell({"key": job.key, "lost": True})
+        self._send({"key": job.key, "lost": True})
 
     def problems(self, source: object, problems: Sequence[str]) -> None:
-        self._tell({"problems": list(problems), "source": source})
+        self._send({"problems": list(problems), "source": source})
 
     def refused(self, model: str, part: str, why: str) -> None:
-        self._tell({"refused": model, "part": part, "why": why})
+        self._send({"refused": model, "part": part, "why": why})
 
     def broken(self, error: ModelError) -> None:
-        self._tell({"broken": error_fields(error)})
+        self._send({"broken": error_fields(error)})
 
     # Connections of callers.
 
     def joined(self, connection: Connection) -> None:
-        """Let nobody in but callers."""
         if connection.role != "caller":
             connection.close()
 
@@ -182,4 +180,4 @@ class WorkerActor:
         self._callers.receive(connection, head)
 
     def from_client(self, connection: Connection, head: dict[str, Any], body: bytes) -> None:
-        """Listen to nobody else."""
+        """Do nothing: only callers may connect."""

@@ -1,4 +1,4 @@
-"""The connection to Dask's scheduler, and a cluster on this machine where none is given."""
+"""The connection to Dask's scheduler. Without an address it starts a cluster on this machine."""
 
 from __future__ import annotations
 
@@ -13,22 +13,21 @@ if TYPE_CHECKING:
 
 
 CONNECT_S = 10.0
-
 CLOSE_S = 2.0
 
 LOOK_S = 0.25
-"""Time between two looks at whether the connection is still there."""
+"""Seconds between two checks of the connection."""
 
 ANSWER_S = 30.0
-"""Seconds after which a scheduler that says nothing counts as gone."""
+"""Seconds without an answer after which the scheduler counts as gone."""
 
 
 class Cluster:
-    """Where the workers are, and what each of them is told of the run."""
+    """The scheduler's address and the configuration of its workers."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self.name = secrets.token_hex(4)
-        """Of the run, in the names of its actors."""
+        """The run's name in the names of its actors."""
         self._config = config
         self._own: LocalCluster | None = None
 
@@ -40,7 +39,7 @@ class Cluster:
 
     @contextlib.asynccontextmanager
     async def connected(self) -> AsyncIterator[Client]:
-        """Connect to the scheduler. Raises `OSError` where that is not to be reached."""
+        """Connect to the scheduler. Raises `OSError` if that fails."""
         from distributed import Client
 
         address = self._config["scheduler"] or await self._start()
@@ -56,7 +55,6 @@ class Cluster:
                 await cluster.close()
 
     async def _start(self) -> str:
-        """Start a cluster on this machine: as many workers as there would be callers."""
         from distributed import LocalCluster
 
         self._own = await LocalCluster(
@@ -69,9 +67,9 @@ class Cluster:
 
     @staticmethod
     async def workers(client: Client) -> list[str]:
-        """Return the addresses of the workers that are there now.
+        """Return the addresses of the current workers.
 
-        Raises `OSError` where the scheduler is gone; Dask itself would try for longer to reach it.
+        Raises `OSError` if the scheduler is gone. Dask itself would try longer to reach it.
         """
         threads = asyncio.ensure_future(client.nthreads())
         for _ in range(round(ANSWER_S / LOOK_S)):

@@ -1,4 +1,4 @@
-"""One Dask worker, as the broker sees it: what it was given, and how it is told and heard."""
+"""The broker's handle of one Dask worker: its work and the messages to and from its actor."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 Task = tuple[str, bytes]
-"""What is to be done (`run`, `grade`), and with what."""
+"""The kind of work (`run` or `grade`) and its body."""
 
 LATE_S = 30.0
-"""Seconds after which a worker that does not answer at all counts as lost."""
+"""Seconds without an answer after which a worker counts as lost."""
 
 
 @dataclass(eq=False)
@@ -33,52 +33,51 @@ class WorkerHandle:
 
     Arguments:
         address: of the Dask worker.
-        receive: takes each message of the worker: its header and its body.
+        receive: receives each message of the worker: its header and its body.
     """
 
     address: str
     receive: Callable[[WorkerHandle, dict[str, Any], bytes], None]
     ready: bool = False
     keeps: bool = False
-    """Whether answers are in the run's store when they are told."""
+    """Whether the worker writes answers to the run's store before it reports them."""
     jobs: dict[str, Job] = field(default_factory=dict)
     tasks: dict[str, Task] = field(default_factory=dict)
-    """Programs that run, answers that are scored."""
+    """Programs that run and answers that are scored, by key."""
     _outbox: list[bytes] = field(default_factory=list)
     _has_messages: asyncio.Event = field(default_factory=asyncio.Event)
-    _sent: set[str] = field(default_factory=set)
-    """Pictures that it has."""
+    _sent_pictures: set[str] = field(default_factory=set)
 
     async def open(self, client: Client, config: Mapping[str, Any], name: str) -> None:
-        """Create the actor on the worker. Raises `ModelError` where it cannot work for this run."""
-        made = client.submit(
+        """Create the actor on the worker. Raises `ModelError` if it cannot work for this run."""
+        created = client.submit(
             WorkerActor, actor=True, workers=[self.address], allow_other_workers=False, key=name
         )
         try:
-            self._actor = await asyncio.wait_for(made, LATE_S)
+            self._actor = await asyncio.wait_for(created, LATE_S)
         except ModuleNotFoundError as error:
             raise ModelError(
-                f"the Dask worker {self.address} has no {error.name}: install pytest-tablebench "
-                f"there, in this version",
+                f"the Dask worker {self.address} has no {error.name}: install this version of "
+                f"pytest-tablebench there",
                 reason=ENGINE,
                 whole_run=True,
             ) from None
-        answer = json.loads(await self._ask("open", to_json(config)))
+        answer = json.loads(await self._invoke("open", to_json(config)))
         local, remote = versions(), answer["versions"]
         if local != remote:
-            named = ", ".join(f"{name} {remote.get(name)} (here {local[name]})" for name in local)
+            listed = ", ".join(f"{name} {remote.get(name)} (here {local[name]})" for name in local)
             raise ModelError(
-                f"the Dask worker {self.address} has {named}: equal records need equal versions",
+                f"the Dask worker {self.address} has {listed}: equal records need equal versions",
                 reason=ENGINE,
                 whole_run=True,
             )
         probe = answer["probe"]
         self.keeps = probe is not None and (Path(config["store"]) / probe).exists()
-        await self._ask("begin", self.keeps)
+        await self._invoke("begin", self.keeps)
         self.ready = True
 
     async def serve(self) -> None:
-        """Hand over and fetch, until the worker is gone: raises whatever says so."""
+        """Exchange messages until the worker is gone; then raise the error that showed it."""
         giving, taking = asyncio.create_task(self._give()), asyncio.create_task(self._take())
         try:
             await asyncio.gather(giving, taking)
@@ -91,19 +90,18 @@ class WorkerHandle:
             await self._has_messages.wait()
             self._has_messages.clear()
             lines, self._outbox = self._outbox, []
-            await self._ask("give", b"".join(lines))
+            await self._invoke("give", b"".join(lines))
 
     async def _take(self) -> None:
         while True:
-            for line in (await self._ask("take")).splitlines():
+            for line in (await self._invoke("take")).splitlines():
                 self.receive(self, *header(line))
 
-    async def _ask(self, method: str, *arguments: Any) -> Any:
+    async def _invoke(self, method: str, *arguments: Any) -> Any:
         called = getattr(self._actor, method)(*arguments)
         return await asyncio.wait_for(called, TAKE_S + LATE_S)
 
     def call(self, job: Job) -> None:
-        """Have a call made."""
         self.jobs[job.key] = job
         head = {"do": "call", "key": job.key, "lane": job.lane}
         if b'"media_type":' in job.body:
@@ -111,29 +109,26 @@ class WorkerHandle:
         self._send(pack(head, job.body))
 
     def run(self, key: str, task: Task) -> None:
-        """Have a program run, or an answer scored."""
         self.tasks[key] = task
         do, body = task
         self._send(pack({"do": do, "key": key}, body))
 
     def question(self, number: int, name: str, body: bytes) -> None:
-        """Have a question about a model answered."""
         self._send(pack({"do": name, "n": number}, body))
 
     async def close(self) -> None:
-        """Have it start nothing more, and end."""
-        await self._ask("close")
+        await self._invoke("close")
 
     def _send(self, line: bytes) -> None:
         self._outbox.append(line)
         self._has_messages.set()
 
     def _pictures(self, body: bytes) -> dict[str, str]:
-        """Return the pictures of a request that the worker has not seen yet, by file name."""
+        """Return a request's pictures that were not sent to the worker yet, by file name."""
         request, pictures = json.loads(body), {}
         for name in (name for _, content in request["messages"] for name in image_names(content)):
             path = Path(request.get("media", "")) / name
-            if name not in self._sent and path.is_file():  # else the caller says that it is gone
-                self._sent.add(name)
+            if name not in self._sent_pictures and path.is_file():  # the caller reports lost ones
+                self._sent_pictures.add(name)
                 pictures[name] = base64.b64encode(path.read_bytes()).decode("ascii")
         return pictures

@@ -1,4 +1,4 @@
-"""The broker of a run on a Dask cluster: that of `local`, with Dask workers for callers.
+"""The broker of a run on a Dask cluster: the broker of `local` with Dask workers as callers.
 
 `python -m pytest_tablebench.executors.dask.broker`
 """

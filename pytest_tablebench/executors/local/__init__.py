@@ -1,7 +1,6 @@
-"""The engine: model calls that run ahead of the items, from processes of their own.
+"""The engine: separate processes make model calls ahead of the items (docs/engine.md).
 
-docs/engine.md draws it. The process that keeps the run holds an `Engine`, each process that runs
-cases a `LocalExecutor`.
+The process that keeps the run owns an `Engine`; each process that runs cases a `LocalExecutor`.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ __all__ = [
     "reference_of",
 ]
 
-# Its own processes pass through here, and the first thing they do is to be quick.
+# The engine's processes import this package too and must start quickly.
 __getattr__ = lazily(
     __name__,
     {

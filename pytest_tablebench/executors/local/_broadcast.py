@@ -1,4 +1,4 @@
-"""What the broker tells its clients unasked: what was paid, who is waited for, what went wrong."""
+"""Messages that the broker sends without a request: totals, silent providers and problems."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOTALS_EVERY_S = 0.2
 
 
 class Broadcast:
-    """Tells the processes that run items, and the one that keeps the run."""
+    """Sends messages to the processes that run items and to the process that keeps the run."""
 
     def __init__(self, dispatcher: Dispatcher, loop: asyncio.AbstractEventLoop) -> None:
         self._dispatcher = dispatcher
@@ -23,21 +23,20 @@ class Broadcast:
         self._clients: set[Connection] = set()
         self._totals_due = False
         self._waits: list[dict[str, Any]] = []
-        self._told: list[dict[str, Any]] = []
+        self._sent_waits: list[dict[str, Any]] = []
         self._not_kept: list[str] = []
 
     def joined(self, connection: Connection) -> None:
-        """Tell a client from now on; who is waited for at this moment, at once."""
+        """Add a client, and send it the current waits at once."""
         self._clients.add(connection)
-        if self._told:
-            connection.send({"waits": self._told})
+        if self._sent_waits:
+            connection.send({"waits": self._sent_waits})
 
     def left(self, connection: Connection) -> None:
-        """Tell a client no more."""
         self._clients.discard(connection)
 
     def note(self, name: str, body: bytes) -> None:
-        """Tell who keeps the run something, under a name."""
+        """Send a named note to the process that keeps the run."""
         self._send_keepers({"note": name}, body)
 
     def _send_keepers(self, head: Mapping[str, Any], body: bytes | None = None) -> None:
@@ -46,16 +45,16 @@ class Broadcast:
                 client.send(head, body)
 
     def problems(self, source: object, problems: Sequence[str]) -> None:
-        """Tell all that one source has found wrong so far."""
+        """Send all problems that one source has found so far."""
         self.note(f"{PROBLEMS} {source}", to_json(problems))
 
     def not_kept(self, why: str) -> None:
-        """Tell that one answer cannot be kept."""
+        """Report that an answer could not be stored."""
         self._not_kept.append(why)
         self.problems("answers", self._not_kept)
 
     def totals(self) -> dict[str, Any]:
-        """Return what was asked and paid so far."""
+        """Return the calls, tokens and costs so far."""
         dispatcher = self._dispatcher
         return {
             "models": {
@@ -68,7 +67,7 @@ class Broadcast:
         }
 
     def announce_totals(self) -> None:
-        """Tell the totals soon, with all that changes until then."""
+        """Send the totals soon, once for all changes until then."""
         if not self._totals_due:
             self._totals_due = True
             self._loop.call_later(TOTALS_EVERY_S, self._send_totals)
@@ -78,15 +77,15 @@ class Broadcast:
         self._send_keepers({"totals": self.totals()})
 
     def announce_waits(self) -> None:
-        """Tell everybody who is waited for, in times of day, when that changes."""
+        """Send the silent providers to all clients if they have changed, with clock times."""
         waits = [vars(wait) for wait in self._dispatcher.waits()]
         if waits == self._waits:
             return
         self._waits = waits
         behind = time.time() - self._loop.time()
-        self._told = [
+        self._sent_waits = [
             {**wait, "since": wait["since"] + behind, "until": wait["until"] + behind}
             for wait in waits
         ]
         for client in self._clients:
-            client.send({"waits": self._told})
+            client.send({"waits": self._sent_waits})

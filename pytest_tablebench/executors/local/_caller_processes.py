@@ -1,6 +1,6 @@
-"""The processes that make a run's calls, as their parent sees them.
+"""Start and kill the processes that make a run's calls.
 
-It imports nothing that is slow: a broker starts its spare caller before all else.
+Imports nothing slow, because a broker starts its spare caller before anything else.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import subprocess
 from pytest_tablebench.executors._process import start_module
 
 LITELLM = "litellm"
-"""The argument with which a caller imports litellm before it reads its configuration."""
+"""The argument that makes a caller import litellm before it reads its configuration."""
 
 CALLER = "pytest_tablebench.executors.local.caller"
 
@@ -18,13 +18,13 @@ _spare: list[subprocess.Popen[bytes]] = []
 
 
 class CallerProcesses:
-    """Starts callers and kills those that no longer answer; otherwise they end by themselves."""
+    """Starts callers and kills stuck ones. All others end by themselves."""
 
     def __init__(self) -> None:
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def start(self, config: bytes, *, needs_litellm: bool) -> None:
-        """Start a caller, or take the spare one, and write its configuration to its input."""
+        """Start a caller or use the spare one, and write its configuration to its input."""
         process = (_take_spare() or _start(LITELLM)) if needs_litellm else _start()
         self._processes.append(process)
         assert process.stdin is not None  # noqa: S101 - it is a pipe
@@ -32,24 +32,23 @@ class CallerProcesses:
         process.stdin.close()
 
     def kill(self, pid: int | None) -> None:
-        """Kill one of them."""
         for process in self._processes:
             if process.pid == pid:
                 process.kill()
 
     def alive(self) -> int:
-        """Return how many have not ended."""
+        """Return the number of processes that have not ended."""
         self._processes = [process for process in self._processes if process.poll() is None]
         return len(self._processes)
 
 
 def start_spare() -> None:
-    """Start a caller before its run is known, so that it has imported litellm by then."""
+    """Start a caller before the run is known, so that it can import litellm meanwhile."""
     _spare.append(_start(LITELLM))
 
 
 def end_spare() -> None:
-    """Kill the spare caller if no run has taken it."""
+    """Kill the spare caller if no run has used it."""
     while _spare:
         process = _spare.pop()
         process.kill()

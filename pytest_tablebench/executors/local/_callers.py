@@ -1,121 +1,53 @@
-"""The callers of one machine: how many there are, who makes which call, and those that end."""
+"""The callers of one machine: start them, share calls among them, replace those that end."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from pytest_tablebench.errors import ENGINE, ModelError
 from pytest_tablebench.executors._process import processors
 from pytest_tablebench.executors._queue import Job
-from pytest_tablebench.executors._wire import error_fields, pack, read_error
+from pytest_tablebench.executors._wire import pack, read_error
+from pytest_tablebench.executors.local._caller_pool import CallerPool, CallListener
 from pytest_tablebench.executors.local._caller_processes import CallerProcesses
 from pytest_tablebench.executors.local._connection import Connection
 
 PER_CALLER = 64
-"""Calls in flight up to which one calling process is enough: litellm costs 3 ms of CPU a call."""
+"""Calls in flight that one process can make: litellm needs 3 ms of CPU a call."""
 
 GUARD_S = 20.0
-"""Seconds beyond a call's own time limit after which its caller counts as stuck."""
+"""Seconds beyond a call's time limit after which its caller counts as stuck."""
 
 MOST_RESTARTS = 3
 
-OnAnswer = Callable[[dict[str, Any]], None]
-"""Takes the answer to a question: its `result`, or an `error` as JSON values."""
-
 
 def caller_count(connections: int, number: int | None = None) -> int:
-    """Return how many processes make so many calls at a time: by need, up to the processors."""
+    """Return `number`; if None, as many processes as the connections need and processors allow."""
     if number is not None:
         return number
     return max(1, min(processors(), -(-connections // PER_CALLER)))
 
 
-class CallListener(Protocol):
-    """Receives the outcomes of calls."""
+class LocalCallers(CallerPool):
+    """Processes of this machine that make calls and connect to a port of this process.
 
-    token: str
-
-    def called(self, job: Job, head: Mapping[str, Any]) -> None:
-        """Take what came of a call: a `reply`, perhaps `unstored`, or an `error`."""
-
-    def lost(self, job: Job) -> None:
-        """Take note that whoever made a call is gone, and told nothing of it."""
-
-    def problems(self, source: object, problems: Sequence[str]) -> None:
-        """Take all that one caller has found wrong with the store's files so far."""
-
-    def refused(self, model: str, part: str, why: str) -> None:
-        """Leave a part out of later requests to a model: it refused that part."""
-
-    def broken(self, error: ModelError) -> None:
-        """Take note that no call can be made any more."""
-
-
-class CallerPool(Protocol):
-    """What makes the calls that the dispatcher starts."""
-
-    port: int
-
-    def start(self) -> None:
-        """Get ready; calls may be handed out before."""
-
-    def call(self, job: Job) -> None:
-        """Make a call; the listener receives its outcome once."""
-
-    def question(self, name: str, body: bytes, tell: OnAnswer) -> None:
-        """Answer a question about a model (its facts, a count of tokens)."""
-
-    def run(self, do: str, key: str, body: bytes) -> bool:
-        """Have a program run, or an answer scored, where the calls are made.
-
-        Returns False to leave it to this process.
-        """
-        ...
-
-    def receive(self, connection: Connection, head: Mapping[str, Any]) -> None:
-        """Take a message of a caller that has connected."""
-
-    def left(self, connection: Connection) -> None:
-        """Take note that a caller's connection ended."""
-
-    def close(self, done: Callable[[], None]) -> None:
-        """Start nothing more; what is in flight is finished and stored. Then `done` is called."""
-
-
-class LocalCallers:
-    """The calling processes of one machine, which connect to a port of this process.
-
-    Arguments:
-        config: of the callers, with `callers`, how many there are to be; `timeout` of a call.
-        loop: in which everything happens.
-        listener: receives the outcomes of calls.
+    `config` also contains `callers`, the number of processes, and `timeout`, seconds of a call.
     """
 
     def __init__(
         self, config: Mapping[str, Any], loop: asyncio.AbstractEventLoop, listener: CallListener
     ) -> None:
-        self.port = 0
-        """Where they connect to; to be set before they start."""
-        self._config = config
-        self._loop = loop
-        self._listener = listener
+        super().__init__(config, loop, listener)
         self._ready: list[Connection] = []
         self._processes = CallerProcesses()
         self._restarts = 0
-        self._numbers = 0
-        self._waiting: list[Job] = []
-        self._questions: dict[int, tuple[Connection, str, bytes, OnAnswer]] = {}
-        self._later_questions: list[tuple[str, bytes, OnAnswer]] = []
-        self._broken: ModelError | None = None
-        self._closing = False
 
     def start(self) -> None:
-        """Start the first process, and watch over all.
+        """Start the first process. Each further one starts when the one before is ready.
 
-        The next one follows whenever one is ready: importing litellm in several at once keeps the
-        first call waiting for longer, where processors are few.
+        With few processors, importing litellm in several processes at once delays the first call.
         """
         if self._config["callers"]:
             self._start_caller()
@@ -127,15 +59,15 @@ class LocalCallers:
         self._processes.start(pack(config), needs_litellm=needs_litellm)
 
     def _guard(self) -> None:
-        """End a caller that no longer minds its time limits, and notice one that never came."""
+        """Kill callers that exceed their time limits; replace one that never became ready."""
         limit = self._config["timeout"] + GUARD_S
         now = self._loop.time()
         for caller in list(self._ready):
             if any(now - job.started > limit for job in caller.jobs.values()):
                 self._processes.kill(caller.pid)
                 caller.close()
-        ours = self._config["callers"] > 0 and not self._closing
-        if ours and not self._ready and not self._processes.alive():
+        is_wanted = self._config["callers"] > 0 and not self._closing
+        if is_wanted and not self._ready and not self._processes.alive():
             self._replace_caller()
         if not self._closing:
             self._loop.call_later(1.0, self._guard)
@@ -145,7 +77,7 @@ class LocalCallers:
         if self._restarts > MOST_RESTARTS:
             self._break(
                 ModelError(
-                    "the processes that make the model calls keep ending; is memory short?",
+                    "the processes that make the model calls keep ending; check the free memory",
                     reason=ENGINE,
                     whole_run=True,
                 )
@@ -153,48 +85,28 @@ class LocalCallers:
         else:
             self._start_caller()
 
-    def _break(self, error: ModelError) -> None:
-        self._broken = error
-        for _, _, tell in self._take(self._later_questions):
-            tell({"error": error_fields(error)})
-        for job in self._take(self._waiting):
-            self._listener.called(job, {"error": error_fields(error)})
-        self._listener.broken(error)
-
-    def call(self, job: Job) -> None:
-        """Have the caller with the fewest calls under way make one more."""
-        if self._broken is not None:
-            self._listener.called(job, {"error": error_fields(self._broken)})
-            return
+    def _send_call(self, job: Job) -> bool:
         if not self._ready:
-            self._waiting.append(job)
-            return
+            return False
         caller = min(self._ready, key=lambda connection: len(connection.jobs))
         self._numbers += 1
         caller.jobs[self._numbers] = job
-        job.started = self._loop.time()
         head = {"do": "call", "n": self._numbers, "lane": job.lane, "server": job.server}
         caller.send(head, job.body)
+        return True
 
-    def question(self, name: str, body: bytes, tell: OnAnswer) -> None:
-        if self._broken is not None:
-            tell({"error": error_fields(self._broken)})
-        elif not self._ready:
-            self._later_questions.append((name, body, tell))
-        else:
-            self._numbers += 1
-            self._questions[self._numbers] = self._ready[0], name, body, tell
-            self._ready[0].send({"do": name, "n": self._numbers}, body)
+    def _send_question(self, number: int, name: str, body: bytes) -> Connection | None:
+        if not self._ready:
+            return None
+        self._ready[0].send({"do": name, "n": number}, body)
+        return self._ready[0]
 
     def receive(self, connection: Connection, head: Mapping[str, Any]) -> None:
         if "ready" in head:
             self._ready.append(connection)
             if self._processes.alive() < self._config["callers"]:
                 self._start_caller()
-            for question in self._take(self._later_questions):
-                self.question(*question)
-            for job in self._take(self._waiting):
-                self.call(job)
+            self._send_waiting()
         elif "broken" in head:
             self._break(read_error(head["broken"]))
         elif "problems" in head:
@@ -204,36 +116,26 @@ class LocalCallers:
         elif "transport" in head:
             self._listener.problems(f"transport of {head['transport']}", [head["why"]])
         elif "result" in head:
-            self._questions.pop(head["n"])[3]({"result": head["result"]})
+            _, (_, _, on_answer) = self._asked.pop(head["n"])
+            on_answer({"result": head["result"]})
         else:
             self._listener.called(connection.jobs.pop(head["n"]), head)
 
     def left(self, connection: Connection) -> None:
-        """Replace a caller that has ended, and see to what it was doing."""
+        """Replace a caller that has ended; report its calls as lost."""
         if connection in self._ready:
             self._ready.remove(connection)
         lost, connection.jobs = list(connection.jobs.values()), {}
         if self._closing:
             return
         self._replace_caller()
-        for number in [n for n, question in self._questions.items() if question[0] is connection]:
-            self.question(*self._questions.pop(number)[1:])
+        self._ask_again(connection)
         for job in lost:
             self._listener.lost(job)
 
-    def run(self, do: str, key: str, body: bytes) -> bool:  # noqa: ARG002 - none of theirs
-        """Return False: whoever holds the callers has programs run and answers scored."""
-        return False
-
     def close(self, done: Callable[[], None]) -> None:
-        """Have the callers end by themselves, after what is in flight."""
         self._closing = True
         for caller in self._ready:
             caller.send({"do": "close"})
-        # Once round the loop, so that what was sent goes out.
+        # One more turn of the loop sends these messages.
         self._loop.call_later(0.05, done)
-
-    @staticmethod
-    def _take(items: list[Any]) -> list[Any]:
-        taken, items[:] = items[:], []
-        return taken

@@ -13,31 +13,31 @@ from pytest_tablebench.executors._wire import LineSplitter, header, pack
 ROLES = frozenset({"caller", "runner", "keeper"})
 
 LONGEST_GREETING = 4096
-"""Bytes that are read of somebody who has not said who he is."""
+"""Largest number of bytes in a connection's first line."""
 
 
 class ConnectionHandler(Protocol):
-    """What a connection needs of the broker."""
+    """The broker, or the actor on a Dask worker."""
 
     token: str
 
     def joined(self, connection: Connection) -> None:
-        """Take note of who a connection is."""
+        """Handle a connection that has sent its role."""
 
     def left(self, connection: Connection) -> None:
-        """Take note of a connection that ended."""
+        """Handle the end of a connection."""
 
     def from_caller(self, connection: Connection, head: Mapping[str, Any]) -> None:
-        """Take what a caller has to say."""
+        """Handle a message of a caller."""
 
     def from_client(self, connection: Connection, head: dict[str, Any], body: bytes) -> None:
-        """Take a message of a client."""
+        """Handle a message of a client."""
 
 
 class Connection(asyncio.Protocol):
-    """One connection; the first line says who it is.
+    """One connection. Its first line contains the token and the role of the other process.
 
-    `identified` is called once that is known, or the connection has ended before.
+    `identified` is called when the role is known or the connection has ended.
     """
 
     def __init__(self, broker: ConnectionHandler, identified: Callable[[Connection], None]) -> None:
@@ -71,7 +71,6 @@ class Connection(asyncio.Protocol):
                 self.broker.from_client(self, head, body)
 
     def _identify(self, line: bytes) -> bool:
-        """Learn who this is; return whether it is one of ours."""
         try:
             head, _ = header(line)
             role, token = head["role"], str(head["token"]).encode()
@@ -85,7 +84,7 @@ class Connection(asyncio.Protocol):
         return is_ours
 
     def send(self, head: Mapping[str, Any], body: bytes | None = None) -> None:
-        """Send a message; one to somebody who has gone is dropped."""
+        """Send a message; drop it if the other process is gone."""
         if self.transport is not None and not self.transport.is_closing():
             self.transport.write(pack(head, body))
 

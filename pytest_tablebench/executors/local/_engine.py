@@ -1,4 +1,4 @@
-"""Starting and ending the processes behind a run."""
+"""Start and end the broker of a run."""
 
 from __future__ import annotations
 
@@ -24,19 +24,24 @@ from pytest_tablebench.models.base import MAX_REPLY
 from pytest_tablebench.util.leftovers import TemporaryFolder, sweep
 
 BROKER = "pytest_tablebench.executors.{}.broker"
-"""The module that is the broker, by whose it is."""
+"""The broker's module, for `local` or `dask`."""
 
 END_S = 5.0
-"""Seconds the broker has to end after it was told to."""
+"""Seconds that the broker has to end before it is killed."""
 
 
 @dataclass(frozen=True)
 class LaneConfig:
-    """A model, the address it is asked at, and whose limits it shares.
+    """A model and how it is called.
 
-    `reference` says where callers find the maker of a registered provider; None: litellm asks it.
-    `at_once`: calls that may be under way, where that is less than the run's. `file` is a model's
-    that the run serves itself, and `asked_as` what litellm calls that.
+    Arguments:
+        model: its name.
+        api_base: its address.
+        provider: the provider whose limits it shares.
+        reference: where callers find the maker of a registered provider; None: litellm is used.
+        at_once: the largest number of calls in flight; None: the run's.
+        file: the model's file if the run serves it.
+        asked_as: litellm's name of a model that the run serves.
     """
 
     model: str
@@ -48,17 +53,17 @@ class LaneConfig:
     asked_as: str | None = None
 
     def values(self) -> tuple[Any, ...]:
-        """Return what it is made of."""
+        """Return the values of all fields, in order."""
         return tuple(vars(self).values())
 
 
 @dataclass(frozen=True)
 class EngineConfig:
-    """What the engine of one run is made of.
+    """The configuration of a run's engine.
 
-    `store` None: answers are kept for this run only. `eager`: start the callers at once, so that
-    what they import is there when the first call is; otherwise with the first call, which may
-    never come where answers are stored.
+    Without `store`, answers are kept for this run only. `eager` starts the callers at once, so
+    that their imports are done before the first call. Otherwise they start with the first call,
+    which may never happen if answers are stored.
     """
 
     lanes: Sequence[LaneConfig]
@@ -71,22 +76,21 @@ class EngineConfig:
     eager: bool = True
     max_reply: int = MAX_REPLY
     callers: int | None = None
-    """How many processes make the calls; None: by need."""
+    """The number of caller processes; None: by need."""
     transport: str = "auto"
     settings: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """Of the run, for the makers of registered providers."""
+    """The run's settings, for the makers of registered providers."""
     sandbox: Mapping[str, Any] = field(default_factory=dict)
-    """How programs are run: arguments of `Sandbox`."""
+    """Arguments of `Sandbox`, which runs programs."""
     broker: Literal["local", "dask"] = "local"
-    """Whose broker it is."""
     scheduler: str | None = None
-    """Where the executor's cluster is."""
+    """The address of Dask's scheduler."""
     score_there: bool = False
-    """Whether programs run where the calls are made."""
+    """Run programs and score answers on Dask's workers."""
 
     @classmethod
     def of(cls, settings: Settings, lanes: Sequence[LaneConfig], **other: Any) -> EngineConfig:
-        """Return what a run's settings make of the engine; `other` are further fields."""
+        """Return the configuration for a run's settings; `other` are further fields."""
         return cls(
             lanes,
             settings.connections,
@@ -107,12 +111,12 @@ class EngineConfig:
 
 
 class BrokerProcess:
-    """A broker that is told of its run later, or never."""
+    """A broker's process, which receives the run's configuration later, or never."""
 
     def __init__(self, module: str) -> None:
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
-        # A session of its own: Ctrl-C in a terminal must reach pytest alone, which then says
-        # what is to end and what is paid for already.
+        # In a new session Ctrl-C in a terminal reaches only pytest, which then ends the broker
+        # in an orderly way.
         self.process = start_module(
             module,
             stdout=subprocess.PIPE,
@@ -124,24 +128,24 @@ class BrokerProcess:
 
     @classmethod
     def ahead(cls) -> BrokerProcess:
-        """Start one that has litellm imported meanwhile, for models that surely will be asked."""
+        """Start a broker whose caller imports litellm meanwhile, if calls are certain."""
         return cls(f"{BROKER.format('local')}_ahead")
 
     def tell(self, line: bytes) -> None:
-        """Write to its standard input."""
+        """Write a line to the broker's standard input."""
         assert self.process.stdin is not None  # noqa: S101 - it is a pipe
-        with contextlib.suppress(OSError):  # it has ended at once: `Engine.address` says why
+        with contextlib.suppress(OSError):  # it ended at once; `Engine.address` reports why
             self.process.stdin.write(line)
-            self.process.stdin.flush()  # and left open: its end tells the broker that we are gone
+            self.process.stdin.flush()  # left open: its end shows the broker that pytest is gone
 
     def hang_up(self) -> None:
-        """Have it end: no more calls are wanted."""
+        """Close the broker's standard input, which ends it."""
         if self.process.stdin is not None:
-            with contextlib.suppress(OSError):  # what it ended without reading
+            with contextlib.suppress(OSError):  # it ended without reading its input
                 self.process.stdin.close()
 
     def reap(self) -> None:
-        """Wait for it to end, and let go of what it used."""
+        """Wait for the broker to end, and close its files."""
         try:
             self.process.wait(END_S)
         except subprocess.TimeoutExpired:
@@ -153,11 +157,11 @@ class BrokerProcess:
 
 
 class Engine:
-    """The broker's process, started at once and in the background: imports take seconds.
+    """The broker of a run. It starts in the background, because imports take seconds.
 
     Arguments:
-        config: what it is made of.
-        started: a process that was started before its run was known.
+        config: the engine's configuration.
+        started: a broker that was started before the run was known.
     """
 
     def __init__(self, config: EngineConfig, started: BrokerProcess | None = None) -> None:
@@ -174,12 +178,11 @@ class Engine:
         self._executor: LocalExecutor | None = None
         self._broker = started or BrokerProcess(BROKER.format(config.broker))
         self._process = self._broker.process
-        self._broker.tell(pack(self._given(store)))
+        self._broker.tell(pack(self._broker_config(store)))
 
     def _callers(self) -> int:
-        """Return how many processes make the calls."""
         config = self.config
-        # One is enough for a machine's connections where litellm only translates.
+        # One caller is enough for all connections of a machine if litellm only translates.
         direct = config.broker == "local" and config.transport != "litellm"
         direct = direct and all(
             lane.reference is None and may_be_direct(lane.asked_as or lane.model)
@@ -188,7 +191,7 @@ class Engine:
         callers = 1 if direct and config.callers is None else config.callers
         return caller_count(config.connections, callers)
 
-    def _given(self, store: Path) -> dict[str, Any]:
+    def _broker_config(self, store: Path) -> dict[str, Any]:
         config = self.config
         return {
             **vars(config),
@@ -201,12 +204,12 @@ class Engine:
 
     @property
     def address(self) -> Address:
-        """Where the broker listens; waits for it the first time. Raises `SettingsError`."""
+        """The broker's address; the first access waits for it. Raises `SettingsError`."""
         if self._port is None and self._failure is None:
             assert self._process.stdout is not None  # noqa: S101 - it is a pipe
             line = self._process.stdout.readline()
             self._process.stdout.close()
-            if line.endswith(b"\n"):  # or it ended within
+            if line.endswith(b"\n"):  # otherwise the broker ended while it wrote
                 self._port = int(line)
             else:
                 self._failure = f"the process for model calls did not start: {self._last_error()}"
@@ -223,14 +226,14 @@ class Engine:
 
     @property
     def problems(self) -> list[str]:
-        """What callers found wrong with the store's files, and what servers refused."""
+        """Problems with the store's files, and request parts that servers refused."""
         notes = self._notes
         problems = [text for name in notes if name.startswith(PROBLEMS) for text in notes[name]]
         return problems + refusal_lines(self.refused)
 
     @property
     def refused(self) -> dict[str, dict[str, str]]:
-        """What models do not take, and why, by model and by parameter."""
+        """Reasons for which models refuse parts of requests, by model and part."""
         refused: dict[str, dict[str, str]] = {}
         for name, note in self._notes.items():
             if name.startswith(REFUSALS):
@@ -243,10 +246,10 @@ class Engine:
         return {} if self._executor is None else self._executor.notes
 
     def finish(self) -> Mapping[str, Any] | None:
-        """Tell the engine to end; return the totals of the run, None when there are none.
+        """End the engine; return the totals of the run, None without any.
 
-        Does not wait for calls in flight: they are paid for, so the callers finish and store
-        them, and end by themselves. `reap` waits for the broker.
+        Does not wait for calls in flight. They are paid for, so the callers finish and store
+        them, and then end. `reap` waits for the broker.
         """
         totals = None
         if self._executor is not None:
@@ -256,19 +259,17 @@ class Engine:
         return totals
 
     def reap(self) -> None:
-        """Wait for the broker that `finish` told to end, and let go of what it used."""
+        """Wait for the broker to end after `finish`, and remove temporary files."""
         self._broker.reap()
         if self._temporary is not None:
             self._temporary.remove()
 
     def _last_error(self) -> str:
-        """Return the end of what the process wrote before it ended."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(END_S)
         return last_line(self._broker.errors) or f"it ended with {self._process.returncode}"
 
 
 def _environment() -> dict[str, str]:
-    """Return this environment for processes that are none of pytest's."""
     dropped = ("PYTEST_", "COV_")
     return {name: value for name, value in os.environ.items() if not name.startswith(dropped)}

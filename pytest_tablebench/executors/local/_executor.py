@@ -29,7 +29,7 @@ SLICE_S = 0.5
 """Longest single wait on the socket: Windows delivers Ctrl-C only between two waits."""
 
 CONNECT_S = 30.0
-"""Seconds after which the broker counts as gone."""
+"""Seconds without a connection after which the broker counts as gone."""
 
 
 @dataclass(frozen=True)
@@ -41,15 +41,15 @@ class Address:
 
 
 class LocalExecutor:
-    """Asks the models of a run, and runs its programs, through a connection to its broker.
+    """Sends requests, programs and answers to the run's broker, and receives the outcomes.
 
-    It is for one thread, and nothing happens in the background: the socket is read whenever
-    outcomes or an answer are asked for. Without a broker the executor is `lost` from the beginning.
+    It is for one thread and does nothing in the background: only `outcomes` and questions read
+    the socket. Without a broker the executor is `lost` from the beginning.
 
     Arguments:
-        address: of the broker.
-        role: `runner` for a process that runs cases, `keeper` for the one that keeps the run,
-            which also receives totals and notes.
+        address: the broker's.
+        role: `runner` for a process that runs cases, `keeper` for the process that keeps the
+            run, which also receives totals and notes.
         lanes: the models of the run, in the broker's order.
     """
 
@@ -58,9 +58,9 @@ class LocalExecutor:
     ) -> None:
         self.address = address
         self.notes: dict[str, Any] = {}
-        """Notes of the broker, by name."""
+        """The broker's notes, by name."""
         self.waits: list[dict[str, Any]] = []
-        """Providers that answer nothing at the moment: fields of `Wait`, with times of day."""
+        """Providers that answer nothing at the moment: fields of `Wait`, with clock times."""
         self._lanes = {model: number for number, model in enumerate(lanes)}
         self._socket = socket.socket()
         self._selector = selectors.DefaultSelector()
@@ -86,10 +86,10 @@ class LocalExecutor:
         return None if self._gone is None else self._lost()
 
     def submit(self, work: Work, lane: str) -> None:
-        """Have a request answered, a program run, or an answer scored.
+        """Submit a request, a program, or an answer to score.
 
-        The first request of a conversation is sent with the next message or look at the outcomes:
-        many together wake the broker once. Raises `ModelError` for an unknown lane.
+        The first request of a conversation is sent with the next message or call of `outcomes`,
+        so that many requests wake the broker once. Raises `ModelError` for an unknown lane.
         """
         task = work.task
         if isinstance(task, Execute):
@@ -111,7 +111,7 @@ class LocalExecutor:
         return arrived
 
     def totals(self) -> Mapping[str, Any] | None:
-        """Return the last calls, tokens and costs that the broker sent, None before the first."""
+        """Return the last totals that the broker sent, None before the first."""
         return self._totals
 
     def question(self, name: str, body: Mapping[str, Any]) -> Any:
@@ -119,11 +119,10 @@ class LocalExecutor:
         return self._converse({"do": "question", "what": name}, to_json(body))
 
     def stop(self, why: str) -> None:
-        """Have no further call started for any process of the run."""
         self._send(pack({"do": "stop", "why": why}))
 
     def finish(self) -> Mapping[str, Any] | None:
-        """End the broker's work; return the totals of the run, the last ones if it is gone."""
+        """End the broker; return the run's totals, or the last ones sent if it is gone."""
         try:
             totals = self._converse({"do": "finish"}, None)
         except ModelError:
@@ -149,7 +148,7 @@ class LocalExecutor:
         return answer["result"]
 
     def _send(self, data: bytes = b"") -> None:
-        """Send a message, after those that were kept back."""
+        """Send the delayed messages, then this one."""
         data, self._unsent = bytes(self._unsent + data), bytearray()
         if self._gone is not None:
             return
@@ -159,7 +158,7 @@ class LocalExecutor:
             self._gone = str(error)
 
     def _read(self, timeout: float) -> None:
-        """Take in the messages that have arrived; wait at most `timeout` seconds for the first."""
+        """Read all messages that have arrived; wait at most `timeout` seconds for the first."""
         if self._unsent:
             self._send()
         if self._gone is not None:

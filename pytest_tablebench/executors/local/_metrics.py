@@ -1,4 +1,4 @@
-"""Metrics that score in another process: how they are found there, and known to be the same."""
+"""Find a metric in another process and check that it is the same version."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from pytest_tablebench.metrics.steps import Grade
 
 
 def grade_body(task: Grade) -> bytes:
-    """Return all that scoring an answer needs, for whoever does it."""
+    """Encode an answer, its metric and the metric's arguments for a scorer."""
     return to_json(
         {
             "metric": task.metric,
-            "found": _found(task.function),
+            "found": _source(task.function),
             "compat": task.compat,
             "arguments": base64.b64encode(task.arguments).decode("ascii"),
         }
@@ -33,39 +33,37 @@ def grade_body(task: Grade) -> bytes:
 
 
 @lru_cache
-def _found(function: Metric) -> dict[str, Any]:
-    """Return where a metric is, and of what it is made. Raises `TypeError` for one of nowhere."""
+def _source(function: Metric) -> dict[str, Any]:
     reference = reference_of(function)
     if reference is None:
-        raise TypeError(f"{function!r} stands in no module under its own name")
-    return {"reference": asdict(reference), "made": _made(reference.module)}
+        raise TypeError(f"{function!r} cannot be imported by its name from a module")
+    return {"reference": asdict(reference), "made": _version(reference.module)}
 
 
-def _made(module: str) -> dict[str, Any]:
-    """Return what tells two versions of a module apart: its package's version, and its text."""
-    keepers = metadata.packages_distributions().get(module.partition(".")[0], ())
+def _version(module: str) -> dict[str, Any]:
+    packages = metadata.packages_distributions().get(module.partition(".")[0], ())
     file = getattr(sys.modules[module], "__file__", None)
     return {
-        "versions": {name: metadata.version(name) for name in sorted(set(keepers))},
+        "versions": {name: metadata.version(name) for name in sorted(set(packages))},
         "text": None if file is None else hashlib.sha256(Path(file).read_bytes()).hexdigest(),
     }
 
 
 def find_metric(name: str, source: Mapping[str, Any]) -> Metric:
-    """Return the metric of the other side. Raises `ModelError` where here is none, or another."""
+    """Return the metric of `grade_body`. Raises `ModelError` if it is missing or differs here."""
     reference = source["reference"]
     place = f"metric {name!r} on {platform.node()}"
     try:
         metric = Reference(**{**reference, "path": tuple(reference["path"])}).find()
-        made = _made(reference["module"])
-    except Exception as error:  # of a part that is not ours
+        version = _version(reference["module"])
+    except Exception as error:  # any error of the metric's module
         raise ModelError(
-            f"{place} cannot be loaded: {type(error).__name__}: {error}; install what registers it",
+            f"{place} cannot be loaded: {type(error).__name__}: {error}; install its package",
             reason=METRIC,
         ) from None
-    if made != source["made"]:
+    if version != source["made"]:
         raise ModelError(
-            f"{place} is not the one of this run ({reference['module']} differs): install the same "
+            f"{place} differs from this run's metric ({reference['module']}): install the same "
             f"version",
             reason=METRIC,
         )

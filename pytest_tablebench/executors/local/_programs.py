@@ -1,4 +1,4 @@
-"""The programs of a run: each is run once, in the sandbox, and what came of it is stored."""
+"""Run the programs of a run in the sandbox, each once, and store their outcomes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_tablebench.sandbox import Sandbox
 from pytest_tablebench.store import Store
 
 AT_ONCE = 2
-"""Programs that run side by side, each in a warm process of its own."""
+"""Programs that run in parallel, each in its own warm process."""
 
 
 class Programs:
@@ -24,9 +24,9 @@ class Programs:
 
     Arguments:
         sandbox: arguments of `Sandbox`.
-        store: where outcomes are kept, and looked for once more; None: somebody else sees to it.
-        loop: of the broker; `done` is called there.
-        done: is told the key of a program, and the header and body of the message about it.
+        store: looks up and keeps outcomes; None if another process does so.
+        loop: the broker's, in which `done` is called.
+        done: receives the key of a program, and header and body of the message on its outcome.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Programs:
         self._threads = ThreadPoolExecutor(AT_ONCE, "program")
 
     def submit(self, key: str, body: bytes) -> None:
-        """Have a program run; `done` is told once, in any case."""
+        """Queue a program; `done` is always called once."""
         self._threads.submit(self._run, key, body)
 
     def _run(self, key: str, body: bytes) -> None:
@@ -54,7 +54,7 @@ class Programs:
             if ran is None:
                 task = read_execute(body)
                 ran = self._sandbox.run(task)
-                if ran.outcome == "lost":  # with a process of ours: that says nothing about it
+                if ran.outcome == "lost":  # our process ended, perhaps without its fault
                     ran = self._sandbox.run(task)
                 if ran.outcome != "lost" and self._store is not None:
                     try:
@@ -64,14 +64,14 @@ class Programs:
             outcome = to_json(execution_fields(ran))
         except ModelError as error:
             head = {"error": error_fields(error)}
-        except Exception as error:  # a defect must not leave the case waiting for ever
+        except Exception as error:  # a defect must not keep the case waiting for ever
             failure = ModelError(f"a program was not run: {type(error).__name__}", reason=ENGINE)
             head = {"error": error_fields(failure)}
-        with contextlib.suppress(RuntimeError):  # the run is over, and nobody listens
+        with contextlib.suppress(RuntimeError):  # the run is over and the loop closed
             self._loop.call_soon_threadsafe(self._done, key, head, outcome)
 
     def close(self) -> None:
-        """Run nothing more; what runs is ended."""
+        """Start nothing more, and end the running programs."""
         self._threads.shutdown(wait=False, cancel_futures=True)
-        # Not here, where it would keep the broker from its other work.
+        # In a thread, because it would block the broker.
         threading.Thread(target=self._sandbox.close).start()

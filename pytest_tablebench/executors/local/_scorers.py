@@ -1,4 +1,4 @@
-"""Answers that are scored beside the calls, in a process of their own."""
+"""Score answers in a separate process while calls are made."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ SCORER = "pytest_tablebench.executors.local.scorer"
 
 
 class Scorers:
-    """Scores one answer after the other; the process is started when the first one comes.
+    """Scores one answer after the other in a process that starts with the first.
 
     Arguments:
-        loop: of the broker; `done` is called there.
-        done: is told the key of an answer, and the header of the message about it.
+        loop: the broker's, in which `done` is called.
+        done: receives the key of an answer, and the header of the message on its score.
     """
 
     def __init__(
@@ -37,20 +37,19 @@ class Scorers:
         self._closed = False
 
     def submit(self, key: str, body: bytes) -> None:
-        """Have an answer scored; `done` is told once, in any case."""
+        """Queue an answer; `done` is always called once."""
         self._thread.submit(self._score, key, body)
 
     def _score(self, key: str, body: bytes) -> None:
-        # A process that was killed says nothing about the answer: once more, in another one.
+        # The answer need not be the reason if the process was killed: retry in another one.
         head = self._outcome(body) or self._outcome(body)
         if head is None:
             why = "the process that scored the answer ended, twice"
             head = {"error": error_fields(ModelError(why, reason=METRIC))}
-        with contextlib.suppress(RuntimeError):  # the run is over, and nobody listens
+        with contextlib.suppress(RuntimeError):  # the run is over and the loop closed
             self._loop.call_soon_threadsafe(self._done, key, head, None)
 
     def _outcome(self, body: bytes) -> dict[str, Any] | None:
-        """Return what the process says of an answer; None where it has ended."""
         if self._closed:
             return None
         try:
@@ -74,7 +73,7 @@ class Scorers:
             process.communicate()
 
     def close(self) -> None:
-        """Score nothing more; what is being scored is ended."""
+        """Start nothing more, and end the process."""
         self._closed = True
         self._thread.shutdown(wait=False, cancel_futures=True)
         self._end()

@@ -1,4 +1,4 @@
-"""The servers of models in files, as the broker holds them: a process for each file."""
+"""Start and stop the servers of models in files, one process per file."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from pytest_tablebench.util.names import printable
 SERVER = "pytest_tablebench.models.gguf.serve"
 
 START_S = 600.0
-"""Seconds a server may take until it listens: large models are read from disk."""
+"""Seconds a server may take until it listens, because large models are read from disk."""
 
 
 class Servers:
-    """Starts the server of a lane with its first call, and stops all of them at the end.
+    """Starts the server of a lane with its first call, and stops all servers at the end.
 
-    A lane whose server does not start, or ends, is given up.
+    A lane is given up if its server does not start, or ends.
 
     Arguments:
-        lanes: of the run, as JSON values; those with a `file` have a server.
-        loop: in which everything happens but waiting for processes.
-        call: makes a call, at the server that the job names.
-        fail: takes a call that cannot be made, and why.
-        give_up: has no further call to a lane made, and says why.
+        lanes: the run's lanes as JSON values; those with a `file` have a server.
+        loop: runs everything except waiting for processes.
+        call: makes a call to the job's server.
+        fail: fails a call with an error.
+        give_up: gives up a lane, for a reason.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Servers:
         self._waiting: dict[str, list[Job]] = {}
 
     def call(self, job: Job) -> None:
-        """Make a call, once the server that it is for listens."""
+        """Make a call as soon as its server listens."""
         file = self._lanes[job.lane].get("file")
         if file is None:
             self._call(job)
@@ -63,7 +63,7 @@ class Servers:
         if file not in self._servers:
             name = self._lanes[job.lane]["model"]
             self._waiting[file] = []
-            self._servers[file] = _ModelServer(file, name, self._loop, self._listens, self._ended)
+            self._servers[file] = _ModelServer(file, name, self._loop, self._changed)
         server = self._servers[file]
         if server.ended is not None:
             self._fail(job, ModelError(server.ended, reason=ENGINE))
@@ -74,29 +74,22 @@ class Servers:
             self._call(job)
 
     def failure(self, job: Job) -> ModelError | None:
-        """Return why a call has failed, where its server has ended."""
+        """Return the error of a call whose server has ended, None for any other call."""
         server = self._servers.get(self._lanes[job.lane].get("file") or "")
         ended = None if server is None else server.ended
         return None if ended is None else ModelError(ended, reason=ENGINE)
 
-    def _listens(self, file: str) -> None:
-        for job in self._take(file):
-            self.call(job)
-
-    def _ended(self, file: str) -> None:
-        """Give up the lanes of a server that has ended before the run has."""
+    def _changed(self, file: str, ended: str | None) -> None:
+        """Handle a server that has started to listen, or has ended for the given reason."""
         for number, lane in enumerate(self._lanes):
-            if lane.get("file") == file:
-                self._give_up(number, str(self._servers[file].ended))
-        for job in self._take(file):
+            if ended is not None and lane.get("file") == file:
+                self._give_up(number, ended)
+        jobs, self._waiting[file] = self._waiting[file], []
+        for job in jobs:
             self.call(job)
-
-    def _take(self, file: str) -> list[Job]:
-        taken, self._waiting[file] = self._waiting[file], []
-        return taken
 
     def close(self) -> None:
-        """Stop them; what they were asked nobody waits for."""
+        """Stop the servers and discard their pending requests."""
         for server in self._servers.values():
             server.stop()
 
@@ -104,7 +97,8 @@ class Servers:
 class _ModelServer:
     """One process that serves a model, watched by a thread.
 
-    `url` is its address once it listens, `ended` why it has ended, where nobody stopped it.
+    `url` is its address once it listens, `ended` the reason if it ended by itself. `changed` is
+    called with the model's file and `ended` when either is set.
     """
 
     def __init__(
@@ -112,29 +106,26 @@ class _ModelServer:
         file: str,
         name: str,
         loop: asyncio.AbstractEventLoop,
-        listens: Callable[[str], None],
-        ended: Callable[[str], None],
+        changed: Callable[[str, str | None], None],
     ) -> None:
         self.url: str | None = None
         self.key = secrets.token_hex(16)
         self.ended: str | None = None
         self._file, self._name = file, name
         self._loop = loop
-        self._tell = listens, ended
+        self._changed = changed
         self._stopped = False
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self._process = start_module(
             SERVER,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            # Threads that wait for each other by spinning take ten times as long where the
-            # processors have other work.
+            # Threads that wait for each other by spinning are ten times slower on busy processors.
             env={"OMP_WAIT_POLICY": "passive", **os.environ},
         )
         threading.Thread(target=self._watch, daemon=True).start()
 
     def stop(self) -> None:
-        """End it at once."""
         self._stopped = True
         self._process.kill()
 
@@ -145,7 +136,7 @@ class _ModelServer:
         config = {"file": self._file, "name": Path(self._file).stem, "key": self.key}
         with contextlib.suppress(OSError):  # it has ended at once
             process.stdin.write(json.dumps({**config, "threads": _threads()}).encode() + b"\n")
-            process.stdin.flush()  # and left open: its end tells the server that we are gone
+            process.stdin.flush()  # left open: its end shows the server that the broker is gone
         limit = threading.Timer(START_S, process.kill)
         limit.daemon = True
         limit.start()
@@ -154,7 +145,7 @@ class _ModelServer:
         process.stdout.close()
         if line.endswith(b"\n"):
             self.url = f"{line.decode().strip()}/v1"
-            self._say(0)
+            self._notify()
         process.wait()
         if not self._stopped:
             did = "ended" if self.url is not None else "did not start"
@@ -162,15 +153,14 @@ class _ModelServer:
             output = printable(last_line(self._errors), 200) or "nothing"
             name = printable(self._name, 80)
             self.ended = f"the server of {name} {did} (exit code {code}); it last said: {output}"
-            self._say(1)
+            self._notify()
         self._errors.close()
 
-    def _say(self, which: int) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is over
-            self._loop.call_soon_threadsafe(self._tell[which], self._file)
+    def _notify(self) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self._changed, self._file, self.ended)
 
 
 def _threads() -> int:
-    """Return how many threads compute: the processors of this process, or as OpenMP is told."""
     variable = os.environ.get("OMP_NUM_THREADS", "")
     return int(variable) if variable.isdecimal() and int(variable) > 0 else processors()

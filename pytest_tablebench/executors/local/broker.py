@@ -1,10 +1,10 @@
 """The process that owns a run's model calls: `python -m pytest_tablebench.executors.local.broker`.
 
-It has the run's programs run as well. Started by the pytest process that keeps the run. It reads
-one line of configuration from its standard input, prints its port, starts the callers, and serves
-the processes that run items. It never imports litellm and never sees a prompt from the inside. When
-its standard input ends, which it does with the process that keeps the run, it starts no further
-call; the callers finish and store what is in flight.
+The pytest process that keeps the run starts it. The broker reads one line of configuration from its
+standard input, prints its port, starts the callers, and serves the processes that run items. It
+also runs programs and scores answers. It never imports litellm and never parses a prompt. Its
+standard input ends with the process that keeps the run. Then it starts no further call, and the
+callers finish and store their calls in flight.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ from pytest_tablebench.executors._wire import (
     to_json,
 )
 from pytest_tablebench.executors.local._broadcast import Broadcast
+from pytest_tablebench.executors.local._caller_pool import CallerPool
 from pytest_tablebench.executors.local._caller_processes import end_spare
-from pytest_tablebench.executors.local._callers import CallerPool, LocalCallers
+from pytest_tablebench.executors.local._callers import LocalCallers
 from pytest_tablebench.executors.local._connection import Connection
 from pytest_tablebench.executors.local._listener import Listener
 from pytest_tablebench.executors.local._programs import Programs
@@ -42,9 +43,9 @@ MakeCallerPool = Callable[["Broker"], CallerPool]
 
 
 class Broker:
-    """Routes requests to callers and outcomes to the connections that asked for them.
+    """Routes requests to callers and outcomes to the connections that submitted them.
 
-    `make_pool` makes the pool of callers; None: they are processes of this machine.
+    `make_pool` makes the pool of callers; None: processes of this machine.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class Broker:
             ),
             loop.time,
             loop.call_later,
-            self._call,
+            lambda job: self._servers.call(job),  # noqa: PLW0108 - created below
             self._deliver,
             self._look,
         )
@@ -100,11 +101,8 @@ class Broker:
 
     # Callers.
 
-    def _call(self, job: Job) -> None:
-        self._servers.call(job)
-
     def start_callers(self) -> None:
-        """Start what makes the calls, unless it is."""
+        """Start the callers, unless they are started."""
         if not self._started:
             self._started = True
             self.callers.start()
@@ -115,11 +113,11 @@ class Broker:
         self.loop.call_later(1.0, self._announce_waits)
 
     def from_caller(self, connection: Connection, head: Mapping[str, Any]) -> None:
-        """Take what a caller has to say."""
+        """Handle a message of a caller."""
         self.callers.receive(connection, head)
 
     def called(self, job: Job, head: Mapping[str, Any]) -> None:
-        """Take what came of a call."""
+        """Pass the outcome of a call to the dispatcher."""
         if "reply" in head:
             if "unstored" in head:
                 self._unstored[job.key] = head["reply"]
@@ -135,9 +133,9 @@ class Broker:
         self.broadcast.announce_totals()
 
     def lost(self, job: Job) -> None:
-        """Take note that a call's process ended before it told of an answer."""
+        """Handle a call whose process ended before it reported an outcome."""
         if (reply := self.find(job.key)) is not None:
-            # It stored the answer and had no time to say so: that one is paid for.
+            # The process stored the answer, which is paid for, but could not report it.
             self.dispatcher.succeed(job, reply)
             return
         error = ModelError(
@@ -148,27 +146,27 @@ class Broker:
         self.dispatcher.give_back(job, error)
 
     def problems(self, source: object, problems: Sequence[str]) -> None:
-        """Take what a caller has found wrong with the store's files."""
+        """Report problems that a caller has found in the store's files."""
         self.broadcast.problems(source, problems)
 
     def refused(self, model: str, part: str, why: str) -> None:
-        """Tell what a model does not take to the process that keeps the run."""
+        """Report a request part that a model refuses."""
         self.broadcast.note(f"{REFUSALS} {model} {part}", to_json([model, part, why]))
 
     def broken(self, error: ModelError) -> None:
-        """Nothing can be asked in this run: everybody is told why."""
+        """Stop the run, because no call can be made."""
         self._broken = error
         self.dispatcher.stop(str(error))
 
     # Clients: the processes that run items, and the one that keeps the run.
 
     def joined(self, connection: Connection) -> None:
-        """Take note of who a connection is."""
+        """Send a client the current state."""
         if connection.role != "caller":
             self.broadcast.joined(connection)
 
     def left(self, connection: Connection) -> None:
-        """Take note of a connection that ended."""
+        """Forget a connection that has ended."""
         if connection.role == "caller":
             self.callers.left(connection)
             return
@@ -177,14 +175,17 @@ class Broker:
             askers.discard(connection)
 
     def from_client(self, connection: Connection, head: dict[str, Any], body: bytes) -> None:
-        """Take a message of a client."""
+        """Handle a message of a client."""
         do = head["do"]
         if do == "ask":
             self._ask(connection, head, body)
         elif do in self._local_work:
             self._run(connection, do, head["key"], body)
         elif do == "question":
-            self._put_question(connection, head, body)
+            self.start_callers()
+            self.callers.question(
+                head["what"], body, lambda answer: connection.send({"re": head["id"], **answer})
+            )
         elif do == "stop":
             self.dispatcher.stop(head["why"])
         elif do == "finish":
@@ -192,20 +193,13 @@ class Broker:
             connection.send({"re": head["id"], "result": self.broadcast.totals()})
             self.close()
 
-    def _put_question(self, connection: Connection, head: dict[str, Any], body: bytes) -> None:
-        """Pass a question about a model (its facts, a count of tokens) on to a caller."""
-        self.start_callers()
-        self.callers.question(
-            head["what"], body, lambda answer: connection.send({"re": head["id"], **answer})
-        )
-
     def _ask(self, connection: Connection, head: Mapping[str, Any], body: bytes) -> None:
         key = head["key"]
         if key in self._open:
             self._open[key].add(connection)
             return
         if key in self._failed and not head.get("again"):
-            # Several processes look ahead over the same cases.
+            # Several processes prefetch the same cases.
             connection.send({"key": key, **self._failed[key]})
             return
         if key in self._finished and (reply := self.find(key)) is not None:
@@ -220,7 +214,6 @@ class Broker:
         self.dispatcher.submit(Job(key, head["lane"], body, asker=connection, urgent=urgent))
 
     def _run(self, connection: Connection, do: str, key: str, body: bytes) -> None:
-        """Have a program run or an answer scored, once for all who want it."""
         if key in self._open:
             self._open[key].add(connection)
             return
@@ -229,19 +222,19 @@ class Broker:
             self._local_work[do].submit(key, body)
 
     def ran(self, key: str, head: Mapping[str, Any], body: bytes | None) -> None:
-        """Tell what came of a program, or of an answer that was to be scored."""
+        """Send the outcome of a program or of the scoring of an answer."""
         if "unstored" in head:
             self.broadcast.not_kept(head["unstored"])
         for connection in self._open.pop(key, ()):
             connection.send({"key": key, **head}, body)
 
     def _look(self, job: Job) -> dict[str, Any] | None:
-        """Return the answer that another run has paid for since this one began."""
+        """Return an answer that another run has stored since this one began."""
         reply = self.store.look_again(job.key)
         return None if reply is None else reply_fields(reply)
 
     def find(self, key: str) -> dict[str, Any] | None:
-        """Return the reply to a request answered earlier in this run, which is no store hit."""
+        """Return the reply to a request answered earlier in this run, marked as no store hit."""
         if key in self._unstored:
             return self._unstored[key]
         reply = self.store.get(key)
@@ -262,7 +255,7 @@ class Broker:
     # The end.
 
     def close(self) -> None:
-        """Start nothing more and end; the callers end by themselves, after what is in flight."""
+        """Start nothing more and end. The callers finish their calls in flight and end."""
         if self._closing:
             return
         self._closing = True
@@ -290,8 +283,8 @@ async def _serve(config: Mapping[str, Any], make_pool: MakeCallerPool | None) ->
         broker.start_callers()
 
     def watch() -> None:
-        # Nothing is ever written there; it ends with the process that started this one, however
-        # that came about. os.read, because a buffered reader cannot be left at exit.
+        # Nothing is written to the input, but it ends with the process that started this one.
+        # os.read, because a buffered reader would block the exit.
         while os.read(0, 4096):
             pass
         loop.call_soon_threadsafe(broker.close)
@@ -303,15 +296,15 @@ async def _serve(config: Mapping[str, Any], make_pool: MakeCallerPool | None) ->
 
 
 def _line() -> bytes:
-    """Return the line of standard input; a buffered reader would hold it at exit."""
-    read = b""
-    while not read.endswith(b"\n") and (piece := os.read(0, 65536)):
-        read += piece
-    return read
+    """Read a line of standard input without a buffered reader, which would block the exit."""
+    line = b""
+    while not line.endswith(b"\n") and (piece := os.read(0, 65536)):
+        line += piece
+    return line
 
 
 def main(make_pool: MakeCallerPool | None = None) -> int:
-    """Serve one run; `make_pool` is that of `Broker`."""
+    """Serve one run; `make_pool` is passed to `Broker`."""
     try:
         if line := _line():
             asyncio.run(_serve(json.loads(line), make_pool))

@@ -1,4 +1,4 @@
-"""A broker whose run is not known yet: it has a caller import litellm, then gets ready itself.
+"""A broker whose run is not known yet: it lets a caller import litellm and then starts itself.
 
 `python -m pytest_tablebench.executors.local.broker_ahead`
 """
@@ -11,7 +11,7 @@ from pytest_tablebench.executors.local._caller_processes import start_spare
 
 
 def main() -> int:
-    """Serve one run, or none."""
+    """Serve at most one run."""
     start_spare()
     from pytest_tablebench.executors.local import broker  # takes a fifth of the caller's time
 

@@ -1,9 +1,9 @@
 """A process that makes model calls: `python -m pytest_tablebench.executors.local.caller`.
 
-The only kind of process in a run that imports litellm; registered providers are asked here too. It
-asks when the broker says so, writes each answer into the store at once, and then tells the broker.
-When the broker is gone or has no more work, it finishes what is in flight, stores it, and ends:
-those calls are paid for.
+Only callers import litellm. They also call registered providers. A caller makes the calls that the
+broker sends, writes each answer to the store at once, and then reports it to the broker. When the
+broker is gone or has no more work, the caller finishes and stores its calls in flight, because they
+are paid for, and ends.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from pytest_tablebench.models.litellm_model import LiteLLMModel, close
 from pytest_tablebench.store import Store
 
 APART_S = 0.004
-"""Seconds between two calls that start: litellm takes about that long to send one."""
+"""Seconds between the starts of two calls: litellm needs about that long to send one."""
 
 
 class Caller(asyncio.Protocol):
-    """The connection to the broker, and the calls under way."""
+    """The connection to the broker, and the calls in flight."""
 
     def __init__(self, config: Mapping[str, Any], loop: asyncio.AbstractEventLoop) -> None:
         self.done = loop.create_future()
@@ -48,16 +48,16 @@ class Caller(asyncio.Protocol):
         self._loop = loop
         self._lines = LineSplitter()
         self._transport: asyncio.Transport | None = None
-        store = config["store"]  # None: who is told of an answer keeps it
+        store = config["store"]  # None: the process that receives an answer stores it
         self._store = Store.open(Path(store)) if store is not None else None
         self._models = [self._model(lane) for lane in config["lanes"]]
         self._servers: dict[int, Sequence[str]] = {}
-        """By lane, those that the run has started."""
+        """Address and key of the servers that the run has started, by lane."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._queued: asyncio.Queue[tuple[int, int, bytes]] = asyncio.Queue()
         self._unstored: list[tuple[Request, Reply]] = []
-        # The runners' own stores have come upon these.
-        self._told = len(self._store.warnings) if self._store is not None else 0
+        # The processes that run cases have found the first warnings themselves.
+        self._sent_warnings = len(self._store.warnings) if self._store is not None else 0
         self._closing = False
 
     def _model(self, lane: Mapping[str, Any]) -> LiteLLMModel | DirectModel | CalledProvider:
@@ -81,16 +81,16 @@ class Caller(asyncio.Protocol):
         )
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Say who this is."""
+        """Introduce this process to the broker."""
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - TCP
         self._transport = transport
         self._send({"token": self._config["token"], "role": "caller", "pid": os.getpid()})
 
     async def begin(self) -> None:
-        """Make everything ready, and tell the broker whether calls can be made."""
+        """Prepare the models, and report to the broker whether calls can be made."""
         try:
             if not all(isinstance(model, CalledProvider) for model in self._models):
-                load()  # again, at no cost: an error is to be told now
+                load()  # raises an error of the first import again
             for model in self._models:
                 await model.warm_up()
         except ModelError as error:
@@ -99,7 +99,7 @@ class Caller(asyncio.Protocol):
             self._send({"ready": True})
 
     def data_received(self, data: bytes) -> None:
-        """Take what the broker has to say."""
+        """Handle messages of the broker."""
         for line in self._lines.feed(data):
             head, body = header(line)
             do = head["do"]
@@ -112,18 +112,16 @@ class Caller(asyncio.Protocol):
                 self._send({"n": head["n"], "result": self._look_up(do, json.loads(body))})
 
     def _find_server(self, lane: int, server: Sequence[str] | None) -> None:
-        """Have a lane asked at the server that the run has started for it."""
         if server is not None and self._servers.get(lane) != server:
             self._servers[lane] = server
             place = {"api_base": server[0], "api_key": server[1]}
             self._models[lane] = self._model({**self._config["lanes"][lane], **place})
 
     async def start_calls(self) -> None:
-        """Start the calls that the broker hands out, one a little after the other.
+        """Start the broker's calls, each a little after the one before.
 
-        Calls that are prepared all at once are sent all at once, and their answers come all at
-        once: they would go on in step, waiting together for the processor and then together for
-        the server. What is sent directly takes too little time for that.
+        Calls that start together wait together, first for the processor and then for the server,
+        and so do the calls that follow them. Direct calls take too little time for that.
         """
         while True:
             number, lane, body = await self._queued.get()
@@ -135,10 +133,9 @@ class Caller(asyncio.Protocol):
             await asyncio.sleep(0 if isinstance(model, DirectModel) and model.direct else APART_S)
 
     def _look_up(self, name: str, question: Mapping[str, Any]) -> Any:
-        """Answer a question about a model: its facts, or the length of texts in tokens."""
         if name == "facts":
             facts = resolve(question["model"], question["api_base"], question["params"]).to_json()
-            # Kept only to save time: the next run need not wait for litellm to know its keys.
+            # Stored only to save time: the next run need not wait for litellm to compute its keys.
             if self._store is not None:
                 with contextlib.suppress(StoreError):
                     self._store.put_resolution({"key": question["key"], "facts": facts})
@@ -159,7 +156,7 @@ class Caller(asyncio.Protocol):
                 self._send(refusal)
             self._send({"n": number, "error": error_fields(error)})
             return
-        except Exception as error:  # a defect must not leave the case waiting for ever
+        except Exception as error:  # a defect must not keep the case waiting for ever
             failure = ModelError(f"the call broke off: {type(error).__name__}", reason="error")
             self._send({"n": number, "error": error_fields(failure)})
             return
@@ -174,8 +171,8 @@ class Caller(asyncio.Protocol):
             if error.whole_run:
                 self._unstored.append((request, reply))
         self._send(head)
-        if len(self._store.warnings) > self._told:
-            self._told = len(self._store.warnings)
+        if len(self._store.warnings) > self._sent_warnings:
+            self._sent_warnings = len(self._store.warnings)
             self._send({"problems": self._store.warnings})
 
     def _ended(self, task: asyncio.Task[None]) -> None:
@@ -186,22 +183,22 @@ class Caller(asyncio.Protocol):
     def _close(self) -> None:
         self._closing = True
         while not self._queued.empty():
-            self._queued.get_nowait()  # not paid for: nobody asked yet
+            self._queued.get_nowait()  # not sent yet, so not paid for
         if not self._tasks:
             self._end()
 
     def _end(self) -> None:
-        # The disk may have room again.
+        # Try once more: the disk may have room again.
         with contextlib.suppress(StoreError):
             for request, reply in self._unstored:
-                assert self._store is not None  # noqa: S101 - which has refused them
+                assert self._store is not None  # noqa: S101 - it has refused them
                 self._store.put(request, reply)
         self._unstored.clear()
         if not self.done.done():
             self.done.set_result(None)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
-        """End after what is in flight: the broker is gone."""
+        """Finish the calls in flight and end, because the broker is gone."""
         self._close()
 
     def _send(self, head: Mapping[str, Any]) -> None:
@@ -222,7 +219,7 @@ async def _serve(config: Mapping[str, Any]) -> None:
 
 def main() -> int:
     """Serve the broker that started this process."""
-    # Imported while the broker still gets ready to say where it is.
+    # Import litellm while the broker still starts.
     if "litellm" in sys.argv[1:]:
         with contextlib.suppress(ModelError):
             load()

@@ -1,4 +1,4 @@
-"""Registered providers in a caller: made there by name, and asked many at a time."""
+"""Registered providers in a caller: created by name, and called many times in parallel."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from pytest_tablebench.models.base import Provider, Reply, Request, limited
 
 @dataclass(frozen=True)
 class Reference:
-    """Where another process finds a function: what makes a provider, or a metric.
+    """The place where another process finds a function: a provider's maker, or a metric.
 
     Arguments:
-        module: its name.
-        attribute: the function or class, in the module.
-        file: of a conftest.py, of which a run may have several; None: the module is imported.
-        path: where modules are looked for, beside the places that every process knows.
+        module: the module's name.
+        attribute: the function or class in the module.
+        file: the path of a conftest.py, of which a run may have several; None: import the module.
+        path: additional folders of modules.
     """
 
     module: str
@@ -36,7 +36,7 @@ class Reference:
     path: tuple[str, ...]
 
     def find(self) -> Callable[..., Any]:
-        """Return what stands there. Raises whatever its module raises."""
+        """Import and return the function. Errors of its module propagate."""
         sys.path.extend(place for place in self.path if place not in sys.path)
         if self.file is None:
             module = importlib.import_module(self.module)
@@ -45,7 +45,7 @@ class Reference:
         else:
             spec = importlib.util.spec_from_file_location(self.module, self.file)
             if spec is None or spec.loader is None:
-                raise ImportError(f"{self.file} is no module")
+                raise ImportError(f"{self.file} is not a module")
             module = sys.modules[self.module] = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(module)
         function: Callable[..., Any] = attrgetter(self.attribute)(module)
@@ -53,13 +53,11 @@ class Reference:
 
 
 def reference_of(make: object) -> Reference | None:
-    """Return where another process finds a function; None where only this one has it.
+    """Return where another process finds a function; None if only this process can call it.
 
-    That is a function or class that stands in a module under its own name, or what it declares:
-    `make.reference = "package.module:attribute"`. With `make.in_process = True` it stays here.
-
-    Raises:
-        SettingsError: it declares a reference that is none.
+    Another process finds a function or class that its module contains under its own name, or that
+    declares `make.reference = "package.module:attribute"`. With `make.in_process = True` it stays
+    in this process. Raises `SettingsError` for an invalid declared reference.
     """
     if getattr(make, "in_process", False):
         return None
@@ -68,7 +66,7 @@ def reference_of(make: object) -> Reference | None:
     if declared is not None:
         module, colon, attribute = str(declared).partition(":")
         if not module or not colon or not attribute:
-            raise SettingsError(f"a reference is 'module:attribute', not {declared!r}")
+            raise SettingsError(f"a reference must be 'module:attribute', not {declared!r}")
         return Reference(module, attribute, None, path)
     module, attribute = (getattr(make, name, "") for name in ("__module__", "__qualname__"))
     if not module or not attribute or module == "__main__":
@@ -77,7 +75,7 @@ def reference_of(make: object) -> Reference | None:
     try:
         if attrgetter(attribute)(module_object) is not make:
             return None
-    except AttributeError:  # made by a function, or a lambda
+    except AttributeError:  # a local function, or a lambda
         return None
     file = getattr(module_object, "__file__", None)
     conftest = file if file is not None and Path(file).name == "conftest.py" else None
@@ -88,7 +86,7 @@ _PATHS = frozenset({"store", "baseline", "data", "results"})
 
 
 def settings_fields(settings: Settings) -> dict[str, Any]:
-    """Return settings as JSON values."""
+    """Convert settings to JSON values."""
     return {
         name: [str(entry) if isinstance(entry, Path) else entry for entry in value]
         if isinstance(value, tuple | frozenset)
@@ -102,12 +100,11 @@ def settings_fields(settings: Settings) -> dict[str, Any]:
 
 
 def _path(text: str) -> Path | str:
-    """Return a folder; a shared store stays an address."""
-    return text if is_shared(text) else Path(text)
+    return text if is_shared(text) else Path(text)  # a shared store is an address
 
 
 def read_settings_fields(values: Mapping[str, Any]) -> Settings:
-    """Return the settings that `settings_fields` wrote."""
+    """Decode `settings_fields`."""
     settings: dict[str, Any] = {}
     for item in fields(Settings):
         value = values[item.name]
@@ -122,15 +119,15 @@ def read_settings_fields(values: Mapping[str, Any]) -> Settings:
 
 
 class CalledProvider:
-    """A registered provider, asked for many requests at once.
+    """A registered provider that answers many requests at once.
 
-    Each call under way has an object of its own, made when it is needed and used again: a provider
-    is never called from two threads at a time.
+    Each call in flight uses its own provider object, because a provider is never called from two
+    threads at once. Objects are created when needed and reused.
 
     Arguments:
         model: its name.
-        reference: where its maker is.
-        settings: as JSON values.
+        reference: the provider's maker.
+        settings: the run's settings as JSON values.
         timeout: seconds that a call may take.
         max_reply: bytes of UTF-8 that an answer keeps.
     """
@@ -153,16 +150,16 @@ class CalledProvider:
         self._making = threading.Lock()
 
     async def warm_up(self) -> None:
-        """Do nothing: what is wrong with a provider, its first calls say."""
+        """Do nothing: a provider's first calls report its problems."""
 
     async def acomplete(self, request: Request) -> Reply:
         """Answer one request, in a thread. Raises `ModelError`."""
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[Reply] = loop.create_future()
 
-        def tell(reply: Reply | None, error: ModelError | None) -> None:
+        def finish(reply: Reply | None, error: ModelError | None) -> None:
             if answered.done():
-                return  # it was given up
+                return  # the call timed out
             if error is not None:
                 answered.set_exception(error)
             elif reply is not None:
@@ -174,9 +171,9 @@ class CalledProvider:
                 reply = self._complete(request)
             except ModelError as failed:
                 error = failed
-            loop.call_soon_threadsafe(tell, reply, error)
+            loop.call_soon_threadsafe(finish, reply, error)
 
-        # Not of a pool: a call that never ends must not keep the process.
+        # Not in a pool, because a call that never ends must not keep the process alive.
         threading.Thread(target=work, daemon=True).start()
         try:
             return await asyncio.wait_for(answered, self._timeout)
@@ -189,25 +186,25 @@ class CalledProvider:
 
     def _complete(self, request: Request) -> Reply:
         try:
-            provider = self._take()
+            provider = self._provider()
             reply = limited(provider.complete(request), self._max_reply)
         except ModelError:
             raise
-        except BaseException as error:  # of a part that is not ours
+        except BaseException as error:  # any error of the provider's code
             why = str(error) if isinstance(error, TableBenchError) else described(error)
             raise ModelError(f"{self._model}: {why}", reason="error") from None
         self._idle.append(provider)
         return reply
 
-    def _take(self) -> Provider:
+    def _provider(self) -> Provider:
         with self._making:  # modules are imported once, and makers run one at a time
             if self._idle:
                 return self._idle.pop()
-            made: Provider
-            made = self._reference.find()(self._model, read_settings_fields(self._settings))
-            return made
+            make = self._reference.find()
+            provider: Provider = make(self._model, read_settings_fields(self._settings))
+            return provider
 
 
 def as_fields(reference: Reference | None) -> dict[str, Any] | None:
-    """Return a reference as JSON values."""
+    """Convert a reference to JSON values."""
     return None if reference is None else asdict(reference)

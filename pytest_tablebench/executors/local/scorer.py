@@ -1,6 +1,6 @@
 """A process that scores answers: `python -m pytest_tablebench.executors.local.scorer`.
 
-It reads one task a line from its standard input, and writes what came of each.
+It reads one task per line from its standard input, and writes the outcome of each.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from pytest_tablebench.metrics import Metric, score
 
 
 def main() -> int:
-    """Score until there is no more."""
-    # Whatever a metric prints is no reply.
+    """Score answers until the input ends."""
+    # The output of a metric must not mix with the outcomes.
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     metrics: dict[str, Metric] = {}
@@ -31,12 +31,12 @@ def main() -> int:
 
 
 def _outcome(task: dict[str, Any], metrics: dict[str, Metric]) -> dict[str, Any]:
-    """Return the score, or the reason for none: in the words that scoring it at home would use."""
+    """Return the score, or the error with the same text as if pytest had scored the answer."""
     name = task["metric"]
     try:
         if name not in metrics:
             metrics[name] = find_metric(name, task["found"])
-        # Written by the process that keeps the run, which this one works for.
+        # Pickled by a pytest process of the same run, so it is trusted.
         prediction, references, context = pickle.loads(base64.b64decode(task["arguments"]))  # noqa: S301
         scored = score(
             name, prediction, references, compat=task["compat"], metrics=metrics, **context
