@@ -18,7 +18,9 @@ PLACES: list[str] = [
     "pytest_tablebench/interchange",
     "pytest_tablebench/metrics",
     "pytest_tablebench/results",
+    "pytest_tablebench/running",
     "pytest_tablebench/session",
+    "pytest_tablebench/store",
     "pytest_tablebench/tables",
 ]
 """Rooms, modules and pages that are in plain English, from the project's root."""

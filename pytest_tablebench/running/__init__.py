@@ -1,1 +1,1 @@
-"""From a case to a record: prompt, conversation, score. Knows nothing of pytest."""
+"""Turn a case into a record: prompt, conversation, score. Imports nothing of pytest."""

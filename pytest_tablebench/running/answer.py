@@ -1,4 +1,4 @@
-"""Answers of models, and the steps they took."""
+"""Answers of models, and the steps of their conversations."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ from pytest_tablebench.serializers.content import Content, Image, Message, diges
 from pytest_tablebench.strategies import Said
 
 EXTENDED = "extended"
-"""The flag of an answer with a reply that was cut off and asked for again with more tokens."""
+"""The flag of an answer with a reply that was cut off and requested again with more tokens."""
 
 Turn = tuple[str, str]
-"""Who speaks (`user`, `reply`, `program`, `output`, or `drawn` for people alone), and what."""
-
+"""The speaker (`user`, `reply`, `program`, `output`, or `drawn` for readers only) and its text."""
 
 TRUNCATED = "truncated"
-"""The flag of a case with a reply that its token limit ended, and that is scored all the same."""
+"""The flag of a case with a reply that its token limit cut off but that is scored."""
 
 
 @dataclass(frozen=True)
@@ -34,15 +33,15 @@ class StepFacts:
         kind: `ask` or `execute`.
         digest: of the reply's whole text or the program, as in records.
         outcome: why a reply ended (`stop`, `length`, ...), or a program's outcome.
-        model: who was asked, where that is not the model under test.
-        seconds, prompt_tokens, completion_tokens, cost_usd: None when unknown, or not of its kind.
-        from_store: whether it was answered or run earlier.
-        cut: whether a reply was longer than is kept.
-        text: what a judge said, which stands nowhere else in a run.
-        picture: the file in `media/` that shows what a program drew.
-        reasoning_tokens: those of `completion_tokens` that were thinking.
-        limit: how many tokens a reply could have.
-        is_replaced: whether a reply was cut off, and asked for again with a higher limit.
+        model: the model called, if it is not the model under test.
+        seconds, prompt_tokens, completion_tokens, cost_usd: None if unknown or not applicable.
+        from_store: whether the outcome was stored before.
+        cut: whether a reply was too long to be kept whole.
+        text: the reply of a judge, which a run keeps only here.
+        picture: the file in `media/` with the picture that a program drew.
+        reasoning_tokens: the part of `completion_tokens` spent on thinking.
+        limit: the token limit of a reply.
+        is_replaced: whether a reply was cut off and requested again with a higher limit.
         is_prompt_cut: whether the prompt was cut to the model's context.
         facts: values that the strategy read from the reply.
     """
@@ -60,7 +59,7 @@ class StepFacts:
     text: str | None = None
     picture: str | None = None
     record_key: str = ""
-    """What tells the step from others in records: no endpoint or parameter changes it."""
+    """Identifies the step in records, whatever the endpoint and the parameters."""
     reasoning_tokens: int | None = None
     limit: int | None = None
     is_replaced: bool = False
@@ -70,10 +69,9 @@ class StepFacts:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a model said about a case, whichever number of calls it took.
+    """A model's answer to a case, after one or more calls.
 
-    `calls` are those made in this run, which identical requests share; `from_store`: there were
-    none.
+    `calls` counts the calls of this run, which identical requests share. `from_store` means none.
     """
 
     text: str
@@ -84,15 +82,14 @@ class Answer:
     completion_tokens: int | None = None
     reasoning_tokens: int | None = None
     reply_limit: int | None = None
-    """How many tokens its last reply could have."""
+    """The token limit of the last reply."""
     cost_usd: float | None = None
     from_store: bool = False
     steps: tuple[StepFacts, ...] = ()
-    """What was done for it, in order."""
     parts: Mapping[str, float] = field(default_factory=dict)
-    """Numbers beside the score that the strategy gives."""
+    """Numbers of the strategy that are added to the parts of the score."""
     turns: tuple[Turn, ...] = field(default=(), repr=False)
-    """What was said behind the prompt, where that is more than the answer."""
+    """The turns after the prompt, empty if the answer is the only one."""
     raw: str | None = field(default=None, repr=False)
     """The reply with the model's thoughts; None if `text` is the whole reply."""
 
@@ -101,7 +98,7 @@ class Answer:
 
     @property
     def written(self) -> str:
-        """The text that records keep: the answer as the model wrote it, thoughts included."""
+        """The answer as the model wrote it, with its thoughts, for records."""
         return self.text if self.raw is None else self.raw
 
 
@@ -109,7 +106,7 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def picture_of(outcome: Reply | Execution) -> Image | None:
-    """Return the picture that a program has left; None where it left none."""
+    """Return the first picture that a program has written, None without any."""
     if isinstance(outcome, Reply):
         return None
     drawn = [data for data in outcome.files.values() if data.startswith(_PNG)]
@@ -117,17 +114,17 @@ def picture_of(outcome: Reply | Execution) -> Image | None:
 
 
 def shown_by(messages: Sequence[Message]) -> Content:
-    """Return what a question shows a model, as it is kept: several messages as one text."""
+    """Return the content of a message; of several messages, one text with their roles."""
     if len(messages) == 1:
         return messages[0].content
     return "\n\n".join(f"[{message.role}]\n{text_of(message.content)}" for message in messages)
 
 
 def turns_of(step: Step, outcome: Reply | Execution, *, first: bool) -> list[Turn]:
-    """Return what a step adds to a conversation: question and reply, or program and output.
+    """Return the turns of a step: question and reply, or program and output.
 
-    The first question is the prompt, which is kept elsewhere, and one that ends in the model's own
-    words goes on with its turn: neither is a turn of its own.
+    The first question is left out, because it is the prompt. A question that continues the model's
+    own turn is left out too.
     """
     if isinstance(outcome, Execution):
         program = step.program if isinstance(step, Execute) else ""
@@ -141,7 +138,7 @@ def turns_of(step: Step, outcome: Reply | Execution, *, first: bool) -> list[Tur
 
 
 def step_facts(step: Step, outcome: Reply | Execution) -> StepFacts:
-    """Return what is kept of a step and of what came of it."""
+    """Return the facts of a step and its outcome."""
     if isinstance(outcome, Execution):
         return StepFacts(
             "execute",
@@ -169,12 +166,12 @@ def step_facts(step: Step, outcome: Reply | Execution) -> StepFacts:
 
 
 def replaced_facts(step: Step, request: Request, reply: Reply) -> StepFacts:
-    """Return what is kept of a reply that was cut off and asked for again."""
+    """Return the facts of a reply that was cut off and requested again."""
     return replace(step_facts(step, reply), limit=limit_of(request.params), is_replaced=True)
 
 
 def steps_done(steps: Sequence[StepFacts]) -> int:
-    """Return how many steps of a conversation are done; a reply asked for again is none."""
+    """Return the number of finished steps, without replies that were requested again."""
     return sum(not step.is_replaced for step in steps)
 
 
@@ -182,7 +179,7 @@ REASONING = "reasoning_tokens"
 
 
 def step_records(steps: Sequence[StepFacts]) -> tuple[dict[str, Any], ...]:
-    """Return what a record says of each step; nothing of an answer that took a single one."""
+    """Return the steps for a record; none if there is only one."""
     return tuple(
         {
             "kind": step.kind,
@@ -208,7 +205,7 @@ def step_records(steps: Sequence[StepFacts]) -> tuple[dict[str, Any], ...]:
 def answer_of(
     answer: str | Said, steps: list[StepFacts], elapsed: float, turns: Sequence[Turn] = ()
 ) -> Answer:
-    """Return the answer that steps ended in; `elapsed` are its seconds where they say none."""
+    """Return the answer after these steps; `elapsed` seconds count if the steps have no times."""
     answer = answer if isinstance(answer, Said) else Said(str(answer))
     calls = [step for step in steps if step.kind == "ask"]
     kept = [step for step in calls if not step.is_replaced]
@@ -241,7 +238,6 @@ def answer_of(
 def _with_facts(
     steps: Sequence[StepFacts], facts: Mapping[int, Mapping[str, Any]]
 ) -> tuple[StepFacts, ...]:
-    """Return the steps, each question with the facts of its place."""
     if not facts:
         return tuple(steps)
     places = itertools.count()
@@ -254,13 +250,12 @@ def _with_facts(
 
 
 def cut_off_answer(steps: list[StepFacts], written: str, elapsed: float) -> Answer:
-    """Return what a case keeps whose last reply ended before its answer: text, tokens, cost."""
+    """Return text, tokens and cost of a case whose last reply was cut off before its answer."""
     kept = answer_of(Said("", raw=written), steps, elapsed)
     return replace(kept, flags=tuple(flag for flag in kept.flags if flag != TRUNCATED))
 
 
 def _all_turns(answer: Said, turns: Sequence[Turn]) -> tuple[Turn, ...]:
-    """Return the turns that are kept: none where the one reply is the answer."""
     drawn = [("drawn", answer.drawn)] if answer.drawn else []
     text = answer.text if answer.raw is None else answer.raw
     if len(turns) == 1 and turns[0][1] == text and not drawn:
@@ -269,13 +264,11 @@ def _all_turns(answer: Said, turns: Sequence[Turn]) -> tuple[Turn, ...]:
 
 
 def _total(values: list[Any]) -> Any:
-    """Sum, or None when any part is unknown."""
     if not values or any(value is None for value in values):
         return None
     return sum(values) if all(isinstance(value, int) for value in values) else math.fsum(values)
 
 
 def _sum_of_parts(values: list[int | None]) -> int | None:
-    """Return the sum of the values that are known, None without any."""
     counted = [value for value in values if value is not None]
     return sum(counted) if counted else None

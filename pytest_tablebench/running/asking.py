@@ -1,4 +1,4 @@
-"""Requests of a command: what of them is in the store, what the rest costs, and asking it."""
+"""Look up a command's requests in the store, price the missing ones, and make the calls."""
 
 from __future__ import annotations
 
@@ -27,10 +27,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AskPlan:
-    """What a model is going to be asked: questions, those in the store, the rest and its price.
+    """The planned requests to a model.
 
-    None means unknown. Tokens and price are those of the questions that are left; of replies
-    their limit is counted.
+    Arguments:
+        questions: their number.
+        hits: those in the store.
+        prompt_tokens, completion_tokens, cost_usd: of the requests that are not stored, with
+            replies of maximal length; None if unknown.
     """
 
     model: str
@@ -42,13 +45,13 @@ class AskPlan:
 
     @property
     def calls(self) -> int:
-        """Questions that are left to pay."""
+        """Requests that are not stored and must be paid."""
         return self.questions - self.hits
 
 
 @dataclass
 class Spent:
-    """What was asked in this run, and paid for; replies of the store are none of it."""
+    """The calls and costs of this run, without replies from the store."""
 
     calls: Counter[str] = field(default_factory=Counter)
     """By model."""
@@ -57,17 +60,17 @@ class Spent:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     uncounted: int = 0
-    """Replies that do not say their tokens."""
+    """Replies without token counts."""
     cost_usd: float = 0.0
     stopped: str | None = None
-    """Why a request had no reply, where others cannot have one either."""
+    """The error that also prevents all other requests."""
     unpriced: int = 0
-    """Replies that do not say what they cost."""
+    """Replies without a cost."""
     left_out: dict[str, dict[str, str]] = field(default_factory=dict)
-    """What servers refused and why, by model and parameter; it is sent no more."""
+    """The reasons for which servers refused parameters, by model and parameter."""
 
     def add(self, model: str, outcome: Reply | ModelError) -> None:
-        """Count what came of a request."""
+        """Count the outcome of a request."""
         if isinstance(outcome, ModelError):
             self.failed += 1
             if outcome.whole_run or outcome.reason in {"budget", STOPPED}:
@@ -84,26 +87,26 @@ class Spent:
 
 
 class RequestClient:
-    """Looks requests up, and has those answered that the store lacks; one that machines share too.
+    """Looks requests up in the store and in shared stores, and gets replies to the others.
 
-    What is neither there nor was asked is `missing`, by key, until `ask` has it answered. So
-    whoever has several requests goes through them, asks all at once, and goes through them again,
-    until nothing is missing: a server may refuse a parameter, which the next request leaves out.
+    `reply` collects requests without a reply in `missing`, and `ask` gets all their replies. With
+    several requests, call `reply` for each, then `ask`, and repeat until nothing is missing: a
+    server may refuse a parameter, which the next request then leaves out.
 
     Arguments:
-        settings: connections, retries, limits, and the store, where replies are kept.
-        models: those that are asked; `settings.models` name them.
+        settings: connections, retries, limits, and the store for replies.
+        models: the models that `settings.models` names.
     """
 
     def __init__(self, settings: Settings, models: ProviderPool) -> None:
         self.missing: dict[str, Request] = {}
         self.programs: dict[str, Execute] = {}
-        """What is to be run, by key, beside what is to be asked."""
+        """Programs that are still to run, by key."""
         self.hits: dict[str, str] = {}
-        """Requests whose replies were in the store: the model of each, by key."""
+        """The models of requests whose replies were stored, by key."""
         self.spent = Spent()
         self._settings, self._models = settings, models
-        self._told: dict[str, Reply | Execution | ModelError] = {}
+        self._outcomes: dict[str, Reply | Execution | ModelError] = {}
         self._waiting: dict[str, Request | Execute] = {}
         self._executor = models.executor()
         self._engine: Engine | None = None
@@ -123,9 +126,9 @@ class RequestClient:
         self._models.address = lambda: engine.executor.address
 
     def reply(self, request: Request, limits: Sequence[Limit] = ()) -> Reply | str:
-        """Return the reply to a request, or the key by which it is missing.
+        """Return the reply to a request, or its key in `missing`.
 
-        Raises `ModelError` where it was asked and has none.
+        Raises `ModelError` if the call has failed.
         """
         store = self._models.store() if self._models.is_stored(request.model) else None
 
@@ -135,19 +138,19 @@ class RequestClient:
                 return reply
             return store.get(key) if store is not None else None
 
-        stands = settled(request, limits, find)
-        key = stands.request.key()
-        if stands.reply is None:
-            self.missing[key] = stands.request
+        settlement = settled(request, limits, find)
+        key = settlement.request.key()
+        if settlement.reply is None:
+            self.missing[key] = settlement.request
             return key
-        if key not in self._told:
+        if key not in self._outcomes:
             self.hits[key] = request.model
-        return stands.reply
+        return settlement.reply
 
     def execution(self, step: Execute) -> Execution | None:
-        """Return what came of a program; None: it has not run yet, and does when all is asked.
+        """Return the outcome of a program; None: the next `ask` runs it.
 
-        Raises `ModelError` where it cannot run.
+        Raises `ModelError` if it could not run.
         """
         key = step.key()
         if isinstance(execution := self._known(key), Execution):
@@ -159,15 +162,15 @@ class RequestClient:
         return stored
 
     def _known(self, key: str) -> Reply | Execution | None:
-        outcome = self._told.get(key)
+        outcome = self._outcomes.get(key)
         if isinstance(outcome, ModelError):
             raise outcome
         return outcome
 
     def plan(self, model: str, further: Sequence[Request] = ()) -> AskPlan:
-        """Return what of a model's requests is left to ask, and its price. Raises `ModelError`.
+        """Return the plan of a model's missing requests, and `further` expected ones.
 
-        `further` are those that are expected beside the missing ones.
+        Raises `ModelError`.
         """
         missing = [
             request for request in (*self.missing.values(), *further) if request.model == model
@@ -180,13 +183,13 @@ class RequestClient:
         return AskPlan(model, len(missing) + hits, hits, *tokens, price_of_rest["cost_usd"])
 
     def ask(self) -> None:
-        """Have all that is missing answered, and programs run; what fails has no answer."""
+        """Get replies to all missing requests, and run all programs."""
         self.submit()
         while self._waiting:
             self.wait()
 
     def submit(self) -> None:
-        """Send all that is missing on its way, and programs."""
+        """Submit all missing requests and programs."""
         requests, self.missing = self.missing, {}
         programs, self.programs = self.programs, {}
         if programs and self._engine is None:
@@ -202,48 +205,44 @@ class RequestClient:
             self._executor.submit(Work(key, work), lane)
 
     def wait(self) -> list[str]:
-        """Wait until there are outcomes of what was submitted; return their keys."""
+        """Wait for outcomes of submitted work; return their keys."""
         executor = self._executor
         outcomes = dict(executor.outcomes(wait=True))
         if executor.lost is not None:
             outcomes = dict.fromkeys(self._waiting, executor.lost) | outcomes
         for key, outcome in outcomes.items():
             if isinstance(outcome, Exception) and not isinstance(outcome, ModelError):
-                raise outcome  # of a user's provider
+                raise outcome  # an error in a user's provider
             if key in self._waiting and not isinstance(outcome, Score):
-                self._take(key, self._waiting.pop(key), outcome)
+                self._record(key, self._waiting.pop(key), outcome)
         return list(outcomes)
 
-    def _take(
+    def _record(
         self, key: str, work: Request | Execute, outcome: Reply | Execution | ModelError
     ) -> None:
-        """Keep what came of a request or a program; only requests are paid for."""
         if isinstance(work, Request) and isinstance(outcome, ModelError):
             part = outcome.refused
             if part is not None and _holds(work, part):
-                # Whoever asks makes the request anew, without it: that is another key.
+                # The caller repeats the request without the part, which has another key.
                 self._models.leave_out(work.model, part, str(outcome))
                 self.spent.left_out.setdefault(work.model, {}).setdefault(part, str(outcome))
                 return
-        self._told[key] = outcome
+        self._outcomes[key] = outcome
         if isinstance(work, Request) and not isinstance(outcome, Execution):
             self.spent.add(work.model, outcome)
 
     def forget(self, *, missing: bool = False) -> None:
-        """Forget what was told so far; replies stay in the store.
-
-        With `missing` also what is to be asked and run.
-        """
-        self._told.clear()
+        """Forget all outcomes; replies stay in the store. With `missing`, forget open work too."""
+        self._outcomes.clear()
         self.hits.clear()
         if missing:
             self.missing.clear()
             self.programs.clear()
 
     def close(self) -> list[str]:
-        """End what asked, close the models, and send what a shared store lacks.
+        """Close the models and the engine, and upload new answers to the shared store.
 
-        Returns what is wrong with one that is shared.
+        Returns the problems of shared stores.
         """
         self._models.close()
         if self._engine is not None:
@@ -256,7 +255,6 @@ class RequestClient:
 
 
 def _holds(request: Request, part: str) -> bool:
-    """Return whether a request has a parameter, or turns of the system."""
     if part == SYSTEM:
         return any(message.role == "system" for message in request.messages)
     return part in request.params

@@ -1,4 +1,4 @@
-"""What suites assert: that an answer's score reaches the threshold of its task."""
+"""Assertions for suites: an answer's score must reach its threshold."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 _PROGRAM = ("program_", "no_program")
-"""How flags begin that tell of a reply's program."""
+"""Beginnings of the flags about a reply's program."""
 
 
 class WrongAnswer(AssertionError):
-    """The model answered, and the score is below the threshold; the text is three lines."""
+    """The score of an answer is below the threshold; the text has three lines."""
 
 
 def assert_score(
@@ -26,9 +26,9 @@ def assert_score(
 ) -> None:
     """Score the answer with the dataset's metric and raise `WrongAnswer` below the threshold.
 
-    `part` names the number that counts where a metric gives several, or another metric;
-    `threshold` replaces the one of the dataset, marker or option. Where none of these makes an
-    answer right or wrong (`CaseRun.has_verdict`), nothing is asserted.
+    `part` names a part of the metric's score, or another metric. `threshold` replaces the
+    threshold of the dataset, marker or option. If no threshold makes an answer right or wrong
+    (`CaseRun.has_verdict`), nothing is asserted.
     """
     _require(case, answer, part, threshold, "score")
 
@@ -36,7 +36,6 @@ def assert_score(
 def _require(
     case: CaseRun, answer: Answer, part: str | None, threshold: float | None, name: str
 ) -> None:
-    """Assert a score; `name` is how a failure calls it."""
     value = case.judge(answer, part)
     if threshold is None and not case.has_verdict:
         return
@@ -45,7 +44,7 @@ def _require(
 
 
 def assert_exact_match(case: CaseRun, answer: Answer) -> None:
-    """Assert that the reply holds exactly the expected items."""
+    """Assert that the reply contains exactly the expected items."""
     assert_score(case, answer, part="exact_match")
 
 
@@ -83,7 +82,7 @@ def assert_execution_accuracy(case: CaseRun, answer: Answer) -> None:
 
 
 def assert_chart_ecr(case: CaseRun, answer: Answer) -> None:
-    """Assert that the reply's program runs and draws; RealHiTBench's ECR is the share that does."""
+    """Assert that the reply's program runs and draws (RealHiTBench's ECR)."""
     _require(case, answer, "ecr", None, "ecr")
 
 
@@ -95,9 +94,8 @@ def assert_chart_pass_at_1(case: CaseRun, answer: Answer) -> None:
 def assert_judged(case: CaseRun, answer: Answer, *, threshold: float | None = None) -> None:
     """Assert that a judge's mark of the answer, from 0 to 1, reaches the threshold.
 
-    That is the part of a built-in metric that a judge gives, else the score of a metric that asked.
-
-    Raises `SettingsError` where no judge was asked, or the dataset's metric asks none.
+    The mark is the judged part of a built-in metric, else the score of a metric that asked a judge.
+    Raises `SettingsError` without a judge, or if the dataset's metric does not ask it.
     """
     parts = case.score.parts if case.score is not None else {}
     part = next((name for name in JUDGED_PARTS if name in parts), None)
@@ -111,9 +109,9 @@ def assert_judged(case: CaseRun, answer: Answer, *, threshold: float | None = No
 
 
 def failure_text(case: CaseRun, answer: Answer, value: float, name: str) -> str:
-    """Return question, expected and got, one line each, safe to print.
+    """Return question, expected and got, one printable line each.
 
-    The last line has the score by its `name`, and what became of the reply's program.
+    The last line contains the score with its `name`, and flags about the reply's program.
     """
     example = case.example
     question = example.question if example else ""

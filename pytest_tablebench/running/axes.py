@@ -1,4 +1,4 @@
-"""What a run varies beside the question, and all else that datasets may say of themselves."""
+"""The axes of a run (serializers, perturbations, strategies, modalities) and other defaults."""
 
 from __future__ import annotations
 
@@ -29,16 +29,15 @@ if TYPE_CHECKING:
     from pytest_tablebench.serializers import Serializer
 
 DECLARED = "declared"
-"""Where a value comes from that no option gives, but the dataset."""
+"""The origin of a value that the dataset declares and no option sets."""
 
 
 def _probe() -> Table:
-    """Return a table that shows at once what a part of somebody's own does with one."""
     return Table(("a", "b"), (("1", "2"), ("3", "4")))
 
 
 class Axes:
-    """The axes of one run: what the options name, and what holds where they name nothing."""
+    """The axes of one run, from options, datasets and defaults."""
 
     def __init__(self, settings: Settings, registry: Registry) -> None:
         self._settings = settings
@@ -48,9 +47,9 @@ class Axes:
         self._preserving: dict[str, bool] = {}
 
     def defaults(self, dataset: str) -> Defaults:
-        """Return how a dataset is run: as the options say, else as it declares, else as usual.
+        """Return the settings of a dataset: the options', else its own, else the defaults.
 
-        Raises `SettingsError` for what it cannot declare.
+        Raises `SettingsError` for an invalid declaration.
         """
         if dataset not in self._known:
             declared, options = self._declared(dataset), self._asked(dataset)
@@ -74,18 +73,16 @@ class Axes:
         return self._known[dataset]
 
     def _asked(self, dataset: str) -> Settings:
-        """Return the options that hold for a dataset, a paper's setting among them."""
         return self._settings.for_benchmark(self._registry.datasets[dataset].benchmark)
 
     def _declared(self, dataset: str) -> Defaults:
-        """Return what a dataset declares for a run that is judged as this one."""
         declared = defaults_of(self._registry.datasets[dataset])
         if self._settings.judge is None or declared.judged_threshold is None:
             return declared
         return replace(declared, threshold=declared.judged_threshold)
 
     def _narrowed(self, defaults: Defaults, options: Settings) -> Defaults:
-        """Leave out formats and modalities that do not fit each other and that no option names."""
+        """Leave out serializers and modalities that do not fit, unless options name them."""
         defaults = replace(
             defaults, serializers=self._shown_serializers(defaults.serializers, defaults.modality)
         )
@@ -93,7 +90,7 @@ class Axes:
         serializers = tuple(name for name, usable in shown.items() if usable)
         seen = {modality for usable in shown.values() for modality in usable}
         modalities = tuple(name for name in defaults.modality if name in seen)
-        if not serializers:  # the check of names reports it
+        if not serializers:  # `check` reports it
             return defaults
         return replace(
             defaults,
@@ -102,9 +99,9 @@ class Axes:
         )
 
     def told(self, dataset: str, threshold: float | None = None) -> dict[str, Any]:
-        """Return what `run.json` says of how a dataset is run, and `from` where each came.
+        """Return the settings of a dataset for `run.json`; `from` contains their origins.
 
-        `threshold` is what its cases are judged by, where the marker of a test may name another.
+        `threshold` is the threshold of its cases, which the marker of a test may set.
         """
         defaults, declared = self.defaults(dataset), self._declared(dataset)
         threshold = defaults.threshold if threshold is None else threshold
@@ -148,12 +145,10 @@ class Axes:
         }
 
     def _is_given(self, option: Option, dataset: str) -> bool:
-        """Return whether an option gives a value for a dataset."""
         value = getattr(self._settings, option.setting)
         return value.of(dataset) is not None if isinstance(value, Shots) else value is not None
 
     def _is_from_paper(self, option: Option, dataset: str) -> bool:
-        """Return whether a paper's setting gives a value that a reader must know of."""
         value = getattr(self._asked(dataset), option.setting)
         if not isinstance(value, tuple):
             return value is not None
@@ -162,20 +157,20 @@ class Axes:
         return value != tuple(usual)
 
     def params(self, dataset: str) -> Mapping[str, Any]:
-        """Return the parameters with which the model under test is asked."""
+        """Return the parameters of requests to the model under test."""
         return self.defaults(dataset).params
 
     def shots(self, dataset: str) -> int:
-        """Return how many demonstrations a prompt shows."""
+        """Return the number of demonstrations in a prompt."""
         return self.defaults(dataset).shots
 
     def _shown_serializers(
         self, named: Sequence[str], modalities: Sequence[str]
     ) -> tuple[str, ...]:
-        """Return the serializers with which a dataset is shown, where the modality decides.
+        """Return the serializers that fit the modalities; all of them without a modality.
 
-        A table that is only a picture has no serializer of text: the axis is then `image`, or the
-        named serializers that give pictures.
+        A table that is only a picture has no text serializer: the axis is then `image`, or the
+        named serializers that return pictures.
         """
         if not modalities:
             return tuple(named)
@@ -185,13 +180,12 @@ class Axes:
         return (*shown, *(pictures or ([IMAGE] if IMAGE in modalities else [])))
 
     def _all_defaults(self, datasets: Iterable[str] = ()) -> list[Defaults]:
-        """Return how some datasets are run; without any, all that the run may be over."""
         registered = self._registry.datasets
         names = datasets or self._settings.datasets or registered
         return [self.defaults(name) for name in names if name in registered]
 
     def modalities(self, *datasets: str) -> tuple[str, ...]:
-        """Return the modalities in which datasets are shown, in order."""
+        """Return the modalities of datasets, in order."""
         modalities: dict[str, None] = {}
         for name in datasets:
             declared = self.defaults(name).modality
@@ -200,7 +194,7 @@ class Axes:
         return tuple(modalities)
 
     def serializers(self, dataset: str) -> dict[str, tuple[str, ...]]:
-        """Return the serializers of each strategy by which a dataset is asked."""
+        """Return the serializers of each strategy of a dataset."""
         defaults, by_strategy = self.defaults(dataset), dict[str, tuple[str, ...]]()
         for name in defaults.strategy:
             strategy, _ = named_strategy(name, self._registry.strategies)
@@ -210,16 +204,16 @@ class Axes:
         return by_strategy
 
     def shown(self, dataset: str) -> dict[str, tuple[str, ...]]:
-        """Return the modalities in which each serializer of a dataset is shown."""
+        """Return the modalities of each serializer of a dataset."""
         serializers = dict.fromkeys(chain.from_iterable(self.serializers(dataset).values()))
         return self._shown_as(serializers, self.defaults(dataset).modality)
 
     def _shown_as(
         self, serializers: Iterable[str], modalities: Sequence[str]
     ) -> dict[str, tuple[str, ...]]:
-        """Return the modalities in which each serializer is shown.
+        """Return the modalities of each serializer.
 
-        A text is shown as it is, or with a picture beside it; what gives pictures itself, as that.
+        A text can be shown alone or together with a picture; a picture only as such.
         """
         usable = {}
         for name in serializers:
@@ -229,25 +223,24 @@ class Axes:
         return usable
 
     def _gives(self, name: str) -> str:
-        """Return the modality of what a serializer gives by itself."""
         if name not in self._given:
             serializer = self._registry.serializers.get(name)
             is_built_in = self._registry.is_built_in("serializer", name)
-            if serializer is None or is_built_in:  # ours need not be tried
+            if serializer is None or is_built_in:  # no need to try it
                 self._given[name] = IMAGE if name in PICTURES else TEXT
             else:
                 self._given[name] = _modality(serializer)
         return self._given[name]
 
     def preserves_meaning(self, perturbation: str) -> bool:
-        """Whether questions mean the same over a table that is perturbed so."""
+        """Return whether questions keep their meaning after a perturbation."""
         if perturbation not in self._preserving:
             function = self._registry.perturbations.get(parse_perturbation(perturbation)[0])
             self._preserving[perturbation] = bool(getattr(function, "preserves_meaning", True))
         return self._preserving[perturbation]
 
     def grid(self, datasets: Iterable[str]) -> dict[str, list[str]]:
-        """Return the names on each axis, for what the run records of itself."""
+        """Return the names on each axis, for `run.json`."""
         datasets, options = list(datasets), self._settings
         all_defaults = self._all_defaults(datasets)
         strategies = (
@@ -271,7 +264,7 @@ class Axes:
         }
 
     def check(self) -> None:
-        """Raise `SettingsError` for what the options name and nobody can do."""
+        """Raise `SettingsError` for unknown names and impossible combinations in the options."""
         registry, settings = self._registry, self._settings
         grids = [
             len(defaults.serializers) * len(defaults.perturbations)
@@ -302,7 +295,7 @@ class Axes:
                 raise SettingsError(f"--bench-perturbation: {error}") from None
 
     def check_declared(self, name: str) -> None:
-        """Raise `SettingsError` where a dataset cannot be run as it declares."""
+        """Raise `SettingsError` if a dataset cannot be run with its settings."""
         defaults, registry = self.defaults(name), self._registry
         try:
             check_names("serializer", defaults.serializers, registry.serializers)
@@ -316,7 +309,6 @@ class Axes:
             raise SettingsError(f"dataset {name!r}: {error}") from None
 
     def _check_shown(self, defaults: Defaults) -> None:
-        """Raise `SettingsError` for a format or a modality that comes to no case."""
         shown = self._shown_as(defaults.serializers, defaults.modality)
         names = ", ".join(printable(name, 40) for name in defaults.serializers)
         for modality in defaults.modality:
@@ -350,31 +342,27 @@ class Axes:
             apply_perturbation(registered[name], _probe(), name, seed=0, arguments=arguments)
         except (SettingsError, TypeError):
             raise
-        except Exception:  # noqa: S110 - this small table may lack what they name
+        except Exception:  # noqa: S110 - the small table may lack the named rows or columns
             pass
 
 
 def _shots(option: Shots | int | None, dataset: str, declared: int) -> int:
-    """Return how many demonstrations a dataset's prompts show."""
     number = option.of(dataset) if isinstance(option, Shots) else option
     return declared if number is None else number
 
 
 def _number(limit: int | str) -> int | None:
-    """Return how many examples a limit means; None: all."""
     return limit if isinstance(limit, int) else None
 
 
 def _bare(defaults: Defaults) -> Defaults:
-    """Return how a dataset without tables is run: there is no format and nothing to perturb."""
     return replace(defaults, serializers=(NO_TABLE,), perturbations=("none",), modality=(TEXT,))
 
 
 def _modality(serializer: Serializer) -> str:
-    """Return whether a serializer gives a text, pictures, or both."""
     try:
         content = serializer(_probe())
-    except Exception:  # it needs more than this small table; its cases say what is wrong
+    except Exception:  # it may need a larger table; its cases report real errors
         return TEXT
     if not has_content(content) or not images_of(content):
         return TEXT

@@ -1,4 +1,4 @@
-"""The parts that come with the package, registered through the hooks like those of others."""
+"""Register the package's own parts through the same hooks as extensions."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ hookimpl = pluggy.HookimplMarker("pytest")
 
 
 class BuiltIns:
-    """The parts that come with the package, registered through the hooks like any other.
+    """The hooks of the package's own parts.
 
-    Imports stand inside the methods, so that registering this object costs nothing.
+    Imports are inside the methods, so that registering this object costs nothing.
     """
 
     @hookimpl(tryfirst=True)
     def pytest_tablebench_register_dataset(
         self, register: Callable[[Dataset], None], data: Path | None
     ) -> None:
-        """Register every dataset that lies in the folder of a benchmark, or that its data name."""
+        """Register the datasets in the benchmarks' folders, and those that their data name."""
         from pytest_tablebench.datasets import built_in_datasets
 
         for dataset in built_in_datasets(data):
@@ -122,7 +122,7 @@ class BuiltIns:
 
 
 def _reads_pictures(model: str, settings: Settings) -> Provider:  # noqa: ARG001 - a maker's
-    """Return the model that reads pictures: a function of a module, so callers ask it."""
+    """Return the OCR model. Callers can import this function, so they call the model."""
     from pytest_tablebench.models.ocr import OcrModel
 
     return OcrModel()
@@ -133,16 +133,16 @@ def _shows_nothing(table: Table) -> str:  # noqa: ARG001 - whatever it is
 
 
 class OwnFolders:
-    """The folders of the data folder that are datasets: the user's own, as a conftest.py's are."""
+    """The hook of the user's datasets: folders in the data folder."""
 
     of_data = True
-    """What it registers is of the data folder, and not of this package."""
+    """Marks its datasets as parts of the data folder and not of this package."""
 
     @hookimpl(trylast=True)
     def pytest_tablebench_register_dataset(
         self, register: Callable[[Dataset], None], data: Path | None
     ) -> None:
-        """Register them, but those whose name somebody has already given to a reader of his."""
+        """Register the folders, except names that a user's reader has already registered."""
         if data is None:
             return
         from pytest_tablebench.datasets import built_in_datasets
@@ -169,8 +169,8 @@ def builtin_registry() -> Registry:
 def registry_with(data: Path | None, plugins: Sequence[str] = ()) -> Registry:
     """Return the registry of the built-in parts and of the datasets in a data folder.
 
-    `plugins` are files (a conftest.py) and modules whose hooks register more, as they do in a
-    session. Raises `SettingsError` for one that cannot be loaded.
+    `plugins` are files (a conftest.py) and modules whose hooks register more, as in a session.
+    Raises `SettingsError` if one cannot be loaded.
     """
     manager = _Manager("pytest")
     manager.add_hookspecs(hookspecs)
@@ -182,7 +182,7 @@ def registry_with(data: Path | None, plugins: Sequence[str] = ()) -> Registry:
 
 
 def command_registry(data: Path | None = None) -> Registry:
-    """Return the registry of a command: what a session started in the same folder has."""
+    """Return the registry of a command, equal to a session's registry in the same folder."""
     return registry_with(data, command_plugins())
 
 
@@ -200,14 +200,13 @@ def command_plugins(named: Sequence[str] = ()) -> list[str]:
             _loaded(name)
         except SettingsError as error:
             text = str(error).removeprefix("--plugin ")
-            sys.stderr.write(f"note: {printable(text, 400)}; its names are not known here\n")
+            sys.stderr.write(f"note: {printable(text, 400)}; its names are unknown here\n")
         else:
             loadable.append(name)
     return [*loadable, *named]
 
 
 def _installed_extensions() -> list[str]:
-    """Return the pytest plugins of installed packages that require this one."""
     return [
         point.module
         for point in metadata.entry_points(group="pytest11")
@@ -221,7 +220,7 @@ def _is_this_package(requirement: str) -> bool:
 
 
 def _conftest(folder: Path) -> list[str]:
-    """Return the conftest.py of a folder if it registers anything; only then is it run."""
+    """Return the conftest.py of a folder if it registers anything; it is not run otherwise."""
     path = folder / "conftest.py"
     try:
         registers = "pytest_tablebench_register_" in path.read_text("utf-8", "replace")
@@ -231,7 +230,7 @@ def _conftest(folder: Path) -> list[str]:
 
 
 class _Manager(pluggy.PluginManager):
-    """Knows a hook by its name, as pytest does: a conftest.py marks none."""
+    """Finds hooks by name, as pytest does, because a conftest.py does not mark them."""
 
     def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
         if isinstance(plugin, ModuleType) and not name.startswith("pytest_tablebench_register_"):
@@ -241,7 +240,6 @@ class _Manager(pluggy.PluginManager):
 
 
 def _loaded(name: str) -> ModuleType:
-    """Import a file by its path, or a module by its name."""
     path = Path(name)
     is_file = path.suffix == ".py"
     folder = str(path.resolve().parent if is_file else Path.cwd())
@@ -255,13 +253,12 @@ def _loaded(name: str) -> ModuleType:
 
 
 def _of_file(path: Path) -> ModuleType:
-    """Import a file under a name that no other conftest.py has."""
     name = f"{path.parent}.{path.stem}"
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise ImportError("no Python file")
+        raise ImportError("not a Python file")
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)

@@ -1,4 +1,4 @@
-"""A case while it runs, from the question to the record: ask, read, score."""
+"""Run one case: get the answer, score it, and make the record."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     from pytest_tablebench.running.prefetch import PrefetchWindow
 
 SHOWN, SEARCHED = 800, 4000
-"""Characters of an error that are shown, and that are searched for secrets before."""
+"""Characters of an error that are shown, and that are searched for secrets first."""
 
 
 class CaseSupport(Protocol):
-    """What a case needs of the runner that started it."""
+    """The attributes of the runner that a case uses."""
 
     settings: Settings
     registry: Registry
@@ -57,13 +57,15 @@ class CaseSupport(Protocol):
 
 @dataclass
 class CaseRun:
-    """A case while it runs: what the `case` fixture hands to a test.
+    """A running case: the value of the `case` fixture.
 
-    `example` holds the question as the model is asked it: perturbed. `score`, `value` and
-    `prediction` are what the dataset's own metric makes of the answer, as soon as there is one;
-    no test changes them. `threshold` is for the assertions of this test, `limit` for the case;
-    `is_threshold_named` where a marker or an option names it. Where `has_verdict` is False no
-    threshold makes the answer right or wrong: it has a score only.
+    Attributes:
+        threshold: for the assertions of this test.
+        limit: the threshold of the case.
+        is_threshold_named: whether a marker or an option sets the threshold.
+        has_verdict: if False, the answer has a score but is neither right nor wrong.
+        example: the example after the perturbation.
+        prediction, score, value: the result of the dataset's own metric. No test changes them.
     """
 
     case: Case
@@ -82,7 +84,7 @@ class CaseRun:
     value: float | None = None
     flags: tuple[str, ...] = ()
     judging: tuple[StepFacts, ...] = field(default=(), repr=False)
-    """What was done for the score, where a metric asks a judge."""
+    """The steps of a metric that calls a judge."""
     _judged: ScoredReply | None = field(default=None, repr=False)
 
     @property
@@ -92,7 +94,7 @@ class CaseRun:
 
     @property
     def preserves_meaning(self) -> bool:
-        """Whether the perturbation leaves the question of the plain table."""
+        """Whether the perturbation keeps the meaning of the question."""
         return self.runner.axes.preserves_meaning(self.case.perturbation)
 
     @property
@@ -102,19 +104,20 @@ class CaseRun:
 
     @property
     def transcript(self) -> str | None:
-        """The first 16 hexadecimal digits of the SHA-256 of what was said behind the prompt."""
+        """The first 16 hexadecimal digits of the SHA-256 of the turns after the prompt."""
         turns = self.answer.turns if self.answer is not None else ()
         return digest_of(json.dumps(turns)) if turns else None
 
     @property
     def dataset(self) -> Dataset:
-        """The dataset the case belongs to."""
+        """The case's dataset."""
         return self.runner.registry.datasets[self.case.dataset]
 
     def ask(self) -> Answer:
-        """Ask the model, and score what it says by the dataset's own metric.
+        """Return the model's answer, after scoring it with the dataset's own metric.
 
-        Raises `ModelError`, `TableError` or `DataError`: there is no answer; and `MetricError`.
+        Raises `ModelError`, `TableError` or `DataError` without an answer, and `MetricError` if
+        the metric fails.
         """
         pending = self.runner.prefetch.complete(self.case, self.position)
         self.example, self.prompt, self.answer = pending.example, pending.prompt, pending.answer
@@ -135,7 +138,7 @@ class CaseRun:
 
     @property
     def asked(self) -> AskedDataset:
-        """The dataset as the case's strategy asks it: how answers are scored."""
+        """The dataset in the form that the case's strategy uses, which decides the scoring."""
         return self._form.about(self.example)
 
     @cached_property
@@ -144,13 +147,13 @@ class CaseRun:
 
     @property
     def answered(self) -> bool:
-        """Whether there is an answer, with a score where the dataset has a metric."""
+        """Whether there is an answer, with a score if the dataset has a metric."""
         return self.answer is not None and self.error is None
 
     def _take_score(self, answer: Answer, pending: PendingCase) -> None:
-        """Score the answer for the record. Raises `MetricError` where the metric cannot.
+        """Score the answer for the record. Raises `MetricError` if the metric fails.
 
-        Where its judge has no answer, the answer stays: only the score is missing.
+        If the judge has no answer, only the score is missing.
         """
         try:
             if pending.score is not None:
@@ -179,11 +182,10 @@ class CaseRun:
 
     def _asked_example(self) -> Example:
         if self.example is None:
-            raise SettingsError(f"{self.id}: judge an answer after asking for it")
+            raise SettingsError(f"{self.id}: request the answer before judging it")
         return self.example
 
     def _texts(self, answer: Answer) -> tuple[Any, list[Any]]:
-        """Return the processed answer and references."""
         references, compat = self._asked_example().references, self.runner.settings.compat
         return processed_texts(self.runner.registry, self.asked, answer.text, references, compat)
 
@@ -198,17 +200,16 @@ class CaseRun:
         return score_by(registry, metric, prediction, references, compat=compat, context=context)
 
     def judge(self, answer: Answer, part: str | None = None) -> float:
-        """Return the score of an answer by the dataset's chain and metric; records nothing.
+        """Return the score of an answer, from 0 to 1, without recording it.
 
-        `part` names the number of the metric that counts, or another registered metric;
-        without it the metric's own main score counts. Returns a value in 0..1. Raises
-        `SettingsError` when neither the metric's parts nor the registry know the name, and
-        without a name where the dataset has no metric.
+        `part` names a part of the metric's score, or another registered metric. Without it the
+        metric's main score counts. Raises `SettingsError` for an unknown name, and without a
+        name if the dataset has no metric.
         """
         if isinstance(self.error, NotJudgedError):
             if part is None or part not in self.runner.registry.metrics:
                 raise self.error
-            return self._score_by(part, *self._texts(answer)).value  # this one needs no judge
+            return self._score_by(part, *self._texts(answer)).value  # needs no judge
         judged = self._judged if answer is self.answer else None
         judged = judged or self._chain(answer)
         scored, metric = judged.score, self.asked.metric
@@ -224,20 +225,19 @@ class CaseRun:
             raise SettingsError(f"{self.id}: no metric scored the answer")
         value = scored.parts.get(part, scored.value) if part else scored.value
         if not 0 <= value <= 1:
-            raise SettingsError(f"{part!r} of {metric} is {value:g}, no score from 0 to 1")
+            raise SettingsError(f"{part!r} of {metric} is {value:g}, not a score from 0 to 1")
         return value
 
     def _parts(self, *, answered: bool) -> dict[str, float]:
-        """Return the named scores; those that need no judge stay where he has no answer."""
         if isinstance(self.error, NotJudgedError):
             return dict(self.error.parts)
         return dict(self.score.parts) if self.score and answered else {}
 
     def record(self, checks: Mapping[str, bool | None], error: BaseException | None) -> Record:
-        """Return the case's record, with what is known of tests over it.
+        """Return the case's record.
 
-        Without a metric an answer is right where none of the tests failed. `error` is what there
-        is no answer for.
+        `checks` contains the results of the tests over the case; without a metric an answer is
+        right if no test failed. `error` is the reason if there is no answer.
         """
         case, answer, example = self.case, self.answer, self.example
         answered, metric = self.answered, self.asked.metric
@@ -286,13 +286,11 @@ class CaseRun:
 
 
 def no_answer_reason(error: BaseException) -> str:
-    """Return the short kind under which a case without an answer is counted."""
-    if isinstance(error, ModelError):
+    """Return the reason under which a case without an answer is counted."""
+    if isinstance(error, ModelError | NotJudgedError):
         return error.reason
     if isinstance(error, MetricError):
         return "metric_error"
-    if isinstance(error, NotJudgedError):
-        return error.reason
     if isinstance(error, TableError):
         return "unusable_table"
     if isinstance(error, DataError):
@@ -301,9 +299,9 @@ def no_answer_reason(error: BaseException) -> str:
 
 
 def no_answer_text(error: Exception) -> str:
-    """Return one line on why there is no answer or no score, safe to print.
+    """Return one printable line with the reason for no answer or no score, without secrets.
 
-    A provider that somebody wrote may name its address there, password included.
+    The error of a user's provider may contain its address with a password.
     """
     outcome = "no score" if isinstance(error, MetricError | NotJudgedError) else "no answer"
     message = redact(str(error)[:SEARCHED])

@@ -1,6 +1,6 @@
-"""The one driver of conversations: takes a generator of steps from its first step to its end.
+"""The driver of conversations, which takes a generator of steps from its first step to its end.
 
-It needs neither pytest nor an executor: its caller answers each step, and passes the outcome in.
+It needs neither pytest nor an executor: its caller answers each step and passes the outcome in.
 """
 
 from __future__ import annotations
@@ -68,12 +68,12 @@ class Conversations:
     """Begins the conversations about cases.
 
     Arguments:
-        task: makes the task of a case: its example, its prompt.
-        strategies: how a task becomes an answer, by name.
-        route: how a model is asked about a dataset, by their names; without the second, how it
-            judges, or is asked besides. It may wait for the engine the first time.
-        reply_form: gives the form of plain replies to a case, None where it has none.
-        format_retries: how often a reply without its form is asked for again.
+        task: makes the task of a case: its example and prompt.
+        strategies: the strategies by name.
+        route: returns the route to a model for a dataset, by their names; the second is None for
+            judges and other models. The first call may wait for the engine.
+        reply_form: returns the form of plain replies to a case, None without one.
+        format_retries: how often a reply without this form is requested again.
     """
 
     task: Callable[[Case], Task]
@@ -83,31 +83,28 @@ class Conversations:
     format_retries: int = 0
 
     def strategy_of(self, case: Case) -> Strategy:
-        """Return how a case becomes an answer."""
+        """Return the strategy of a case."""
         return named_strategy(case.strategy, self.strategies)[0]
 
     def task_of(self, case: Case) -> Task:
-        """Return the task of a case, which knows how its model is asked. Raises `ModelError`."""
+        """Return the task of a case, adapted to its model. Raises `ModelError`."""
         task, continues = self.task(case), self.route_of(case, None).continues
         return task if task.continues == continues else replace(task, continues=continues)
 
     def begin(self, case: Case, task: Task) -> Generator[Step, Reply | Execution, Said]:
-        """Begin all that is asked about a case."""
+        """Begin the conversation of a case's strategy, for all versions of its question."""
         tasks = [replace(version, continues=task.continues) for version in task.versions] or [task]
         form = self.reply_form(case)
         return asked_about(self.strategy_of(case), tasks, form, self.format_retries)
 
     def route_of(self, case: Case, step: Ask | None) -> Route:
-        """Return how a step of a case's strategy is asked: parameters are a dataset's own.
-
-        Raises `ModelError`.
-        """
+        """Return the route of a step of a case's strategy. Raises `ModelError`."""
         if step is not None and step.model is not None:
             return self.route(step.model, None)
         return self.route(case.model, case.dataset)
 
     def request(self, case: Case, step: Ask, number: int) -> Request:
-        """Return the request that a step of a case's strategy means. Raises `ModelError`."""
+        """Return the request of a step of a case's strategy. Raises `ModelError`."""
         route = self.route_of(case, step)
         return request_of(route, case, step, self.strategy_of(case).name, number)
 
@@ -120,7 +117,7 @@ class ConversationDriver:
 
     Arguments:
         conversations: begins the strategy's conversation.
-        clock: seconds, from any starting point.
+        clock: returns seconds, from any starting point.
         judging: begins the metric's conversation.
     """
 
@@ -129,7 +126,7 @@ class ConversationDriver:
     judging: Judging = field(default_factory=Judging)
 
     def begin(self, pending: PendingCase) -> Step:
-        """Begin the strategy's conversation. Raises what a strategy or a dataset raises."""
+        """Begin the strategy's conversation. Errors of strategies and datasets propagate."""
         task = self.conversations.task_of(pending.case)
         pending.example, pending.prompt = task.example, task.prompt
         conversation = self.conversations.begin(pending.case, task)
@@ -140,13 +137,13 @@ class ConversationDriver:
         return step
 
     def model(self, pending: PendingCase, step: Ask) -> str:
-        """Return the model that a step asks. Raises `NotJudgedError` without a judge."""
+        """Return the model that a step calls. Raises `NotJudgedError` without a judge."""
         if step.model is not None:
             return step.model
         return self.judging.require_judge() if pending.judged else pending.case.model
 
     def request(self, pending: PendingCase, step: Ask) -> tuple[Request, Route]:
-        """Return the request of a step and how its model is asked. Raises `ModelError`."""
+        """Return the request of a step and its route. Raises `ModelError`."""
         case = pending.case
         if not pending.judged:
             route = self.conversations.route_of(case, step)
@@ -166,7 +163,7 @@ class ConversationDriver:
         """Pass the outcome of a step to its conversation."""
         if pending.conversation is None or pending.step is None:
             raise RuntimeError("an outcome for a conversation that never began")
-        # No record tells where an answer was scored.
+        # A score is not a step: records do not show where an answer was scored.
         if not isinstance(outcome, Score) and not isinstance(pending.step, Grade):
             self._record_step(pending, pending.step, outcome)
         pending.arrived.clear()
@@ -175,7 +172,6 @@ class ConversationDriver:
     def _resume(
         self, pending: PendingCase, resume: Callable[[Generator[Any, Any, Any]], Step | Grade]
     ) -> Step | Grade | None:
-        """Return the next step of a conversation, None at its end, after keeping its value."""
         if pending.conversation is None:
             return None
         try:
@@ -198,7 +194,6 @@ class ConversationDriver:
         steps.append(facts)
 
     def _ended(self, pending: PendingCase, value: Any) -> Step | Grade | None:
-        """Keep the value of a conversation; after the strategy's, begin the metric's."""
         if pending.judged:
             pending.score, pending.conversation = value, None
             return None
@@ -215,10 +210,10 @@ class ConversationDriver:
         return self._resume(pending, next)
 
     def take_error(self, pending: PendingCase, error: Exception) -> Step | Grade | None:
-        """Pass an error to its conversation; return the step that it asks instead.
+        """Raise an error inside its conversation; return the next step.
 
-        A strategy may ask another question after a refusal, and a metric may know a part of the
-        score without its judge. Otherwise the conversation ends, with `pending.error`.
+        A strategy may ask another question after a refusal, and a metric may give a part of the
+        score without its judge. Otherwise the conversation ends with `pending.error`.
         """
         is_waiting = isinstance(error, ModelError) and error.reason == PENDING
         if pending.judged and not is_waiting and not is_of_the_engine(pending, error):
@@ -247,7 +242,7 @@ class ConversationDriver:
         return None
 
     def fail(self, pending: PendingCase, error: Exception) -> None:
-        """End a conversation without an answer, except for a reply that was cut off."""
+        """End a conversation with an error; of a reply that was cut off, keep the text."""
         pending.answer = None
         if isinstance(error, ModelError) and error.reason == CUT_OFF and pending.steps:
             elapsed = self.clock() - pending.started

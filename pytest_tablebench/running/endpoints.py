@@ -1,4 +1,4 @@
-"""Where models are asked, as options and the environment say: part of the keys of answers."""
+"""Endpoints of models from options and the environment, for the keys of answers."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import re
 from pytest_tablebench.config.addresses import header_fault, without_credentials
 
 _ALSO = {"huggingface": "HF", "bedrock": "AWS", "sagemaker": "AWS", "meta": "LLAMA"}
-"""Providers that have addresses in variables of another name, by the first word of theirs."""
+"""Other prefixes of providers' environment variables, by the first word of the provider."""
 
 
 def endpoint(model: str, api_base: str | None, provider: str | None = None) -> str | None:
-    """Return the address a model is asked at, as far as options and environment say.
+    """Return the addresses of a model that options and environment set, None without any.
 
-    litellm and the clients below it read addresses from variables named after the provider, by
-    rules of each one's own: `ollama_chat` from `OLLAMA_API_BASE`, `anthropic` from two. What they
-    say changes the answers, so it has to be part of the requests' keys, and one too many there
-    costs less than an answer of another server. User names and passwords are no part of it; of a
-    query a digest is.
+    litellm and its clients read addresses from variables named after the provider, each by its
+    own rules: `ollama_chat` from `OLLAMA_API_BASE`, `anthropic` from two. The address changes the
+    answers, so it is part of the requests' keys. An unused address in a key does less harm than
+    an answer from another server. User names and passwords are left out, and a query is replaced
+    by its digest.
 
     Arguments:
-        model: the name exactly as litellm takes it.
-        api_base: address given as an option; it counts alone.
-        provider: litellm's name of the provider; None takes the one before the slash.
+        model: litellm's name of the model.
+        api_base: the address from the option, which overrides all variables.
+        provider: litellm's name of the provider; None: the text before the slash.
     """
     if api_base is not None:
         return without_credentials(api_base)
@@ -32,19 +32,18 @@ def endpoint(model: str, api_base: str | None, provider: str | None = None) -> s
 
 
 def key_fault(model: str, provider: str | None = None) -> str | None:
-    """Return what keeps a provider's key in the environment from being sent; shows no key.
+    """Return why a provider's key in the environment cannot be sent, None if it can.
 
-    The arguments are those of `endpoint`.
+    `model` and `provider` as for `endpoint`. The text never contains the key.
     """
     for variable, value in _variables(model, provider, ("_API_KEY", "_TOKEN")).items():
         fault = header_fault(value)
         if fault is not None:
-            return f"{variable} holds {fault}, which HTTP cannot send; set it without"
+            return f"{variable} contains {fault}, which HTTP cannot send; set it without"
     return None
 
 
 def _variables(model: str, provider: str | None, endings: tuple[str, ...]) -> dict[str, str]:
-    """Return the variables with such endings that are named after a provider, and are set."""
     name = provider or (model.partition("/")[0] if "/" in model else "openai")
     word = re.split(r"[-_]", name.removeprefix("text-completion-"))[0].lower()
     names = tuple({word.upper(), _ALSO.get(word, word.upper())})

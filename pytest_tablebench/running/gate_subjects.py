@@ -1,4 +1,4 @@
-"""Whether what gates are about is there, looked at before the first call is paid."""
+"""Check before the first call that the slices and parts of gates exist."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from pytest_tablebench.running.runner import Runner
 
 TRIED = 3
-"""Examples whose own answers are scored, to learn the parts of a metric."""
+"""Examples whose expected answers are scored to find the parts of a metric."""
 
 
 def check_subjects(runner: Runner, gates: Iterable[Gate], cases: Sequence[Case]) -> None:
-    """Raise `SettingsError` for a gate on a slice without examples, or on a part of no score.
+    """Raise `SettingsError` for a gate on an empty slice, or on a part that no score has.
 
-    Of a score that a judge or a program gives nobody knows the parts before, nor of one that is
-    given by a metric or a strategy that fails here: such gates are left to the end of the run.
+    Judged and executed scores, and metrics or strategies that fail here, have unknown parts. Gates
+    on them are checked at the end of the run.
     """
     chosen: dict[str, dict[str, None]] = {}
     perturbations: dict[str, set[str]] = {}
@@ -53,17 +53,15 @@ def check_subjects(runner: Runner, gates: Iterable[Gate], cases: Sequence[Case])
 
 
 def _check_memory(runner: Runner, gate: Gate, perturbations: Iterable[str]) -> None:
-    """Raise `SettingsError` if no perturbation of the cases gives a question another answer."""
     registry = runner.registry.perturbations
     if not any(changes_answers(registry, name) for name in perturbations):
         raise SettingsError(
-            f"--bench-gate {printable(gate.text, 100)!r}: only an answer after a changed cell "
-            f"tells {MEMORY}; add --bench-perturbation=none,counterfactual"
+            f"--bench-gate {printable(gate.text, 100)!r}: only answers after a changed cell have "
+            f"the part {MEMORY}; add --bench-perturbation=none,counterfactual"
         )
 
 
 def _tags_of(runner: Runner, examples: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]:
-    """Yield the tags of each example; none where its data is bad."""
     for dataset, example_ids in examples.items():
         for example_id in example_ids:
             example = _loaded(runner, dataset, example_id)
@@ -72,7 +70,7 @@ def _tags_of(runner: Runner, examples: Mapping[str, Sequence[str]]) -> Iterator[
 
 
 def _parts_of(runner: Runner, dataset: str, example_ids: Sequence[str]) -> dict[str, None] | None:
-    """Return the parts that scores of a dataset have; None where that cannot be told."""
+    """Return the parts of a dataset's scores, None if they are not known before the run."""
     registry, parts = runner.registry, dict[str, None]()
     for name in runner.axes.defaults(dataset).strategy:
         strategy, _ = named_strategy(name, registry.strategies)
@@ -96,7 +94,7 @@ def _parts_of(runner: Runner, dataset: str, example_ids: Sequence[str]) -> dict[
                     scored = judge_example(
                         registry, task, reply, example, compat=runner.settings.compat
                     ).score
-                except Exception:  # the case that it fails with says why
+                except Exception:  # its case reports the error
                     return None
                 parts |= dict.fromkeys(scored.parts if scored else ())
     return {**parts, MEMORY: None}
@@ -113,6 +111,6 @@ def planned_clusters(runner: Runner, cases: Iterable[Case]) -> dict[str, dict[st
 
 
 def _loaded(runner: Runner, dataset: str, example_id: str) -> Example | None:
-    with contextlib.suppress(Exception):  # bad data: its case says what is wrong
+    with contextlib.suppress(Exception):  # bad data, which its case reports
         return runner.source(dataset).example(example_id)
     return None

@@ -1,4 +1,4 @@
-"""Conversations about tables, as `generate` has them: many at once, priced before they begin."""
+"""Run the conversations of `generate`: many in parallel, priced before they begin."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from pytest_tablebench.registry import Registry
 
 PARAMS: Mapping[str, Any] = {"max_tokens": 2048}
-"""Several questions with their answers are longer than an answer."""
+"""A reply contains several questions with answers, so it may be longer than an answer."""
 
 ABOUT = "generate"
 
 
 @dataclass
 class _Branch:
-    """A conversation that goes on beside others; without one, the root of the first ones.
+    """One of several parallel conversations. The root has no conversation.
 
     Attributes:
-        parent, place: whose list it is in, and where.
-        step: that it waits for.
-        outcomes: of the conversations that it waits for; `open_count` of them have not ended.
+        parent, place: the branch that waits for it, and its place in that branch's `outcomes`.
+        step: the step that it waits for.
+        outcomes: of the branches that it waits for; `open_count` of them have not ended.
     """
 
     conversation: Conversation[Any] | None = None
@@ -48,7 +48,7 @@ class _Branch:
 
 
 class ModelClient(RequestClient):
-    """Asks the models that `settings.models` names; no call is made before `converse`."""
+    """Calls the models that `settings.models` names, but not before `converse`."""
 
     def __init__(self, settings: Settings, registry: Registry) -> None:
         params = settings.request_params(PARAMS)
@@ -56,11 +56,10 @@ class ModelClient(RequestClient):
         self._waiting_branches: dict[str, list[_Branch]] = {}
 
     def converse(self, conversations: Iterable[Conversation[Value]]) -> list[Value | Exception]:
-        """Bring conversations to their ends, side by side; return their values in order.
+        """Run conversations in parallel to their ends; return their values in order.
 
-        Replies come without thoughts. A `ModelError` or `RejectedError` that ends a conversation
-        is in the place of its value; a reply that the token limit ended before its answer is an
-        error, too.
+        Replies are without thoughts. A `ModelError` or `RejectedError` that ends a conversation
+        takes the place of its value. A reply that was cut off before its answer is an error too.
         """
         root = _Branch()
         self._fork(root, list(conversations))
@@ -80,7 +79,6 @@ class ModelClient(RequestClient):
             self._advance(parent, [])
 
     def _advance(self, branch: _Branch, outcome: Any) -> None:
-        """Pass an outcome to a conversation, None at its beginning, and go to its next step."""
         if branch.conversation is None:
             return
         try:
@@ -109,7 +107,6 @@ class ModelClient(RequestClient):
             self._advance(parent, parent.outcomes)
 
     def _answer(self, branch: _Branch) -> None:
-        """Answer the step of a conversation, which waits where the outcome is not there yet."""
         if branch.step is None:
             return
         try:
@@ -123,7 +120,6 @@ class ModelClient(RequestClient):
             self._advance(branch, outcome)
 
     def _outcome(self, step: Step) -> Reply | Execution | str:
-        """Return the outcome of a step, or the key by which it is missing. Raises `ModelError`."""
         if isinstance(step, Execute):
             return self.execution(step) or step.key()
         request = self._request(step)
@@ -134,16 +130,15 @@ class ModelClient(RequestClient):
         model = step.model or self._settings.models[0]
         try:
             route = self._models.route(model, ABOUT)
-        except ModelError as error:  # no question can be asked, not just this one
+        except ModelError as error:  # it prevents all questions to the model
             raise SettingsError(f"{printable(model, 100)}: {error}") from None
         messages = without_system(step.messages) if route.merges_system else step.messages
         return Request(route.model, messages, route.params, api_base=route.api_base, strategy=ABOUT)
 
     def plans(self, conversations: Iterable[Conversation[Any]]) -> list[AskPlan]:
-        """Return what conversations will ask each model at most, and its price.
+        """Return the plan of conversations for each model, without making a call.
 
-        Where a reply is not there yet, the one that its question expects is taken. Nothing is
-        asked. Raises `ModelError`.
+        For missing replies it assumes the replies that their questions expect. Raises `ModelError`.
         """
         further = list[Request]()
         for conversation in conversations:
@@ -157,8 +152,8 @@ class ModelClient(RequestClient):
     ) -> tuple[Any, bool]:
         """Follow a conversation; return its value, and whether it depends on an expected reply.
 
-        Requests that depend on one join `further`, even if two are equal: their replies will
-        differ.
+        Requests that depend on one are added to `further`, even if two are equal, because their
+        replies will differ.
         """
 
         def answer(step: Any, _: int) -> Any:

@@ -1,4 +1,4 @@
-"""Which models a process asks no more.
+"""Track which models a process no longer calls.
 
 The dispatcher counts failed calls and gives models up. This module records which ones, and counts
 the cases whose requests could not be made.
@@ -28,26 +28,26 @@ class GivingUp:
     """The models that are given up, and failures since the last answer of the others.
 
     Arguments:
-        models: those of the run, by name; it continues until all of them are given up.
-        is_engines: whether the engine asks a model.
+        models: names of the run's models; the run continues until all are given up.
+        is_engines: returns whether the engine calls a model.
     """
 
     models: Sequence[str]
     is_engines: Callable[[str], bool]
     stopped: str | None = None
-    """Why nothing is asked any more."""
+    """The reason if no further call is made."""
     _given_up: dict[str, str] = field(default_factory=dict)
     _failing: dict[str, set[Case]] = field(default_factory=dict)
 
     def refusal(self, model: str) -> ModelError | None:
-        """Return why a model is not asked, if it is not."""
+        """Return the error of further cases of a model, None if it is still called."""
         if self.stopped is not None:
             return ModelError(self.stopped, reason=STOPPED)
         why = self._given_up.get(model)
         return None if why is None else ModelError(why, reason=MODEL_STOPPED)
 
     def answered(self, model: str) -> None:
-        """Start the count of failures anew after an answer that was not stored before."""
+        """Reset the count of failures after an answer that was not stored before."""
         self._failing.pop(model, None)
 
     def failed(self, case: Case, error: ModelError, *, is_outcome: bool) -> None:
@@ -76,7 +76,6 @@ class GivingUp:
             self._give_up(case.model, why)
 
     def _give_up(self, model: str, why: str) -> None:
-        """Ask one model no more; without any left, nothing."""
         self._given_up.setdefault(model, why)
         if len(self._given_up) >= len(self.models):
             self.stopped = why

@@ -1,4 +1,4 @@
-"""What a judge is going to be asked, as far as answers tell that are there, or are expected."""
+"""Plan the questions to a judge from stored or expected answers."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ if TYPE_CHECKING:
 
 
 class JudgeQuestions:
-    """Collects what a run asks its judge.
+    """Collects the questions of a run to its judge.
 
-    A question holds the answer. Where that is not in the store yet, the expected answer stands in
-    for it, and the question counts for each case alone.
+    A question contains the answer. If an answer is not stored yet, the expected answer takes its
+    place, and the question counts for each case separately.
 
     Attributes:
-        cases: answers that a metric looks at which may ask a judge.
-        asked: questions that are left to ask; those that are one and the same once.
-        calls: how many these are of all cases; `hits`: those whose `replies` are in the store.
-        supposed: questions with an expected answer in the place of one that is not there.
-        unknown: cases of which nothing can be told, as programs have to run first.
+        cases: answers that are scored by a metric with a judge.
+        asked: questions that must be asked, equal ones once.
+        calls: their number over all cases.
+        hits: questions whose `replies` are in the store.
+        supposed: questions that contain an expected answer.
+        unknown: cases whose programs must run before the questions are known.
     """
 
     def __init__(self, runner: Runner, judge: str) -> None:
@@ -45,10 +46,10 @@ class JudgeQuestions:
         self._store: Store | None = None
 
     def look(self, case: Case, example: Example, reply: str | None, weight: float = 1.0) -> None:
-        """Follow the conversation about an answer; None: it is not there yet.
+        """Follow the conversation about an answer, None for a missing one.
 
-        `weight` is how many cases this one stands for. Raises `ModelError`, and what a metric
-        raises.
+        `weight` is the number of cases that this one represents. Raises `ModelError`; errors of
+        metrics propagate.
         """
         conversation = self._runner.judging.begin(case, example, reply)
         if conversation is None:
@@ -56,13 +57,12 @@ class JudgeQuestions:
         self.cases += weight
         self.supposed += weight * (reply is None)
         self._weight, self._store = weight, None if reply is None else self._runner.models.store()
-        with suppress(NotJudgedError):  # without a score nothing further is asked
+        with suppress(NotJudgedError):  # without a score no further question follows
             follow(conversation, lambda step, number: self._outcome(case, example, step, number))
 
     def _outcome(
         self, case: Case, example: Example, step: Step, number: int
     ) -> Reply | Execution | None:
-        """Return what is known to come of a step, and take note of a question to the judge."""
         models, store = self._runner.models, self._store
         if isinstance(step, Execute):
             ran = store.get_execution(step.key()) if store is not None else None
@@ -70,8 +70,8 @@ class JudgeQuestions:
             return ran
         about = self._runner.judging.about(case, example)
         route = models.route(step.model or self.judge, about)
-        stands = stored(request_of(route, case, step, about, number), route.limits, store)
-        request, reply = stands.request, stands.reply
+        settlement = stored(request_of(route, case, step, about, number), route.limits, store)
+        request, reply = settlement.request, settlement.reply
         key = request.key()
         if route.model != self.judge or (store is not None and key in self._known):
             return reply

@@ -1,4 +1,4 @@
-"""Scores that are conversations: a metric asks a judge, or has a program run."""
+"""Scores that need a conversation: a metric calls a judge or runs a program."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def converses(metric: object) -> bool:
     if not callable(metric):
         return False
     function = inspect.unwrap(metric)
-    return any(map(inspect.isgeneratorfunction, (function, getattr(function, "__call__", None))))  # noqa: B004 - its code is looked at
+    return any(map(inspect.isgeneratorfunction, (function, getattr(function, "__call__", None))))  # noqa: B004 - its code is inspected
 
 
 def of_metric(metric: str | None) -> str:
-    """Return what requests of a metric are about, where those of a strategy name a dataset."""
+    """Return the subject of a metric's requests. The subject of other requests is a dataset."""
     return f"{_METRIC}{metric}"
 
 
 def metric_params(about: str, metrics: Mapping[str, object]) -> Mapping[str, Any] | None:
-    """Return the parameters that a metric names for its requests; None of those about a dataset."""
+    """Return the parameters that a metric sets for its requests; None if `about` is a dataset."""
     if not about.startswith(_METRIC):
         return None
     params: Mapping[str, Any] = getattr(metrics.get(about.removeprefix(_METRIC)), "params", {})
@@ -49,21 +49,21 @@ def metric_params(about: str, metrics: Mapping[str, object]) -> Mapping[str, Any
 
 
 def request_of(route: Route, case: Case | Record, step: Ask, strategy: str, number: int) -> Request:
-    """Return the request that a step of a case means.
+    """Return the request of a step.
 
     Arguments:
-        route: how the model is asked.
-        case: that the conversation is about.
-        step: what is asked.
+        route: the route to the model.
+        case: the subject of the conversation.
+        step: the question.
         strategy: the name of the strategy, or of the metric.
         number: of the step in its conversation, from 0.
     """
     messages = cut_messages(whole_messages(route, step), route.context)
-    goes_on = messages[-1].role == "assistant"
+    is_continued = messages[-1].role == "assistant"
     return Request(
         route.model,
         messages,
-        {**route.params, **route.continuing} if goes_on else route.params,
+        {**route.params, **route.continuing} if is_continued else route.params,
         api_base=route.api_base,
         strategy=strategy,
         step=number,
@@ -74,12 +74,12 @@ def request_of(route: Route, case: Case | Record, step: Ask, strategy: str, numb
 
 
 def whole_messages(route: Route, step: Ask) -> tuple[Message, ...]:
-    """Return the messages of a step as the model takes them, before they are cut."""
+    """Return the messages of a step for its model, before they are cut."""
     return without_system(step.messages) if route.merges_system else tuple(step.messages)
 
 
 def without_system(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return messages whose turns of the system begin the first turn of the user."""
+    """Move the texts of system messages to the beginning of the first user message."""
     system = [text_of(message.content) for message in messages if message.role == "system"]
     others = [message for message in messages if message.role != "system"]
     first = next((n for n, message in enumerate(others) if message.role == "user"), None)
@@ -93,7 +93,7 @@ def without_system(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def not_judged(error: Exception) -> Exception:
-    """Return the error of a score whose judge has no answer; a fault of a metric stays one."""
+    """Return the error of a score after the judge's error, or after the metric's own error."""
     if isinstance(error, ModelError) and error.reason == METRIC:
         return MetricError(str(error))
     if isinstance(error, ModelError):
@@ -103,11 +103,11 @@ def not_judged(error: Exception) -> Exception:
 
 @dataclass(frozen=True)
 class Judging:
-    """Begins the conversations about scores; of datasets that are not in the registry, none.
+    """Begins the conversations about scores, for datasets in the registry.
 
     Arguments:
         registry: datasets, metrics and post-processors by name.
-        judge: the model that judges; None: nobody does.
+        judge: the model that judges, None without a judge.
         compat: the mode of the metrics.
         score_there: whether heavy metrics score where the calls are made.
     """
@@ -123,9 +123,9 @@ class Judging:
         return asked_by(self.registry, case.dataset, case.strategy).about(example)
 
     def begin(self, case: Case, example: Example, text: str | None) -> Judgement | None:
-        """Begin the one about an answer; None where a case's metric has none.
+        """Begin the conversation about an answer; None if the case's metric has none.
 
-        Without a text the expected answer stands in for one that is not there yet.
+        Without a text the expected answer takes the place of the missing one.
         """
         question = self._asked(case, example)
         if question is None or not self._converses(question.metric):
@@ -134,20 +134,20 @@ class Judging:
         return judgement(*arguments, compat=self.compat, **context)
 
     def grade(self, case: Case, example: Example, text: str) -> Grading | None:
-        """Begin to have an answer scored elsewhere; None where its metric scores here."""
+        """Begin to score an answer in another process; None if its metric scores in this one."""
         question = self._asked(case, example) if self.score_there else None
-        if question is None or not self._goes_there(question.metric):
+        if question is None or not self._is_sent(question.metric):
             return None
         return graded(self.registry, question, text, example, compat=self.compat)
 
     def sent(self, dataset: str, strategy: str, named: Iterable[str] = ()) -> bool:
-        """Whether a metric of a dataset scores elsewhere; the arguments are those of `wanted`."""
+        """Return whether a metric of a dataset, or one that examples name, is sent elsewhere."""
         if not self.score_there:
             return False
         declared = asked_by(self.registry, dataset, strategy).metric
-        return any(map(self._goes_there, (declared, *named)))
+        return any(map(self._is_sent, (declared, *named)))
 
-    def _goes_there(self, metric: str | None) -> bool:
+    def _is_sent(self, metric: str | None) -> bool:
         function = self.registry.metrics.get(str(metric))
         return (
             getattr(function, "heavy", False)
@@ -158,9 +158,9 @@ class Judging:
     def metrics_with_judge(
         self, dataset: str, strategy: str, named: Iterable[str] = ()
     ) -> list[str]:
-        """Return the metrics of a dataset that are conversations, as a strategy asks it.
+        """Return the metrics of a dataset and a strategy that are conversations.
 
-        `named` are those that examples name.
+        `named` are the metrics that examples name.
         """
         declared = asked_by(self.registry, dataset, strategy).metric
         return [
@@ -170,14 +170,14 @@ class Judging:
         ]
 
     def about(self, case: Case, example: Example | None) -> str:
-        """Return what requests to the judge of an example are about."""
+        """Return the subject of requests to the judge of an example."""
         return of_metric(asked_by(self.registry, case.dataset, case.strategy).about(example).metric)
 
     def _converses(self, metric: str | None) -> bool:
         return metric is not None and converses(self.registry.metrics.get(metric))
 
     def require_judge(self) -> str:
-        """Return the model that judges. Raises `NotJudgedError` where there is none."""
+        """Return the model that judges. Raises `NotJudgedError` without one."""
         if self.judge is None:
-            raise NotJudgedError("nobody judges: name a model with --bench-judge", nobody=True)
+            raise NotJudgedError("no judge: name a model with --bench-judge", nobody=True)
         return self.judge

@@ -1,8 +1,8 @@
 """Token limits of a request: the answer's, room for thinking, and what cut replies get.
 
 A limit only ends a reply: a reply that ended by itself is the same under any higher limit. So a
-request has a row of limits, lowest first. A stored reply that was not cut off counts under every
-limit, and a reply that was cut off is asked for again with the next limit that applies to it.
+request has several limits, lowest first. A stored reply that was not cut off is valid under every
+limit. A reply that was cut off is requested again with the next limit that applies to it.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from pytest_tablebench.store import Store
 
 NAMES = ("max_tokens", "max_completion_tokens")
-"""Parameters that limit a reply, as a caller of litellm names them."""
+"""litellm's names of the parameters that limit a reply."""
 
 Use = Literal["stored", "first", "thinking", "cut"]
 
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit that a request can have.
+    """A token limit of a request.
 
     Arguments:
         params: the parameters that set it.
-        use: `stored`: only replies in the store that were not cut off; `first`: the limit of the
-            first call; `thinking`: for a reply that was cut off while the model was
-            thinking; `cut`: for any reply that was cut off.
+        use: `stored`: only for stored replies that were not cut off; `first`: for the first call;
+            `thinking`: after a reply that was cut off while the model was thinking; `cut`: after
+            any reply that was cut off.
     """
 
     params: Mapping[str, int]
@@ -44,12 +44,12 @@ class Limit:
 
 @dataclass(frozen=True)
 class Settled:
-    """Where a request stands.
+    """The state of a request.
 
     Arguments:
-        request: with the limit of its reply, or of the call to make.
-        reply: None where a call is to be made.
-        replaced: requests and replies that were cut off and asked for again.
+        request: with the limit of its reply, or of the next call.
+        reply: None if a call must be made.
+        replaced: requests and replies that were cut off and requested again.
     """
 
     request: Request
@@ -58,18 +58,18 @@ class Settled:
 
 
 Find = Callable[[Request, Use], Reply | None]
-"""Returns the reply to a request, None where there is none yet. Raises `ModelError`."""
+"""Returns the reply to a request, None if it is missing. Raises `ModelError`."""
 
 
 def settled(request: Request, limits: Sequence[Limit], find: Find, *, asks: bool = True) -> Settled:
-    """Go through the limits of a request as far as replies to it are there.
+    """Try the limits of a request in order until a reply is valid or missing.
 
     Arguments:
         request: with the limit of the first call.
-        limits: lowest first; without any the request is the only one.
+        limits: lowest first; if empty, only the request itself counts.
         find: looks a reply up, or makes the call itself.
-        asks: whether the caller makes calls that `find` has no reply to. Where it makes none, a
-            reply that was cut off counts.
+        asks: whether the caller will make the missing calls. Otherwise a reply that was cut off
+            counts.
     """
     if not limits:
         return Settled(request, find(request, "first"))
@@ -95,10 +95,7 @@ def settled(request: Request, limits: Sequence[Limit], find: Find, *, asks: bool
 def stored(
     request: Request, limits: Sequence[Limit], store: Store | None, *, asks: bool = True
 ) -> Settled:
-    """Go through the limits of a request as far as the store has replies to it.
-
-    `asks` is that of `settled`.
-    """
+    """Call `settled` with the replies of the store."""
 
     def find(variant: Request, _: Use) -> Reply | None:
         return None if store is None else store.get(variant.key())
@@ -107,7 +104,6 @@ def stored(
 
 
 def _applies(limit: Limit, request: Request, reply: Reply) -> bool:
-    """Return whether a reply that was cut off is asked for again with a limit."""
     if limit.tokens <= (limit_of(request.params) or 0):
         return False
     return limit.use == "cut" or (limit.use == "thinking" and is_thinking(reply))
@@ -121,13 +117,13 @@ def is_cut(reply: Reply) -> bool:
 def is_thinking(reply: Reply) -> bool:
     """Return whether a reply that was cut off shows that the model thinks.
 
-    A reply without an answer was spent on thoughts, which some servers keep to themselves.
+    A reply without an answer consists of thoughts, which some servers do not send.
     """
     return reply.is_cut_off or bool(reply.thinking or reply.reasoning_tokens)
 
 
 def limit_of(params: Mapping[str, Any]) -> int | None:
-    """Return how many tokens a reply may have; None where nothing says."""
+    """Return the token limit of a reply, None without one."""
     limits = [params[name] for name in NAMES if type(params.get(name)) is int]
     return max(limits, default=None)
 
@@ -135,7 +131,7 @@ def limit_of(params: Mapping[str, Any]) -> int | None:
 def room_for(
     params: Mapping[str, Any], facts: Resolution | None, tokens: int, *, thinks: bool = False
 ) -> dict[str, int]:
-    """Return the limits of a request with room for thinking; empty where none is added.
+    """Return the limits of a request with room for thinking; empty without room.
 
     Anthropic counts thoughts as part of `max_tokens` and refuses a limit that is not above the
     budget of thoughts
@@ -143,9 +139,9 @@ def room_for(
 
     Arguments:
         params: of the request, without room.
-        facts: what litellm says of the model and these parameters.
+        facts: litellm's facts about the model with these parameters.
         tokens: room for thinking; 0: none.
-        thinks: whether the model is known to think, whatever litellm says.
+        thinks: whether the model is known to think, whatever litellm's facts are.
     """
     budget = _budget(facts.sent) if facts is not None else 0
     marked = facts is not None and facts.reasons is True
@@ -160,7 +156,6 @@ def room_for(
 
 
 def _budget(sent: Mapping[str, Any]) -> int:
-    """Return the budget of thoughts that is sent, 0 without one."""
     for name, field in (("thinking", "budget_tokens"), ("thinkingConfig", "thinkingBudget")):
         value = sent.get(name)
         if isinstance(value, Mapping) and type(value.get(field)) is int:
@@ -173,8 +168,8 @@ def limits_of(
 ) -> tuple[Limit, ...]:
     """Return the limits of requests with these parameters, lowest first; empty without any.
 
-    The arguments are those of `room_for`; `extend_cut` is the limit of further calls for replies
-    that were cut off.
+    `params`, `facts` and `tokens` as for `room_for`; `extend_cut` is the limit of further calls
+    after replies that were cut off.
     """
     base = {name: params[name] for name in NAMES if type(params.get(name)) is int}
     if not base:

@@ -1,4 +1,4 @@
-"""The work that a step of a conversation means, and its outcome if the store has it."""
+"""Turn steps of conversations into work, and look up their outcomes in the store."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.store import Store
 
 PROGRAMS = "programs"
-"""The lane of work that asks no model: programs, and answers that are scored elsewhere."""
+"""The lane of programs, and of answers that are scored in other processes."""
 
 
 @dataclass
@@ -30,17 +30,17 @@ class PictureKeeper:
     """Writes pictures into the run folders.
 
     Arguments:
-        folder: returns the folder for the pictures of a model's run; None: none are kept.
+        folder: returns the folder for the pictures of a model's run; None: keep no pictures.
     """
 
     folder: Callable[[str], MediaFolder] | None = None
 
     def path(self, model: str) -> Path | None:
-        """Return where the pictures of a model's run are."""
+        """Return the folder of the pictures of a model's run, None without one."""
         return None if self.folder is None else self.folder(model).path
 
     def keep(self, model: str, images: Iterable[Image]) -> None:
-        """Write pictures that are not there yet. Raises `ModelError` if the disk refuses them."""
+        """Write new pictures. Raises `ModelError` if that fails."""
         if self.folder is None:
             return
         for image in images:
@@ -56,10 +56,10 @@ class StepLookup:
 
     Arguments:
         driver: makes the request of a step.
-        store: returns the answers kept; None without any.
+        store: returns the answer store, None without one.
         max_reply: bytes of UTF-8 that an answer keeps.
-        replay: whether a request that is not in the store has no answer.
-        pictures: keeps the pictures of requests.
+        replay: whether only stored answers count.
+        pictures: writes the pictures of requests.
     """
 
     driver: ConversationDriver
@@ -96,16 +96,16 @@ class StepLookup:
         def find(variant: Request, use: Use) -> Reply | None:
             return pending.arrived.get(variant.key()) or self._reply(variant, route, use)
 
-        stands = settled(request, route.limits, find, asks=not self.replay)
-        pending.key = stands.request.key()
-        pending.limit = limit_of(stands.request.params)
-        pending.replaced = stands.replaced
+        settlement = settled(request, route.limits, find, asks=not self.replay)
+        pending.key = settlement.request.key()
+        pending.limit = limit_of(settlement.request.params)
+        pending.replaced = settlement.replaced
         again, media = pending.key in failed_keys, self.pictures.path(model)
-        work = Work(pending.key, stands.request, again=again, media=media)
-        return work, self.driver.model(pending, step), stands.reply
+        work = Work(pending.key, settlement.request, again=again, media=media)
+        return work, self.driver.model(pending, step), settlement.reply
 
     def _reply(self, request: Request, route: Route, use: Use) -> Reply | None:
-        """Return a reply of the store. Raises `ModelError` in a replay without the first one."""
+        """Return a stored reply. Raises `ModelError` in a replay if the first one is missing."""
         store = self.store() if route.stored else None
         if store is None:
             return None

@@ -1,4 +1,4 @@
-"""What litellm says of models and what their servers refuse, kept in the store for later runs."""
+"""litellm's facts about models and refused parameters, stored for later runs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 class Resolutions:
-    """Facts about models for given parameters, each asked of the engine once.
+    """Facts about models for given parameters, each requested from the engine once.
 
     Arguments:
-        store: returns the answers kept; None without any.
-        ask: asks the engine a question by its name. Raises `ModelError`.
-        replay: whether nothing may be asked.
+        store: returns the answer store, None without one.
+        ask: sends the engine a named question. Raises `ModelError`.
+        replay: whether no question may be sent.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Resolutions:
         self._facts: dict[str, Resolution | None] = {}
 
     def about(self, model: LiteLLMModel, params: Mapping[str, Any]) -> Resolution | None:
-        """Return the facts, None if a replay does not know them. Raises `ModelError`."""
+        """Return the facts, None in a replay without stored facts. Raises `ModelError`."""
         question, key = _question(model, params, litellm_version())
         if key not in self._facts:
             facts = self._stored(model, params)
@@ -51,17 +51,17 @@ class Resolutions:
         return self._stored(model, params) is not None
 
     def _stored(self, model: LiteLLMModel, params: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the facts from the same litellm; in a replay, else the last from another one.
+        """Return the stored facts of the same litellm; in a replay, also of another litellm.
 
-        A replay looks for answers that were paid for anywhere: what was sent then decides which
-        answers match, and litellm need not be installed at all.
+        In a replay the parameters sent at that time decide which answers match, and litellm need
+        not be installed.
         """
         store = self._store()
         if store is None:
             return None
         entry = store.get_resolution(_question(model, params, litellm_version())[1])
         if entry is not None and "reasons" not in entry["facts"] and not self._replay:
-            return None  # an earlier version of this package did not look whether it thinks
+            return None  # written by a version of this package that did not store `reasons`
         if entry is None and self._replay:
             for other in store.resolutions():
                 version = other.get("facts", {}).get("litellm_version")
@@ -74,7 +74,6 @@ class Resolutions:
 def _question(
     model: LiteLLMModel, params: Mapping[str, Any], litellm: str | None
 ) -> tuple[dict[str, Any], str]:
-    """Return a question for facts, and the key of its answer."""
     question = {
         "model": model.model,
         "api_base": model.api_base,
@@ -86,12 +85,12 @@ def _question(
 
 
 class Refusals:
-    """Parameters that servers refused, and why, by model.
+    """Reasons for which servers refused parameters, by model.
 
     Arguments:
-        store: returns the store of a model's answers, None if they are not kept.
+        store: returns the store of a model's answers, None if they are not stored.
         endpoint: returns the endpoint of a model.
-        keeps: whether refusals of this run are kept for later ones.
+        keeps: whether refusals of this run are stored for later ones.
     """
 
     def __init__(
@@ -107,7 +106,7 @@ class Refusals:
         self._refused: dict[str, dict[str, str]] = {}
 
     def of(self, model: str) -> Mapping[str, str]:
-        """Return the refused parameters of a model; `system` means turns of the system."""
+        """Return the reasons by refused parameter; `system` means system messages."""
         if model not in self._refused:
             store = self._store(model)
             entry = None if store is None else store.get_resolution(self._key(model))
@@ -119,7 +118,7 @@ class Refusals:
         refused = self._refused[model] = {**self.of(model), part: why}
         store = self._store(model) if self._keeps else None
         if store is not None:
-            with contextlib.suppress(StoreError):  # it only saves a later run a call
+            with contextlib.suppress(StoreError):  # storing it only saves a later run one call
                 store.put_resolution({"key": self._key(model), "refused": refused})
 
     def _key(self, model: str) -> str:

@@ -1,4 +1,4 @@
-"""Checks of the names in options, gates and slices against what there is."""
+"""Check the names in options, gates and slices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def check_names(
 ) -> None:
     """Raise `UnknownNameError` for the first name that is not among the choices.
 
-    `place` begins the message: the option, or the dataset, that has the names.
+    The message starts with `place`: the option or the dataset that contains the names.
     """
     choices = dict.fromkeys(choices)
     for name in names or ():
@@ -36,7 +36,7 @@ def check_gates(
     strategies: Iterable[str] = (),
     modalities: Iterable[str] = (),
 ) -> None:
-    """Raise `SettingsError` for a gate on what does not exist, naming the nearest that does."""
+    """Raise `SettingsError` for a gate with an unknown name; the message names the nearest."""
     axes = [set(serializers), set(perturbations), set(strategies), set(modalities)]
     axis_names = dict.fromkeys(name for axis in axes for name in sorted(axis))
     datasets = list(datasets)
@@ -45,7 +45,7 @@ def check_gates(
     for gate in gates:
         if gate.check and gate.scope in names and gate.scope not in dataset_names:
             raise SettingsError(
-                f"gate {_quoted(gate)}: a test stands behind a dataset, which {gate.scope!r} is not"
+                f"gate {_quoted(gate)}: a test name needs a dataset, which {gate.scope!r} is not"
             )
         if gate.scope not in names and gate.scope != "run":
             raise UnknownNameError(
@@ -57,8 +57,8 @@ def check_gates(
                 raise UnknownNameError(f"gate {_quoted(gate)}: {message}")
         if len(gate.filters) == 2 and not _of_two_axes(*gate.filters, axes):
             raise SettingsError(
-                f"gate {_quoted(gate)}: two names in brackets are one serializer and one "
-                f"perturbation, or others of two kinds"
+                f"gate {_quoted(gate)}: two names in brackets must be of two kinds, as one "
+                f"serializer and one perturbation"
             )
 
 
@@ -85,16 +85,16 @@ def check_selected(
     chosen: Collection[str] | None,
     must_have_cases: bool,
 ) -> None:
-    """Raise `SettingsError` for a gate on which no selected case can tell anything.
+    """Raise `SettingsError` for a gate without a selected case.
 
     Arguments:
         gates: the gates.
         selected: datasets of the cases that will run.
-        missing: those without data, and how to get it.
-        datasets: all there are.
+        missing: datasets without data, and how to get it.
+        datasets: all datasets.
         members: the datasets of each benchmark.
-        chosen: those that --bench-dataset names; None without that option.
-        must_have_cases: whether a gate without cases is an error although nothing else is wrong.
+        chosen: the datasets that --bench-dataset names; None without that option.
+        must_have_cases: whether a gate without cases is an error even if nothing else is wrong.
     """
     for gate in gates:
         names = {gate.scope, *members.get(gate.scope, ())} & set(datasets)
@@ -105,20 +105,19 @@ def check_selected(
             raise SettingsError(f"{about}{name} has {missing[name]}")
         if chosen is not None and not names & set(chosen):
             raise SettingsError(
-                f"{about}--bench-dataset leaves {gate.scope} out; name it there, or leave out "
-                f"the gate as well"
+                f"{about}--bench-dataset leaves {gate.scope} out; add it there, or remove the gate"
             )
         if must_have_cases:
             raise SettingsError(
-                f"{about}no case of {gate.scope} is selected; leave out the gate, or select some"
+                f"{about}no case of {gate.scope} is selected; select some, or remove the gate"
             )
 
 
 def check_tests(gates: Iterable[Gate], tests: Mapping[str, Sequence[str]]) -> None:
-    """Raise `SettingsError` for a gate on a test that does not exist over its dataset.
+    """Raise `SettingsError` for a gate on a test that its dataset does not have.
 
-    `tests` has their names by dataset. A dataset that no test of the session is about is left to
-    the gate itself: undecided.
+    `tests` contains the tests' names by dataset. Gates on datasets without a test in the session
+    stay undecided.
     """
     for gate in gates:
         names = tests.get(gate.scope)
@@ -129,7 +128,7 @@ def check_tests(gates: Iterable[Gate], tests: Mapping[str, Sequence[str]]) -> No
 def check_slice(gate: Gate, tags_of_examples: Iterable[Mapping[str, str]]) -> None:
     """Raise `SettingsError` for a gate on a slice that has no example.
 
-    `tags_of_examples` is read up to the first example with all tags of the gate.
+    `tags_of_examples` is read until the first example with all tags of the gate.
     """
     from pytest_tablebench.results.gates import without_tags
 
@@ -145,7 +144,7 @@ def check_slice(gate: Gate, tags_of_examples: Iterable[Mapping[str, str]]) -> No
 def check_part(gate: Gate, parts_by_dataset: Iterable[Collection[str] | None]) -> None:
     """Raise `SettingsError` for a gate on a part that no score of its datasets has.
 
-    A dataset whose parts are unknown (None) leaves the gate to the end of the run.
+    If the parts of a dataset are unknown (None), the gate is checked at the end of the run.
     """
     scope_parts = dict[str, None]()
     for parts in parts_by_dataset:

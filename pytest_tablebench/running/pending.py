@@ -1,4 +1,4 @@
-"""A case whose answer is under way: its conversation, and the one about its score."""
+"""A case without its final answer: the conversations about its answer and its score."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Route:
-    """How one model is asked.
+    """The settings of requests to one model.
 
     Arguments:
         model: its name.
-        params: parameters sent with every request.
-        api_base: the endpoint, part of what an answer depends on.
-        in_process: whether its calls are made in this process; otherwise the engine makes them.
-        stored: whether its answers are kept and looked up.
-        continues: whether it goes on with an unfinished turn of its own; None: nobody knows.
-        continuing: parameters sent besides where it is to go on with such a turn.
-        limits: the token limits that a request may have; empty: only that of `params`.
-        merges_system: whether turns of the system are sent as part of the user's.
-        generation: the name under which the run asks anew; see `Request`.
+        params: parameters of every request.
+        api_base: the endpoint, which is part of the keys of answers.
+        in_process: whether this process makes the calls, and not the engine.
+        stored: whether answers are stored and looked up.
+        continues: whether the model continues its own unfinished turn; None if unknown.
+        continuing: additional parameters of requests that end with such a turn.
+        limits: the token limits of a request; empty: only the limit in `params`.
+        merges_system: whether system messages become part of the user's message.
+        generation: the name of this run's new answers; see `Request`.
     """
 
     model: str
@@ -53,10 +53,10 @@ class Route:
 
 @dataclass(eq=False)
 class PendingCase:
-    """The conversation about one case: under way until it has an answer or an error.
+    """The conversation about one case, until it has an answer or an error.
 
-    Where a metric asks a judge, its conversation follows that of the strategy. What goes wrong in
-    it is `unscored`: the answer stays.
+    The conversation of a metric follows the strategy's. An error in it is `unscored`: the answer
+    is kept.
     """
 
     case: Case
@@ -67,46 +67,46 @@ class PendingCase:
     conversation: Generator[Step | Grade, Any, Any] | None = None
     steps: list[StepFacts] = field(default_factory=list)
     step: Step | Grade | None = None
-    """What it waits for."""
+    """The step that it waits for."""
     started: float = 0.0
     dropped: bool = False
     now: bool = False
-    """Begun for an item that runs, not ahead."""
+    """Whether it was begun for the current item, not ahead."""
     key: str | None = None
-    """Of its last request."""
+    """The key of the last request."""
     is_prompt_cut: bool = False
-    """Whether its last request was cut to the model's context."""
+    """Whether the last request was cut to the model's context."""
     limit: int | None = None
-    """The token limit of its last request."""
+    """The token limit of the last request."""
     arrived: dict[str, Reply] = field(default_factory=dict)
-    """Replies to the step that it waits for that were cut off, by key."""
+    """Cut-off replies to the current step, by key."""
     refused: set[str] = field(default_factory=set)
-    """What its server refused so far."""
+    """Parameters that the server refused."""
     replaced: tuple[tuple[Request, Reply], ...] = ()
-    """Requests and replies of that step that were cut off and asked for again."""
+    """Requests and replies of the current step that were cut off and requested again."""
     score: Score | None = None
-    """Of a metric that asks a judge."""
+    """The score by the metric's conversation."""
     unscored: Exception | None = None
-    """Why such a metric has no score, or not the whole of one."""
+    """Why the metric gave no score, or only a part of it."""
     turns: list[Turn] = field(default_factory=list)
-    """What was said in it so far, behind the prompt."""
+    """The turns after the prompt so far."""
     judging: list[StepFacts] = field(default_factory=list)
-    """What was done for the score, in order."""
+    """The steps of the metric's conversation."""
 
     @property
     def done(self) -> bool:
         """Whether there is an answer, with its score, or an error."""
-        over = self.answer is not None and self.conversation is None
-        return over or self.error is not None
+        is_scored = self.answer is not None and self.conversation is None
+        return is_scored or self.error is not None
 
     @property
     def judged(self) -> bool:
-        """Whether its answer is there and the metric's conversation goes on."""
+        """Whether the answer exists and the metric's conversation is running."""
         return self.answer is not None and self.conversation is not None
 
 
 def is_of_the_engine(pending: PendingCase, error: Exception) -> bool:
-    """Return whether a program could not run, or nothing was there to score an answer."""
+    """Return whether the engine failed to run a program or to score an answer."""
     if not isinstance(error, ModelError) or error.reason == METRIC:
         return False
     return isinstance(pending.step, Execute | Grade)

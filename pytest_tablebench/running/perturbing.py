@@ -1,4 +1,4 @@
-"""Perturbations that are given a whole question: the example as such a one makes it."""
+"""Perturbations of whole questions: apply them to examples and pools."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 def example_perturber(
     perturbations: Mapping[str, Perturbation], perturbation: str, seed: int
 ) -> Callable[[Example], Example] | None:
-    """Return what changes an example; None for a perturbation that is given tables alone.
+    """Return a function that perturbs an example; None if the perturbation only takes tables.
 
-    Where the meaning changes, the example keeps the `former` one, whose answer it had.
+    If the perturbation may change the answer, the new example refers to the `former` one.
     """
     name, arguments = parse_perturbation(perturbation)
     function = perturbations.get(name)
@@ -54,7 +54,7 @@ def changes_answers(perturbations: Mapping[str, Perturbation], perturbation: str
 
 @dataclass(frozen=True)
 class PerturbedPool:
-    """A pool whose items are changed; one that cannot be stays as it is."""
+    """A pool of perturbed examples. An example that cannot be perturbed stays unchanged."""
 
     pool: Pool
     perturb: Callable[[Example], Example]
@@ -63,7 +63,7 @@ class PerturbedPool:
         return len(self.pool)
 
     def key(self, index: int) -> Hashable:
-        """Return what the pool does: inputs that are no tables stay."""
+        """Return the key in the pool: perturbations keep inputs that are not tables."""
         return self.pool.key(index)
 
     def __getitem__(self, index: int) -> Example:

@@ -1,4 +1,4 @@
-"""What a run is going to ask and cost, worked out before the first call."""
+"""Plan a run before the first call: requests, tokens, cost and time."""
 
 from __future__ import annotations
 
@@ -26,52 +26,51 @@ if TYPE_CHECKING:
     from pytest_tablebench.strategies import Task
 
 EXACT_UP_TO = 1000
-"""Cases whose prompts are all made for the plan at the start of a run; beyond, a sample's."""
+"""Largest number of cases for which all prompts are made; for more, only a sample."""
 
 SAMPLE = 400
 COUNTED = 40
-"""Prompts whose tokens are counted; the rest is worked out from their lengths."""
+"""Prompts whose tokens are counted; other counts are estimated from lengths."""
 
 CHARACTERS_PER_TOKEN = 4.0
 ASSUMED_S = 2.0
-"""Seconds of a call where no stored answer tells."""
+"""Seconds of a call if no stored answer has a time."""
 
 
 @dataclass(frozen=True)
 class ModelPlan:
-    """What one model is going to be asked. None means unknown.
+    """The planned requests to one model. None means unknown.
 
     Arguments:
         model: its name.
-        cases: items that ask it.
+        cases: items that use it.
         requests: different requests among them.
         hits: requests whose answers are in the store.
-        calls: requests that are left to pay.
+        calls: requests that must be paid.
         prompt_tokens: of these calls.
-        completion_tokens: of these calls, at most: their limit, which answers rarely reach.
+        completion_tokens: of these calls if each answer has its maximal length.
         cost_usd: of these calls, at most.
         seconds: at the chosen number of connections, with `seconds_per_call` each.
-        measured: whether stored answers told how long a call takes; else it is assumed.
-        exact: whether every prompt was made; else a sample was.
-        tokenizer: what counted the tokens; None: four characters each.
-        too_long: prompts above what the model reads, among those looked at.
-        unusable: cases whose prompt cannot be made, among those looked at.
-        further: strategies with steps that are in none of these figures, because what they ask
-            hangs on answers that are not there yet.
-        pictures: those of these calls whose tokens are in none of these figures.
-        judges: whether it is asked about answers, as a judge; `cases` are those answers.
-        supposed: of a judge's questions those in which the expected answer stands in for one that
-            is not there yet.
-        unknown: answers of which nobody can tell whether a judge is asked, as programs that look
-            at them have to run first.
-        priced_by_reply: whether only its replies tell what a call costs.
-        sent: parameters as they go to the server, as far as all datasets have the same ones.
-        dropped: parameters that are not sent, and why.
+        measured: whether `seconds_per_call` is measured from stored answers, not assumed.
+        exact: whether every prompt was made, and not only a sample.
+        tokenizer: the counter of the tokens; None: four characters each.
+        too_long: prompts longer than the model's context, among those made.
+        unusable: cases whose prompt cannot be made, among those tried.
+        further: strategies with steps that these figures leave out, because their questions
+            depend on missing answers.
+        pictures: pictures of these calls whose tokens these figures leave out.
+        judges: whether the model is the judge; `cases` are then the answers to judge.
+        supposed: questions to the judge that contain the expected answer in place of a missing
+            one.
+        unknown: answers for which programs must run before the judge's questions are known.
+        priced_by_reply: whether a call's price is known only from its reply.
+        sent: parameters as the server receives them, if equal for all datasets.
+        dropped: parameters that are not sent, with reasons.
         room: tokens for thinking, above the limit of the answer.
         reasoning_tokens: tokens of thinking in the stored replies whose provider counts them.
-        thinking_replies: how many replies these are.
-        context_unknown: whether prompts should be cut to its context, which is unknown.
-        in_process: whether it answers in the process of its test, one call at a time.
+        thinking_replies: the number of these replies.
+        context_unknown: whether prompts should be cut to the context, which is unknown.
+        in_process: whether the model is called in the pytest process, one call at a time.
     """
 
     model: str
@@ -106,7 +105,7 @@ class ModelPlan:
 
 @dataclass(frozen=True)
 class _Prompt:
-    """The texts of a request, the size of each picture where it can be told, and its limit."""
+    """The text of a request, its token limit, and its picture sizes, None if unknown."""
 
     text: str
     limit: int | None
@@ -128,13 +127,11 @@ def _prompt(request: Request) -> _Prompt:
 
 @dataclass
 class _Looked:
-    """What was found out about the cases that were looked at."""
-
     prompts: dict[str, _Prompt]
     stored: dict[str, Reply]
     unusable: int = 0
     further: set[str] = field(default_factory=set)
-    """Strategies with steps that cannot be known yet."""
+    """Strategies with steps that are not known yet."""
 
 
 def plan_model(
@@ -145,12 +142,10 @@ def plan_model(
     exact: bool = False,
     judge: JudgeQuestions | None = None,
 ) -> ModelPlan:
-    """Return the plan for the cases of one model; makes no call.
+    """Return the plan for the cases of one model, without making a call.
 
-    What `judge` is going to be asked about their answers is left with it.
-
-    Raises `ModelError` when the engine cannot tell about the model, `SettingsError` when there
-    can be no engine.
+    `judge` collects the questions about their answers. Raises `ModelError` if the engine has no
+    facts about the model, and `SettingsError` if the engine cannot start.
     """
     exact = exact or len(cases) <= EXACT_UP_TO
     chosen = cases if exact else [cases[n * len(cases) // SAMPLE] for n in range(SAMPLE)]
@@ -181,7 +176,7 @@ def plan_model(
 
 
 def plan_judge(runner: Runner, judge: JudgeQuestions, *, exact: bool) -> ModelPlan:
-    """Return the plan of what a judge was found to be asked. Raises what `plan_model` does."""
+    """Return the plan of the collected questions. Raises the errors of `plan_model`."""
     resolutions, prompts = [runner.models.facts_about(judge.judge)], list(map(_prompt, judge.asked))
     calls, hits = round(judge.calls), round(judge.hits)
     return ModelPlan(
@@ -208,7 +203,6 @@ def _figures(
     prompts: Sequence[_Prompt],
     stored: Sequence[Reply],
 ) -> dict[str, Any]:
-    """Return parameters, time, tokens and price of the calls that are left to pay."""
     facts = [resolution for resolution in resolutions if resolution is not None]
     figures = _time(runner, model, calls, stored) | (_parameters(facts) if facts else {})
     thinking = [n for reply in stored if (n := reply.reasoning_tokens) is not None]
@@ -219,12 +213,11 @@ def _figures(
 
 
 def _time(runner: Runner, model: str, calls: int, stored: Sequence[Reply]) -> dict[str, Any]:
-    """Return how long calls take, by what the store says of others."""
     latencies = [reply.latency_s for reply in stored if reply.latency_s]
     each = fsum(latencies) / len(latencies) if latencies else ASSUMED_S
     in_process = model in runner.models.in_process()
     waves = calls if in_process else ceil(calls / runner.settings.connections)
-    # By batches it is within a day, says the provider.
+    # Batches are answered within a day, at no certain time.
     seconds = None if runner.settings.executor == "batch" and not in_process else waves * each
     return {
         "seconds": seconds,
@@ -235,7 +228,6 @@ def _time(runner: Runner, model: str, calls: int, stored: Sequence[Reply]) -> di
 
 
 def _parameters(resolutions: Sequence[Resolution]) -> dict[str, dict[str, Any]]:
-    """Return what is sent about all datasets alike, and what is not sent about any of them."""
     first, *others = resolutions
     sent = {
         name: value
@@ -249,7 +241,6 @@ def _parameters(resolutions: Sequence[Resolution]) -> dict[str, dict[str, Any]]:
 def _look(
     runner: Runner, cases: Sequence[Case], judge: JudgeQuestions | None, weight: float
 ) -> _Looked:
-    """Follow the conversation of each case as far as stored answers tell what is asked."""
     looked = _Looked({}, {})
     for case in cases:
         try:
@@ -260,18 +251,18 @@ def _look(
         except (ModelError, SettingsError):
             raise
         except Exception:
-            # Bad data, or a part of the user's own that fails: the case itself will say where.
+            # Bad data or a failing part of the user's: the case itself will report it.
             looked.unusable += 1
     return looked
 
 
 def _follow(runner: Runner, case: Case, task: Task, looked: _Looked) -> str | None:
-    """Take note of what is asked about a case; return its answer where that is there."""
+    """Collect the requests of a case; return its answer if all its replies are stored."""
     conversations = runner.conversations
     strategy = conversations.strategy_of(case)
     rounds = rounds_of(case.strategy, runner.registry.strategies)
     if rounds is not None and rounds[1] == 1:
-        # All versions of its question can be asked at once.
+        # All versions of the question are asked at once.
         replies = [
             _look_up(runner, case, next(strategy.converse(version)), number, looked)
             for number, version in enumerate(task.versions or (task,))
@@ -286,7 +277,7 @@ def _follow(runner: Runner, case: Case, task: Task, looked: _Looked) -> str | No
     except ModelError as error:
         if error.reason != CUT_OFF:
             raise
-        return None  # the stored reply holds no answer, and nothing further is asked
+        return None  # the stored reply contains no answer, and no further question follows
     if end is None:
         looked.further.add(_named(runner, case))
         return None
@@ -294,7 +285,6 @@ def _follow(runner: Runner, case: Case, task: Task, looked: _Looked) -> str | No
 
 
 def _named(runner: Runner, case: Case) -> str:
-    """Return a case's strategy with how many calls its answers take, where that is known."""
     strategy = runner.conversations.strategy_of(case).name
     rounds = rounds_of(case.strategy, runner.registry.strategies)
     if rounds is None:
@@ -305,26 +295,25 @@ def _named(runner: Runner, case: Case) -> str:
 
 
 def _look_up(runner: Runner, case: Case, step: Step, number: int, looked: _Looked) -> Reply | None:
-    """Return the stored reply to a step; without one take note of what is asked."""
     if isinstance(step, Execute) or step.model not in {None, case.model}:
-        # What is asked next is known when that was done.
+        # The next question depends on the outcome.
         looked.further.add(_named(runner, case))
         return None
     request = runner.conversations.request(case, step, number)
     limits = runner.conversations.route_of(case, step).limits
-    stands = stored(request, limits, runner.models.store())
-    key = stands.request.key()
-    if stands.reply is None:
-        looked.prompts[key] = _prompt(stands.request)
+    settlement = stored(request, limits, runner.models.store())
+    key = settlement.request.key()
+    if settlement.reply is None:
+        looked.prompts[key] = _prompt(settlement.request)
     else:
-        looked.stored[key] = stands.reply
-    return stands.reply
+        looked.stored[key] = settlement.reply
+    return settlement.reply
 
 
 def price(
     models: ProviderPool, model: str, facts: Resolution | None, requests: Sequence[Request]
 ) -> dict[str, Any]:
-    """Return tokens and price of requests: the fields of `ModelPlan`. There has to be one."""
+    """Return tokens and price of at least one request, as fields of `ModelPlan`."""
     return _tokens(models, model, facts, list(map(_prompt, requests)), len(requests))
 
 
@@ -335,7 +324,6 @@ def _tokens(
     prompts_asked: Sequence[_Prompt],
     calls: int,
 ) -> dict[str, Any]:
-    """Return tokens and price of the calls ahead, from the requests that were made."""
     prompts = [prompt.text for prompt in prompts_asked]
     provider = facts.provider if facts is not None else None
     pictures = [
@@ -345,7 +333,7 @@ def _tokens(
     step = max(1, len(prompts) // COUNTED)
     counted = prompts[::step][:COUNTED]
     counts = None
-    # A replay has no engine that could count: nothing is going to be asked.
+    # A replay has no engine to count tokens, and makes no call.
     if facts is not None and facts.tokenizer is not None and not models.settings.replay:
         token_counts = models.engine().question("count", {"model": model, "texts": counted})
         counts = None if None in token_counts else token_counts
@@ -367,7 +355,7 @@ def _tokens(
     if facts is not None and None not in (facts.input_cost_per_token, completion):
         each, output_cost = facts.input_cost_per_token or 0.0, facts.output_cost_per_token or 0.0
         if models.settings.executor == "batch":
-            # What an earlier version stored of the model has no price of batches: half the usual.
+            # Facts stored by an earlier version have no price of batches; it is half the usual.
             each = facts.batch_input_cost_per_token or each / 2
             output_cost = facts.batch_output_cost_per_token or output_cost / 2
         cost = prompt_tokens * each + (completion or 0) * output_cost

@@ -1,9 +1,9 @@
-"""Conversations with models: the answers of the cases that run now, and of those that come next.
+"""Run the conversations of the current case and, ahead of time, of the next ones.
 
-Pytest runs items one after the other; calls take long and may run side by side. So whenever a
-case starts, the conversations of the next ones are begun as well, as far ahead as the window
-reaches. Nothing runs in the background of this process: the engine's own processes make the
-calls, and what has arrived is taken in whenever a case starts or waits.
+Pytest runs items one after the other, but calls take long and can run in parallel. So when a case
+starts, the conversations of the next cases in the window begin too. Nothing runs in the background
+of this process: the engine's processes make the calls, and outcomes are received when a case starts
+or waits.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from pytest_tablebench.datasets.case import Case
 
 BATCH = 8
-"""The share of the window that is begun together."""
+"""Cases are begun in groups of at least one such part of the window."""
 
 
 class PrefetchWindow:
     """All conversations of one process.
 
     Arguments:
-        lookup: turns the steps of conversations into work, and looks in the store.
-        executor: does the work that the store does not answer.
-        models: those of the run, by name; it continues until all of them are given up.
-        leave_out: takes a model, a parameter that its server refused, and why.
+        lookup: turns steps into work, and finds outcomes in the store.
+        executor: does all other work.
+        models: names of the run's models; the run continues until all are given up.
+        leave_out: receives a model, a parameter that its server refused, and the reason.
     """
 
     def __init__(
@@ -50,9 +50,9 @@ class PrefetchWindow:
         leave_out: Callable[[str, str, str], None] = lambda *_: None,
     ) -> None:
         self.on_wait: Callable[[Sequence[Mapping[str, Any]]], None] | None = None
-        """Receives, while a case waits for its answer, the providers that answer nothing."""
+        """Receives the silent providers while a case waits for its answer."""
         self.size = 0
-        """Cases that are begun ahead of the one that runs."""
+        """Number of cases that are begun ahead of the current one."""
         self._lookup = lookup
         self._driver = lookup.driver
         self._executor = executor
@@ -63,25 +63,25 @@ class PrefetchWindow:
         self._first = self._next = 0
         self._waiting: dict[str, list[PendingCase]] = {}
         self._failed_keys: set[str] = set()
-        """Requests without an answer of items that have run: a rerun tries them again."""
+        """Keys of failed requests of finished items; a rerun tries them again."""
 
     @property
     def stopped(self) -> str | None:
-        """Why nothing is asked any more."""
+        """The reason if no further call is made."""
         return self._giving_up.stopped
 
     def stop(self, why: str) -> None:
-        """Ask nothing more."""
+        """Make no further call."""
         self._giving_up.stopped = why
 
     def expect(self, plan: Sequence[Case | None]) -> None:
-        """Take note of the cases that will run, in their order; None for other items."""
+        """Set the cases that will run, in order, with None for other items."""
         self._plan = plan
 
     def complete(self, case: Case, position: int | None = None) -> PendingCase:
-        """Return a case's finished conversation, and begin those of the cases after it.
+        """Return a case's finished conversation, and begin the conversations of the next cases.
 
-        `position` is the case's place in what `expect` was told.
+        `position` is the case's place in the plan that `expect` received.
         """
         if position is not None:
             self._reach(position)
@@ -89,7 +89,7 @@ class PrefetchWindow:
         if pending is None:
             pending = self._begin(case, now=True)
         while not pending.done:
-            self._take_in(wait=True)
+            self._receive_outcomes(wait=True)
             if not pending.done and self.on_wait is not None:
                 self.on_wait(self._executor.waits)
         failed = pending.error is not None or pending.unscored is not None
@@ -100,10 +100,9 @@ class PrefetchWindow:
     # Ahead.
 
     def _reach(self, position: int) -> None:
-        """Begin what the window holds from here on; drop what lies behind or was passed over."""
         passed: Iterable[int] = range(self._first, position)
         if not self._first <= position <= self._next:
-            # Another part of the plan, as xdist hands them out.
+            # xdist has assigned another part of the plan.
             passed, self._next = list(self._ahead), position
         self._first = position
         for number in passed:
@@ -111,21 +110,21 @@ class PrefetchWindow:
                 pending.dropped = True
         end = min(position + self.size, len(self._plan))
         if end - self._next < self.size // BATCH and end < len(self._plan):
-            end = self._next  # many together take less time than one after each item
+            end = self._next  # larger groups take less time
         while self._next < end and self.stopped is None:
             case = self._plan[self._next]
-            if case is not None and self._goes_ahead(case):
+            if case is not None and self._is_prefetched(case):
                 self._ahead[self._next] = self._begin(case)
             self._next += 1
-        self._take_in(wait=False)
+        self._receive_outcomes(wait=False)
 
-    def _goes_ahead(self, case: Case) -> bool:
+    def _is_prefetched(self, case: Case) -> bool:
         """Return whether the engine makes the calls of a case; prefetching helps only then."""
         try:
             route = self._driver.conversations.route(case.model, case.dataset)
             return not route.in_process and not self._lookup.replay
         except TableBenchError:
-            return False  # the case itself reports what is wrong
+            return False  # the case itself reports the error
 
     def _begin(self, case: Case, *, now: bool = False) -> PendingCase:
         pending = PendingCase(case, started=time.perf_counter(), now=now)
@@ -134,12 +133,11 @@ class PrefetchWindow:
             return pending
         try:
             self._do(pending, self._driver.begin(pending))
-        except Exception as error:  # of a part of the user's own its item shows where
+        except Exception as error:  # the item shows the traceback of an error in the user's code
             self._fail(pending, error)
         return pending
 
     def _do(self, pending: PendingCase, step: Step | Grade) -> None:
-        """Have steps of a conversation done, by the store while it has their outcomes."""
         following: Step | Grade | None = step
         while following is not None:
             pending.step = following
@@ -160,8 +158,7 @@ class PrefetchWindow:
                 del self._waiting[work.key]
                 raise
 
-    def _take_in(self, *, wait: bool) -> None:
-        """Continue the conversations whose outcomes have arrived."""
+    def _receive_outcomes(self, *, wait: bool) -> None:
         for key, outcome in self._executor.outcomes(wait=wait):
             for pending in self._waiting.pop(key, []):
                 self._arrived(pending, outcome)
@@ -178,7 +175,7 @@ class PrefetchWindow:
             pending.arrived[pending.key] = outcome
         try:
             if isinstance(outcome, Exception) or pending.key in pending.arrived:
-                following = pending.step  # once more: without the parameter, or with its reply
+                following = pending.step  # repeat it without the parameter, or with the reply
             else:
                 following = self._receive(pending, outcome)
             if following is not None and not pending.dropped:
@@ -199,7 +196,6 @@ class PrefetchWindow:
     def _receive(
         self, pending: PendingCase, outcome: Reply | Execution | Score
     ) -> Step | Grade | None:
-        """Pass an outcome to its conversation; return the next step, None when it is over."""
         picture = None if isinstance(outcome, Score) else picture_of(outcome)
         if picture is not None:
             self._lookup.pictures.keep(pending.case.model, [picture])
@@ -225,7 +221,7 @@ class PrefetchWindow:
             self._fail(pending, raised)
 
     def _is_engines(self, model: str) -> bool:
-        """Return whether the engine asks a model, also if the engine itself cannot tell."""
+        """Return whether the engine calls a model; True if that is unknown."""
         try:
             return not self._driver.conversations.route(model, None).in_process
         except TableBenchError:

@@ -1,4 +1,4 @@
-"""What is looked at before the first call, because no case could be right with it."""
+"""Checks before the first call, of errors that would make every case fail."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def check_settings(
     models: ProviderPool,
     lenient: Collection[str] = (),
 ) -> None:
-    """Raise `SettingsError` for what the settings say and nobody can do.
+    """Raise `SettingsError` for settings that cannot be used.
 
-    `lenient` are keys of options whose datasets may be those of another part of the project.
+    `lenient` contains the keys of options that may name datasets of another part of the project.
     """
     if "bench_dataset" not in lenient:
         check_names("dataset", settings.datasets, registry.datasets, "--bench-dataset")
@@ -50,25 +50,25 @@ def check_settings(
             continue
         flag = "--bench-model" if model in settings.models else "--bench-judge"
         try:
-            provider = models.provider(model)  # at once: a wrong name or file is an error now
+            provider = models.provider(model)  # reports a wrong name or file now
         except SettingsError as error:
             raise SettingsError(f"{flag}: {error}") from None
         if isinstance(provider, GGUFModel) and settings.executor != "local":
             raise SettingsError(
-                f"{flag}: {printable(model, 80)} is served on this machine, to processes of "
-                f"its own; leave out --bench-executor={settings.executor}"
+                f"{flag}: {printable(model, 80)} is served only on this machine; leave out "
+                f"--bench-executor={settings.executor}"
             )
 
 
 def check_threshold(place: str, value: object) -> None:
-    """Raise `SettingsError` for a threshold that no score can be held against."""
+    """Raise `SettingsError` for a threshold that is not a number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         shown = printable(repr(value), 40)
         raise SettingsError(f"{place}: threshold is a number from 0 to 1, not {shown}")
 
 
 def check_replay(runner: Runner) -> None:
-    """Raise `SettingsError` where answers are to come from a store, and there is none."""
+    """Raise `SettingsError` for a replay without a store."""
     settings = runner.settings
     models = [model for model in settings.models if runner.models.is_stored(model)]
     if not settings.replay or not models or settings.readonly_stores or settings.store:
@@ -77,28 +77,28 @@ def check_replay(runner: Runner) -> None:
     if folder is None or not os.path.lexists(folder):
         where = "none is kept" if folder is None else f"{folder} does not exist"
         raise SettingsError(
-            f"--bench-replay answers from a store, and there is none ({where}); name it with "
+            f"--bench-replay needs a store of answers ({where}); name one with "
             f"--bench-store=DIR or --bench-store-readonly=DIR"
         )
 
 
 def check_sight(runner: Runner, by_model: Mapping[str, Sequence[Case]]) -> None:
-    """Raise `SettingsError` for a model that is to be shown pictures and reads none.
+    """Raise `SettingsError` for a model that cannot read the pictures of its cases.
 
-    Raises `ModelError` when the engine cannot tell about a model.
+    Raises `ModelError` if the engine has no facts about a model.
     """
     for model, cases in by_model.items():
         shown = next((case for case in cases if case.modality != TEXT), None)
         if shown is not None and runner.models.sees(model, shown.dataset) is False:
             raise SettingsError(
-                f"{printable(model, 80)} reads no pictures, and {shown.dataset} shows them "
-                f"({shown.modality}); leave them out with --bench-modality=text, or give a model "
-                f"that does"
+                f"{printable(model, 80)} cannot read the pictures of {shown.dataset} "
+                f"({shown.modality}); leave them out with --bench-modality=text, or name a model "
+                f"that reads pictures"
             )
 
 
 def check_datasets(runner: Runner, names: Iterable[str]) -> None:
-    """Raise `SettingsError` for a dataset that cannot be asked or scored as it is set up."""
+    """Raise `SettingsError` for a dataset whose settings, metrics or serializers cannot be used."""
     for name in names:
         check_threshold(f"dataset {name!r}", runner.axes.defaults(name).threshold)
         _check_metric(runner, name)
@@ -126,7 +126,6 @@ def _check_named_metrics(runner: Runner, name: str) -> None:
 
 
 def _check_modules(runner: Runner, name: str) -> None:
-    """Raise `SettingsError` where a package is missing that a metric or a serializer imports."""
     metrics = [runner.registry.datasets[name].metric, *runner.named_metrics(name)]
     for metric in filter(None, metrics):
         modules = getattr(runner.registry.metrics.get(metric), "modules", ())
@@ -136,7 +135,6 @@ def _check_modules(runner: Runner, name: str) -> None:
 
 
 def _check_formats(runner: Runner, name: str) -> None:
-    """Try the formats of others on a table; one that fails on it costs the case, as any other."""
     others = [
         (written, runner.registry.serializers[written])
         for written in runner.axes.defaults(name).serializers
@@ -152,9 +150,9 @@ def _check_formats(runner: Runner, name: str) -> None:
         if not has_content(content):
             content_kind = "an empty text" if isinstance(content, str) else type(content).__name__
             raise SettingsError(
-                f"--bench-serializer: {written!r} gives no content ({content_kind}) for "
-                f"{printable(table.label, 80)} of {name!r}; a serializer returns text, or "
-                f"a tuple of texts and images"
+                f"--bench-serializer: {written!r} returns no content ({content_kind}) for "
+                f"{printable(table.label, 80)} of {name!r}; it must return a text, or a tuple of "
+                f"texts and images"
             )
 
 

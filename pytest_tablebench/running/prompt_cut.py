@@ -1,4 +1,4 @@
-"""The cut of prompts to a model's context, as TReB's published code makes it."""
+"""Cut prompts to a model's context, as TReB's published code does."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ RESERVED_TOKENS = 128
 
 
 def cut_messages(messages: Sequence[Message], context: int | None) -> tuple[Message, ...]:
-    """Return the first (context - 128) tokens of a prompt; all of it where the context is unknown.
+    """Return the first (context - 128) tokens of a prompt; all of it if the context is unknown.
 
-    The texts of the messages count, in their order. Pictures do not count. Nothing behind the cut
-    is left.
+    Only texts count, not pictures. Everything after the cut is dropped.
     """
     if context is None:
         return tuple(messages)
@@ -39,7 +38,7 @@ def cut_messages(messages: Sequence[Message], context: int | None) -> tuple[Mess
                 continue
             if start:
                 parts.append(start)
-            if parts or not kept:  # a request has a message, whatever its text
+            if parts or not kept:  # a request needs at least one message
                 kept.append(_with_parts(message, parts or [""]))
             return tuple(kept)
         kept.append(message)

@@ -1,4 +1,4 @@
-"""How models are asked: their providers, parameters, stored answers, and the engine."""
+"""The models of a session: their providers, parameters, stored answers, and the engine."""
 
 from __future__ import annotations
 
@@ -42,11 +42,10 @@ if TYPE_CHECKING:
 
 
 class ProviderPool:
-    """The models of one session in one process; each is opened once, when it is needed.
+    """The models of one session in one process. Each is created once, when it is needed.
 
-    `address` tells where the engine of the run listens; None where there is none. `params` gives
-    the parameters with which the model under test is asked about a dataset, and a judge by a
-    metric; who is asked besides has those of the options alone.
+    `address` returns the address of the run's engine, None without an engine. `params` returns the
+    parameters of requests about a dataset or of a metric; other requests use the options' only.
     """
 
     def __init__(
@@ -74,13 +73,13 @@ class ProviderPool:
         self._store: Store | None = None
 
     def provider(self, model: str) -> Provider | LiteLLMModel:
-        """Return a model's provider, made once. Raises `SettingsError`."""
+        """Return a model's provider, created once. Raises `SettingsError`."""
         if model not in self._providers:
             self._providers[model] = self.registry.provider(model, self.settings)
         return self._providers[model]
 
     def asked(self) -> tuple[str, ...]:
-        """Return the models under test, and behind them the one that judges."""
+        """Return the models under test, followed by the judge."""
         judge = self.settings.judge
         return tuple(dict.fromkeys([*self.settings.models, *([judge] if judge else [])]))
 
@@ -90,7 +89,7 @@ class ProviderPool:
         return {name: m for name, m in models.items() if isinstance(m, LiteLLMModel)}
 
     def lanes(self) -> dict[str, LaneConfig]:
-        """Return how the callers of the engine ask each model that they ask, by name, in order."""
+        """Return the lanes of the models that the engine's callers call, by name, in order."""
         lanes = {}
         for name in self.asked():
             model, prefix = self.provider(name), name.partition("/")[0]
@@ -99,43 +98,42 @@ class ProviderPool:
                 file = str(model.file)
                 lanes[name] = LaneConfig(name, None, file, None, at_once, file, model.model)
             elif isinstance(model, LiteLLMModel):
-                # Which provider a model belongs to decides whose limits it shares.
+                # Models of one owner share its limits.
                 owner = model.api_base or prefix
                 lanes[name] = LaneConfig(name, model.api_base, owner)
             elif (reference := self._reference(name)) is not None:
-                # Where only so many may be asked at once, these are its own.
+                # A model with a limit on parallel calls has its own pace.
                 owner = prefix if at_once is None else name
                 lanes[name] = LaneConfig(name, None, owner, as_fields(reference), at_once)
         return lanes
 
     def in_process(self) -> list[str]:
-        """Return the models of registered providers that are asked in this process."""
+        """Return the models of registered providers that are called in this process."""
         elsewhere = self.lanes()
         return [name for name in self.asked() if name not in elsewhere and self.is_stored(name)]
 
     def transport_note(self) -> str | None:
-        """Say why litellm makes all calls, where the installed release of it is the reason."""
+        """Return why the installed release of litellm makes all calls, None if it need not."""
         settings = self.settings
         if settings.transport == "litellm" or settings.replay or not self.engine_models():
             return None
         return not_tested(litellm_version())
 
     def _reference(self, model: str) -> Reference | None:
-        """Return where callers find the maker of a provider; None: it stays in this process."""
         if not self.is_stored(model) or getattr(self.provider(model), "in_process", False):
             return None
         return reference_of(self.registry.provider_maker(model))
 
     def store(self) -> Store | None:
-        """Return the answers kept, opened on first use; None without. Raises `SettingsError`."""
+        """Return the answer store, opened on first use; None without. Raises `SettingsError`."""
         settings = self.settings
         if self._store is None and (settings.stored or settings.readonly_stores):
             from pytest_tablebench.store import Store
 
             folder, others = settings.store_folder(), settings.readonly_folders()
             if settings.replay and settings.store is None and not os.path.lexists(folder or ""):
-                folder = None  # the user's cache folder: nobody named it, and nothing is kept yet
-            # A replay adds nothing, so nothing has to be writable.
+                folder = None  # the default folder does not exist yet
+            # A replay writes nothing, so the folder need not be writable.
             self._store = Store.open(folder, others, write=not settings.replay)
         return self._store
 
@@ -144,24 +142,24 @@ class ProviderPool:
 
     @property
     def store_problems(self) -> list[str]:
-        """What is wrong with the stores' files, as far as this process has come upon it."""
+        """Problems with the stores' files that this process has found."""
         return list(self._store.warnings) if self._store is not None else []
 
     def engine(self) -> LocalExecutor:
         """Return the connection to the engine, made on first use. Raises `ModelError`."""
         if self._engine is None:
             if self.address is None:
-                raise ModelError("no model can be asked here: the run has no engine", reason=ENGINE)
+                raise ModelError("no model can be called: the run has no engine", reason=ENGINE)
             try:
                 self._engine = LocalExecutor(self.address(), "runner", tuple(self.lanes()))
-            except SettingsError as error:  # it did not start: no other case can be asked either
+            except SettingsError as error:  # it did not start, so every case fails
                 raise ModelError(str(error), reason=ENGINE, whole_run=True) from None
         return self._engine
 
     def executor(self) -> Executor:
-        """Return what answers every request of this process, made on first use.
+        """Return the executor of this process, created on first use.
 
-        It connects to the engine with the first request that needs it.
+        It connects to the engine with the first request for the engine.
         """
         settings = self.settings
         if self._executor is None:
@@ -177,7 +175,6 @@ class ProviderPool:
         return self._executor
 
     def _in_process_provider(self, model: str) -> Provider | None:
-        """Return the provider of a model that is asked in this process, None of any other."""
         provider = self.provider(model)
         if isinstance(provider, LiteLLMModel) or model in self.lanes():
             return None
@@ -195,15 +192,15 @@ class ProviderPool:
         )
 
     def params(self, about: str | None) -> dict[str, Any]:
-        """Return the parameters of a request; None: of one about no dataset and of no metric."""
+        """Return the parameters of a request about a dataset or of a metric, or about None."""
         if about is None or self._params_of is None:
             return self.settings.request_params()
         return dict(self._params_of(about))
 
     def route(self, model: str, about: str | None = None) -> Route:
-        """Return how a model is asked about a dataset, or by a metric (`of_metric`).
+        """Return the route to a model for a dataset or a metric (`of_metric`).
 
-        Raises `ModelError` when the engine cannot tell.
+        Raises `ModelError` if the engine has no facts about the model.
         """
         key = model, about
         if key not in self._routes:
@@ -229,7 +226,7 @@ class ProviderPool:
                 self._routes[key] = Route(
                     model,
                     params,
-                    # A registered provider is given the option, and may read the variables.
+                    # A registered provider receives the option and may read the variables.
                     api_base=getattr(provider, "identity", None)
                     or (endpoint(model, base, model.partition("/")[0]) if stored else None),
                     in_process=model not in self.lanes(),
@@ -242,7 +239,6 @@ class ProviderPool:
         return self._routes[key]
 
     def _asked_at(self, model: str, provider: LiteLLMModel, owner: str | None) -> str | None:
-        """Return what stands for a model's endpoint in keys. Raises `ModelError` for a bad key."""
         if isinstance(provider, GGUFModel):
             return provider.identity
         fault = key_fault(model, owner)
@@ -251,7 +247,7 @@ class ProviderPool:
         return endpoint(model, provider.api_base, owner)
 
     def files(self) -> dict[str, dict[str, str]]:
-        """Return the name and the digest of the files of the models that are in one."""
+        """Return name and digest of the files of models in files, by model."""
         models = {name: self.provider(name) for name in self.asked()}
         return {
             name: {"name": model.file.name, "sha256": model.sha256}
@@ -260,16 +256,14 @@ class ProviderPool:
         }
 
     def is_stored(self, model: str) -> bool:
-        """Whether a model's answers are kept and looked up: not where asking costs nothing."""
+        """Return whether a model's answers are stored; they are not if its calls are free."""
         return getattr(self.provider(model), "stored", True)
 
     def facts_about(self, model: str, about: str | None = None) -> Resolution | None:
-        """Return what litellm knows of a model as it is asked about something.
+        """Return litellm's facts about a model for a dataset or a metric; None if unknown.
 
-        None where nobody can tell any more.
-
-        Known from the store when the same litellm told it before, so that a run whose answers
-        are all there needs no engine at all. Raises `ModelError` when the engine cannot tell.
+        Facts of the same litellm are read from the store, so that a run with only stored answers
+        needs no engine. Raises `ModelError` if the engine has no facts.
         """
         if model not in self.engine_models():
             return None
@@ -281,20 +275,19 @@ class ProviderPool:
         return facts and replace(facts, dropped={**facts.dropped, **refused})
 
     def refused(self, model: str) -> Mapping[str, str]:
-        """Return what a server refused in requests to a model, and why, by parameter.
+        """Return the reasons for which a server refused parameters, by parameter.
 
-        `system` stands for turns of the system. The store keeps it for later runs.
+        `system` means system messages. The store keeps the reasons for later runs.
         """
         return self._refusals.of(model)
 
     def leave_out(self, model: str, part: str, why: str) -> None:
-        """Send a parameter to a model no more, in this run and in later ones."""
+        """Send a parameter to a model no more, neither in this run nor in later ones."""
         if part not in self.refused(model):
             self._refusals.add(model, part, why)
             self._routes = {key: route for key, route in self._routes.items() if key[0] != model}
 
     def _taken(self, model: str, about: str | None) -> dict[str, Any]:
-        """Return the parameters of a request without those that a server refused."""
         refused = self.refused(model)
         params = self.params(about)
         return {
@@ -304,12 +297,11 @@ class ProviderPool:
         }
 
     def room(self, model: str, about: str | None) -> int:
-        """Return the tokens for thinking that requests have above the limit of the answer."""
+        """Return the tokens for thinking above the limit of the answer."""
         route = self.route(model, about)
         return (limit_of(route.params) or 0) - (limit_of(self.params(about)) or 0)
 
     def _room(self, params: Mapping[str, Any], facts: Resolution | None) -> dict[str, int]:
-        """Return the limits with room for thinking, of a model that litellm marks."""
         return room_for(params, facts, self.settings.reasoning_tokens)
 
     def _limits(self, params: Mapping[str, Any], facts: Resolution | None) -> tuple[Limit, ...]:
@@ -318,9 +310,9 @@ class ProviderPool:
         return limits if len(limits) > 1 else ()
 
     def sees(self, model: str, about: str) -> bool | None:
-        """Return whether a model that a dataset asks reads pictures, None where nobody knows.
+        """Return whether a model reads pictures, None if unknown.
 
-        Raises `ModelError` when the engine cannot tell.
+        Raises `ModelError` if the engine has no facts about the model.
         """
         provider = self.provider(model)
         sees: bool | None = getattr(provider, "sees", None)
@@ -330,7 +322,7 @@ class ProviderPool:
         return None if facts is None else facts.sees
 
     def cuts_prompts(self, about: str | None) -> bool:
-        """Whether a paper's setting cuts the prompts of a dataset to the model's context."""
+        """Return whether a paper's setting cuts a dataset's prompts to the model's context."""
         dataset = self.registry.datasets.get(about or "")
         paper = None if dataset is None else self.settings.paper_setting(dataset.benchmark)
         return paper is not None and paper.cuts_prompts
@@ -338,7 +330,7 @@ class ProviderPool:
     def cut_context(self, model: str, about: str | None) -> int | None:
         """Return the tokens of the context to which prompts are cut; None: they are not cut.
 
-        Raises `ModelError` when the engine cannot tell.
+        Raises `ModelError` if the engine has no facts about the model.
         """
         if not self.cuts_prompts(about):
             return None
@@ -349,13 +341,13 @@ class ProviderPool:
         return most if most is not None and most > RESERVED_TOKENS else None
 
     def facts_are_stored(self, model: str, about: str | None = None) -> bool:
-        """Whether `facts_about` a model needs no engine."""
+        """Return whether `facts_about` needs no engine."""
         if model not in self.engine_models():
             return True
         return self._resolutions.are_stored(self.engine_models()[model], self._taken(model, about))
 
     def close(self) -> None:
-        """Close what is open: the executor, the connection to the engine, the store."""
+        """Close the executor, the connection to the engine and the store."""
         if self._executor is not None:
             self._executor.close()
         if self._engine is not None:
@@ -365,7 +357,7 @@ class ProviderPool:
 
 
 CONTINUING: Mapping[str, Mapping[str, Any]] = {
-    # vLLM closes the turn and has the model begin another one unless it is told both.
+    # vLLM needs both; otherwise it closes the turn and the model begins another one.
     "hosted_vllm": {"continue_final_message": True, "add_generation_prompt": False},
 }
-"""What providers have to be told so that a model goes on with its own turn, by litellm's names."""
+"""Parameters that make a model continue its own turn, by litellm's name of the provider."""

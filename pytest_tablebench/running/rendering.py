@@ -1,4 +1,4 @@
-"""From a case to its prompt: load, perturb, draw demonstrations, serialize. Asks nobody."""
+"""Make the prompt of a case: load, perturb, draw demonstrations, serialize. Makes no call."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ Made = TypeVar("Made")
 
 
 class _ByTable(Generic[Made]):
-    """What was last made of tables, by the table object itself and one more word.
+    """A cache by table object and a word, not by the table's value.
 
-    By object and not by value: tables that are equal to Python may differ in print (1 and True).
+    Equal tables may differ when printed (1 and True).
     """
 
     def __init__(self, most: int) -> None:
@@ -57,7 +57,7 @@ class _ByTable(Generic[Made]):
             self._made.move_to_end(key)
             return self._made[key][1]
         made = make()
-        # With the table itself: its id is another's once it is gone.
+        # Keep the table too: its id may be reused once it is deleted.
         self._made[key] = table, made
         if len(self._made) > self._most:
             self._made.popitem(last=False)
@@ -67,14 +67,14 @@ class _ByTable(Generic[Made]):
 class Renderer:
     """Makes the prompts of one session in one process.
 
-    What cases share is made once, in caches that do not grow with the run: a table's text in a
-    format, an example under a perturbation, a demonstration.
+    Caches of fixed size keep what cases share: serialized tables, perturbed examples and
+    demonstrations.
 
     Arguments:
-        settings: seed, compat and the way demonstrations are drawn.
+        settings: seed, compat mode and the drawing of demonstrations.
         registry: datasets, perturbations and serializers by name.
-        source: opens a dataset's files; the same object every time.
-        shots: how many demonstrations a dataset's prompts show.
+        source: opens a dataset's files; returns the same object every time.
+        shots: returns the number of demonstrations in a dataset's prompts.
     """
 
     def __init__(
@@ -90,15 +90,15 @@ class Renderer:
         self._source = source
         self._shots = shots
         self._pools: dict[Hashable, DemonstrationPool] = {}
-        # Cases of one example follow each other; demonstrations recur all through a run.
+        # Cases of one example are consecutive; demonstrations recur during the whole run.
         self._perturbed = lru_cache(maxsize=64)(self._load_perturbed)
         self._demonstration = lru_cache(maxsize=4096)(self._load_demonstration)
-        # Questions about one table follow each other too, in all arrangements and formats.
+        # Questions about one table are consecutive too, with all perturbations and serializers.
         self._changed: _ByTable[Table] = _ByTable(64)
         self._contents: _ByTable[Content] = _ByTable(256)
 
     def task(self, case: Case) -> Task:
-        """Return what the case's strategy is given. Raises `TableError` or `DataError`."""
+        """Return the task for the case's strategy. Raises `TableError` or `DataError`."""
         registry, compat = self._registry, self._settings.compat
         _, params = named_strategy(case.strategy, registry.strategies)
         dataset = asked_by(registry, case.dataset, case.strategy, self._texts)
@@ -137,7 +137,6 @@ class Renderer:
     def _written(
         self, case: Case, dataset: AskedDataset, example: Example, chosen: Sequence[int], show: Show
     ) -> tuple[Content, tuple[Message, ...]]:
-        """Return a prompt, and the turns in which it is asked where they are several."""
         compat = self._settings.compat
         marks, demonstrations = Marks(), []
         parts = dataset.prompt(example, lambda table: marks.mark(show(table)))
@@ -163,9 +162,9 @@ class Renderer:
     def _shows(
         self, dataset: str, perturbation: str, serializer: str, modality: str
     ) -> Callable[[Table], Content]:
-        """Return what shows a table in a format, with pictures beside it where that is asked.
+        """Return a function that serializes a table, with a picture if the modality asks for it.
 
-        As long as nothing is changed, that is what the dataset's own files show, where they do.
+        Unperturbed tables are shown as in the dataset's files, if these contain that format.
         """
         name = parse_perturbation(perturbation)[0]
         if getattr(self._registry.perturbations[name], "hides_tables", False):
@@ -185,7 +184,6 @@ class Renderer:
         return show
 
     def _example_perturber(self, perturbation: str) -> Callable[[Example], Example] | None:
-        """Return what changes an example, where a perturbation is given a whole question."""
         return example_perturber(self._registry.perturbations, perturbation, self._settings.seed)
 
     def _table_perturber(self, perturbation: str) -> Callable[[Table], Table]:
@@ -215,7 +213,6 @@ class Renderer:
     def _load_perturbed(
         self, dataset: str, example_id: str, perturbation: str
     ) -> tuple[Example, list[int]]:
-        """Return the perturbed example and the pool indices of its demonstrations."""
         plain = self._source(dataset).example(example_id)
         # Before the tables change: all cases of an example have one cluster.
         plain = replace(plain, cluster=cluster_of(plain))

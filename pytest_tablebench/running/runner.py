@@ -1,4 +1,4 @@
-"""What runs the cases of a session in one process. Knows nothing of pytest."""
+"""Run the cases of a session in one process. Imports nothing of pytest."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class Runner:
         self.models = ProviderPool(settings, registry, self._params)
         self.missing: dict[str, str] = {}
         self.left_out: dict[str, dict[str, int]] = {}
-        """By dataset, how many cases were not collected because they make no sense, by reason."""
+        """Number of cases that do not apply and were not collected, by dataset and reason."""
         self.shards: dict[str, list[int]] = {}
-        """By dataset, how many examples each part of a run in parts has."""
+        """Number of examples in each shard, by dataset."""
         self.inapplicable: list[str] = []
-        """Datasets of which no case in this part of the run makes sense."""
+        """Datasets without an applicable case in this shard."""
         self._sources: dict[str, Source] = {}
         self.renderer = Renderer(settings, registry, self.source, self.axes.shots)
         self.judging = Judging(
@@ -140,14 +140,13 @@ class Runner:
     def _that_apply(
         self, dataset: str, source: Source, cases: list[Case], node_ids: list[str]
     ) -> tuple[list[Case], list[str]]:
-        """Leave out the cases that make no sense, and count them by reason."""
         refuses = cache(self.registry.datasets[dataset].refuses)
         why = cache(source.does_not_apply)
         reasons = [
             refuses(case.strategy) or why(case.example_id, case.serializer, case.perturbation)
             for case in cases
         ]
-        # Each model has a run folder of its own, which counts its own cases.
+        # Each model has its own run folder, which counts the cases of that model.
         counts = Counter(
             str(reason)
             for case, reason in zip(cases, reasons, strict=True)
@@ -157,14 +156,13 @@ class Runner:
         if not counts:
             return cases, node_ids
         kept = [place for place, reason in enumerate(reasons) if reason is None]
-        if not kept and self.settings.shard is not None:  # other parts may have what applies
+        if not kept and self.settings.shard is not None:  # other shards may have such cases
             self.inapplicable.append(dataset)
         elif not kept:
             raise NothingToAskError(f"dataset {dataset!r}: no case applies: {', '.join(counts)}")
         return [cases[place] for place in kept], [node_ids[place] for place in kept]
 
     def _example_ids(self, dataset: str, source: Source) -> Sequence[str]:
-        """Return the examples to be asked: a sample, or the first of them."""
         sample = self.settings.sample
         if sample is not None:
             from pytest_tablebench.datasets import sampled_ids
@@ -173,7 +171,6 @@ class Runner:
         return source.example_ids(self.axes.defaults(dataset).limit)
 
     def _own_part(self, dataset: str, source: Source, ids: Sequence[str]) -> Collection[str] | None:
-        """Return the examples of the part of the run that is asked here; None: all of them."""
         if self.settings.shard is None:
             return None
         from pytest_tablebench.datasets import shard_numbers
@@ -185,7 +182,6 @@ class Runner:
         return {name for name, number in zip(ids, numbers, strict=True) if number == this_part}
 
     def _params(self, about: str) -> Mapping[str, Any]:
-        """Return the parameters of requests about a dataset, or of a metric."""
         params = metric_params(about, self.registry.metrics)
         return self.axes.params(about) if params is None else self.settings.request_params(params)
 
@@ -199,17 +195,17 @@ class Runner:
         ]
 
     def judge_params(self, datasets: Iterable[str]) -> dict[str, Any]:
-        """Return the parameters with which each metric of these datasets asks a judge."""
+        """Return the parameters of each metric's requests to the judge."""
         names = dict.fromkeys(self.judged_metrics(datasets))
         return {name: without_secrets(self._params(of_metric(name))) for name in names}
 
     def named_metrics(self, dataset: str) -> Mapping[str, str]:
-        """Return the metrics that examples of an opened dataset name, and where."""
+        """Return the metrics that examples of an opened dataset name, with their places."""
         source = self._sources.get(dataset)
         return {} if source is None else source.metrics
 
     def benchmark_of(self, dataset: str) -> str:
-        """Return the benchmark a dataset belongs to."""
+        """Return the benchmark of a dataset."""
         return self.registry.datasets[dataset].benchmark
 
     def count_problems(self) -> int:
@@ -217,7 +213,7 @@ class Runner:
         return sum(_count_problems(source) for source in self._sources.values())
 
     def dataset_facts(self) -> dict[str, Any]:
-        """Return, for each opened dataset, its files' digests, notes and unusable rows."""
+        """Return the digests of files, notes and unusable rows of each opened dataset."""
         facts_by_dataset = {
             name: _facts_of(source) for name, source in sorted(self._sources.items())
         }
@@ -226,9 +222,13 @@ class Runner:
                 note = asked_by(self.registry, name, strategy).form.note
                 if note is not None and note not in facts["notes"]:
                     facts["notes"].append(note)
-            few = _few_demonstrations(self._sources[name], self.axes.defaults(name).shots)
-            if few is not None:
-                facts["notes"].append(few)
+            shots = self.axes.defaults(name).shots
+            available = _demonstrations(self._sources[name], shots)
+            if available < shots:
+                facts["notes"].append(
+                    f"prompts show at most {counted(available, 'demonstration')}, not {shots:,}: "
+                    f"the pool has no more"
+                )
         return facts_by_dataset
 
     def start(
@@ -238,54 +238,45 @@ class Runner:
         position: int | None = None,
         limit: float | None = None,
     ) -> CaseRun:
-        """Return the case, ready to be asked; ini and option outrank the marker's threshold.
+        """Return a case that is ready to run.
 
-        `position` is its place among the cases that `window.expect` was told of, `limit` what
-        the case itself is judged by where tests over it have other thresholds.
+        Arguments:
+            case: the case.
+            threshold: the marker's, which ini file and option override.
+            position: the case's place in the plan that `PrefetchWindow.expect` received.
+            limit: the threshold of the case, if tests over it have other ones.
         """
-        judged_by = self.threshold(case.dataset, threshold)
-        named = threshold is not None or case.dataset in self.settings.thresholds
-        case_limit = judged_by if limit is None else limit
-        return CaseRun(case, judged_by, case_limit, self, position, named)
+        test_threshold = self.threshold(case.dataset, threshold)
+        is_named = threshold is not None or case.dataset in self.settings.thresholds
+        case_limit = test_threshold if limit is None else limit
+        return CaseRun(case, test_threshold, case_limit, self, position, is_named)
 
     def threshold(self, dataset: str, marked: float | None) -> float:
-        """Return the threshold of a test over a dataset whose marker may name one."""
+        """Return the threshold of a test over a dataset; `marked` is its marker's."""
         default = self.axes.defaults(dataset).threshold
         return default if marked is None else self.settings.thresholds.get(dataset, marked)
 
     def close(self) -> None:
-        """End what is open: connections, files."""
+        """Close connections and files."""
         self.models.close()
 
 
-def _few_demonstrations(source: Source, shots: int) -> str | None:
-    """Return the note on a pool that has fewer demonstrations than a prompt shows."""
-    available = _demonstrations(source, shots)
-    if available >= shots:
-        return None
-    return (
-        f"prompts show at most {counted(available, 'demonstration')}, not {shots:,}: the pool has "
-        f"no more"
-    )
-
-
 def _demonstrations(source: Source, shots: int) -> int:
-    """Return how many demonstrations there are; `shots` where that is not to be known."""
+    """Return the number of demonstrations in the pool; `shots` if it cannot be determined."""
     try:
         return len(source.pool) if shots else 0
-    except Exception:  # a file that cannot be read, for example: each case names it
+    except Exception:  # an unreadable file, for example, which each case reports
         return shots
 
 
 def _count_problems(source: Source) -> int:
     try:
         return len(source.problems)
-    except Exception:  # a dataset of the user's own; its facts say what went wrong
+    except Exception:  # an error in a user's dataset, which `_facts_of` reports
         return 1
 
 
 def _facts_of(source: Source) -> dict[str, Any]:
-    """Return what a run records of its data; a dataset that cannot tell has that as a problem."""
     try:
         return {
             "files": dict(source.facts.files),

@@ -1,4 +1,4 @@
-"""A dataset's whole chain on a raw reply: how every case is judged, for use anywhere."""
+"""Score raw replies: post-process them and apply the dataset's metric."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from pytest_tablebench.datasets import Example
 
 MEMORY = "memory"
-"""The part of a score that tells whether a reply is the answer before it was changed."""
+"""The part of a score that is the score by the answer before the perturbation."""
 
 
 Grading = Generator[Grade, Score, Score]
-"""The conversation of a plain metric that scores elsewhere."""
+"""The conversation of a plain metric that runs in another process."""
 
 
 @dataclass(frozen=True)
 class ScoredReply:
-    """A score, and what was compared to get it. No score where the dataset has no metric."""
+    """The processed texts and their score, which is None if the dataset has no metric."""
 
     score: Score | None
     prediction: Any
@@ -42,7 +42,7 @@ class ScoredReply:
 def asked_by(
     registry: Registry, dataset: str, strategy: str, texts: Mapping[str, str] | None = None
 ) -> AskedDataset:
-    """Return a dataset as a strategy asks it: how its prompt is made and answers are scored.
+    """Return a dataset in the form that a strategy uses, which decides prompts and scoring.
 
     `texts` are printed prompts by name.
     """
@@ -60,10 +60,7 @@ def judge_reply(
     compat: Compat,
     **context: Any,
 ) -> ScoredReply:
-    """Post-process a raw reply and its references as the dataset says, and score them.
-
-    `context` is what metrics need beside the texts.
-    """
+    """Post-process and score a raw reply; `context` contains further inputs of the metric."""
     prediction, processed = processed_texts(registry, dataset, reply, references, compat)
     metric, scored = dataset.metric, None
     if metric is not None:
@@ -96,8 +93,8 @@ def judge_example(
 ) -> ScoredReply:
     """Score a raw reply to an example.
 
-    Where a perturbation gave it another answer, the score by the former one stands beside it, as
-    the part `memory`: who still gives that one has not read the table.
+    If a perturbation has changed the answer, the part `memory` is the score by the former answer: a
+    model that still gives it has not read the table.
     """
 
     def judge(example: Example) -> ScoredReply:
@@ -108,11 +105,10 @@ def judge_example(
     judged, former = judge(example), example.former
     if judged.score is None or former is None:
         return judged
-    return replace(judged, score=_beside(judged.score, judge(former).score))
+    return replace(judged, score=_with_memory(judged.score, judge(former).score))
 
 
-def _beside(scored: Score, remembered: Score | None) -> Score:
-    """Return a score with the one by the former answer as a part."""
+def _with_memory(scored: Score, remembered: Score | None) -> Score:
     value = remembered.value if remembered is not None else 0.0
     return replace(scored, parts={**scored.parts, MEMORY: value})
 
@@ -120,14 +116,14 @@ def _beside(scored: Score, remembered: Score | None) -> Score:
 def graded(
     registry: Registry, form: AskedDataset, reply: str, example: Example, *, compat: Compat
 ) -> Grading:
-    """Begin the conversation in which an answer is scored elsewhere, as `judge_example` does here.
+    """Begin the conversation that scores an answer in another process, as `judge_example` does.
 
-    What cannot be sent, as it cannot be pickled, is scored here.
+    Arguments that cannot be pickled are scored in this process.
     """
     score = yield from _grade(registry, form, reply, example, compat)
     if example.former is None:
         return score
-    return _beside(score, (yield from _grade(registry, form, reply, example.former, compat)))
+    return _with_memory(score, (yield from _grade(registry, form, reply, example.former, compat)))
 
 
 def _grade(
@@ -138,7 +134,7 @@ def _grade(
     function, context = registry.metrics[name], dict(example.context)
     try:
         arguments = pickle.dumps((prediction, processed, context))
-    except Exception:  # of values that are not ours
+    except Exception:  # values of users may raise anything
         scored = score_by(registry, name, prediction, processed, compat=compat, context=context)
         return _main_part(form, scored)
     return _main_part(form, (yield Grade(name, function, compat, arguments)))
@@ -151,12 +147,12 @@ def processed_texts(
     references: Sequence[str],
     compat: Compat,
 ) -> tuple[Any, list[Any]]:
-    """Return a raw reply and its references as the dataset's metric is given them."""
+    """Return a raw reply and its references after post-processing."""
     form, chain, registered = _as_asked(dataset), dataset.chain(compat), registry.postprocessors
     read = (*form.reading(compat), *chain)
     replies = texts_of(reply) if form.several else [reply]
     if compat == "fixed" and form.is_plain:
-        # Servers that send thoughts in a field leave empty lines before the answer.
+        # Servers that send thoughts in a separate field leave empty lines before the answer.
         replies = [split_thoughts(reply).text.lstrip("\r\n") for reply in replies]
     prediction: Any = [run_chain(read, reply, registered) for reply in replies]
     if not form.several:
@@ -175,7 +171,7 @@ def judgement(
 ) -> Judgement:
     """Begin the conversation in which a dataset's metric scores a raw reply.
 
-    None is a reply that is not there yet: the expected answer stands in for what is read of it.
+    A reply of None is missing; the expected answer then takes its place.
     """
     prediction, processed = processed_texts(registry, dataset, reply or "", references, compat)
     if reply is None:
@@ -192,9 +188,9 @@ def judgement(
 
 
 def _read_by(conversation: Judgement, compat: Compat) -> Judgement:
-    """Hand a metric the replies of its judge as the compat mode reads them.
+    """Parse a judge's replies in the compat mode before the metric receives them.
 
-    A judge's reply that the token limit ended before any text gives no mark.
+    A judge's reply that was cut off before any text gives no mark.
     """
     try:
         step = next(conversation)
@@ -215,9 +211,9 @@ def _read_by(conversation: Judgement, compat: Compat) -> Judgement:
 
 
 def _judges_reply(reply: Reply, compat: Compat) -> Reply:
-    """Return a judge's reply as it is read; raises `ModelError` for a reply without text.
+    """Return a judge's parsed reply. Raises `ModelError` for a reply without text.
 
-    A number at the very end of a reply that was cut may lack digits, so `fixed` leaves it out.
+    A number at the very end of a reply that was cut off may lack digits, so `fixed` drops it.
     """
     reply = as_read(reply, compat)
     if compat == "reference" or reply.finish_reason != "length":
@@ -229,7 +225,7 @@ def _with_main_part(dataset: Dataset | AskedDataset, conversation: Judgement) ->
     scored = yield from conversation
     form = _as_asked(dataset)
     if form.part is not None and form.part not in scored.parts:
-        raise NotJudgedError(f"{form.part!r}, the score of {form.dataset.name!r}, was not given")
+        raise NotJudgedError(f"the judge gave no {form.part!r}, the score of {form.dataset.name!r}")
     return _main_part(form, scored)
 
 
@@ -238,9 +234,9 @@ def _as_asked(dataset: Dataset | AskedDataset) -> AskedDataset:
 
 
 def _main_part(form: AskedDataset, scored: Score) -> Score:
-    """Return a score as its dataset takes it: one of its numbers, where the dataset says which.
+    """Return a score whose value is the part that the dataset names, if it names one.
 
-    Raises `SettingsError` where that is none of them, or none from 0 to 1.
+    Raises `SettingsError` if that part is missing or not from 0 to 1.
     """
     part = form.part
     if part is None or part == scored.part:
@@ -249,8 +245,8 @@ def _main_part(form: AskedDataset, scored: Score) -> Score:
     if value is None or not 0 <= value <= 1:
         parts = ", ".join(name for name, number in scored.parts.items() if 0 <= number <= 1)
         raise SettingsError(
-            f"dataset {form.dataset.name!r} is scored by {part!r}, which is no score of its metric "
-            f"from 0 to 1 ({parts or 'it has none'})"
+            f"dataset {form.dataset.name!r} is scored by {part!r}, which is not a score of its "
+            f"metric from 0 to 1 ({parts or 'it has none'})"
         )
     return replace(scored, value=value, part=part)
 
@@ -260,8 +256,8 @@ def score_answer(
 ) -> Score:
     """Score a raw reply with a dataset's post-processors and metric.
 
-    `context` is what the metric needs beside the texts. Raises `SettingsError` for an unknown
-    dataset or compat mode, and for references that are no list.
+    `context` contains further inputs of the metric. Raises `SettingsError` for an unknown dataset
+    or compat mode, and for references that are not a list.
     """
     check_compat(compat)
     registry = builtin_registry()

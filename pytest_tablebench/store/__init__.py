@@ -1,4 +1,4 @@
-"""The answer store: what was paid for once is never paid for again."""
+"""The answer store: an answer that was paid for is never paid for again."""
 
 from __future__ import annotations
 

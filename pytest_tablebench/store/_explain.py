@@ -1,4 +1,4 @@
-"""Why a request has no answer in the store: the field in which it differs from stored ones."""
+"""Explain why a request has no stored answer: the field that differs from stored requests."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from pytest_tablebench.util.names import printable
 
 NOTHING = "no answer of this case is stored"
 LOOKED_AT = 200
-"""Stored requests of one case that are compared: more only come of cases without an id."""
+"""Largest number of compared requests per case; only cases without an id have more."""
 
 SHOWN = 60
-"""Longest value that is shown; of longer ones only the length is."""
+"""Longest value that is shown; for longer values only the length."""
 
-# The order in which fields are compared: the first that differs is named.
+# The order of comparison: the first field that differs is named.
 SETTING = ("model", "api_base", "params", "strategy", "step", "repeat", "generation")
-_NO_GENERATION = {"generation": ""}  # it is only written where there is one
+_NO_GENERATION = {"generation": ""}  # stored requests without a generation lack the field
 _MISSING = object()
 
 
 class Explainer:
-    """Finds the stored request nearest to one that was not found.
+    """Finds the stored request nearest to a request without an answer.
 
-    Nearest is the one whose first difference comes last. Requests of the same case are looked at
-    first, then what else was asked of the same model. All entries are read once, when the
-    first question comes, and later additions as they come.
+    The nearest is the one whose first difference comes last. Requests of the same case are
+    compared first, then those to the same model. The first question reads all entries, later ones
+    only the new entries.
     """
 
     def __init__(self, layers: Sequence[Layer]) -> None:
@@ -51,19 +51,19 @@ class Explainer:
         difference = _nearest(requested, stored)
         if difference is not None:
             return difference or (
-                "all that is stored of the request is the same: what is not stored differs "
+                "all stored fields of the request are equal; something that is not stored differs "
                 "(user name and password of api_base, secrets in params)"
             )
         model = printable(request.model, SHOWN)
         others = self._settings.get(request.model)
         if others is None:
             models = ", ".join(printable(name, SHOWN) for name in sorted(self._settings)[:3])
-            return f"{NOTHING}, nor any of {model}" + (f"; there are of {models}" if models else "")
+            stored_models = f"; there are answers of {models}" if models else ""
+            return f"{NOTHING}, nor any of {model}{stored_models}"
         nearest = _nearest({**requested, "messages": []}, iter(others.values()))
         return f"{NOTHING}; of other cases of {model}: {nearest}" if nearest else NOTHING
 
     def _take(self, number: int, places: Sequence[int]) -> None:
-        """Sort entries by case, and note each distinct setting of a model once."""
         for place in places:
             data = self._layers[number].read(place)
             stored = _request_of(data)
@@ -82,7 +82,7 @@ class Explainer:
 
 
 def _request_of(data: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The request in a line, None where it is not as this version writes it."""
+    """Return the request in a line, None if this version does not write such requests."""
     stored = data.get("request") if data is not None else None
     if isinstance(stored, dict):
         stored = {**_NO_GENERATION, **stored}
@@ -97,7 +97,7 @@ def _request_of(data: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _nearest(requested: Mapping[str, Any], stored: Iterator[dict[str, Any]]) -> str | None:
-    """Return the difference from the nearest request, "" from an equal one, None from none."""
+    """Return the difference from the nearest request: "" if equal, None without requests."""
     best: tuple[tuple[int, ...], str] | None = None
     for candidate in stored:
         difference = next(_differences(requested, candidate), ((len(SETTING) + 1,), ""))
@@ -133,7 +133,7 @@ def _differences(
 
 
 def _unlike(name: str, stored: object, requested: object) -> str:
-    """Say how two values differ as JSON; "" where they do not."""
+    """Return a text on how two values differ as JSON, "" if they are equal."""
     name = printable(name, SHOWN)
     if stored is _MISSING:
         return f"{name}: not stored, asked {printable(_shown(requested), SHOWN)}"

@@ -1,4 +1,4 @@
-"""A layer of the store: one folder of segments and the index of what is in them."""
+"""A layer of the store: one folder of segments and its index."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ from pytest_tablebench.store._line import (
 from pytest_tablebench.store._segment import Segment, blocks, read_line
 
 SEGMENTS = "segments"
-"""The folder, inside that of a store, which holds the segments."""
+"""The folder of the segments in a store's folder."""
 
-# A place is one integer: the number of the segment, and the offset in its lowest bits. Up to
-# 65,535 segments that is one small Python object per answer.
+# A place is one integer: the segment's number, and the offset in the lowest bits. For up to 65,535
+# segments that is one small Python object per answer.
 OFFSET_BITS = 44
 OFFSET = (1 << OFFSET_BITS) - 1
 OPEN_FILES = 32
 NAMED = 3
-"""Bad lines that are named for each file; the rest of them is only said to exist."""
+"""Largest number of problems that are listed for each file."""
 
 
 class Layer:
     """The answers of one folder.
 
-    The index holds 32 bytes and one integer per answer. Which of several entries of one key is
-    served depends on the files alone: that of the earliest segment name, and in it the first.
+    The index has 32 bytes and one integer per answer. Of several entries with one key, the first
+    one in the segment with the earliest name is served.
 
     Arguments:
-        folder: the folder that holds the segments; it is read, never written.
-        warn: told each problem once, as a text that names file and byte.
+        folder: the folder of the segments; it is read, never written.
+        warn: receives each problem once, as a text with file and byte.
     """
 
     def __init__(self, folder: Path, warn: Callable[[str], None]) -> None:
         self.folder = folder
         self.index: dict[bytes, int] = {}
         self.added: list[int] | None = None
-        """Where set, the places of entries taken in since it was last emptied."""
+        """The places of entries indexed since it was last emptied; None: not recorded."""
         self._warn = warn
         self._more: dict[bytes, list[int]] = {}
         self._segments: list[Segment] = []
@@ -60,11 +60,10 @@ class Layer:
 
     @property
     def empty(self) -> bool:
-        """Whether no segment is there."""
         return not self._segments
 
     def refresh(self, *, opening: bool = False) -> None:
-        """Take in new segments and what was appended to known ones. Raises `OSError`."""
+        """Index new segments and new lines of known ones. Raises `OSError`."""
         try:
             with os.scandir(self.folder) as entries:
                 names = sorted(
@@ -73,7 +72,7 @@ class Layer:
                     if entry.name.endswith(".jsonl") and entry.is_file()
                 )
         except FileNotFoundError:
-            names = []  # removed, or not made yet: nothing is new
+            names = []  # the folder is removed or not created yet
         for name in self._numbers.keys() - set(names):
             self._vanished(self._numbers[name])
         for name in names:
@@ -88,16 +87,16 @@ class Layer:
                 self._problem(number, None, f"cannot be read ({error.strerror or error})")
 
     def add_segment(self, path: Path) -> int:
-        """Make a segment known and return its number."""
+        """Add a segment and return its number."""
         number = self._numbers[path.name] = len(self._segments)
         self._segments.append(Segment(path))
         return number
 
     def wrote(self, number: int, offset: int, line: bytes, key: bytes | None = None) -> None:
-        """Take in a line that this process itself has just written; `key` is that of an answer."""
+        """Index a line that this process has written; `key` is the key of an answer."""
         segment = self._segments[number]
         if segment.position != offset:
-            # A failed write stands before it.
+            # The bytes of a failed write come before it.
             with contextlib.suppress(OSError):
                 self._take_in(number, segment, opening=False)
             return
@@ -119,14 +118,14 @@ class Layer:
         return None
 
     def read(self, place: int, key: str | None = None) -> dict[str, Any] | None:
-        """Return the checked content of the line at a place; None, and a warning, if damaged."""
+        """Return the content of the line at a place; None, with a warning, if it is damaged."""
         number, offset = place >> OFFSET_BITS, place & OFFSET
         try:
             data = read_answer(read_line(self._file(number), offset))
             if key is not None and data["key"] != key:
                 raise BadLine("it is damaged: it has become another key")
         except BadLine as error:
-            self._problem(number, offset, f"{error}; it is not served, its case is asked again")
+            self._problem(number, offset, f"{error}; it is not served, its request is repeated")
             return None
         except FileNotFoundError:
             self._vanished(number)
@@ -137,13 +136,13 @@ class Layer:
         return data
 
     def reject(self, key: bytes, why: str) -> None:
-        """Report and forget the entry that `find` gave: its content makes no sense."""
+        """Report and forget the entry that `find` returned, because its content is invalid."""
         place = min((self.index[key], *self._more.get(key, ())), key=self._order)
         self._problem(place >> OFFSET_BITS, place & OFFSET, f"{why}; it is not served")
         self._forget(key, place)
 
     def places(self) -> list[int]:
-        """Return the places of all entries, in the order in which they are preferred."""
+        """Return the places of all entries, in the order in which they are served."""
         more = (place for places in self._more.values() for place in places)
         ranks = {number: rank for rank, (_, number) in enumerate(sorted(self._numbers.items()))}
         return sorted(
@@ -152,22 +151,22 @@ class Layer:
         )
 
     def resolution(self, key: str) -> dict[str, Any] | None:
-        """Return the resolution of a key that was written last."""
+        """Return the newest resolution of a key."""
         entry = self._resolutions.get(key)
         return entry[1] if entry is not None else None
 
     def resolutions(self) -> Collection[tuple[tuple[str, str, int], dict[str, Any]]]:
-        """Return the last resolution of every key, each behind what orders them by age."""
+        """Return the newest resolution of every key, each with a rank by age."""
         return self._resolutions.values()
 
     def close(self) -> None:
-        """Close the files that look-ups have opened."""
+        """Close all files."""
         while self._files:
             os.close(self._files.popitem()[1])
 
     def _take_in(self, number: int, segment: Segment, *, opening: bool) -> None:
         with segment.path.open("rb", buffering=0) as file:
-            # A second look at an unfinished line: its writer may be in the middle of it.
+            # Read an unfinished line twice, because its writer may be in the middle of it.
             for _ in range(2 if opening else 1):
                 for start, lines, end in blocks(file, segment.position):
                     self._take_block(number, start, lines)
@@ -176,11 +175,11 @@ class Layer:
                 self._problem(
                     number,
                     segment.position,
-                    "the last line is torn (its writer was stopped); its case is asked again",
+                    "the last line is torn (its writer was stopped); its request is repeated",
                 )
 
     def _take_block(self, number: int, start: int, lines: bytes) -> None:
-        """Index whole lines; this loop is what opening a large store costs."""
+        """Index whole lines. This loop takes most of the time of opening a large store."""
         base = number << OFFSET_BITS | start
         at = 0
         while (end := lines.find(b"\n", at)) >= 0:
@@ -218,7 +217,7 @@ class Layer:
         try:
             data = read_other(line)
         except BadLine as error:
-            self._problem(number, offset, f"{error}; the line is left out")
+            self._problem(number, offset, f"{error}; the line is skipped")
             return
         rank = (data["written"], self._segments[number].path.name, offset)
         older = self._resolutions.get(data["key"])
@@ -229,7 +228,6 @@ class Layer:
         return self._segments[place >> OFFSET_BITS].path.name, place & OFFSET
 
     def _file(self, number: int) -> int:
-        """The open file of a segment; a bounded number of them is kept."""
         file = self._files.get(number)
         if file is None:
             if len(self._files) >= OPEN_FILES:
@@ -239,7 +237,7 @@ class Layer:
         return file
 
     def _vanished(self, number: int) -> None:
-        text = "was removed while it was in use; what it held may be asked again"
+        text = "was removed while it was in use; its answers may be requested again"
         self._problem(number, None, text)
 
     def _problem(self, number: int, offset: int | None, fault: str) -> None:

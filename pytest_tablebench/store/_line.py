@@ -1,4 +1,4 @@
-"""One line of a segment: an answer, a program's outcome, or a resolution, with its check.
+"""One line of a segment: an answer, a program's outcome, or a resolution, with a checksum.
 
     {"schema": 1, "key": "<64 hex>", "check": "<16 hex>", "request": {...}, "reply": {...},
      "written": "..."}
@@ -7,9 +7,9 @@
     {"schema": 1, "kind": "resolution", "check": "<16 hex>", "key": "<text>",
      "resolution": {...}, "written": "..."}
 
-A line is what `json.dumps` writes: ASCII, fields in this order. The check is the first 16 digits
-of the SHA-256 of the line without its check field. The places of key and check are fixed, so
-that an index of the answers is made without parsing.
+A line is written by `json.dumps` in ASCII, with the fields in this order. The check is the first 16
+digits of the SHA-256 of the line without its check field. Key and check have fixed places, so that
+answers can be indexed without parsing.
 """
 
 from __future__ import annotations
@@ -34,29 +34,29 @@ from pytest_tablebench.models.base import Message, Reply, Request
 from pytest_tablebench.serializers.content import text_of, to_fields
 
 SCHEMA = 1
-"""Version of a line; raised when a reader would misread the old form."""
+"""Version of a line; raised when readers would misread it otherwise."""
 
 ANSWER = b'{"schema": %d, "key": "' % SCHEMA
 RESOLUTION = b'{"schema": %d, "kind": "resolution' % SCHEMA
 CHECK = b'", "check": "'
-BEHIND = b'", '
+AFTER_CHECK = b'", '
 DIGITS = 16
 KEY_AT = len(ANSWER)
 CHECK_AT = KEY_AT + 64
 
-# Written as one text, such a pair would be read back as one character.
+# In one JSON text, such a pair of surrogates would be read back as one character.
 _PAIR = re.compile("(?<=[\ud800-\udbff])(?=[\udc00-\udfff])")
 
 
 class BadLine(ValueError):
-    """A line that is not to be served; says what is wrong with it."""
+    """The problem of a line that must not be served."""
 
 
 def answer_line(key: str, facts: Mapping[str, Any], reply: Reply) -> bytes:
-    """Return the line that keeps the reply to a request of which `facts` are known."""
+    """Return the line of a reply; `facts` are the fields from `describe`."""
     fields: dict[str, Any] = {
         "text": _text_field(reply.written),
-        **{name: getattr(reply, name) for name in _BESIDE},
+        **{name: getattr(reply, name) for name in _FIELDS},
     }
     if reply.reasoning_tokens is None:
         del fields["reasoning_tokens"]
@@ -78,7 +78,7 @@ def _read_text(field: object) -> str | None:
 
 
 def execution_line(task: Execute, ran: Execution) -> tuple[str, bytes]:
-    """Return the key of a program, and the line that keeps what came of it."""
+    """Return the key of a program, and the line of its outcome."""
     key = task.key()
     program = {
         "sha256": hashlib.sha256(task.program.encode("utf-8", "surrogatepass")).hexdigest(),
@@ -89,26 +89,26 @@ def execution_line(task: Execute, ran: Execution) -> tuple[str, bytes]:
 
 
 def resolution_line(key: str, resolution: Mapping[str, Any]) -> bytes:
-    """Return the line that keeps a resolution."""
+    """Return the line of a resolution."""
     content = {**without_secrets(resolution), "key": key}
     return _line(len(RESOLUTION), kind="resolution", key=key, resolution=content)
 
 
 def read_answer(line: bytes) -> dict[str, Any]:
-    """Read and check the line of an answer, without its line end. Raises `BadLine`."""
-    line = line.removesuffix(b"\r")  # as version control may have changed the line ends
+    """Parse and check the line of an answer, without its line end. Raises `BadLine`."""
+    line = line.removesuffix(b"\r")  # version control may have changed the line ends
     if not line.startswith(ANSWER):
         raise BadLine("it is not the line of an answer")
     return _verified(line, CHECK_AT)
 
 
 def read_other(line: bytes) -> dict[str, Any]:
-    """Read a line that is not in the form of an answer: a resolution. Raises `BadLine`."""
+    """Parse the line of a resolution. Raises `BadLine` for any other line."""
     line = line.removesuffix(b"\r")
     if line.startswith(RESOLUTION + CHECK):
         data = _verified(line, len(RESOLUTION))
-        good = isinstance(data.get("key"), str) and isinstance(data.get("resolution"), dict)
-        if not (good and isinstance(data.get("written"), str)):
+        kinds = {"key": str, "resolution": dict, "written": str}
+        if not all(isinstance(data.get(name), kind) for name, kind in kinds.items()):
             raise BadLine("it is damaged")
         return data
     data = _parsed(line)
@@ -123,51 +123,51 @@ def read_other(line: bytes) -> dict[str, Any]:
 
 
 def reply_of(data: Mapping[str, Any]) -> Reply:
-    """Return the reply that the line of an answer holds. Raises `BadLine`."""
+    """Return the reply in the line of an answer. Raises `BadLine`."""
     fields = data.get("reply")
     if not isinstance(fields, dict):
-        raise BadLine("it holds no reply")
+        raise BadLine("it contains no reply")
     text, thinking = _read_text(fields.get("text")), _read_text(fields.get("thinking")) or ""
     if not isinstance(text, str):
         raise BadLine("its reply has no text")
-    # A number that makes no sense is unknown: the answer beside it was paid for.
-    rest = {name: fields.get(name) for name in _BESIDE}
+    # `Reply` treats an invalid number as unknown, because the answer is valid and was paid for.
+    rest = {name: fields.get(name) for name in _FIELDS}
     cut = fields.get("cut") is True
     return Reply(text, from_store=True, cut=cut, thinking=thinking, **rest)
 
 
 def execution_of(data: Mapping[str, Any]) -> Execution:
-    """Return what came of a program, as its line holds it. Raises `BadLine`."""
+    """Return the outcome in the line of a program. Raises `BadLine`."""
     try:
         return read_execution(data["execution"], from_store=True)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        raise BadLine("it holds no outcome of a program") from None
+        raise BadLine("it contains no outcome of a program") from None
 
 
-_BESIDE = (
+_FIELDS = (
     *("finish_reason", "prompt_tokens", "completion_tokens", "cost_usd", "latency_s"),
     "reasoning_tokens",
 )
 
 
 def _line(at: int, **fields: Any) -> bytes:
-    """Return the line of some fields in this order, with the check at its place."""
+    """Return the line of the fields in this order, with the check at byte `at`."""
     written = datetime.now(UTC).isoformat(timespec="microseconds")
-    whole = {"schema": SCHEMA, **fields, "written": written}
-    body = json.dumps(whole, allow_nan=False).encode("ascii")
+    content = {"schema": SCHEMA, **fields, "written": written}
+    body = json.dumps(content, allow_nan=False).encode("ascii")
     check = hashlib.sha256(body).hexdigest()[:DIGITS].encode("ascii")
     return body[:at] + CHECK + check + body[at:] + b"\n"
 
 
 def _verified(line: bytes, at: int) -> dict[str, Any]:
-    """Return the content of a line whose check holds."""
     end = at + len(CHECK) + DIGITS
-    if line[at : at + len(CHECK)] != CHECK or line[end : end + len(BEHIND)] != BEHIND:
+    after = line[end : end + len(AFTER_CHECK)]
+    if line[at : at + len(CHECK)] != CHECK or after != AFTER_CHECK:
         raise BadLine("it is damaged")
     digest = hashlib.sha256(line[:at])
     digest.update(memoryview(line)[end:])
     if digest.hexdigest()[:DIGITS].encode("ascii") != line[end - DIGITS : end]:
-        raise BadLine("it is damaged: its check does not hold")
+        raise BadLine("it is damaged: its checksum differs")
     return _parsed(line)
 
 
@@ -182,11 +182,11 @@ def _parsed(line: bytes) -> dict[str, Any]:
 
 
 def describe(request: Request) -> dict[str, Any]:
-    """Return what the store keeps of a request, ready for JSON.
+    """Return the fields of a request that the store keeps, ready for JSON.
 
     A message is its role, the SHA-256 of its content in UTF-8 (lone surrogates as they are; with
-    pictures, of its parts as JSON) and its length in characters: the texts themselves are large
-    and not ours to hand on.
+    pictures, of its parts as JSON) and its length in characters. The texts are not stored, because
+    they are large and their licences may forbid it.
     """
     return {
         "case_id": request.case_id,
@@ -206,7 +206,7 @@ def _endpoint(addresses: str) -> str:
 
 
 def _params(params: Mapping[str, Any]) -> Any:
-    """The parameters without secrets: the same few in every request of a run."""
+    """Return the parameters without secrets, cached because a run has only a few sets of them."""
     try:
         text = json.dumps(dict(params))
     except (TypeError, ValueError):

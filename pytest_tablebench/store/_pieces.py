@@ -1,10 +1,10 @@
-"""Pieces of segments, as a shared store holds them: named by what is in them, and never changed.
+"""Pieces of segments in a shared store, named by their content and never changed.
 
     <segment>.<start>-<end>.<SHA-256, 32 digits>.jsonl
 
-A piece holds the whole lines of a segment from one byte to another. An object store can neither
-append nor lock, so what a segment has grown by becomes a further piece. Its name says how long it
-is and what it holds: one that was cut off on its way is known for it, and sent again.
+A piece contains the whole lines of a segment between two bytes. An object store can neither append
+nor lock, so the new lines of a segment become a further piece. The name contains length and digest,
+so that an incomplete upload is detected and repeated.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LARGEST = 64 << 20
-"""Bytes of a piece, above which a further one is begun."""
+"""Largest number of bytes in a new piece."""
 
 _MOST = 2 * LARGEST
 _NAME = re.compile(
@@ -36,7 +36,7 @@ class Piece:
 
     @classmethod
     def read(cls, name: str) -> Piece | None:
-        """Return the piece of a name; None where it is none, or larger than any that is sent."""
+        """Return the piece with a name; None if the name is invalid or the piece too large."""
         match = _NAME.fullmatch(name)
         if match is None:
             return None
@@ -45,21 +45,19 @@ class Piece:
 
     @classmethod
     def of(cls, segment: str, start: int, data: bytes) -> Piece:
-        """Return the piece of a segment that holds some bytes."""
+        """Return the piece with these bytes of a segment."""
         return cls(segment, start, start + len(data), _digest(data))
 
     @property
     def name(self) -> str:
-        """Its name in a store."""
         return f"{self.segment}.{self.start:012}-{self.end:012}.{self.digest}.jsonl"
 
     @property
     def size(self) -> int:
-        """How many bytes it has."""
         return self.end - self.start
 
     def holds(self, data: bytes) -> bool:
-        """Whether these are its bytes, all of them."""
+        """Return whether these are exactly the piece's bytes."""
         return len(data) == self.size and _digest(data) == self.digest
 
 
@@ -68,9 +66,9 @@ def _digest(data: bytes) -> str:
 
 
 def covered(pieces: Iterable[Piece], held: Mapping[str, int] | None = None) -> dict[str, int]:
-    """Return up to which byte the pieces of each segment hold it without a gap.
+    """Return the byte up to which pieces cover each segment without a gap.
 
-    `held` is up to where others hold what it held.
+    `held` contains the bytes up to which other pieces cover the segments.
     """
     ends = dict(held or {})
     for piece in sorted(pieces):
@@ -81,13 +79,13 @@ def covered(pieces: Iterable[Piece], held: Mapping[str, int] | None = None) -> d
 
 
 def pieces_of(path: Path, start: int) -> Iterator[tuple[Piece, bytes]]:
-    """Yield what a segment holds from a byte on, in whole lines. Raises `OSError`."""
+    """Yield the whole lines of a segment from a byte on, as pieces. Raises `OSError`."""
     with path.open("rb") as file:
         file.seek(start)
         while data := file.read(LARGEST):
             end = data.rfind(b"\n") + 1
             if not end:
-                return  # nothing but a line that is still written, or none at all
+                return  # only an unfinished line
             data = data[:end]
             yield Piece.of(path.stem, start, data), data
             start += end
@@ -95,18 +93,18 @@ def pieces_of(path: Path, start: int) -> Iterator[tuple[Piece, bytes]]:
 
 
 COMPACTED = "compacted"
-"""The folder of the notes, beside that of the pieces."""
+"""The folder of the notes."""
 
 SCHEMA = 1
 
 
 @dataclass(frozen=True)
 class Note:
-    """What one compaction did.
+    """The record of one compaction.
 
     Arguments:
-        segments: up to which byte each segment was put together, without a gap.
-        pieces: the names of all pieces that now hold it.
+        segments: the byte up to which each segment was merged, without a gap.
+        pieces: the names of all pieces with the merged lines.
     """
 
     segments: Mapping[str, int]
@@ -114,7 +112,7 @@ class Note:
 
     @classmethod
     def read(cls, data: bytes) -> Note | None:
-        """Return the note that `text` wrote; None for anything else."""
+        """Decode `text`; return None for anything else."""
         try:
             fields = json.loads(data)
             if fields["schema"] != SCHEMA:
@@ -125,19 +123,19 @@ class Note:
             return None
 
     def text(self) -> bytes:
-        """Return it as JSON."""
+        """Encode the note as JSON."""
         fields = {"schema": SCHEMA, "segments": dict(self.segments), "pieces": self.pieces}
         return json.dumps(fields).encode("ascii")
 
     def is_in(self, other: Note) -> bool:
-        """Whether another note says all that it says."""
+        """Return whether another note covers all segments of this one."""
         return all(other.segments.get(name, 0) >= end for name, end in self.segments.items())
 
 
 def held(notes: Iterable[Note], present: Collection[str]) -> dict[str, int]:
-    """Return up to which byte segments are held by pieces that are there under other names.
+    """Return the byte up to which merged pieces contain each segment.
 
-    A note whose own pieces are not all there says nothing: who has the segments sends them again.
+    A note with a missing piece does not count: machines with its segments send them again.
     """
     ends: dict[str, int] = {}
     for note in notes:

@@ -1,4 +1,4 @@
-"""Segments: files of lines, each written by one process, read by any number of others."""
+"""Segments: files of lines, each written by one process and read by many."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import BinaryIO
 from pytest_tablebench.util.line_file import LineFile
 
 MAX_LINE = 16 << 20
-"""Longest line in bytes, written or read: more is no answer but damage."""
+"""Longest line in bytes; a longer one is damaged."""
 
 BLOCK = 1 << 20
 FIRST_READ = 4096
@@ -24,14 +24,14 @@ TOO_LONG = b"(line above the limit)\n"
 
 @dataclass(slots=True)
 class Segment:
-    """A segment as far as it was read: `position` is the start of the first line not taken in."""
+    """A segment; `position` is the start of the first line that is not indexed."""
 
     path: Path
     position: int = 0
 
 
 class Writer(LineFile):
-    """The one writer of a new segment; the name of the file sorts by the time it was made."""
+    """The writer of a new segment, whose file name sorts by its creation time."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -45,9 +45,9 @@ class Writer(LineFile):
 
 
 def blocks(file: BinaryIO, position: int) -> Iterator[tuple[int, bytes, int]]:
-    """Yield (start, whole lines, end) from a position on; an unfinished last line is left out.
+    """Yield (start, whole lines, end) from a position on, without an unfinished last line.
 
-    A line above `MAX_LINE` is yielded as a short line that no reader takes for an entry.
+    A line above `MAX_LINE` is yielded as a short line that is not a valid entry.
     """
     file.seek(position)
     offset, rest, too_long = position, b"", False
@@ -71,7 +71,7 @@ def blocks(file: BinaryIO, position: int) -> Iterator[tuple[int, bytes, int]]:
 
 
 def read_line(file: int, offset: int) -> bytes:
-    """Return the line at an offset without its end, b"" where none ends within `MAX_LINE`."""
+    """Return the line at an offset without its end, b"" if it is longer than `MAX_LINE`."""
     size = FIRST_READ
     while True:
         data = _read_at(file, size, offset)

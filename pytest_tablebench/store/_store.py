@@ -1,4 +1,4 @@
-"""The store itself: layers under one roof, and the segment that this process writes."""
+"""The store: several layers, and the segment that this process writes."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ WRITABLE, READONLY = "--bench-store", "--bench-store-readonly"
 _Kept = TypeVar("_Kept", Reply, Execution)
 
 LOOKS_APART = 19
-"""Time between two looks at what others have written, in units of what the last one took."""
+"""Time between two refreshes in `look_again`, as a multiple of the last one's duration."""
 
 
 class Store:
-    """Answers that were paid for, by the key of their request.
+    """Stored answers by the key of their request. Use `Store.open`.
 
-    A store is a folder of segments, files of JSON lines of which each is written by one process
-    only: any number of processes on any number of machines may read and write at once, without
-    locks. What others write is seen after `refresh`. Entries that are damaged are reported in
-    `warnings` and never served. Safe to use from several threads.
+    A store is a folder of segments, which are files of JSON lines. Each is written by only one
+    process, so any number of processes and machines may read and write without locks. `refresh`
+    reads the new lines of other processes. Damaged entries are reported in `warnings` and never
+    served. The store is safe to use from several threads.
 
-    Keys are 64 hexadecimal digits, as `Request.key` and `Execute.key` give them. Use `Store.open`.
+    Keys are 64 hexadecimal digits, from `Request.key` and `Execute.key`.
     """
 
     def __init__(self) -> None:
         self.warnings: list[str] = []
-        """Problems with the files, each once, printable, naming file and byte; only grows."""
+        """Problems with the files, each once, printable, with file and byte. Only grows."""
         self._lock = RLock()
         self._layers: list[Layer] = []
         self._target: Layer | None = None
@@ -63,16 +63,15 @@ class Store:
 
     @classmethod
     def open(cls, path: Path | None, readonly: Sequence[Path] = (), *, write: bool = True) -> Store:
-        """Open a writable folder, made if need be, over read-only ones, and index them all.
+        """Open a writable folder, created if necessary, and read-only ones, and index them.
 
-        The first layer that has a key wins, the writable one first. A read-only layer is the
-        folder of a store, or one that holds segments (`*.jsonl`) itself; nothing is ever
-        written there.
+        The first layer with a key is used, the writable one first. A read-only layer is the
+        folder of a store, or a folder of segments (`*.jsonl`). It is never written to.
 
         Arguments:
             path: the folder for new answers; None for a store that is only read.
             readonly: further folders to read.
-            write: whether answers will be added; otherwise `path` is only read like the others.
+            write: whether answers will be added; otherwise `path` is only read too.
 
         Raises:
             SettingsError: a folder is missing, unreadable or not writable; names the option.
@@ -90,19 +89,18 @@ class Store:
                 seen.add(folder.resolve())
                 layer = store._add(_present(folder, option), option)
                 if layer.empty:
-                    store._warn(f"{option}: {folder} holds no segments (*.jsonl): no answers")
+                    store._warn(f"{option}: {folder} contains no segments (*.jsonl): no answers")
         return store
 
     def get(self, key: str) -> Reply | None:
         """Return the stored reply, marked `from_store`, or None.
 
-        A damaged entry is one warning, and as if it were not there; where another entry of the
-        key is sound, that one is served.
+        A damaged entry causes one warning. The next sound entry with the key is served instead.
         """
         return self._sound(_raw(key), reply_of)
 
     def get_execution(self, key: str) -> Execution | None:
-        """Return what came of a program, marked `from_store`, or None; as `get` does a reply."""
+        """Return the stored outcome of a program, as `get` returns a reply."""
         return self._sound(_raw(key), execution_of)
 
     def _sound(self, raw: bytes, read: Callable[[Mapping[str, Any]], _Kept]) -> _Kept | None:
@@ -116,7 +114,7 @@ class Store:
         return None
 
     def __contains__(self, key: str) -> bool:
-        """Whether an entry of the key is known; only `get` finds out if it is sound."""
+        """Return whether the index has the key; only `get` checks whether its entry is sound."""
         raw = _raw(key)
         return any(raw in layer.index for layer in self._layers)
 
@@ -134,32 +132,31 @@ class Store:
             return total
 
     def put(self, request: Request, reply: Reply) -> None:
-        """Keep a reply: append one line to this process's own segment.
+        """Append a reply to this process's segment, where it survives the end of the process.
 
-        It survives the death of this process from here on. An older sound entry of the same
-        request stays the one that is served.
+        An older sound entry of the same request continues to be served.
 
         Raises:
-            StoreError: it cannot be written (a full disk); what is stored stays sound, and a
+            StoreError: it cannot be written (a full disk). Stored entries stay sound, and a
                 later put may succeed.
         """
         self.put_described(request.key(), describe(request), reply)
 
     def put_described(self, key: str, facts: Mapping[str, Any], reply: Reply) -> None:
-        """Keep a reply to a request of which only what `describe` gave is left; as `put` does."""
+        """Store a reply as `put` does, with the `facts` that `describe` returned."""
         self._append(answer_line(key, facts, reply), _raw(key))
 
     def put_execution(self, task: Execute, ran: Execution) -> None:
-        """Keep what came of a program. Raises `StoreError`, as `put` does."""
+        """Store the outcome of a program. Raises `StoreError`, as `put` does."""
         key, line = execution_line(task, ran)
         self._append(line, _raw(key))
 
     def put_resolution(self, resolution: Mapping[str, Any]) -> None:
-        """Keep a small fact about a model (parameters really sent, prices) as JSON.
+        """Store facts about a model (parameters sent, prices) as JSON.
 
         Arguments:
-            resolution: JSON values; its `"key"`, a text, is what `get_resolution` takes. What
-                looks like a secret is kept as `***`, numbers that are not finite as None.
+            resolution: JSON values with a text under `"key"`, for `get_resolution`. Secrets are
+                stored as `***`, numbers that are not finite as None.
 
         Raises:
             StoreError: it cannot be written, or has no key.
@@ -170,10 +167,10 @@ class Store:
         self._append(resolution_line(without_secrets(key), resolution), None)
 
     def get_resolution(self, key: str) -> dict[str, Any] | None:
-        """Return a resolution as it was put, or None.
+        """Return a stored resolution, or None.
 
-        The first layer that has the key wins, the writable one first; inside a layer the one
-        written last (then: of the later segment name, further down).
+        The first layer with the key is used, the writable one first. In a layer the newest is
+        used (on a tie the later segment name, then the later line).
         """
         key = without_secrets(key)
         with self._lock:
@@ -184,13 +181,13 @@ class Store:
         return None
 
     def resolutions(self) -> list[dict[str, Any]]:
-        """Return all resolutions, as they were put, the one written last first."""
+        """Return all resolutions, the newest first."""
         with self._lock:
             entries = [item for layer in self._layers for item in layer.resolutions()]
         return [deepcopy(item) for _, item in sorted(entries, key=itemgetter(0), reverse=True)]
 
     def refresh(self) -> None:
-        """Take in what other processes have written since; costs one look at each segment."""
+        """Index the new lines of other processes; costs one `stat` per segment."""
         with self._lock:
             for layer in self._layers:
                 try:
@@ -199,10 +196,10 @@ class Store:
                     self._warn(f"answer store: {layer.folder}: cannot be listed ({_why(error)})")
 
     def look_again(self, key: str) -> Reply | None:
-        """Return what `get` does, after a look at what others have written meanwhile.
+        """Call `get`, if necessary after a refresh.
 
-        Looking costs the more, the more segments there are: it takes at most a twentieth of the
-        time, so that a look may be left out where many follow each other.
+        A refresh costs more, the more segments exist. Refreshes take at most a twentieth of the
+        time, so they are skipped if many calls follow each other.
         """
         reply = self.get(key)
         began = time.perf_counter()
@@ -214,11 +211,11 @@ class Store:
         return self.get(key)
 
     def explain(self, request: Request) -> str:
-        """Say why a request has no answer here: the first field that differs, on one line.
+        """Return one line on why a request has no answer here: the first field that differs.
 
-        Compared are model, api_base, params by name, strategy, step, repeat and messages, with
-        the nearest stored request of the same case, else with what was asked of the same model.
-        The first call reads the whole store (about 25 s a million answers).
+        The request is compared with the nearest stored request of the same case, else of the
+        same model: model, api_base, params by name, strategy, step, repeat and messages. The
+        first call reads the whole store (about 25 s for a million answers).
         """
         with self._lock:
             if self.get(request.key()) is not None:
@@ -228,7 +225,7 @@ class Store:
             return self._explainer.explain(request)
 
     def close(self) -> None:
-        """Close all files; after that nothing can be put."""
+        """Close all files. After that, every put fails."""
         with self._lock:
             self._closed = True
             for layer in self._layers:
@@ -274,24 +271,24 @@ class Store:
                 offset = writer.append(line)
             except OSError as error:
                 raise StoreError(
-                    f"the answer cannot be kept in {target.folder} ({_why(error)}); make room "
-                    f"or give another folder with --bench-store"
+                    f"the answer cannot be kept in {target.folder} ({_why(error)}); free disk "
+                    f"space, or name another folder with --bench-store"
                 ) from error
             target.wrote(self._number, offset, line, key)
 
     def _own_segment(self, target: Layer) -> Writer:
-        """Return the segment of this process: a fork of it begins its own.
+        """Return the segment of this process.
 
-        So does a process whose segment was removed or replaced: nobody would read what it writes.
+        After a fork, or if the segment was removed or replaced, a new segment is begun.
         """
         if self._writer is not None:
             forked = self._writer.pid != os.getpid()
             if not forked and not self._writer.still_there:
-                target.refresh()  # which says that it was removed
+                target.refresh()  # warns if the segment was removed
                 if self._writer.path.exists():
                     self._warn(
                         f"answer store: {self._writer.path}: was replaced while it was in use; "
-                        f"what it held may be asked again"
+                        f"its answers may be requested again"
                     )
             if forked or not self._writer.still_there:
                 with contextlib.suppress(OSError):
@@ -309,9 +306,8 @@ class Store:
 
 
 def _made(path: Path) -> Path:
-    """Make the folder of the segments and see that files can be made in it."""
     folder = path / SEGMENTS
-    hint = f"; choose another folder, or give this one as {READONLY} to only read it"
+    hint = f"; choose another folder, or pass this one as {READONLY} to only read it"
     with writing(f"{WRITABLE}: cannot write into {printable(str(path))}", hint):
         folder.mkdir(parents=True, exist_ok=True)
         if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
@@ -320,24 +316,23 @@ def _made(path: Path) -> Path:
 
 
 def _present(path: Path, option: str) -> Path:
-    """Return the folder of the segments in a layer that is only read."""
     segments = path / SEGMENTS
     try:
         if not path.is_dir():
-            state = "is no folder" if path.exists() else "does not exist"
+            state = "is not a folder" if path.exists() else "does not exist"
             raise SettingsError(
-                f"{option}: {printable(str(path))} {state}; give the folder of an answer store"
+                f"{option}: {printable(str(path))} {state}; name the folder of an answer store"
             )
         return segments if segments.is_dir() else path
     except OSError as error:
         raise SettingsError(
-            f"{option}: {printable(str(path))} cannot be read ({_why(error)}); give a folder "
-            f"that can"
+            f"{option}: {printable(str(path))} cannot be read ({_why(error)}); name a readable "
+            f"folder"
         ) from None
 
 
 def _raw(key: str) -> bytes:
-    """Return the 32 bytes of a key; b"", which no entry has, for what is no key."""
+    """Return the 32 bytes of a key; for an invalid key b"", which no entry has."""
     try:
         return bytes.fromhex(key)
     except ValueError:

@@ -1,9 +1,9 @@
 """A store that many machines share: an object store or a network folder, by its address.
 
-It holds pieces of segments. Each machine has them in a folder of its own, which is a store as any
-other, and is what processes read and write; here that folder and the shared store are brought to
-the same contents. Nothing that is there is ever changed, and nobody waits for a lock. Pieces go
-only once another holds what they held, and a note there says so (`_pieces.Note`).
+It contains pieces of segments. The processes of a machine read and write an ordinary store in a
+local folder, and this module synchronizes that folder with the shared store. Pieces are never
+changed and need no locks. A piece is removed only after another piece contains its lines and a note
+(`_pieces.Note`) records this.
 """
 
 from __future__ import annotations
@@ -26,36 +26,35 @@ from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable
 
 WAIT_S = 30.0
-"""Longest time for which the last upload waits for one that is under way."""
+"""Longest time that the last upload waits for a running one."""
 
 MARK = "tablebench-answers.json"
-"""The file that says what lies beside it."""
+"""The file that marks a shared store."""
 
 _MARK = b'{"schema": 1}\n'
 
 
 @dataclass
 class Synced:
-    """What was brought from one store to another: pieces or segments, and their bytes."""
+    """The number of copied pieces or segments, and their bytes."""
 
     files: int = 0
     bytes: int = 0
 
     def add(self, size: int) -> None:
-        """Count one."""
+        """Count one file."""
         self.files += 1
         self.bytes += size
 
 
 class Shared:
-    """A shared store. Any number of processes on any number of machines may use one at once.
+    """A shared store, for any number of processes and machines at once.
 
     Arguments:
         address: such as `s3://bucket/answers`, `gs://bucket/answers`, `file:///mnt/answers`.
-        warn: told what is passed over, as one line.
+        warn: receives a line for each file that is skipped.
 
-    Raises `SettingsError` for an address that cannot be used; it is never shown with what may be
-    a password in it.
+    Raises `SettingsError` for an unusable address. Messages never contain its password.
     """
 
     def __init__(self, address: str, warn: Callable[[str], None] = lambda _: None) -> None:
@@ -86,20 +85,17 @@ class Shared:
         return StoreError(f"answer store {self.shown}: cannot be {done}: {_why(error)}")
 
     def pieces(self) -> list[Piece]:
-        """Return the pieces that are there whole, by the length that the store says.
-
-        Raises `StoreError`.
-        """
+        """Return the pieces whose files have their full length. Raises `StoreError`."""
         pieces = []
         for path, facts in self._listed(self._prefix).items():
             name = str(path).rpartition("/")[2]
             piece = Piece.read(name)
             if piece is None:
-                self._warn(f"answer store {self.shown}: {printable(name, 200)} is no piece of it")
+                self._warn(f"answer store {self.shown}: {printable(name, 200)} is not a piece")
             elif facts.get("size") != piece.size:
                 self._warn(
-                    f"answer store {self.shown}: {piece.name} is not whole (its writer was "
-                    f"stopped); it is not read"
+                    f"answer store {self.shown}: {piece.name} is incomplete (its writer was "
+                    f"stopped); it is skipped"
                 )
             else:
                 pieces.append(piece)
@@ -109,7 +105,7 @@ class Shared:
         try:
             self._fs.invalidate_cache()
             entries: dict[str, Any] = self._fs.find(prefix, detail=True)
-            # Where there was nothing yet, and now is, s3fs tells of the prefix as a directory.
+            # s3fs lists a prefix that was empty before as a directory.
             entries = {
                 path: facts for path, facts in entries.items() if facts.get("type") == "file"
             }
@@ -120,29 +116,29 @@ class Shared:
         return entries
 
     def read(self, piece: Piece) -> bytes | None:
-        """Return the bytes of a piece; None, and a warning, where they are not what it says.
+        """Return the bytes of a piece; None, with a warning, if they do not match its name.
 
-        Raises `StoreError`, and `FileNotFoundError` where somebody has taken it away.
+        Raises `StoreError`, and `FileNotFoundError` if the piece was removed.
         """
         data = self._cat(f"{self._prefix}/{piece.name}", piece.size + 1)
         if not piece.holds(data):
             self._warn(
-                f"answer store {self.shown}: {piece.name} is damaged: its digest does not hold; "
-                f"it is not read"
+                f"answer store {self.shown}: {piece.name} is damaged (its digest differs); "
+                f"it is skipped"
             )
             return None
         return data
 
     def write(self, piece: Piece, data: bytes) -> None:
-        """Put a piece there. Raises `StoreError`."""
+        """Upload a piece. Raises `StoreError`."""
         self._pipe(f"{self._prefix}/{piece.name}", data)
 
     def claim(self) -> None:
-        """See that answers can be put there: what it is gets a mark. Raises `StoreError`."""
+        """Write the mark, which also checks that the store is writable. Raises `StoreError`."""
         self._pipe(f"{self._root}/{MARK}", _MARK)
 
     def fetch(self, folder: Path) -> Synced:
-        """Bring what a folder lacks into it. Raises `StoreError`, `OSError`."""
+        """Download the pieces that a folder lacks. Raises `StoreError`, `OSError`."""
         synced, segments = Synced(), folder / SEGMENTS
         segments.mkdir(parents=True, exist_ok=True)
 
@@ -157,7 +153,7 @@ class Shared:
         return synced
 
     def _new(self, lacks: Callable[[Piece], bool]) -> Iterator[tuple[Piece, bytes]]:
-        """Yield the pieces that somebody lacks, and their bytes. Raises `StoreError`."""
+        """Yield the pieces for which `lacks` is true, with their bytes. Raises `StoreError`."""
         seen: set[Piece] = set()
         again = True
         while again:
@@ -168,14 +164,14 @@ class Shared:
                 seen.add(piece)
                 try:
                     data = self.read(piece)
-                except FileNotFoundError:  # what it held is in one that has come meanwhile
+                except FileNotFoundError:  # a compaction has replaced it by a new piece
                     again = True
                     continue
                 if data is not None:
                     yield piece, data
 
     def push(self, folder: Path) -> Synced:
-        """Bring what a folder has and the store lacks there. Raises `StoreError`, `OSError`."""
+        """Upload the lines of a folder that the store lacks. Raises `StoreError`, `OSError`."""
         synced = Synced()
         names, reached = self._held()
         for path in segments_of(folder):
@@ -192,7 +188,7 @@ class Shared:
         return synced
 
     def copy_to(self, other: Shared) -> Synced:
-        """Bring what another shared store lacks there. Raises `StoreError`."""
+        """Copy the pieces that another shared store lacks. Raises `StoreError`."""
         synced = Synced()
         names, reached = other._held()
 
@@ -205,15 +201,14 @@ class Shared:
         return synced
 
     def _held(self) -> tuple[set[str], dict[str, int]]:
-        """Return the names of what is there, and up to where each segment is. See `covered`."""
+        """Return the names of all pieces, and the covered bytes of each segment (`covered`)."""
         pieces = self.pieces()
         names = {piece.name for piece in pieces}
         return names, covered(pieces, held(self._notes().values(), names))
 
-    # Compaction: notes say what was put together.
+    # Compaction.
 
     def _notes(self) -> dict[str, Note]:
-        """Return the notes by their path. Raises `StoreError`."""
         listed = self._listed(self._compacted)
         self._notes_read = {path: note for path, note in self._notes_read.items() if path in listed}
         for path in listed:
@@ -228,11 +223,11 @@ class Shared:
         return dict(self._notes_read)
 
     def compact(self) -> Compacted:
-        """Put all pieces into one segment, each entry once; what is served stays the same.
+        """Merge all pieces into one segment, each entry once, so that the same answers are served.
 
-        Whoever writes meanwhile goes on: what was not there at the beginning stays as it is. The
-        old pieces go when the new ones were read back whole, and a note says what these hold, so
-        that no machine sends it again. Raises `StoreError`, `OSError`.
+        Other machines may write meanwhile; pieces that are new since the start stay unchanged. Old
+        pieces are removed after the new ones were read back and a note was written, so that no
+        machine uploads them again. Raises `StoreError`, `OSError`.
         """
         old = self.pieces()
         before = len(old), sum(piece.size for piece in old)
@@ -245,7 +240,7 @@ class Shared:
             whole = Path(folder) / f"{merged_name(taken[0].segment)}.jsonl"
             write_whole(whole, merge.lines)
             made = [self._put(piece, data) for piece, data in pieces_of(whole, 0)]
-        # What somebody else has put together meanwhile was fetched, and noted before.
+        # Another compaction may have run meanwhile; its pieces are fetched and noted.
         notes, names = self._notes(), {piece.name for piece in (*old, *taken)}
         note = Note(
             covered(taken, held(notes.values(), names)), tuple(piece.name for piece in made)
@@ -253,18 +248,19 @@ class Shared:
         path = f"{self._compacted}/{whole.stem}.json"
         self._pipe(path, note.text())
         if Note.read(self._cat(path)) != note:
-            raise StoreError(f"answer store {self.shown}: a note was not kept; nothing was removed")
+            raise StoreError(
+                f"answer store {self.shown}: a note was not stored; nothing was removed"
+            )
         self._remove([f"{self._prefix}/{piece.name}" for piece in taken])
         self._remove([note_path for note_path, other in notes.items() if other.is_in(note)])
         left = self.pieces()
         return Compacted(before, (len(left), sum(piece.size for piece in left)), merge.stopped)
 
     def _put(self, piece: Piece, data: bytes) -> Piece:
-        """Put a piece there and read it back. Raises `StoreError`."""
         self.write(piece, data)
         if self.read(piece) is None:
             raise StoreError(
-                f"answer store {self.shown}: a piece was not kept; nothing was removed"
+                f"answer store {self.shown}: a piece was not stored; nothing was removed"
             )
         return piece
 
@@ -272,10 +268,10 @@ class Shared:
         for path in paths:
             try:
                 self._fs.rm_file(path)
-            except FileNotFoundError:  # somebody else put it together, too
+            except FileNotFoundError:  # another compaction has removed it
                 continue
             except Exception as error:
-                raise self._failed("made smaller", error) from None
+                raise self._failed("compacted", error) from None
 
     def _cat(self, path: str, end: int | None = None) -> bytes:
         try:
@@ -293,15 +289,15 @@ class Shared:
 
 
 class SharedStores:
-    """The shared stores of a run, kept the same as their folders while it is under way.
+    """The shared stores of a run, synchronized with their folders during the run.
 
     Arguments:
-        places: address and folder of each, and whether the run's own answers go there.
+        places: address and folder of each, and whether the run's answers are uploaded to it.
     """
 
     def __init__(self, places: list[tuple[str, Path, bool]]) -> None:
         self.warnings: list[str] = []
-        """What was passed over, each once; only grows."""
+        """Problems, each once. Only grows."""
         self._places = [
             (Shared(address, self._warn_once), path, is_target)
             for address, path, is_target in places
@@ -314,7 +310,7 @@ class SharedStores:
             self.warnings.append(text)
 
     def fetch(self) -> None:
-        """Bring all into the folders. Raises `SettingsError`: a run without is not begun."""
+        """Download all stores before the run. Raises `SettingsError` if that fails."""
         for shared, folder, is_target in self._places:
             place = f"its folder here, {printable(str(folder))},"
             with writing(f"answer store {shared.shown}: {place} cannot be written"):
@@ -326,14 +322,14 @@ class SharedStores:
                     raise SettingsError(str(error)) from None
 
     def start(self, every: float) -> None:
-        """Go on, every so many seconds, until `close`."""
+        """Synchronize every so many seconds until `close`."""
         if self._thread is None and self._places:
             self._thread = threading.Thread(
-                target=self._go_on, args=(every,), name="tablebench-shared-store", daemon=True
+                target=self._sync_often, args=(every,), name="tablebench-shared-store", daemon=True
             )
             self._thread.start()
 
-    def _go_on(self, every: float) -> None:
+    def _sync_often(self, every: float) -> None:
         while not self._ended.wait(every):
             self._sync(last=False)
 
@@ -348,12 +344,12 @@ class SharedStores:
                 self._warn_once(str(error))
                 if last and is_target:
                     self._warn_once(
-                        f"the answers are in {printable(str(folder))}; bring them there with: "
+                        f"the answers are in {printable(str(folder))}; upload them with: "
                         f"tablebench store sync {printable(str(folder))} {shared.shown}"
                     )
 
     def close(self) -> None:
-        """Send what is left. What cannot be sent stays here, and `warnings` say so."""
+        """Upload the rest. If that fails, the folder keeps the answers and `warnings` report it."""
         if self._thread is None or self._ended.is_set():
             return
         self._ended.set()

@@ -1,4 +1,4 @@
-"""What is in the folder of a store, whether it is sound, and how it is made smaller."""
+"""Survey, check, copy and compact the folder of a store."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import printable
 
 IDLE = 600.0
-"""Seconds for which a segment was not written to, so that it is taken to be finished."""
+"""Seconds without a write after which a segment counts as finished."""
 
 
 _MERGED = re.compile(r"(-c[0-9a-f]{8})+$")
 
 
 def segments_of(folder: Path) -> list[Path]:
-    """Return the segments of a store's folder by name; of one that holds segments itself too."""
+    """Return the segments in a store's folder or in a folder of segments, sorted by name."""
     inside = folder / SEGMENTS
     return sorted((inside if inside.is_dir() else folder).glob("*.jsonl"))
 
 
 @dataclass
 class Survey:
-    """What a store holds. `answers` counts entries by model, `damaged` those of no use."""
+    """The content of a store. `answers` counts entries by model."""
 
     segments: int = 0
     bytes: int = 0
@@ -46,7 +46,7 @@ class Survey:
 
 
 def survey(folder: Path) -> Survey:
-    """Read every line of a store and check it. Raises `OSError`."""
+    """Read and check every line of a store. Raises `OSError`."""
     counts = Survey()
     for path in segments_of(folder):
         counts.segments += 1
@@ -73,16 +73,16 @@ def survey(folder: Path) -> Survey:
 
 
 def copy_segments(source: Path, target: Path) -> tuple[int, int]:
-    """Bring the segments of a folder that another lacks, or has less of, there.
+    """Copy segments that another folder lacks, or of which it has fewer lines.
 
-    Returns how many, and their bytes. Raises `OSError`.
+    Returns their number and bytes. Raises `OSError`.
     """
     count = size = 0
     folder = target / SEGMENTS
     folder.mkdir(parents=True, exist_ok=True)
     for path in segments_of(source):
         copy, data = folder / path.name, path.read_bytes()
-        data = data[: data.rfind(b"\n") + 1]  # what is still being written comes next time
+        data = data[: data.rfind(b"\n") + 1]  # without an unfinished line
         if data and (not copy.exists() or copy.stat().st_size < len(data)):
             write_whole(copy, data)
             count, size = count + 1, size + len(data)
@@ -91,7 +91,7 @@ def copy_segments(source: Path, target: Path) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Compacted:
-    """What compaction did: segments and bytes before and after, and why it went no further."""
+    """The result of a compaction: segments and bytes before and after, and why it stopped."""
 
     before: tuple[int, int]
     after: tuple[int, int]
@@ -99,11 +99,11 @@ class Compacted:
 
 
 def compact(folder: Path, *, idle: float = IDLE) -> Compacted:
-    """Put segments that nobody writes to any more into one, each entry once.
+    """Merge finished segments into one, each entry once, so that the same answers are served.
 
-    What is served for each key stays the same: taken together are the first segments, by name,
-    up to the first that was written to within the last `idle` seconds or is damaged. Processes
-    that have the old ones open are told that these are gone. Raises `OSError`, `StoreError`.
+    It merges the first segments by name, up to the first that is damaged or was written to in the
+    last `idle` seconds. Processes that have old segments open report that these are gone. Raises
+    `OSError`, `StoreError`.
     """
     paths = segments_of(folder)
     before = len(paths), sum(path.stat().st_size for path in paths)
@@ -114,7 +114,7 @@ def compact(folder: Path, *, idle: float = IDLE) -> Compacted:
     whole = first.with_name(f"{merged_name(first.name.partition('.jsonl')[0])}.jsonl")
     write_whole(whole, merge.lines, durable=True)
     for path, size in merge.taken:
-        if path.stat().st_size != size:  # somebody went on writing: it stays
+        if path.stat().st_size != size:  # a process is still writing to it
             continue
         with suppress(FileNotFoundError):
             path.unlink()
@@ -124,7 +124,7 @@ def compact(folder: Path, *, idle: float = IDLE) -> Compacted:
 
 @dataclass(frozen=True)
 class Merged:
-    """Segments put together: which, with their sizes; each entry once; why it went no further."""
+    """Merged segments with their sizes, their lines (each entry once), and why merging stopped."""
 
     taken: Sequence[tuple[Path, int]]
     lines: Sequence[bytes]
@@ -132,7 +132,7 @@ class Merged:
 
 
 def merged(paths: Iterable[Path], *, idle: float) -> Merged:
-    """Put the first segments together, up to the first that cannot be. Raises `OSError`."""
+    """Merge the first segments, up to the first that cannot be merged. Raises `OSError`."""
     stopped = ""
     taken: list[tuple[Path, int]] = []
     answers: dict[bytes, bytes] = {}
@@ -157,14 +157,14 @@ def merged(paths: Iterable[Path], *, idle: float) -> Merged:
 
 
 def merged_name(first: str) -> str:
-    """Return a name for what segments become: it sorts as the first of them does."""
+    """Return a name for the merged segment that sorts like the first one's name."""
     return f"{_MERGED.sub('', first)[:80]}-c{secrets.token_hex(4)}"
 
 
 def _sound(path: Path) -> Iterator[tuple[bytes | str, str, bytes]]:
     """Yield key, time and line of each entry; the key of an answer is bytes.
 
-    Raises `BadLine` for a segment that holds anything else.
+    Raises `BadLine` for a segment with any other line.
     """
     with path.open("rb", buffering=0) as file:
         end = 0

@@ -328,7 +328,7 @@ def test_half_a_line_of_a_process_that_was_killed_is_no_request(site: Site) -> N
 def test_two_runs_do_not_hand_in_from_one_store(site: Site) -> None:
     first, second = site.ledger, site.ledger
     first.hold()
-    with pytest.raises(SettingsError, match="another run hands in"):
+    with pytest.raises(SettingsError, match="another run uses"):
         second.hold()
     first.release()
     second.hold()
@@ -348,6 +348,6 @@ def test_a_damaged_file_of_requests_is_named(site: Site) -> None:
     [requests] = site.ledger.folder.glob("*.requests")
     requests.write_bytes(requests.read_bytes() + b'{"key": "half')
     with pytest.raises(
-        SettingsError, match=r"\.requests cannot be read \(a line that is no request"
+        SettingsError, match=r"\.requests cannot be read \(a line is not a request"
     ):
         site.ask(A)

@@ -36,8 +36,8 @@ def test_a_gate_on_a_dataset_that_is_left_out(bench: Bench) -> None:
     bench.suite(SUITE + SUITE.replace("toy", "other"))
     gate = "--bench-gate=other.performance >= 0.5"
     assert refused(bench, gate, "--bench-dataset=toy") == (
-        "--bench-gate 'other.performance >= 0.5': --bench-dataset leaves other out; name it there, "
-        "or leave out the gate as well"
+        "--bench-gate 'other.performance >= 0.5': --bench-dataset leaves other out; add it there, "
+        "or remove the gate"
     )
     assert "no case of other is selected" in refused(bench, gate, "-k", "test_toy")
     assert "no case of other is selected" in refused(bench, gate, "test_suite.py::test_toy")
@@ -97,7 +97,7 @@ def test_a_printed_prompt_with_another_placeholder(bench: Bench) -> None:
 def test_a_serializer_without_content(bench: Bench, written: str, said: str) -> None:
     bench.pytester.makeconftest(CONFTEST + FORMATS)
     line = refused(bench, f"--bench-serializer=html,{written}")
-    assert line.startswith(f"--bench-serializer: '{written}' gives no content ({said}) for ")
+    assert line.startswith(f"--bench-serializer: '{written}' returns no content ({said}) for ")
     assert "'toy'" in line
 
 

@@ -354,7 +354,7 @@ def test_another_mode_gives_what_a_run_in_that_mode_gives(bench, capsys, ran, ju
     code, out, err = command(capsys, "rejudge", ran, "--bench-compat", judged, "--out", "again")
     assert (code, err) == (0, "")
     assert f"5 answers scored again in compat {judged}: " in out
-    assert f"the prompts were made in compat {ran}" in out
+    assert f"prompts that were made in compat {ran}" in out
     kept = ("case_id", "outcome", "score", "passed", "metric", "parts", "prediction", "references")
     again, real = (
         [

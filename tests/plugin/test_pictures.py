@@ -149,5 +149,5 @@ def test_every_dataset_is_shown_as_pictures_and_beside_them(tmp_path: Path) -> N
     assert "larger one" not in page
     assert "in none of these figures: how many tokens they are is not known" in run.output
     assert refused.exit_code == 4
-    assert "openai/o3-mini reads no pictures" in refused.output
+    assert "openai/o3-mini cannot read the pictures of" in refused.output
     assert not (tmp_path / "no").exists()

@@ -198,7 +198,7 @@ def test_without_any_store_there_is_no_replay(kept: Bench, given: tuple[str, ...
     result = kept.pytester.runpytest_inprocess("--model=echo/any", "--bench-replay", *grid, *given)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     [line] = [line for line in result.errlines if line]
-    assert line.startswith("ERROR: --bench-replay answers from a store, and there is none (")
+    assert line.startswith("ERROR: --bench-replay needs a store of answers (")
     assert len(kept.calls("ask")) == 3
     assert not (kept.path / "home").exists()
     assert not (kept.path / "run").exists()

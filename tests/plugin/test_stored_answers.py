@@ -97,7 +97,7 @@ def test_what_is_wrong_with_a_store_is_said_once_and_before_the_first_call(
     assert len(lines) == 3, result.stdout.str()
     for words in (
         "later.jsonl, byte 0: it has schema 2, this version reads up to 1: upgrade",
-        "--bench-store-readonly: " + str(bench.path / "empty") + " holds no segments",
+        "--bench-store-readonly: " + str(bench.path / "empty") + " contains no segments",
         "torn.jsonl, byte 0: it is not JSON",
     ):
         assert sum(words in line for line in lines) == 1, (words, lines)

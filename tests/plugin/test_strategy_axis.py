@@ -155,7 +155,7 @@ def test_the_ini_file_names_strategies_too(louder):
         (["--bench-modality=images"], "--bench-modality: unknown modality 'images'; did you mean"),
         (
             ["--bench-modality=image", "--model=tablebench/lexical"],
-            "tablebench/lexical reads no pictures, and toy shows them (image)",
+            "tablebench/lexical cannot read the pictures of toy (image)",
         ),
         (
             [

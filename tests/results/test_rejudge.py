@@ -223,8 +223,7 @@ def test_replies_are_scored_by_the_whole_chain(tmp_path, toy):
     assert rejudged.run["compat"] == "reference"
     assert rejudged.run["rejudged"]["compat"] == "fixed"
     assert rejudged.notes == (
-        "the prompts were made in compat fixed; what is judged in compat reference are the "
-        "replies to those",
+        "compat reference judges replies to prompts that were made in compat fixed",
     )
 
 
@@ -350,14 +349,14 @@ def test_data_that_differs_is_refused_by_file(tmp_path, toy):
     facts = {"toy": {"files": {"toy.json": "f" * 64}}}
     run = write_run(tmp_path / "a", [scored("e1", GRID[0], "Yes", 1.0)], datasets=facts)
     with pytest.raises(
-        DataError, match=r"toy: toy\.json in .* is not what the run used.*--bench-data"
+        DataError, match=r"toy: toy\.json in .* is not the file that the run used.*--bench-data"
     ):
         rejudge(run, compat="fixed", registry=toy[1])
 
 
 def test_a_run_that_does_not_say_its_data_is_refused(tmp_path, toy):
     run = write_run(tmp_path / "a", [scored("e1", GRID[0], "Yes", 1.0)], datasets={})
-    with pytest.raises(SettingsError, match="does not say which files of toy the run used"):
+    with pytest.raises(SettingsError, match="does not list the files of toy that the run used"):
         rejudge(run, compat="fixed", registry=toy[1])
 
 
@@ -448,7 +447,7 @@ def test_a_changed_byte_is_noticed(tmp_path):
     run = tabfact_run(tmp_path, {ids(tmp_path)[0]: "entailed"})
     path = tmp_path / "data/tabfact/tokenized_data/test_examples.json"
     path.write_bytes(path.read_bytes() + b" ")
-    with pytest.raises(DataError, match=r"tokenized_data/test_examples\.json .* not what the run"):
+    with pytest.raises(DataError, match=r"tokenized_data/test_examples\.json .* is not the file that the run used"):
         rejudge(run, compat="fixed")
     # Thresholds need no data.
     assert rejudge(run, thresholds={"tabfact": 0.5}).records[0].passed

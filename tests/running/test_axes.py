@@ -150,5 +150,5 @@ def test_a_dataset_chooses_the_number_that_is_its_score():
     assert scored() == Score(0.75, {"em": 0.0, "f1": 0.75, "bleu": 40}, "f1")
     for name in ("bleu", "rouge"):
         mine.part = name
-        with pytest.raises(SettingsError, match=f"'{name}', which is no score .* \\(em, f1\\)"):
+        with pytest.raises(SettingsError, match=f"'{name}', which is not a score .* \\(em, f1\\)"):
             scored()

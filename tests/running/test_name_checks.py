@@ -46,7 +46,7 @@ def test_known_names_pass(text: str) -> None:
             "wikitq[nonne].performance >= 0",
             "did you mean 'none'? known: csv, html, none, transpose",
         ),
-        ("wikitq[html][csv].performance >= 0", "one serializer and one perturbation"),
+        ("wikitq[html][csv].performance >= 0", "must be of two kinds"),
     ],
 )
 def test_unknown_names_are_refused(text: str, message: str) -> None:

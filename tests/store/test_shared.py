@@ -90,8 +90,8 @@ def test_what_was_cut_off_on_its_way_is_not_read_and_sent_again(tmp_path: Path) 
     piece.write_bytes(whole[: len(whole) // 2])
     assert place.fetch(tmp_path / "b").files == 0
     assert warnings == [
-        f"answer store file://{tmp_path}/net: {piece.name} is not whole (its writer was stopped); "
-        f"it is not read"
+        f"answer store file://{tmp_path}/net: {piece.name} is incomplete (its writer was stopped); "
+        f"it is skipped"
     ]
     assert place.push(tmp_path / "a").files == 1
     assert piece.read_bytes() == whole
@@ -110,7 +110,7 @@ def test_what_is_not_what_its_name_says_is_not_read(tmp_path: Path) -> None:
     assert place.fetch(tmp_path / "b").files == 0
     assert not list((tmp_path / "b").rglob("*.jsonl"))
     assert len(warnings) == 3
-    assert any("is damaged: its digest does not hold" in text for text in warnings)
+    assert any("is damaged (its digest differs)" in text for text in warnings)
     assert all("\x1b" not in text for text in warnings)
 
 

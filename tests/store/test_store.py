@@ -241,7 +241,7 @@ def test_a_missing_read_only_folder_is_named_and_not_made(tmp_path):
         Store.open(tmp_path / "mine", [tmp_path / "absent"])
     assert not (tmp_path / "absent").exists()
     (tmp_path / "file").write_text("")
-    with pytest.raises(SettingsError, match=r"--bench-store-readonly: .*file is no folder"):
+    with pytest.raises(SettingsError, match=r"--bench-store-readonly: .*file is not a folder"):
         Store.open(None, [tmp_path / "file"])
 
 

@@ -67,7 +67,7 @@ def test_a_changed_reply_or_key_is_asked_again_with_one_warning(tmp_path):
             assert store.get("0" * 64) is None
             assert store.get(other.key()) is None
         first, second = store.warnings
-        assert f"{path}, byte 0: it is damaged: its check does not hold" in first
+        assert f"{path}, byte 0: it is damaged: its checksum differs" in first
         assert f"{path}, byte {content.index(chr(10)) + 1:,}: it is damaged" in second
         store.put(request, Reply("new"))
         assert text_of(store, request) == "new"

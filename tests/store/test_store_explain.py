@@ -124,7 +124,7 @@ def test_another_case_of_the_same_model(tmp_path):
             "params.temperature: stored 0, asked 0.5"
         )
         assert store.explain(replace(asked, model="m")) == (
-            "no answer of this case is stored, nor any of m; there are of gpt-4o"
+            "no answer of this case is stored, nor any of m; there are answers of gpt-4o"
         )
 
 
@@ -136,7 +136,7 @@ def test_an_empty_store(tmp_path):
 def test_what_differs_only_in_secrets_is_said_so(tmp_path):
     with kept(tmp_path, replace(STORED, params=params(auth_token="a"))) as store:
         said = store.explain(replace(STORED, params=params(auth_token="b")))
-        assert "what is not stored differs" in said
+        assert "something that is not stored differs" in said
 
 
 def test_all_layers_are_looked_at(tmp_path):

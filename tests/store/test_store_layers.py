@@ -93,7 +93,7 @@ def test_a_layer_may_be_a_folder_of_segment_files(tmp_path):
         assert store.warnings == []
     with Store.open(None, [tmp_path / "store"]) as store:
         assert len(store) == 0
-        assert "holds no segments" in store.warnings[0]
+        assert "contains no segments" in store.warnings[0]
 
 
 def test_refresh_takes_in_what_others_wrote(tmp_path):

@@ -145,7 +145,7 @@ def test_a_limit_on_the_size_of_files(tmp_path):
     message, put = finish(start(FULL, tmp_path)).splitlines()
     assert str(tmp_path) in message
     assert os.strerror(errno.EFBIG) in message
-    assert "make room" in message
+    assert "free disk space" in message
     assert "--bench-store" in message
     assert int(put) > 3
     with Store.open(tmp_path) as store:

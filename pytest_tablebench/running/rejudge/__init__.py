@@ -1,4 +1,4 @@
-"""Judging a finished run again, from its stored answers."""
+"""Judge the stored answers of a finished run again."""
 
 from pytest_tablebench.running.rejudge._judge import NewJudge
 from pytest_tablebench.running.rejudge._rejudge import Rejudged, rejudge, write_rejudged

@@ -1,7 +1,4 @@
-"""Judges of a finished run.
-
-`StoredJudge` takes replies and outcomes of programs from the store. `NewJudge` may ask as well.
-"""
+"""Judges of a finished run. `StoredJudge` only reads the store, `NewJudge` also makes calls."""
 
 from __future__ import annotations
 
@@ -33,12 +30,12 @@ if TYPE_CHECKING:
 
 
 class StoredJudge:
-    """Scores answers again by metrics that ask a judge.
+    """Scores answers again with metrics that ask a judge.
 
     Arguments:
-        run: the content of run.json: who judged, how it was asked, where answers are kept.
+        run: the content of run.json: the judge, its parameters and the store.
         registry: datasets, metrics and providers by name.
-        judge, models: another judge, and how he is asked; None: the run's.
+        judge, models: another judge and its models; None: the run's.
     """
 
     def __init__(
@@ -82,7 +79,7 @@ class StoredJudge:
     def score(
         self, record: Record, dataset: AskedDataset, example: Example, compat: Compat
     ) -> ScoredReply:
-        """Score an answer. Raises `NotJudgedError` where the store lacks what the metric asks."""
+        """Score an answer. Raises `NotJudgedError` if a reply that the metric needs is missing."""
         arguments = (self._registry, dataset, str(record.raw), example.references)
         prediction, references = processed_texts(*arguments, compat)
         conversation = judgement(*arguments, compat=compat, **example.context)
@@ -99,13 +96,13 @@ class StoredJudge:
             store = self._store()
             ran = None if store is None else store.get_execution(step.key())
             if ran is None:
-                raise NotJudgedError("what came of its program is not in the answer store")
+                raise NotJudgedError("the outcome of its program is not in the answer store")
             return ran
         if not isinstance(self.name, str):
-            raise NotJudgedError("nobody judged the run", nobody=True)
+            raise NotJudgedError("the run had no judge", nobody=True)
         try:
             about = of_metric(dataset.metric)
-            self._store()  # a route reads it, so what is shared is fetched first
+            self._store()  # fetches shared stores, which a route reads
             route = self._models.route(step.model or str(self.name), about)
         except SettingsError as error:
             raise NotJudgedError(str(error)) from None
@@ -119,14 +116,13 @@ class StoredJudge:
     def _reply(self, request: Request, limits: Sequence[Limit]) -> Reply:
         store = self._store()
         if store is None:
-            raise NotJudgedError("the run keeps no answer of a judge")
+            raise NotJudgedError("the run stores no answers of a judge")
         reply = stored(request, limits, store, asks=False).reply
         if reply is None:
             raise NotJudgedError(f"not in the answer store: {store.explain(request)}")
         return reply
 
     def _store(self) -> Store | None:
-        """Return the answers of the run; those that machines share are fetched first."""
         if self._shared:
             from pytest_tablebench.store.shared import SharedStores
 
@@ -140,14 +136,14 @@ class StoredJudge:
 
 
 class NewJudge(StoredJudge):
-    """A judge who may be asked. Replies that the store has are taken from there.
+    """A judge that answers new requests; stored replies are used first.
 
     Arguments:
         judge: the model.
-        run: the content of run.json: parameters, and the store, where replies are kept.
+        run: the content of run.json: parameters and the store for replies.
         registry: datasets, metrics and providers by name.
-        api_base: the address of the judge; None: its own.
-        max_cost: US dollars after which nothing more is asked.
+        api_base: the address of the judge; None: the default.
+        max_cost: US dollars after which no further call is made.
     """
 
     def __init__(
@@ -172,7 +168,7 @@ class NewJudge(StoredJudge):
         super().__init__(run, registry, judge=judge, models=models)
         self.asking = RequestClient(settings, models)
         self.problems: list[str] = []
-        """What is wrong with a shared store, and what the server refused; all after `close`."""
+        """Problems of a shared store, and refused parameters; set by `close`."""
 
     def _reply(self, request: Request, limits: Sequence[Limit]) -> Reply:
         try:
@@ -180,16 +176,16 @@ class NewJudge(StoredJudge):
         except ModelError as error:
             raise not_judged(error) from None
         if isinstance(reply, str):
-            raise NotJudgedError("the judge was not asked yet")
+            raise NotJudgedError("the judge has not answered yet")
         return reply
 
     def close(self) -> None:
-        """Close the store, and end what asked."""
+        """Close the store and the connections."""
         self.problems = [*self.asking.close(), *refusal_lines(self.asking.spent.left_out)]
 
 
 def judged_as(run: Mapping[str, Any], settings: Settings) -> Callable[[str], Mapping[str, Any]]:
-    """Return what gives the parameters with which a metric of a run asked its judge."""
+    """Return a function that returns the parameters of a run's requests to its judge."""
     params_of = {
         of_metric(name): params for name, params in mapping(run.get("judge_params")).items()
     }
@@ -197,7 +193,7 @@ def judged_as(run: Mapping[str, Any], settings: Settings) -> Callable[[str], Map
 
 
 def mapping(value: object) -> dict[str, Any]:
-    """Return a mapping as a dict, an empty one for anything else."""
+    """Return a mapping as a dict, and an empty dict for anything else."""
     return dict(value) if isinstance(value, Mapping) else {}
 
 
@@ -211,9 +207,9 @@ _SUMS = ("prompt_tokens", "completion_tokens", "cost_usd")
 
 
 def with_judge_steps(record: Record, judging: Sequence[StepFacts]) -> Record:
-    """Return a record with other replies of a judge; the steps of the answer stay."""
+    """Return a record with new replies of a judge and the old steps of the answer."""
     answer = [step for step in record.steps if not _is_judges(step)] or [_answer_step(record)]
-    # An answer step stands in front because a single step is not recorded.
+    # `_NO_STEP` comes first because `step_records` leaves out a single step.
     replies = step_records([_NO_STEP, *judging])[1:]
     return replace(record, steps=(*answer, *replies))
 
@@ -222,12 +218,12 @@ _NO_STEP = StepFacts("ask", "", None)
 
 
 def _is_judges(step: Mapping[str, Any]) -> bool:
-    """Return whether a step is a judge's reply: only these have their text in the record."""
+    """Return whether a step is a judge's reply; only these contain a text."""
     return "text" in step
 
 
 def _answer_step(record: Record) -> dict[str, Any]:
-    """Return the one step of an answer, which records do not list without a judge."""
+    """Return the only step of an answer, which records leave out without a judge."""
     return {
         "kind": "ask",
         "digest": digest_of(record.raw or ""),

@@ -1,4 +1,4 @@
-"""Judging a finished run again from its stored answers: no model is asked."""
+"""Judge the stored answers of a finished run again; only a new judge makes calls."""
 
 from __future__ import annotations
 
@@ -42,11 +42,15 @@ from pytest_tablebench.util.names import counted, printable
 class Rejudged:
     """A run under other rules.
 
-    `run` is the content of its run.json, naming the origin; `scored` counts the answers scored
-    again, `rescored` those whose score changed, `better` and `worse` the verdicts that flipped.
-    `plan` is what another judge is asked, `agreement` how far he agrees with the one before, by
-    dataset. `ended` says why the run ended before its cases did, so that gates can decide nothing
-    but what the run itself decided; None for a whole run.
+    Attributes:
+        run: the content of its run.json, with the origin.
+        scored: number of answers scored again.
+        rescored: number of answers whose score changed.
+        better, worse: number of verdicts that changed.
+        ended: why the run ended early, so that gates decide only what the run decided; None for
+            a whole run.
+        plan: the requests to a new judge.
+        agreement: between the new judge and the old one, by dataset.
     """
 
     origin: Path
@@ -69,7 +73,7 @@ class Rejudged:
 
     @property
     def scores(self) -> ScoreTable:
-        """The table for figures that need no replies: the same one."""
+        """The same table, for figures that need no replies."""
         return self.table
 
 
@@ -84,27 +88,32 @@ def rejudge(
     judge: Callable[[Mapping[str, Any], Registry], NewJudge] | None = None,
     ask: bool = False,
 ) -> Rejudged:
-    """Judge the stored answers of a run folder again; nothing is asked, nothing written.
+    """Judge the stored answers of a run folder again, without writing anything.
 
-    Unless there is a new `judge`, made from the content of run.json, and he is to be asked: with
-    `ask` what the store lacks of him is paid for, and the answers that a judge marks are marked
-    anew. `Rejudged.plan` says what was, or would be, asked first.
+    Arguments:
+        path: the run folder.
+        compat: the mode in which every raw reply is scored again (also the run's own mode, for
+            example after an upgrade); None: keep the stored scores.
+        thresholds: by dataset, from 0 to 1; they change verdicts only.
+        data: the data folder; None: the run's. It must contain the data that the run used.
+        registry: the parts; None: the built-in ones and `plugins`, see `registry_with`.
+        plugins: files and modules with further parts.
+        judge: makes a new judge from the content of run.json. It marks all judged answers again.
+        ask: make the calls to the new judge that are not stored. `Rejudged.plan` contains the
+            first requests in any case.
 
-    With `compat` (also the run's own mode, say after an upgrade) every raw reply is scored
-    again, with the references of the data the run used: in `data`, or where the run had it.
-    Without it the stored scores stay. `thresholds` (by dataset, 0..1) move verdicts only.
-    `plugins` are loaded where no registry is given, see `registry_with`.
-    Raises `SettingsError` for a folder that is no run or has no record, for an unknown dataset
-    and for rules that cannot be told; `DataMissing` or `DataError` for data that is not there
-    or not the run's.
+    Raises:
+        SettingsError: the folder is not a run or has no record, a dataset is unknown, or a rule
+            cannot be determined.
+        DataMissing, DataError: the data is missing or is not the run's.
     """
     run, records = read_run_json(path), list(read_records(path))
     if not records:
-        raise SettingsError(f"{path}: no case is recorded, so there is nothing to judge")
+        raise SettingsError(f"{path}: no case is recorded, so nothing can be judged")
     present = dict.fromkeys(record.dataset for record in records)
     if registry is None:
         registry = registry_with(None, plugins)
-        if not registry.datasets.keys() >= present.keys():  # folders that are datasets
+        if not registry.datasets.keys() >= present.keys():  # some datasets are folders
             registry = registry_with(_data_folder(data, run), plugins)
     new_thresholds = dict(thresholds or {})
     check_names("dataset", tuple(new_thresholds), present, "--bench-threshold")
@@ -172,13 +181,12 @@ def rejudge(
 
 
 ROUNDS = 6
-"""How often a judge's replies may lead to a further question."""
+"""Largest number of questions to a judge about one answer."""
 
 
 def _by_another(
     judge: NewJudge, opener: Opener, records: Sequence[Record], *, ask: bool
 ) -> tuple[list[Record], AskPlan]:
-    """Return the records with another judge's marks, and what he is asked for them."""
     try:
         judged = Scorer(opener, records, judge, judged_alone=True).judge()
         plan = judge.asking.plan(str(judge.name))
@@ -195,9 +203,9 @@ def _by_another(
 
 
 def write_rejudged(rejudged: Rejudged, out: Path, **facts: Any) -> None:
-    """Write a new run folder; `facts` (say, the gates) go into its run.json.
+    """Write a new run folder, with `facts` (such as the gates) in its run.json.
 
-    Raises `SettingsError` where a run is already, or nothing can be written.
+    Raises `SettingsError` if the folder contains a run or cannot be written.
     """
     try:
         with writing(f"cannot write into {out}", "; choose another folder"):
@@ -205,7 +213,7 @@ def write_rejudged(rejudged: Rejudged, out: Path, **facts: Any) -> None:
             for record in rejudged.records:
                 folder.append(record.to_line())
             folder.close()
-            with contextlib.suppress(FileNotFoundError):  # of a run without texts
+            with contextlib.suppress(FileNotFoundError):  # the run has no texts
                 shutil.copyfile(rejudged.origin / TEXTS, out / TEXTS)
             merge_media([rejudged.origin], out)
             folder.write_summary(rejudged.summary)
@@ -246,7 +254,7 @@ def _run_data(
 
 
 def _cut_off(run: Mapping[str, Any], recorded: int) -> tuple[str | None, list[str]]:
-    """Return why gates can decide nothing, if so, and what is to be said of missing cases."""
+    """Return why gates cannot decide, None if they can, and notes on missing cases."""
     planned = run.get("cases_planned")
     of = recorded_text(recorded, planned)
     if run.get("cases_saved"):
@@ -268,9 +276,9 @@ def _differ(old: float | None, new: float | None) -> bool:
 
 
 def _threshold(record: Record, thresholds: Mapping[str, float], registry: Registry) -> float | None:
-    """Return the threshold a record is judged by: the one asked for, else the one it was.
+    """Return the threshold of a record: the new one, else the record's own.
 
-    A record of schema 1 may not say; then it is the dataset's, unless the verdict tells that a
+    A record of schema 1 may lack it. Then it is the dataset's, unless the verdict shows that a
     suite's marker had set another one.
     """
     if record.score is None:
@@ -285,7 +293,7 @@ def _threshold(record: Record, thresholds: Mapping[str, float], registry: Regist
         raise SettingsError(
             f"{record.dataset}: the run was not judged by the threshold {limit:g} (case "
             f"{printable(record.case_id, 120)} has score {record.score:g} and "
-            f"{'passed' if record.passed else 'failed'}); name the one that is to count: "
+            f"{'passed' if record.passed else 'failed'}); set its threshold with "
             f"--bench-threshold={record.dataset}=X"
         )
     return limit

@@ -1,4 +1,4 @@
-"""Scoring the stored replies of a run again."""
+"""Score the stored replies of a run again."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ SAME = 1e-9
 
 
 def rescorable(record: Record) -> bool:
-    """Return whether the record holds a reply that a metric scored, or that was cut off."""
+    """Return whether the record contains a reply that a metric scored, or that was cut off."""
     has_end = record.score is not None or record.reason == CUT_OFF
     return has_end and record.raw is not None and record.metric != ASSERTION
 
 
 def under(record: Record, threshold: float | None) -> Record:
-    """Return the record judged by a threshold; None, and cases without a score, change nothing."""
+    """Return the record with the verdict of a threshold; unchanged without score or threshold."""
     if threshold is None or record.score is None or record.metric == ASSERTION:
         return record
     passed = record.score >= threshold
@@ -47,7 +47,7 @@ def under(record: Record, threshold: float | None) -> Record:
 
 @dataclass
 class Opener:
-    """Opens the datasets of a run, and makes sure that they are the run's."""
+    """Opens the datasets of a run, and checks that their data is the run's."""
 
     path: Path
     run: Mapping[str, Any]
@@ -55,7 +55,7 @@ class Opener:
     data: Path
     registry: Registry
     thresholds: Collection[str] = ()
-    """The datasets whose thresholds an option names."""
+    """The datasets whose thresholds an option sets."""
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -64,18 +64,18 @@ class Opener:
         self.old = check_compat(str(self.run.get("compat", COMPAT_MODES[0])))
         if self.old != self.compat:
             self.notes.append(
-                f"the prompts were made in compat {self.old}; what is judged in compat "
-                f"{self.compat} are the replies to those"
+                f"compat {self.compat} judges replies to prompts that were made in compat "
+                f"{self.old}"
             )
 
     def open(self, name: str) -> tuple[Dataset, Source]:
-        """Open a dataset. Raises `DataMissing`, or `DataError` naming the file that differs."""
+        """Open a dataset. Raises `DataMissing`, or `DataError` for a file that differs."""
         if name not in self.registry.datasets:
             raise SettingsError(
                 f"dataset {printable(name, 80)!r} is neither built in nor a folder of "
-                f"{self.data}, so its answers cannot be scored again here: name the conftest.py "
-                f"that registers it with --plugin FILE; without --bench-compat its thresholds and "
-                f"gates still can change"
+                f"{self.data}, so its answers cannot be scored again: name the conftest.py that "
+                f"registers it with --plugin FILE, or leave out --bench-compat to change only "
+                f"thresholds and gates"
             )
         dataset = self.registry.datasets[name]
         folder = self.data / dataset.folder
@@ -90,15 +90,15 @@ class Opener:
         recorded = facts.get("files")
         if not isinstance(recorded, Mapping):
             raise SettingsError(
-                f"{self.path / 'run.json'} does not say which files of {name} the run used, so "
-                f"its answers cannot be scored again"
+                f"{self.path / 'run.json'} does not list the files of {name} that the run used, "
+                f"so its answers cannot be scored again"
             )
         for file, digest in recorded.items():
             if files.get(file) != digest:
                 raise DataError(
-                    f"{name}: {printable(str(file), 120)} in {folder} is not what the run used "
-                    f"(SHA-256 {str(files.get(file, 'none'))[:12]}, the run had "
-                    f"{printable(str(digest), 12)}); give the folder with that data: "
+                    f"{name}: {printable(str(file), 120)} in {folder} is not the file that the run "
+                    f"used (SHA-256 {str(files.get(file, 'none'))[:12]}, the run had "
+                    f"{printable(str(digest), 12)}); name the folder with that data: "
                     f"--bench-data=DIR"
                 )
 
@@ -116,14 +116,14 @@ _UNSCORED: dict[str, Any] = {
 """The fields of a record without a score."""
 
 _OF_JUDGES = re.compile("not_judged$|judge_")
-"""Flags that a judge's reply, or the lack of one, has left."""
+"""Flags about a judge's reply, or about a missing one."""
 
 
 @dataclass
 class Scorer:
     """Scores the answers of a run by other rules, each different reply to a question once.
 
-    With `judged_alone` another judge has come: what no judge is asked about stays as it is.
+    `judged_alone`: for a new judge, score only the answers that a judge marks.
     """
 
     opener: Opener
@@ -138,7 +138,7 @@ class Scorer:
     def judge(self) -> list[Record]:
         """Return the records in the same order, scored again and judged by their thresholds."""
         judged: dict[str, Record] = {}
-        # One example after the other: each is loaded once, and none is kept.
+        # Sorted by example, so that each is loaded once and none is kept.
         for record in sorted(self.records, key=lambda record: (record.dataset, record.example_id)):
             judged[record.case_id] = (
                 self._with_cluster(self._judge(record)) if self._is_scored(record) else record
@@ -146,7 +146,6 @@ class Scorer:
         return [judged[record.case_id] for record in self.records]
 
     def _with_cluster(self, record: Record) -> Record:
-        """Return a record with its cluster, which runs of earlier versions do not name."""
         if record.cluster is not None:
             return record
         example = self._load(record.dataset, record.example_id)
@@ -171,24 +170,23 @@ class Scorer:
             return replace(record, **{**_UNSCORED, "reason": CUT_OFF, "flags": kept})
         perturbations = self.opener.registry.perturbations
         perturb = example_perturber(perturbations, record.perturbation, self.opener.seed)
-        if perturb is not None:  # it changes answers
+        if perturb is not None:  # it may change the answer
             example, changed = perturb(example), record.perturbation
         elif any(isinstance(value, TableFile) for value in example.context.values()):
-            # Its metric looks at the table, as the model was shown it.
+            # The metric needs the table as the model saw it.
             example, changed = self._arranged(example, record.perturbation), record.perturbation
         # A judge is asked again at each repeat.
         key = record.raw, record.metric, record.part, str(record.repeat), record.strategy, changed
         if key not in self._known:
             self._known[key] = self._rescored(record, example)
         elif "judging" in self._known[key]:
-            # The first of the cases that share a reply has paid for it.
+            # The first case with this reply has paid for the judge.
             again = tuple(replace(step, from_store=True) for step in self._known[key]["judging"])
             self._known[key]["judging"] = again
         fields = self._known[key]
         return self._joined(record, fields) if fields else record
 
     def _rescored(self, record: Record, example: Example) -> dict[str, Any]:
-        """Return the new fields of a record, none if another judge is not asked about it."""
         try:
             fields = self._score(record, example)
         except NotJudgedError as error:
@@ -201,7 +199,7 @@ class Scorer:
     def _is_cut_off(self, record: Record, example: Example) -> bool:
         """Return whether the token limit ended a reply of a record before its answer.
 
-        Earlier versions scored such replies. What a program printed does not tell.
+        Earlier versions scored such replies. A program's output does not show it.
         """
         form = self._asked(record, example)
         if form.place == "printed" or not (record.reason == CUT_OFF or TRUNCATED in record.flags):
@@ -218,7 +216,6 @@ class Scorer:
         )
 
     def _joined(self, record: Record, fields: Mapping[str, Any]) -> Record:
-        """Return a record with what was found anew, and what no metric gave."""
         parts, new_flags = (
             {**fields["parts"], **self._of_the_answer(record)},
             fields.get("flags", ()),
@@ -235,7 +232,6 @@ class Scorer:
         return self._with_verdict(with_judge_steps(replace(record, **new), judging))
 
     def _of_a_cut_reply(self, record: Record, fields: Mapping[str, Any]) -> Record:
-        """Return the record of a reply that was cut off, with the score of published code."""
         example = self._load(record.dataset, record.example_id)
         metric = self._asked(record, example).metric
         flags = (TRUNCATED, *record.flags, *fields.get("flags", ()))
@@ -245,7 +241,7 @@ class Scorer:
     def _with_verdict(self, record: Record) -> Record:
         """Return a scored record with the verdict of its threshold, else of the dataset's.
 
-        Free text has none unless a threshold was named: earlier versions judged it all the same.
+        Free text has no verdict without a named threshold, although earlier versions gave one.
         """
         dataset = self._opened[record.dataset][0]
         has_verdict = self._load(record.dataset, record.example_id).has_verdict
@@ -257,7 +253,6 @@ class Scorer:
         return under(record, dataset.threshold if record.threshold is None else record.threshold)
 
     def _of_the_answer(self, record: Record) -> dict[str, float]:
-        """Return the parts that the way to the answer gave, and no metric."""
         strategy = self.opener.registry.strategies.get(record.strategy.partition("[")[0])
         names = (PARSED, *getattr(strategy, "measures", ()))
         return {name: record.parts[name] for name in names if name in record.parts}
@@ -272,7 +267,6 @@ class Scorer:
         return self._example
 
     def _score(self, record: Record, example: Example) -> dict[str, Any]:
-        """Return what a record says of its score, found anew."""
         prediction, scored = self._scored(record, example, self.opener.compat)
         part = scored.part if self.judged_alone else self._part(record, example, scored)
         fields = {}
@@ -288,9 +282,9 @@ class Scorer:
         }
 
     def _part(self, record: Record, example: Example, scored: Score) -> str | None:
-        """Return the number that counts: the one that did, where it was not the main one.
+        """Return the part that counts: the recorded one, if it was not the metric's main part.
 
-        Modes may have different main numbers, so the run's own mode says which it was.
+        The main part may depend on the mode, so the run's own mode decides.
         """
         named, old = record.part, self.opener.old
         if named not in scored.parts or named == scored.part:
@@ -300,7 +294,6 @@ class Scorer:
         return named
 
     def _scored(self, record: Record, example: Example, compat: Compat) -> tuple[Any, Score]:
-        """Return what the metric reads of the reply, and what it makes of that."""
         registry = self.opener.registry
         dataset = self._asked(record, example)
         if self.judges.scores(dataset) and record.metric in {None, dataset.metric}:
@@ -310,7 +303,7 @@ class Scorer:
         judged = judge_example(registry, dataset, str(record.raw), example, compat=compat)
         scored = judged.score
         if record.metric is not None and record.metric != dataset.metric:
-            # Its suite named another metric than the dataset's.
+            # The suite named another metric.
             texts = judged.prediction, judged.references
             scored = score_by(
                 registry, record.metric, *texts, compat=compat, context=example.context
