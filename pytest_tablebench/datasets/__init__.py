@@ -1,7 +1,7 @@
-"""Datasets: upstream files in, examples and prompt pieces out.
+"""Datasets: they read upstream files and make examples and the pieces of prompts.
 
-A folder whose `__init__.py` declares a `BENCHMARK` is a benchmark; each of its modules exports
-`DATASETS`. Nothing has to be listed anywhere.
+A package here whose `__init__.py` declares a `BENCHMARK` is a benchmark. Each of its modules
+exports `DATASETS`. There is no list of them elsewhere.
 """
 
 from typing import TYPE_CHECKING
@@ -75,7 +75,7 @@ __all__ = [
     "text_key",
 ]
 
-# The names of benchmarks are needed in every session, the datasets in those of ours alone.
+# Every pytest session needs the names of benchmarks; only a benchmark session needs datasets.
 __getattr__ = lazily(
     __name__,
     {

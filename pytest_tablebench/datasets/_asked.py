@@ -1,4 +1,4 @@
-"""A dataset whose answers are in one place: what is asked then, and how answers are scored."""
+"""A dataset combined with an answer place: its prompts, and how its answers are scored."""
 
 from __future__ import annotations
 
@@ -16,12 +16,10 @@ from pytest_tablebench.datasets._prompts import (
     ReplyForm,
 )
 
-_USUAL = AnswerForm()
-
 
 @dataclass(frozen=True)
 class AskedDataset:
-    """A dataset with its answers in one place: makes prompts, and says how answers are scored."""
+    """A dataset whose answers are in one place: its prompts and scoring."""
 
     dataset: Dataset
     place: AnswerPlace = "reply"
@@ -29,37 +27,37 @@ class AskedDataset:
 
     @property
     def metric(self) -> str | None:
-        """The metric that scores the answers; None: tests alone do."""
+        """The metric that scores the answers; None if tests alone do."""
         return self.form.metric or self.dataset.metric
 
     @property
     def part(self) -> str | None:
-        """The number of its metric that the dataset says is the score; None: the metric says."""
+        """The part of the metric that is the score; None for the metric's own choice."""
         return self.dataset.part if self.form.metric is None else None
 
     def about(self, example: Example | None) -> AskedDataset:
-        """Return it as it asks an example, which may name a metric of its own."""
+        """Return this dataset with the metric of an example, if the example names one."""
         if example is None or example.metric is None:
             return self
         return replace(self, form=replace(self.form, metric=example.metric))
 
     @property
     def several(self) -> bool:
-        """Whether a case is several questions, and its answer a list."""
+        """Whether a case asks several questions and its answer is a list."""
         return self.dataset.has_versions
 
     @property
     def reply_form(self) -> ReplyForm | None:
-        """The form of plain replies; None where the answer stands in another place."""
+        """The form of plain replies; None if the answer is in another place."""
         return self.dataset.reply_form if self.is_plain else None
 
     def reading(self, compat: Compat) -> tuple[str, ...]:
-        """Return the post-processors that find the answer in a reply, where it is a plain one."""
+        """Return the post-processors that find the answer in a plain reply."""
         return self.dataset.reading(compat) if self.is_plain else ()
 
     @property
     def is_plain(self) -> bool:
-        """Whether the whole reply is judged, not what is in one place of it."""
+        """Whether the whole reply is judged, not one place in it."""
         return self.place == "reply" or self.form.judged == "reply"
 
     def chain(self, compat: Compat) -> tuple[str, ...]:
@@ -74,8 +72,8 @@ class AskedDataset:
 def asked_dataset(
     dataset: Dataset, place: AnswerPlace, texts: Mapping[str, str] | None = None
 ) -> AskedDataset:
-    """Return a dataset whose answers are in a place, with the words of printed prompts if any."""
-    form = dataset.answer_forms.get(place, _USUAL)
+    """Return a dataset whose answers are in a place; `texts` are printed prompts by name."""
+    form = dataset.answer_forms.get(place, AnswerForm())
     if texts:
         form = dataset.worded(place, form, texts)
     return AskedDataset(dataset, place, form)

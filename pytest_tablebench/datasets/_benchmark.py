@@ -1,4 +1,4 @@
-"""Benchmarks: what a folder of datasets is called. Costs nothing to import."""
+"""Benchmarks, and the search for built-in ones. This module is cheap to import."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ _ROOM = __name__.rpartition(".")[0]
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A benchmark: the datasets whose `benchmark` is its name.
+    """A benchmark: all datasets whose `benchmark` is its name.
 
-    Its figures are means over those datasets, each of which counts alike. A dataset may name one
-    that nobody registers; a registered one has a marker of its name.
+    Its figures are unweighted means over these datasets. A registered benchmark has a marker of its
+    name; a dataset may also name a benchmark that is not registered.
     """
 
     name: str
 
 
-def _folders() -> Iterator[tuple[str, Benchmark]]:
-    """Yield the packages of this room that declare a `BENCHMARK`, by their full names."""
+def _benchmark_packages() -> Iterator[tuple[str, Benchmark]]:
     path = import_module(_ROOM).__path__
     for module in pkgutil.iter_modules(path, f"{_ROOM}."):
         if module.ispkg:
@@ -37,18 +36,18 @@ def _folders() -> Iterator[tuple[str, Benchmark]]:
 
 
 def built_in_benchmarks() -> list[Benchmark]:
-    """Return the benchmarks that come with the package; imports none of their datasets."""
-    return [benchmark for _, benchmark in _folders()]
+    """Return the built-in benchmarks, without importing their datasets."""
+    return [benchmark for _, benchmark in _benchmark_packages()]
 
 
 def built_in_datasets(data: Path | None = None) -> list[Dataset]:
-    """Return what the modules of the benchmarks' folders export as `DATASETS`.
+    """Return the `DATASETS` of all public modules of the benchmark packages.
 
-    With a data folder also what a module's function `datasets_in(data)` yields: datasets that the
-    files there name. A module whose name begins with an underscore holds what others share.
+    With a data folder, also return the datasets that a module's function `datasets_in(data)` finds
+    in its files.
     """
     datasets: list[Dataset] = []
-    for name, _ in _folders():
+    for name, _ in _benchmark_packages():
         package = import_module(name)
         for module in pkgutil.iter_modules(package.__path__, f"{name}."):
             if not module.name.rpartition(".")[2].startswith("_"):

@@ -1,4 +1,4 @@
-"""What a dataset is: where examples come from, how they are asked, how replies are read."""
+"""The base class of datasets: source of examples, prompts, and reading of replies."""
 
 from __future__ import annotations
 
@@ -24,61 +24,61 @@ from pytest_tablebench.errors import SettingsError
 
 
 class Dataset:
-    """A dataset's fixed properties, and the way to its files.
+    """A dataset's fixed properties, and how to open its files.
 
-    A subclass sets the fields that differ, in the class or for each instance, and gives `open` and
-    `prompt`. Options override the fields from `serializers` to `params`; an axis takes a name or
-    several.
+    A subclass sets the fields that differ from the defaults, in the class or for each instance, and
+    defines `open` and `prompt`. Options override the fields from `serializers` to `params`. An axis
+    is one name or several.
     """
 
     name: str
-    """As in options and reports."""
+    """The name in options and reports."""
     folder: str
-    """The folder of its files inside the data folder; several datasets may read the same files."""
+    """The folder of its files in the data folder; several datasets may share one."""
     benchmark: str = "own"
-    """The benchmark whose figures it is part of."""
+    """The benchmark whose figures include this dataset."""
     get: str = ""
-    """One shell command line that fetches the files, with `{folder}` for the target."""
+    """A shell command line that fetches the files, with `{folder}` for the target."""
     upstream: Upstream | None = None
-    """Where `tablebench pull` gets the files."""
+    """The source from which `tablebench pull` gets the files."""
     licence: str = ""
-    """The licence of the data; "": that of `upstream`."""
+    """The licence of the data; "" for the licence of `upstream`."""
     citation: str = ""
     """How the authors ask to be cited."""
     is_own: bool = False
-    """Whether the user's data folder declares it: `suites/test_own.py` asks those."""
+    """Whether the user's data folder declares it; `suites/test_own.py` runs these datasets."""
 
     serializers: str | tuple[str, ...] = ()
-    """The serializers of its grid; empty: the usual ones (see `Registry.grid`)."""
+    """The serializers of its grid; empty for the usual ones (see `Registry.grid`)."""
     perturbations: str | tuple[str, ...] = ()
-    """The perturbations of its grid; empty: the usual ones."""
+    """The perturbations of its grid; empty for the usual ones."""
     strategy: str | tuple[str, ...] = DIRECT
-    """How a model is asked."""
+    """The strategy, or several."""
     modality: str | tuple[str, ...] = ()
-    """How tables are shown; empty: what each serializer gives."""
+    """How tables are shown; empty for the modality of each serializer."""
     shots: int = 0
-    """Demonstrations in a prompt."""
+    """The number of demonstrations in a prompt."""
     limit: int | None = None
-    """Examples that are asked, the first ones; None: all."""
+    """Run only the first examples, this many; None for all."""
     threshold: float = 1.0
-    """A score at least this high counts as right."""
+    """The lowest score of a right answer."""
     judged_threshold: float | None = None
-    """The threshold where a judge is named, whose score counts then; None: `threshold`."""
+    """The threshold of the judge's score when a run has a judge; None for `threshold`."""
     params: Mapping[str, Any] = MappingProxyType({})
-    """Parameters of requests to the model under test, over temperature 0 and 512 tokens."""
+    """Request parameters for the model under test; the defaults are temperature 0, 512 tokens."""
 
     metric: str | None = None
-    """The registered metric that scores an answer; None: it is right where all tests pass."""
+    """The registered metric that scores an answer; None if the tests alone decide."""
     part: str | None = None
-    """The number of the metric that is the score; None: the metric's own choice."""
+    """The part of the metric's result that is the score; None for the metric's own choice."""
     parts: tuple[str, ...] | None = None
-    """The numbers that reports show beside the score; None: all."""
+    """The parts that reports show in addition to the score; None for all."""
     tables: bool = True
-    """Whether questions come with tables; without any there is one configuration alone."""
+    """Whether questions come with tables; without tables there is only one configuration."""
     options: tuple[str, ...] = ()
-    """Names of the settings that `open` is given as keyword arguments."""
+    """Names of the settings that `open` receives as keyword arguments."""
     answer_forms: Mapping[AnswerPlace, AnswerForm] = MappingProxyType({})
-    """How answers are asked for and judged in places where that differs from a plain reply."""
+    """For each answer place that differs from a plain reply: how to ask for and judge answers."""
     reply_form: ReplyForm | None = None
     """The form that prompts ask of plain replies."""
     has_versions: bool = False
@@ -86,21 +86,20 @@ class Dataset:
 
     @property
     def licence_name(self) -> str:
-        """The licence of the data, "" where none is stated."""
+        """The licence of the data, "" if it is not stated."""
         return self.licence or ("" if self.upstream is None else self.upstream.licence.name)
 
     @property
     def fetch(self) -> str:
-        """The command that fetches the files; "" for a dataset without any."""
+        """The command that fetches the files, "" without one."""
         return self.get or ("" if self.upstream is None else f"{PULL}{self.upstream.name}")
 
     def open(self, folder: Path, *, compat: Compat = "fixed", **options: Any) -> Source:
-        """Open the files under `folder`; `DataMissing` or `DataError` say what is wrong.
+        """Open the dataset's files. Raises `DataMissing` or `DataError`.
 
         Arguments:
-            folder: of this dataset, inside the data folder.
-            compat: for datasets whose published reader differs from what its paper means; others
-                ignore it.
+            folder: the dataset's folder, inside the data folder.
+            compat: used by datasets whose published reader differs from its paper.
             options: the settings that `Dataset.options` names.
         """
         raise NotImplementedError
@@ -114,28 +113,28 @@ class Dataset:
         return ()
 
     def reading(self, compat: Compat) -> tuple[str, ...]:  # noqa: ARG002 - mostly the same
-        """Return the post-processors that find the answer in a plain reply, ahead of `chain`."""
+        """Return the post-processors that find the answer in a plain reply, before `chain`."""
         return ()
 
     def refuses(self, strategy: str) -> str | None:  # noqa: ARG002 - mostly none
-        """Return why the dataset is not asked by a strategy; None: it is."""
+        """Return why the dataset does not support a strategy, or None if it does."""
         return None
 
     def versions(self, example: Example) -> Sequence[Example]:
-        """Return the examples that are asked one after the other in one case of `example`."""
+        """Return the examples that one case of `example` asks one after another."""
         return (example,)
 
     def worded(self, place: AnswerPlace, form: AnswerForm, texts: Mapping[str, str]) -> AnswerForm:  # noqa: ARG002
-        """Return the form of a place with the words of printed prompts, by name, that fit."""
+        """Return the form of a place with the printed prompts (text by name) that apply to it."""
         return form
 
 
 def open_dataset(
     dataset: Dataset, folder: Path, *, compat: Compat, settings: Mapping[str, Any]
 ) -> Source:
-    """Open the files under `folder`, with what the dataset asks for of the settings of a run.
+    """Open a dataset with those of the run's settings that its `options` name.
 
-    Raises what `open` raises, and `SettingsError` where it returns something else.
+    Raises what `open` raises, and `SettingsError` if `open` does not return a `Source`.
     """
     options = {name: settings[name] for name in dataset.options if name in settings}
     source = dataset.open(folder, compat=compat, **options)

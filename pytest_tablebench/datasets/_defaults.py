@@ -1,4 +1,4 @@
-"""How a dataset is run where no option says otherwise: its declared fields, checked."""
+"""A dataset's declared settings, checked: they apply unless an option overrides them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_tablebench.util.names import printable
 
 @dataclass(frozen=True, kw_only=True)
 class Defaults:
-    """The fields of the same names in `Dataset`, checked; an axis is a tuple of names."""
+    """The checked fields of the same names in `Dataset`; an axis is a tuple of names."""
 
     serializers: tuple[str, ...]
     perturbations: tuple[str, ...]
@@ -32,9 +32,9 @@ class Defaults:
 
 
 def defaults_of(dataset: Dataset | type[Dataset]) -> Defaults:
-    """Return what a dataset declares. Raises `SettingsError` for a value that cannot be used.
+    """Return a dataset's declared settings. Raises `SettingsError` for an invalid value.
 
-    The class `Dataset` itself gives what holds where nothing is declared.
+    The class `Dataset` itself has the defaults of all datasets.
     """
     name = dataset.name if isinstance(dataset, Dataset) else dataset.__name__
     if dataset.part is not None and not isinstance(dataset.part, str):
@@ -74,7 +74,7 @@ def _params(dataset: str, params: Any) -> Mapping[str, Any]:
         raise _wrong(dataset, "params", params, "names and values")
     for name in params:
         if name in RESERVED:
-            raise _wrong(dataset, "params", name, "no parameter that an option of ours sets")
+            raise _wrong(dataset, "params", name, "no parameter that one of our options sets")
     return dict(params)
 
 

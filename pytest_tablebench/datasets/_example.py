@@ -1,4 +1,4 @@
-"""An example: one question over its tables, with what is expected of the answer."""
+"""An example: a question over tables, and its expected answers."""
 
 from __future__ import annotations
 
@@ -18,23 +18,22 @@ class Example:
 
     Arguments:
         id: unique inside its dataset, stable across versions.
-        inputs: the named inputs in the dataset's own order; every `Table` among them is what
-            perturbations change and serializers show.
-        question: the question or statement, for people reading reports.
-        references: the accepted answers, unprocessed; what a metric does with several is
-            the metric's business.
-        target: what a demonstration shows as its answer.
-        context: what the metric needs beside the texts.
-        tags: what kind of question it is, as names and values: `{"type": "lookup"}`. A sample is
-            spread over them.
-        metric: the registered metric that scores its answers; None: the dataset's.
-        threshold: the score from which they are right; None: the dataset's, or its test's.
-        has_verdict: False where its answers have a score, and the dataset's threshold makes none
-            of them right or wrong. One that a test's marker or an option names does.
-        former: the example before a perturbation gave it another answer.
+        inputs: the named inputs in the dataset's order. Perturbations change and serializers
+            render each `Table` among them.
+        question: the question or statement, for readers of reports.
+        references: the expected answers, unprocessed. The metric decides what several mean.
+        target: the answer that a demonstration shows.
+        context: what the metric needs in addition to the texts.
+        tags: the kind of question, as names and values: `{"type": "lookup"}`. A sample is spread
+            over them.
+        metric: the registered metric that scores its answers; None for the dataset's.
+        threshold: the lowest score of a right answer; None for the dataset's or the test's.
+        has_verdict: False if the dataset's threshold does not decide whether an answer is right. A
+            threshold that a test's marker or an option sets still does.
+        former: the example before a perturbation changed its answer.
         cluster: what it shares with other examples, such as the id of its table, its document or
-            its paraphrase group; None: its tables, by their content. Intervals take clusters as
-            independent, not examples. Datasets of one benchmark that use the same name share it.
+            its paraphrase group; None for the content of its tables. Intervals treat clusters, not
+            examples, as independent. Datasets of one benchmark that use the same name share it.
     """
 
     id: str
@@ -51,10 +50,7 @@ class Example:
     cluster: str | None = None
 
     def with_tables(self, change: Callable[[Table], Table]) -> Example:
-        """Return the example with every table among its inputs changed.
-
-        So is one that lies beside a program, as a `TableFile` of the context.
-        """
+        """Return the example with each table of its inputs and each `TableFile` changed."""
         inputs = {
             name: change(value) if isinstance(value, Table) else value
             for name, value in self.inputs.items()
@@ -66,7 +62,7 @@ class Example:
         return replace(self, inputs=inputs, context=context)
 
     def changed(self, change: Callable[[Question], Question]) -> Example:
-        """Return the example with other tables and other answers, in its context too."""
+        """Return the example with changed tables and answers, in its context too."""
         names = [name for name, value in self.inputs.items() if isinstance(value, Table)]
         others = [value for name, value in self.inputs.items() if name not in names]
         shown = Table, TableFile
@@ -107,21 +103,20 @@ class Example:
 
 
 _FACTS: Mapping[str, type] = {"aliases": Mapping, "unit": str, "tolerance": str}
-"""Names of the context that a `Question` has as fields of their own, and their types."""
+"""Names in the context that are fields of `Question`, and their types."""
 
 
 def _with_answers(text: str, answers: Mapping[str, str]) -> str:
-    """Return a text with other answers, replaced in one pass: no new one is replaced again."""
+    """Replace answers in a text, in one pass: a new answer is not replaced again."""
     new = {old: other for old, other in answers.items() if old != other and old}
     if not new:
         return text
-    # The longest first, and no part of a longer word or number.
+    # The longest first, and never inside a longer word or number.
     choices = "|".join(map(re.escape, sorted(new, key=len, reverse=True)))
     return re.sub(rf"(?<![\w.])(?:{choices})(?!\w|\.\d)", lambda match: new[match[0]], text)
 
 
 def _answered(value: Any, answers: Mapping[str, str]) -> Any:
-    """Return a value of the context with other answers where it holds answers."""
     if isinstance(value, str):
         return answers.get(value, value)
     if isinstance(value, list | tuple) and all(isinstance(text, str) for text in value):
@@ -130,5 +125,5 @@ def _answered(value: Any, answers: Mapping[str, str]) -> Any:
 
 
 def text_key(example: Example) -> Hashable:
-    """Return the inputs other than tables: examples that differ here are not the same."""
+    """Return the inputs other than tables; they identify an example."""
     return tuple(str(value) for value in example.inputs.values() if not isinstance(value, Table))

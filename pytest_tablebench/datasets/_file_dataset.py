@@ -1,4 +1,4 @@
-"""The base of datasets that lie in files: where, which rows can be used, how they are asked."""
+"""Base classes of datasets in upstream files: files, usable rows, prompts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Made = TypeVar("Made", bound=Identified)
 
 @dataclass(frozen=True)
 class PoolFiles:
-    """Files that demonstrations may come from; `note` is recorded where they do."""
+    """Files with demonstrations; `note` is recorded if they are used."""
 
     files: tuple[str, ...]
     note: str | None = None
@@ -40,26 +40,26 @@ class PoolFiles:
 
 @dataclass
 class Opened:
-    """A dataset's folder while its rows are read; `title` is what people call the dataset."""
+    """A dataset's folder while its rows are read; `title` is the dataset's name in messages."""
 
     folder: Path
     compat: Compat
     title: str
     problems: list[Problem] = field(default_factory=list)
     options: Mapping[str, Any] = field(default_factory=dict)
-    """The settings that the dataset asks for."""
+    """The settings that `Dataset.options` names."""
 
     def bad(self, file: str, row: int | None, name: str, message: str) -> None:
-        """Count a row as unusable, because of one of its fields."""
+        """Record a row as unusable because of the field `name`."""
         self.problems.append(Problem(file, row, name, message))
 
     def json(self, file: str, kind: type, content_name: str) -> Any:
-        """Read a JSON file that must hold a `kind`. Raises `DataError`, naming the file."""
+        """Read a JSON file whose content must be a `kind`. Raises `DataError`, naming the file."""
         content = read_json(self.folder / file)
         if not isinstance(content, kind):
             raise DataError(
-                f"{self.folder / file}: must hold {content_name}, not a {type(content).__name__}; "
-                f"is this {self.title}?"
+                f"{self.folder / file}: must contain {content_name}, not a "
+                f"{type(content).__name__}; is this {self.title}?"
             )
         return content
 
@@ -72,10 +72,10 @@ class Opened:
         first: int = 1,
         most: int | None = None,
     ) -> Iterator[R]:
-        """Yield the rows of the first `most` items; None leaves one out without a word.
+        """Yield the usable rows of the first `most` items.
 
-        Items that cannot be used (`build` raises `BadRowError`), or whose id another row has,
-        become problems. `first` is the number of the first item.
+        `build` returns None to leave an item out. If it raises `BadRowError`, or an id occurs a
+        second time, the item becomes a problem. `first` is the number of the first item.
         """
         seen: set[str] = set()
         for number, item in enumerate(islice(items, most), start=first):
@@ -86,9 +86,9 @@ class Opened:
     def checked(
         self, file: str, number: int, make: Callable[[], Made | None], seen: set[str]
     ) -> Made | None:
-        """Return the row that is made; None for what cannot be used, and becomes a problem.
+        """Make a row and return it, or record a problem and return None.
 
-        `seen` has the ids of the rows before, and is given that of this one.
+        The row's id is added to `seen`, the ids of earlier rows.
         """
         try:
             row = make()
@@ -103,17 +103,19 @@ class Opened:
 
 
 class FileDataset(Dataset, Generic[R]):
-    """A dataset of upstream files. Its subclass gives these, `rows`, `example` and `key`.
+    """A dataset of upstream files.
+
+    A subclass sets these attributes and defines `rows`, `example` and `key`.
 
     Attributes:
-        test: files of the questions; they have to be there.
-        pools: where demonstrations come from: the first whose files are all there; by default
-            there are none.
-        others, folders: further files and folders that have to be there.
-        notes: what every run has to record.
-        instruction, source, target_prefix: the pieces of the prompt, with the names of inputs
-            in braces; `reference_instruction` takes the first one's place in that mode.
-        fixed_chain: the post-processors; `reference_chain` where that mode has others.
+        test: required files, with the questions.
+        pools: sources of demonstrations; the first one whose files all exist is used. By default
+            there are no demonstrations.
+        others, folders: further required files and folders.
+        notes: notes that every run records.
+        instruction, source, target_prefix: the pieces of the prompt, with names of inputs in
+            braces; in `reference` mode, `reference_instruction` replaces the instruction.
+        fixed_chain: the post-processors; `reference_chain` replaces them in `reference` mode.
     """
 
     test: tuple[str, ...]
@@ -129,7 +131,7 @@ class FileDataset(Dataset, Generic[R]):
     reference_chain: tuple[str, ...] | None = None
 
     def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterable[R]:
-        """Read the usable rows of `test` or of a pool; `opened` takes note of the others."""
+        """Read the usable rows of `test` or of a pool; record the others in `opened`."""
         raise NotImplementedError
 
     def example(self, row: R) -> Example:
@@ -137,11 +139,11 @@ class FileDataset(Dataset, Generic[R]):
         raise NotImplementedError
 
     def key(self, row: R) -> Hashable:
-        """Return `text_key` of a row's example, without its tables."""
+        """Return `text_key` of a row's example without making its tables."""
         raise NotImplementedError
 
-    def stratum(self, row: R) -> Stratum | None:  # noqa: ARG002 - there is nothing to look at
-        """Return what a sample is spread over; None: it is read off the example."""
+    def stratum(self, row: R) -> Stratum | None:  # noqa: ARG002 - for subclasses
+        """Return what a sample is spread over, or None to derive it from the example."""
         return None
 
     def tags(self) -> Mapping[str, str]:
@@ -149,23 +151,23 @@ class FileDataset(Dataset, Generic[R]):
         return {}
 
     def context(self, options: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002
-        """Return what the metric needs of the options in every example."""
+        """Return the context that the metric needs in every example because of the options."""
         return {}
 
     def option_notes(self, options: Mapping[str, Any]) -> tuple[str, ...]:  # noqa: ARG002
-        """Return what a run with these options has to record."""
+        """Return the notes that a run with these options records."""
         return ()
 
     def does_not_apply(self, row: R, serializer: str, perturbation: str) -> str | None:  # noqa: ARG002
-        """Return why a row is not asked in a format and under a perturbation; None: it is."""
+        """Return why a row is left out for a serializer and a perturbation, or None."""
         return None
 
     def as_given(self, opened: Opened) -> Callable[[Table, str], Content | None]:  # noqa: ARG002
-        """Return what gives the dataset's own form of a table (see `Source.as_given`)."""
+        """Return the function for `Source.as_given`."""
         return lambda *_: None
 
     def notes_of(self, compat: Compat) -> tuple[str, ...]:  # noqa: ARG002 - mostly the same
-        """Return what every run in a mode has to record."""
+        """Return the notes that every run in a mode records."""
         return self.notes
 
     def open(self, folder: Path, *, compat: Compat = "fixed", **options: Any) -> RowSource[R]:
@@ -191,7 +193,7 @@ class FileDataset(Dataset, Generic[R]):
             place=str(folder / self.test[0]),
             as_given=self.as_given(opened),
         )
-        source.example_ids(1)  # a file that is not what it should be says so at once
+        source.example_ids(1)  # raise for a wrong file now, not at the first test
         return source
 
     def opened_source(
@@ -222,7 +224,7 @@ class FileDataset(Dataset, Generic[R]):
         )
 
     def _completed(self, options: Mapping[str, Any], row: R) -> Example:
-        """Return the example of a row with the tags and the context of the dataset."""
+        """Return a row's example with the dataset's tags and context added."""
         example, tags, context = self.example(row), self.tags(), self.context(options)
         if not (tags or context):
             return example
@@ -230,13 +232,13 @@ class FileDataset(Dataset, Generic[R]):
         return replace(example, tags=tags, context=context)
 
     def _pool(self, folder: Path) -> PoolFiles:
-        """See that the files are there, and return where demonstrations come from."""
+        """Return the source of demonstrations. Raises if a required file or folder is missing."""
         pool_files = self.pools[0].files if len(self.pools) == 1 else ()
         require_files(folder, [*self.test, *self.others, *pool_files], fetch=self.fetch)
         for pool in self.pools:
             if all((folder / file).is_file() for file in pool.files):
                 break
-        else:  # the first is the largest: the next one will do
+        else:  # ask for the second pool, which is smaller than the first
             pool = self.pools[1]
             require_files(folder, pool.files, fetch=self.fetch)
         for name in self.folders:
@@ -247,11 +249,12 @@ class FileDataset(Dataset, Generic[R]):
 
     def chain(self, compat: Compat) -> tuple[str, ...]:
         """Return the post-processors applied, in order, to replies and references."""
-        others = self.reference_chain if compat == "reference" else None
-        return self.fixed_chain if others is None else others
+        if compat == "reference" and self.reference_chain is not None:
+            return self.reference_chain
+        return self.fixed_chain
 
     def prompt(self, example: Example, render: Render) -> PromptParts:
-        """Return the prompt's pieces, with the example's inputs as text in their places."""
+        """Return the prompt's pieces with the example's inputs filled in."""
         shown = {name: render_field(value, render) for name, value in example.inputs.items()}
         return PromptParts(
             self.instruction.format_map(shown),
@@ -262,7 +265,7 @@ class FileDataset(Dataset, Generic[R]):
 
 
 class RowDataset(FileDataset[QuestionRow]):
-    """A dataset whose rows ask about one table each; `text_name` is the input's name."""
+    """A dataset whose rows ask about one table each; `text_name` names the input with the text."""
 
     text_name = "question"
 
@@ -281,5 +284,5 @@ class RowDataset(FileDataset[QuestionRow]):
         return (row.text,)
 
     def stratum(self, row: QuestionRow) -> Stratum | None:
-        """Return the table's place, where it has one."""
+        """Return the stratum of the table's place, or None without one."""
         return None if row.place is None else Stratum((), row.place)

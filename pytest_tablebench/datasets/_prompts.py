@@ -1,9 +1,9 @@
-"""How an example is put to a model, and where each kind of strategy has the answer put.
+"""The pieces of prompts, and the places of answers.
 
-A strategy declares the place of the answer (`Strategy.answer_place`), and a dataset says what that
-place means for it. By default the dataset's prompt stays the same, and the strategy tells the
-model where to put the answer. The dataset's chain reads that place, and its metric scores it like a
-plain reply. A dataset that differs declares an `AnswerForm` for each such place:
+A strategy declares the place of the answer (`Strategy.answer_place`). By default the dataset's
+prompt stays the same, and the strategy tells the model where to put the answer. The dataset's chain
+processes the text in that place, and its metric scores it like a plain reply. A dataset that
+differs declares an `AnswerForm` for each such place:
 
     class FinQA(...):
         answer_forms = {
@@ -25,12 +25,11 @@ Render = Callable[[Table], str]
 
 @dataclass(frozen=True)
 class PromptParts:
-    """The pieces a prompt is assembled from (spec: torr.md section 4).
+    """The pieces of a prompt (spec: torr.md section 4).
 
-    `reference_instruction` takes the instruction's place in `reference` mode, where the
-    published wording has a fault that `fixed` must not repeat. `reference_reply` is what a model
-    is made to have said between instruction and source there, where the published scripts ask in
-    turns.
+    In `reference` mode, `reference_instruction` replaces an instruction whose published wording has
+    a fault. There, `reference_reply` is the model's turn between instruction and source, for
+    published scripts that ask in turns.
     """
 
     instruction: str
@@ -43,48 +42,47 @@ class PromptParts:
 class ReplyForm(Protocol):
     """The form that a dataset's prompts ask of plain replies.
 
-    Every score has the part `parse@1` then: whether the first reply had the form.
+    Each score then has the part `parse@1`: whether the first reply had the form.
     """
 
     def is_met(self, reply: str) -> bool:
-        """Return whether an answer is read in a reply."""
+        """Return whether a reply has the form."""
         ...
 
     def note(self, example: Example) -> str:
-        """Return what is added to the question where it is asked again."""
+        """Return the reminder that is added when the question is asked again."""
         ...
 
 
 AnswerPlace = Literal["reply", "line", "object", "printed", "box"]
-"""Where a strategy has the answer put:
+"""The place of the answer:
 
-    reply: the reply is the answer, as the dataset's prompt asks for it (`direct`);
-    line: behind `Final Answer:`, at the end of a reply (`treethinker`);
-    object: the text of `answer` in a JSON object (`tcot`);
-    printed: what a program prints (`pot`);
-    box: a `\\boxed{}` behind text and programs (`icot`).
+    reply: the whole reply, in the form that the dataset's prompt asks for (`direct`);
+    line: after `Final Answer:`, at the end of a reply (`treethinker`);
+    object: the value of `answer` in a JSON object (`tcot`);
+    printed: the output of a program (`pot`);
+    box: a `\\boxed{}` after text and programs (`icot`).
 """
 
 
 @dataclass(frozen=True)
 class AnswerForm:
-    """What one way of asking means for a dataset. Every part has a default that fits most.
+    """How a dataset asks for and scores answers in one place.
 
     Arguments:
-        ask: what is put into that place, as it goes on behind "which is": `the number alone`.
-        judged: `place`: what stands in the place; `reply`: all that the model wrote, for a metric
-            that looks for its own marks in it. Where the answer itself is a program (a chart), this
-            keeps `pot` from running it. In an object no mark is as it was written: `tcot` gives
-            the text of `answer` all the same.
-        chain: the post-processors; None: those of a plain reply. A chain that looks for a marker
-            needs another here, for the place holds the answer alone.
-        metric: None: the metric of a plain reply.
-        prompt: makes the prompt's pieces; None: `Dataset.prompt`. For a dataset whose instruction
-            asks for what cannot be in that place.
-        system: the system message, in place of the strategy's; empty: there is none.
-        remark: what stands behind the strategy's own system message.
-        words: returns, for an example, texts that a strategy uses in place of its own, by name.
-        note: what every run has to record of it, because scores are not those of a plain reply.
+        ask: describes the content of the place; the prompt continues "which is" with it.
+        judged: `place` to judge the text in the place, `reply` to judge all that the model wrote,
+            for a metric that searches it for marks. With `reply`, `pot` does not run a program
+            that is itself the answer (a chart), and `tcot` still returns the value of `answer`.
+        chain: the post-processors; None for the chain of a plain reply. The place contains the
+            answer alone, so a chain that searches for a marker does not fit.
+        metric: the metric; None for the metric of a plain reply.
+        prompt: makes the prompt's pieces, if the dataset's instruction does not suit the place;
+            None for `Dataset.prompt`.
+        system: replaces the strategy's system message; "" for no system message.
+        remark: text after the strategy's system message.
+        words: returns, for an example, texts that replace the strategy's own, by name.
+        note: a note that every run records, because scores differ from those of plain replies.
     """
 
     ask: str = "the answer alone, in the form that the task asks for"
@@ -99,7 +97,7 @@ class AnswerForm:
 
 
 def render_field(value: Any, render: Render) -> str:
-    """Turn one input into text: tables by the serializer, lists by comma and space, else str."""
+    """Return an input as text: tables by `render`, list items joined by comma and space."""
     if isinstance(value, Table):
         return render(value)
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Questions over tables held in memory: one's own data as a dataset, in a few lines."""
+"""Datasets of questions over tables in memory, for your own data in a few lines of code."""
 
 from __future__ import annotations
 
@@ -37,22 +37,20 @@ def table_question(
     tags: Mapping[str, str] = MappingProxyType({}),
     cluster: str | None = None,
 ) -> Example:
-    """Return a question about a table; all of several answers are expected.
+    """Return a question about a table. A right reply contains all `answers`.
 
     Arguments:
-        example_id: unique inside the dataset.
-        table: what the question is about.
-        question: as the model is asked it.
+        example_id: unique in the dataset.
+        table: the table that the question is about.
+        question: the question as the model receives it.
         answers: the items of the answer.
-        ordered: whether the items have to come in this order; else any order is right.
-        aliases: other texts that are as right as an answer, by that answer:
-            `{"United Kingdom": ["UK", "Great Britain"]}`.
-        tags: what kind of question it is, which a sample is spread over: `{"type": "lookup"}`.
-        cluster: the name of what it shares with other questions, for intervals; None: its table,
-            by content.
+        ordered: whether the order of the items matters.
+        aliases: other accepted texts for an answer: `{"United Kingdom": ["UK", "Great Britain"]}`.
+        tags: the kind of question, `{"type": "lookup"}`; a sample is spread over the tags.
+        cluster: the name of what it shares with other questions, for intervals; None for the
+            content of its table.
 
-    Raises `DataError` for answers that are no list, and for aliases that belong to no answer or
-    to two.
+    Raises `DataError` if `answers` is not a list, or an alias belongs to no answer or to two.
     """
     if isinstance(answers, str) or not answers:
         raise DataError(f"question {example_id!r}: answers must be a list with at least one text")
@@ -77,13 +75,15 @@ def _checked_aliases(
     owner = {answer: answer for answer in answers}
     for answer, others in aliases.items():
         if answer not in answers:
-            raise DataError(f"question {example_id!r}: aliases for {answer!r}, which is no answer")
+            raise DataError(
+                f"question {example_id!r}: aliases for {answer!r}, which is not an answer"
+            )
         if isinstance(others, str):
             raise DataError(f"question {example_id!r}: the aliases of {answer!r} must be a list")
         for other in others:
             if owner.setdefault(other, answer) != answer:
                 raise DataError(
-                    f"question {example_id!r}: {other!r} stands for {owner[other]!r} and for "
+                    f"question {example_id!r}: {other!r} is an alias of both {owner[other]!r} and "
                     f"{answer!r}"
                 )
     return {answer: tuple(others) for answer, others in aliases.items()}
@@ -94,11 +94,11 @@ def memory_source(
     demonstrations: Iterable[Example] = (),
     facts: SourceFacts | None = None,
 ) -> RowSource[Example]:
-    """Return examples and demonstrations as a source. Raises `DataError` for an id used twice."""
+    """Return examples and demonstrations as a source. Raises `DataError` if an id occurs twice."""
     by_id: dict[str, Example] = {}
     for example in examples:
         if example.id in by_id:
-            raise DataError(f"two questions have the id {example.id!r}; give each its own")
+            raise DataError(f"two questions have the id {example.id!r}; ids must be unique")
         by_id[example.id] = example
     shown = tuple(demonstrations)
     return RowSource(
@@ -115,18 +115,18 @@ class TableQuestions(Dataset):
     """A dataset of short questions over tables, scored by exact match or another metric.
 
     Arguments:
-        name: how options, markers and reports call it.
-        examples: the questions (see `table_question`), or a function that loads them when the
-            first test needs them.
-        demonstrations: worked examples for the prompt; `shots` of them are shown.
-        benchmark: the benchmark whose figures it is part of.
+        name: its name in options, markers and reports.
+        examples: the questions (see `table_question`), or a function that returns them, called
+            when the first test needs them.
+        demonstrations: worked examples for the prompt, which shows `shots` of them.
+        benchmark: the benchmark whose figures include this dataset.
         instruction: the prompt's first lines.
         prompt: makes the whole prompt, in place of `instruction`, table and question.
         chain: the post-processors of replies and references.
-        metric: registered metric that scores replies; `ordered` and `aliases` of a question
-            reach it as keyword arguments. None: a reply is right where all tests over it pass.
-        threshold: score from which an answer counts as right.
-        tags: of every question; a question's own tag of the same name goes first.
+        metric: the registered metric that scores replies. It receives `ordered` and `aliases` of a
+            question as keyword arguments. None if the tests alone decide.
+        threshold: the lowest score of a right answer.
+        tags: tags of all questions; a question's own tag of the same name has priority.
     """
 
     def __init__(
@@ -173,7 +173,7 @@ class TableQuestions(Dataset):
         return self._chain
 
     def prompt(self, example: Example, render: Render) -> PromptParts:
-        """Return the prompt: by default title where there is one, table, question."""
+        """Return the prompt's pieces; by default title (if any), table and question."""
         if self._prompt is not None:
             return self._prompt(example, render)
         table: Table = example.inputs["table"]

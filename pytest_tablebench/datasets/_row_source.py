@@ -1,4 +1,4 @@
-"""Rows as a dataset's source: read as far as asked for, made into examples one at a time."""
+"""A source over rows: reads only as many rows as needed and makes examples one at a time."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 class Identified(Protocol):
-    """A row, as far as a source looks at it."""
+    """A row with an id."""
 
     @property
     def id(self) -> str:
-        """The id of the example it becomes, unique in its part."""
+        """The id of its example, unique in its split."""
         ...
 
 
@@ -31,14 +31,14 @@ R = TypeVar("R", bound=Identified)
 
 @dataclass(frozen=True)
 class RowPool(Generic[R]):
-    """Candidates for demonstrations; an example is made when it is shown."""
+    """Rows as candidates for demonstrations."""
 
     rows: Sequence[R]
     make: Callable[[R], Example]
     key_of: Callable[[R], Hashable]
 
     def __len__(self) -> int:
-        """Number of candidates."""
+        """Return the number of candidates."""
         return len(self.rows)
 
     def key(self, index: int) -> Hashable:
@@ -46,7 +46,7 @@ class RowPool(Generic[R]):
         return self.key_of(self.rows[index])
 
     def __getitem__(self, index: int) -> Example:
-        """Make one candidate's example."""
+        """Return the example of a candidate."""
         return self.make(self.rows[index])
 
 
@@ -54,19 +54,19 @@ class RowSource(Source, Generic[R]):
     """A dataset's opened rows.
 
     Arguments:
-        test: yields the usable rows to be asked, in order; read no further than is asked for.
-        pool: returns the usable rows of demonstrations; called once, when they are needed, also
-            where it fails.
+        test: the usable rows of questions, in order; read only as far as needed.
+        pool: returns the usable rows of demonstrations. Called at most once, even if it fails.
         make: makes the example of a row.
-        key: `text_key` of a row's example, without its tables.
-        stratum: what a sample is spread over, without the row's table; where it gives None, or
-            there is none, it is read off the example.
-        does_not_apply: why a row is not asked in a format and under a perturbation; None: it is.
-        facts: of the files; called once.
-        problems: what `test` and `pool` append unusable rows to.
-        place: where the questions stand, for messages.
+        key: returns `text_key` of a row's example without making its tables.
+        stratum: returns what a sample is spread over, without making the row's table; None to
+            derive it from the example.
+        does_not_apply: returns why a row is left out for a serializer and a perturbation; None if
+            it is not.
+        facts: returns the facts about the files; called at most once.
+        problems: the list to which `test` and `pool` append unusable rows.
+        place: the file of the questions, for messages.
         as_given: see `Source.as_given`.
-        metrics: those that rows name, each with the place where.
+        metrics: the metrics that rows name, each with its place.
     """
 
     def __init__(
@@ -99,8 +99,8 @@ class RowSource(Source, Generic[R]):
         self._pool: RowPool[R] | DataError | None = None
         self._facts: SourceFacts | None = None
 
-    def _read_on(self) -> bool:
-        """Read one more row; False where there is none."""
+    def _read_row(self) -> bool:
+        """Read one more row; return False at the end."""
         row = next(self._test, None)
         if row is not None:
             self._read[row.id] = row
@@ -108,7 +108,7 @@ class RowSource(Source, Generic[R]):
 
     @property
     def facts(self) -> SourceFacts:
-        """Return file digests and notes."""
+        """Return the digests of the files, and notes."""
         if self._facts is None:
             self._facts = self._load_facts()
         return self._facts
@@ -120,33 +120,33 @@ class RowSource(Source, Generic[R]):
 
     @property
     def pool(self) -> RowPool[R]:
-        """Return the demonstrations. Raises `DataError` where their file cannot be read."""
+        """Return the demonstrations. Raises `DataError` if their file cannot be read."""
         if self._pool is None:
             try:
                 self._pool = RowPool(self._load_pool(), self._make, self._key)
             except DataError as error:
                 self._pool = error
         if isinstance(self._pool, DataError):
-            # Every case asks; the frames of those before would pile up on the one error.
+            # Every case raises this one error; without this its traceback would keep growing.
             raise self._pool.with_traceback(None)
         return self._pool
 
     def rows(self) -> Sequence[R]:
         """Return all usable rows of the questions."""
-        while self._read_on():
+        while self._read_row():
             pass
         return list(self._read.values())
 
     def example_ids(self, limit: int | None) -> Sequence[str]:
-        """Return the first `limit` usable examples' ids in file order (None: all of them)."""
-        while (limit is None or len(self._read) < limit) and self._read_on():
+        """Return the ids of the first `limit` usable examples in file order (None: all)."""
+        while (limit is None or len(self._read) < limit) and self._read_row():
             pass
         return list(self._read)[:limit]
 
     def example(self, example_id: str) -> Example:
-        """Make one example. Raises `DataError` for an id that no usable row has."""
+        """Make one example. Raises `DataError` if no usable row has the id."""
         while example_id not in self._read:
-            if not self._read_on():
+            if not self._read_row():
                 raise DataError(f"{self._place}: no usable question has the id {example_id!r:.80}")
         row = self._read[example_id]
         example, stratum = self._make(row), self._stratum(row)
@@ -155,14 +155,14 @@ class RowSource(Source, Generic[R]):
         return replace(example, cluster=cluster_name(stratum.table))
 
     def stratum(self, example_id: str) -> Stratum:
-        """Return what an example that was read has in common with others."""
+        """Return what an example that was read shares with others."""
         row = self._read[example_id]
         return self._stratum(row) or stratum_of(self._make(row))
 
     def does_not_apply(self, example_id: str, serializer: str, perturbation: str) -> str | None:
-        """Return why an example that was read is not asked so; None: it is."""
+        """Return why a case of an example that was read is left out; None if it is not."""
         return self._does_not_apply(self._read[example_id], serializer, perturbation)
 
     def as_given(self, table: Table, serializer: str) -> Content | None:
-        """Return what the dataset's own files show of an unperturbed table; None: nothing."""
+        """Return the dataset's own rendering of an unperturbed table, or None."""
         return self._as_given(table, serializer)

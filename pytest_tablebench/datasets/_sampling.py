@@ -1,6 +1,6 @@
-"""Samples spread over tags and tables, and parts of a run that keep tables together.
+"""Samples spread over tags and tables, and shards that keep a table's examples together.
 
-The first examples of a file are no sample: files are grouped by table.
+The first examples of a file are not a sample, because files are grouped by table.
 """
 
 from __future__ import annotations
@@ -17,17 +17,11 @@ from pytest_tablebench.util.seeds import seeded_random
 
 
 def draw(strata: Sequence[Stratum], count: int, *, name: str, seed: int = 0) -> list[int]:
-    """Return the places of `count` examples, in their order.
+    """Return the positions of up to `count` examples, sorted.
 
-    Tags take turns, so that each has as many as any other as long as it lasts; within one the
-    table that has been drawn least is next. Which tag begins, and who comes first among equals, is
-    drawn by `name` and `seed`. A smaller sample is part of every larger one of the same seed.
-
-    Arguments:
-        strata: of all examples, in file order.
-        count: how many; all of them where there are no more.
-        name: of the dataset.
-        seed: of the draw.
+    Tags take turns, so each gets equally many until it runs out. Within a tag, the table drawn
+    least is next. `name` (the dataset's) and `seed` decide the order of tags and of equal tables. A
+    smaller sample is part of every larger one with the same seed.
     """
     shuffled = list(range(len(strata)))
     seeded_random(f"sample/{name}", seed=42 + seed).shuffle(shuffled)
@@ -36,7 +30,7 @@ def draw(strata: Sequence[Stratum], count: int, *, name: str, seed: int = 0) -> 
         stratum = strata[place]
         members.setdefault(stratum.tags, {}).setdefault(stratum.table, []).append(place)
     used: Counter[Hashable] = Counter()
-    # For each tag its tables: (times drawn when it was put there, seeded order, table).
+    # For each tag a heap of its tables: (times drawn when pushed, seeded order, table).
     waiting = [
         (tables, [(0, order, table) for order, table in enumerate(tables)])
         for tables in members.values()
@@ -56,7 +50,7 @@ def draw(strata: Sequence[Stratum], count: int, *, name: str, seed: int = 0) -> 
 
 
 def _least_used(heap: list[tuple[int, int, Hashable]], used: Counter[Hashable]) -> Hashable:
-    """Bring the table that was drawn least to the top, and return it: other tags draw it too."""
+    """Update the heap for tables that other tags drew, and return the table drawn least."""
     while True:
         times, order, table = heap[0]
         if used[table] == times:
@@ -65,7 +59,7 @@ def _least_used(heap: list[tuple[int, int, Hashable]], used: Counter[Hashable]) 
 
 
 def strata_of(source: Source, example_ids: Sequence[str]) -> list[Stratum]:
-    """Return the strata of examples; one that cannot be loaded shares nothing with any other."""
+    """Return the strata of examples; an unusable example has a stratum to itself."""
     strata = []
     for example_id in example_ids:
         try:
@@ -83,11 +77,10 @@ def sampled_ids(source: Source, count: int, *, name: str, seed: int = 0) -> list
 
 
 def shard_numbers(source: Source, example_ids: Sequence[str], count: int) -> list[int]:
-    """Return the number, from 1 to `count`, of the part of a run that each example belongs to.
+    """Return the number of each example's shard, from 1 to `count`.
 
-    It depends on nothing but the table that the example asks about, on every machine: its place or
-    its content, as the source tells them, or the example's id where there is no table. So the
-    questions of several datasets over the same file stay together too.
+    The number depends only on the table in the example's stratum, or on the example's id without a
+    table. It is the same on every machine, and for all datasets over the same file.
     """
     return [
         1 + int.from_bytes(hashlib.sha256(table_key(stratum.table)).digest()[:8], "big") % count

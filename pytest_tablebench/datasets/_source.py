@@ -1,4 +1,4 @@
-"""A dataset's opened files: which examples there are, and what cannot be used."""
+"""A dataset's opened files: its examples, its pool of demonstrations, its unusable rows."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Problem:
-    """A row that cannot be used, and why; the other rows still run.
-
-    `field` is "" for a problem of a whole file.
-    """
+    """An unusable row, and the reason; `field` is "" if the whole file has the problem."""
 
     file: str
     row: int | None
@@ -35,7 +32,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class SourceFacts:
-    """What a run records about its data: files by digest, and notes people must know."""
+    """What a run records about its data: the digest of each file, and notes for its readers."""
 
     files: Mapping[str, str]
     notes: tuple[str, ...] = ()
@@ -45,26 +42,26 @@ class Pool(Protocol):
     """The candidates for demonstrations, in file order, loaded one at a time."""
 
     def __len__(self) -> int:
-        """Number of items."""
+        """Return the number of candidates."""
         ...
 
     def key(self, index: int) -> Hashable:
-        """Return `text_key` of the item without loading its tables."""
+        """Return `text_key` of a candidate without loading its tables."""
         ...
 
     def __getitem__(self, index: int) -> Example:
-        """Load one item."""
+        """Load one candidate."""
         ...
 
 
 @dataclass(frozen=True)
 class ExamplePool:
-    """Examples in memory as a pool."""
+    """A pool of examples in memory."""
 
     examples: Sequence[Example] = ()
 
     def __len__(self) -> int:
-        """Number of examples."""
+        """Return the number of examples."""
         return len(self.examples)
 
     def key(self, index: int) -> Hashable:
@@ -77,14 +74,14 @@ class ExamplePool:
 
 
 class Source:
-    """A dataset's opened files. A subclass gives `example_ids` and `example`; the rest may stay."""
+    """A dataset's opened files. A subclass defines at least `example_ids` and `example`."""
 
     metrics: Mapping[str, str] = MappingProxyType({})
-    """The metrics that examples name, each with the file and row that names it."""
+    """The metrics that examples name, each with the file and row that name it."""
 
     @property
     def facts(self) -> SourceFacts:
-        """Return file digests and notes."""
+        """Return the digests of the files, and notes."""
         return SourceFacts({})
 
     @property
@@ -98,33 +95,33 @@ class Source:
         return ExamplePool()
 
     def example_ids(self, limit: int | None) -> Sequence[str]:
-        """Return the first `limit` usable examples' ids in file order (None: all of them).
+        """Return the ids of the first `limit` usable examples in file order (None: all).
 
-        Loads no more than it must: ids, and what the dataset's filter has to look at.
+        Load only the ids, and what the dataset's filter reads.
         """
         raise NotImplementedError
 
     def example(self, example_id: str) -> Example:
-        """Load one example; raises `DataError` for one that cannot be used."""
+        """Load one example. Raises `DataError` if it is unusable."""
         raise NotImplementedError
 
     def stratum(self, example_id: str) -> Stratum:
-        """Return what an example has in common with others, if possible without loading it."""
+        """Return what an example shares with others, if possible without loading it."""
         return stratum_of(self.example(example_id))
 
     def does_not_apply(self, example_id: str, serializer: str, perturbation: str) -> str | None:  # noqa: ARG002
-        """Return why a case makes no sense, by ids alone; None: it does.
+        """Return why a case makes no sense, judged by its ids alone, or None if it does.
 
-        An example: rows are shuffled, and the question is about the first row. Such cases are not
-        collected, and the run counts them by reason. Where only the table can tell, the case
-        stays, and has no answer.
+        For example, shuffled rows make no sense for a question about the first row. Such cases are
+        not collected, and the run counts them by reason. If the decision needs the table, the case
+        is collected and gets no answer.
         """
         return None
 
     def as_given(self, table: Table, serializer: str) -> Content | None:  # noqa: ARG002
-        """Return what the dataset's own files show of an unperturbed table in a format.
+        """Return the dataset's own rendering of an unperturbed table, such as a picture of it.
 
-        Pictures (`image`) too. None: what the serializer writes, and so for a table that the source
-        did not make.
+        None if the serializer renders the table, as it does any table that this source did not
+        make.
         """
         return None

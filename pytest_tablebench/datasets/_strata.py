@@ -1,4 +1,4 @@
-"""What examples have in common: their tags and the table they ask about."""
+"""What examples share: tags, tables and clusters."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from pytest_tablebench.datasets._example import Example
 from pytest_tablebench.tables.table import Table
 
 LONGEST, DIGITS = 80, 20
-"""Characters of a cluster's name, and digits of the digest of one without a short name."""
+"""Most characters of a cluster's name, and digits of the digest that replaces a longer one."""
 
 
 class Stratum(NamedTuple):
-    """What an example has in common with others: its tags, and the table it asks about."""
+    """The tags of an example and the table it asks about."""
 
     tags: Hashable
     table: Hashable
 
 
 def stratum_of(example: Example) -> Stratum:
-    """Return the stratum of an example; its id stands for the table where it has none."""
+    """Return the stratum of an example; without a table, its id replaces the table."""
     tables = [value for value in example.inputs.values() if isinstance(value, Table)]
     if not tables:
         return Stratum(tuple(sorted(example.tags.items())), example.id)
@@ -33,13 +33,13 @@ def stratum_of(example: Example) -> Stratum:
 def cluster_of(example: Example) -> str:
     """Return the name of an example's cluster, at most `LONGEST` characters.
 
-    Without one of its own it is a digest of its tables, or its id without a table.
+    If the example does not name one, it is a digest of its tables, or its id without a table.
     """
     return cluster_name(example.cluster or stratum_of(example).table)
 
 
 def cluster_name(shared: Hashable) -> str:
-    """Return a short name of what examples share; a long one becomes a digest."""
+    """Return a name for what examples share; a long one becomes a digest."""
     if isinstance(shared, bytes):
         return shared.hex()[:DIGITS]
     name = str(shared)
@@ -49,7 +49,7 @@ def cluster_name(shared: Hashable) -> str:
 
 
 def table_key(table: Hashable) -> bytes:
-    """Return the bytes that stand for the table of a stratum, the same on every machine."""
+    """Return bytes that identify the table of a stratum, the same on every machine."""
     if isinstance(table, bytes):
         return table
     return str(table).encode("utf-8", "surrogatepass")

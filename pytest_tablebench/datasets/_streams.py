@@ -1,7 +1,7 @@
-"""Reading upstream files item by item: a file of gigabytes costs what is used of it.
+"""Reading of large JSON lists item by item, only as far as needed.
 
-Ours and not ijson's: that reads lone surrogates as question marks, and takes 24 GB of memory for
-100 kB of opening brackets; files from elsewhere hold both.
+ijson does not fit: it reads lone surrogates as question marks, and needs 24 GB of memory for 100 kB
+of opening brackets.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pytest_tablebench.errors import DataError
 
 _CHUNK = 1 << 18
 _LONGEST = 1 << 25
-"""Characters one item may take: a broken file is not read into memory to its end."""
+"""Most characters of an item: a broken file is not read into memory as a whole."""
 
 _OPENING = re.compile(r"[ \t\r\n]*\[")
 _BLANK = re.compile(r"[ \t\r\n]*")
@@ -24,21 +24,21 @@ _DECODER = json.JSONDecoder()
 
 
 class _IncompleteError(Exception):
-    """The text at hand may end before the next item does."""
+    """The text may end before the next item does."""
 
 
 def json_items(path: Path) -> Iterator[Any]:
-    """Yield the items of the JSON list a file holds, reading only as far as asked.
+    """Yield the items of the JSON list in a file, reading only as far as needed.
 
-    Raises `DataError`, naming the file and the item, where the file cannot be read, holds no
-    list, or breaks off; the items before that have been yielded by then.
+    Raises `DataError`, naming file and item, if the file cannot be read, is not a list, or is cut
+    off. The items before the error are yielded first.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             text = stream.read(_CHUNK)
             opening = _OPENING.match(text)
             if opening is None:
-                raise DataError(f"{path}: must hold a JSON list")
+                raise DataError(f"{path}: must contain a JSON list")
             place, number, step = opening.end(), 0, _CHUNK
             while True:
                 try:
@@ -71,7 +71,7 @@ def _next(text: str, place: int, *, first: bool) -> tuple[int, Any] | None:
     if text[place] == "]":
         return None
     if not first:
-        # Without a comma the decoder is given what cannot be an item.
+        # Without a comma, move to the end, where the decoder fails.
         place = _skip_blank(text, place + 1) if text[place] == "," else len(text)
     try:
         item, end = _DECODER.raw_decode(text, place)

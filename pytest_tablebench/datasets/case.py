@@ -1,4 +1,4 @@
-"""Cases: which question is asked in which format of which model. Ids only, nothing loaded."""
+"""Cases: combinations of example, format, strategy and model, as ids only."""
 
 from __future__ import annotations
 
@@ -10,22 +10,21 @@ from pytest_tablebench.util.names import slug
 from pytest_tablebench.util.seeds import seeded_random
 
 DIRECT, TEXT = "direct", "text"
-"""The strategy and the modality of a case that names none."""
+"""The default strategy and modality of a case."""
 
 IMAGE, IMAGE_TEXT = "image", "image_text"
-"""The modalities of pictures: in place of a text, and beside it."""
+"""The modalities of pictures: the picture alone, and picture and text."""
 
 NO_TABLE = "none"
-"""The format of a question without a table; of one with a table, it shows nothing of it."""
+"""The serializer of a question without a table; it shows nothing of a table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One item of the benchmark.
+    """One item of a run.
 
-    `case_id` is `dataset/example/serializer/perturbation`, with strategy, modality and model behind
-    it, each only where a run has several, and `r2`, `r3`, ... behind that for the second time it
-    is asked, the third, and so on.
+    `case_id` is `dataset/example/serializer/perturbation`. Strategy, modality and model follow,
+    each only if a run has several. The second and later repeats end in `r2`, `r3`, ....
     """
 
     dataset: str
@@ -55,34 +54,35 @@ def cross(
     repeats: int = 1,
     only: Collection[str] | None = None,
 ) -> tuple[list[Case], list[str]]:
-    """Return the cases of a dataset and their node ids, in an order every process repeats.
+    """Return the cases of a dataset and their node ids, in the same order in every process.
 
-    All configurations of an example follow each other, those of one perturbation together:
-    its table is then read and perturbed once. With `per_example` each example has so many of
-    them, drawn by `draw_configurations`; all strategies and models are asked the same ones. The
-    `repeats` of a case follow each other. `shown` gives the modalities of each serializer, all
-    of them without it; `by_strategy` the serializers of each strategy, where they differ. With
-    `only` no cases of other examples are made; those of these are what they are without it.
+    An example's configurations are consecutive and grouped by perturbation, so that its table is
+    read and perturbed once. The repeats of a case are consecutive.
+
+    `shown` contains the modalities of each serializer, `by_strategy` the serializers of each
+    strategy; None means all. `per_example` is the number of configurations of each example, drawn
+    by `draw_configurations`; all strategies and models get the same ones. `only` leaves out the
+    cases of other examples, and does not change the rest.
     """
-    # The parts are spelled out once and shared by all cases, not built for each.
-    written = _Names(strategies, modalities, models)
+    # Names are computed once and shared by all cases.
+    names = _Names(strategies, modalities, models)
     examples = case_ids(example_ids, 34)
     formats = case_ids(serializers, 18)
     changes = case_ids(perturbations, 24)
     short = (examples, formats, changes)
-    if written.more:  # a node id has no more room than before
+    if names.has_several:  # node ids stay under 100 characters
         short = (case_ids(example_ids, 24), case_ids(serializers, 12), case_ids(perturbations, 16))
     endings = {
-        name: written.endings(
-            modalities if shown is None else shown[name],
+        serializer: names.endings(
+            modalities if shown is None else shown[serializer],
             repeats,
             [
                 strategy
                 for strategy in strategies
-                if by_strategy is None or name in by_strategy[strategy]
+                if by_strategy is None or serializer in by_strategy[strategy]
             ],
         )
-        for name in serializers
+        for serializer in serializers
     }
     grid = [(change, form) for change in perturbations for form in serializers]
     drawn: Iterable[frozenset[tuple[str, str]] | None] = repeat(None)
@@ -117,7 +117,7 @@ def cross(
 
 @dataclass(frozen=True)
 class _Ending:
-    """What the ids of cases end in that differ in strategy, modality, model or repeat alone."""
+    """One strategy, modality, model and repeat, with its part of case ids and node ids."""
 
     strategy: str
     modality: str
@@ -128,36 +128,35 @@ class _Ending:
 
 
 class _Names:
-    """The short names of strategies, modalities and models: none where there is only one."""
+    """The short names of strategies, modalities and models; "" if a run has only one."""
 
     def __init__(
         self, strategies: Sequence[str], modalities: Sequence[str], models: Sequence[str]
     ) -> None:
-        self.more = len(strategies) > 1 or len(modalities) > 1
-        most = 14 if self.more else 20
-        # With a digest: of other parameters another one, in whatever run they come.
-        self._strategies = _several(strategies, 14, digest=True)
-        self._modalities = _several(modalities, 10)
-        self._models = _several(models, 20)
-        self._in_nodes = _several(models, most)
+        self.has_several = len(strategies) > 1 or len(modalities) > 1
+        # With a digest: names of strategies with other parameters differ in every run.
+        self._strategies = _ids_if_several(strategies, 14, digest=True)
+        self._modalities = _ids_if_several(modalities, 10)
+        self._models = _ids_if_several(models, 20)
+        self._node_models = _ids_if_several(models, 14 if self.has_several else 20)
 
     def endings(
         self, modalities: Sequence[str], repeats: int, strategies: Sequence[str]
     ) -> list[_Ending]:
-        """Return the endings of a serializer in these modalities and strategies, in order."""
+        """Return the endings of a serializer's cases, in order."""
         combinations = []
         for strategy, modality, model in product(strategies, modalities, self._models):
             parts = [self._strategies[strategy], self._modalities.get(modality, "")]
             for number in range(1, repeats + 1):
                 last = f"r{number}" if number > 1 else ""
                 cases = filter(None, [*parts, self._models[model], last])
-                nodes = filter(None, [*parts, self._in_nodes[model], last])
+                nodes = filter(None, [*parts, self._node_models[model], last])
                 tails = ("".join(f"/{part}" for part in cases), "".join(f"-{p}" for p in nodes))
                 combinations.append(_Ending(strategy, modality, model, number, *tails))
         return combinations
 
 
-def _several(names: Sequence[str], limit: int, *, digest: bool = False) -> dict[str, str]:
+def _ids_if_several(names: Sequence[str], limit: int, *, digest: bool = False) -> dict[str, str]:
     return case_ids(names, limit, digest=digest) if len(names) > 1 else {names[0]: ""}
 
 
@@ -169,11 +168,11 @@ def draw_configurations(
     *,
     seed: int = 0,
 ) -> Iterator[frozenset[tuple[str, str]]]:
-    """Yield, for each example in order, `count` different ones of the grid's configurations.
+    """Yield `count` different configurations of the grid for each example, in order.
 
-    The grid is dealt out like a pack of cards, shuffled anew when it is used up, so that all
-    configurations are used equally often up to one. The draw is seeded by the dataset's name
-    and `seed`; fewer examples get the same ones. `count` is at most the grid's size.
+    The grid is dealt like a pack of cards and shuffled again when it is used up, so the counts of
+    configurations differ by at most one. The draw is seeded by the dataset's name and `seed`. With
+    fewer examples, the first ones get the same configurations. `count` is at most the grid's size.
     """
     draw = seeded_random(f"configurations/{dataset}", seed=42 + seed)
     pack: list[tuple[str, str]] = []
@@ -182,7 +181,7 @@ def draw_configurations(
         if len(hand) < count:
             pack = list(grid)
             draw.shuffle(pack)
-            # What the example holds from the old pack must not be dealt to it again.
+            # The example must not get a configuration of the old pack a second time.
             pack.sort(key=lambda configuration: configuration in hand)
             missing = count - len(hand)
             hand, pack = hand + pack[:missing], pack[missing:]
@@ -193,7 +192,7 @@ def case_ids(texts: Iterable[str], limit: int, *, digest: bool = True) -> dict[s
     """Return a short, unique ASCII id for each text, in order."""
     ids = {text: slug(text, limit, digest=digest) for text in texts}
     if len(set(ids.values())) != len(ids):
-        # Only possible where a text looks like another one's slug: number the later ones.
+        # A text may equal the slug of another text: number the later ones.
         taken: set[str] = set()
         for text, short in ids.items():
             number, unique = 2, short

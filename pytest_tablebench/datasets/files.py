@@ -1,4 +1,4 @@
-"""What every reader of upstream files needs: paths that stay inside, digests, clear errors."""
+"""Reading upstream files: paths inside their folder, digests, errors that name the file."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from pytest_tablebench.errors import DataError, DataMissing
 from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.programs import program
 
-# One cell of a stray-quote table may hold the rest of the file; the module's limit is 128 KiB.
+# After a stray quote one cell may contain the rest of the file; csv's own limit is 128 KiB.
 csv.field_size_limit(16 * 1024 * 1024)
 
 
 PULL_RECORD, PULL_BUSY = ".tablebench-pull.json", ".tablebench-pull.busy"
-"""What `tablebench pull` keeps in a dataset's folder: its record, and a mark from its start on."""
+"""Files of `tablebench pull` in a dataset's folder: its record, and its lock file."""
 
 PULL = "tablebench pull "
-"""How the command of a dataset begins that `tablebench pull` fetches: `tablebench pull NAME`."""
+"""The start of the command for datasets that `tablebench pull NAME` fetches."""
 
 
 def how_to_get(fetch: str, folder: Path) -> str:
-    """Return what to do for a dataset's files in `folder`, as the end of a message.
+    """Return how to get a dataset's files into `folder`, as the end of a message.
 
-    `fetch` is the dataset's command; to `tablebench pull NAME` the data folder is added.
+    `fetch` is the dataset's command. If that is `tablebench pull NAME`, the data folder is added.
     """
     if not fetch:
         return "put its files there: no command fetches them"
@@ -41,9 +41,9 @@ def how_to_get(fetch: str, folder: Path) -> str:
 
 
 def require_files(folder: Path, files: Sequence[str], *, fetch: str) -> None:
-    """Raise `DataMissing` without the folder, and `DataError` for a folder without the files.
+    """Raise `DataMissing` if the folder is missing, and `DataError` if it lacks one of the files.
 
-    A pull that has not finished has not brought the dataset: that is `DataMissing` as well.
+    After an unfinished pull, missing files are `DataMissing` as well.
     """
     remedy = how_to_get(fetch, folder)
     if not folder.is_dir():
@@ -55,8 +55,9 @@ def require_files(folder: Path, files: Sequence[str], *, fetch: str) -> None:
         names = sorted(entry.name for entry in folder.iterdir())
         present = [name for name in names if not name.startswith(".")][:6]
         raise DataError(
-            f"{folder} lacks {', '.join(missing)} (it holds {', '.join(present) or 'nothing'}): "
-            f"half copied, or another dataset's folder; {remedy}"
+            f"{folder} lacks {', '.join(missing)} (it contains "
+            f"{', '.join(present) or 'nothing'}): half copied, or another dataset's folder; "
+            f"{remedy}"
         )
 
 
@@ -69,7 +70,7 @@ def _unfinished_pull(folder: Path) -> bool:
 
 
 def inside(folder: Path, name: str) -> Path:
-    """Return `folder / name`, or raise `DataError` when that leads out of the folder."""
+    """Return `folder / name`. Raises `DataError` if it is outside the folder."""
     try:
         path = (folder / name).resolve()
     except ValueError as error:  # a NUL character
@@ -80,7 +81,7 @@ def inside(folder: Path, name: str) -> Path:
 
 
 def read_text(path: Path) -> str:
-    """Read UTF-8 text, a byte order mark dropped; `DataError` names a file that is not."""
+    """Read UTF-8 text without its byte order mark. Raises `DataError`, naming the file."""
     try:
         return path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
@@ -92,7 +93,7 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file; `DataError` names the file and the place where it breaks off."""
+    """Read a JSON file. Raises `DataError`, naming the file and the position of the error."""
     try:
         return json.loads(read_text(path))
     except ValueError as error:
@@ -102,9 +103,9 @@ def read_json(path: Path) -> Any:
 
 
 def delimited_rows(text: str, delimiter: str) -> list[list[str]]:
-    """Split delimited text as Python's csv reader does; blank lines hold no row.
+    """Split delimited text as Python's csv reader does, without blank lines.
 
-    Raises `csv.Error` for text the reader cannot split.
+    Raises `csv.Error`.
     """
     source = io.StringIO(text, newline="")
     return [row for row in csv.reader(source, delimiter=delimiter, quotechar='"') if row]
@@ -113,7 +114,7 @@ def delimited_rows(text: str, delimiter: str) -> list[list[str]]:
 def read_rows(path: Path, delimiter: str, *, quoted: bool = True) -> list[list[str]]:
     """Read a file as `delimited_rows` does. Raises `DataError`, naming the file.
 
-    Without `quoted`, quotes are text: a row is a line, a cell what stands between delimiters.
+    Without `quoted`, quotes are text: each line is a row, split at the delimiters.
     """
     text = read_text(path)
     if not quoted:

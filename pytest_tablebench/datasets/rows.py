@@ -1,4 +1,4 @@
-"""Rows of upstream files: what can be used of them, and what is said of the others."""
+"""Rows of upstream files, and checks of their fields."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pytest_tablebench.tables.table import Table
 
 
 class BadRowError(Exception):
-    """A row cannot be used: the field, and what is wrong with it."""
+    """A row is unusable because of one field."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
@@ -19,14 +19,14 @@ class BadRowError(Exception):
 
 @dataclass(frozen=True)
 class QuestionRow:
-    """A usable row: something is asked about one table.
+    """A usable row with a question about one table.
 
     Arguments:
-        text: what is asked about the table: a question, a statement, its caption.
-        answer: the reference, which a demonstration shows as its answer.
-        table: makes the table, which may cost more than the row.
-        place: names the table where other rows ask about it too; a sample is spread over them.
-        number: of the row in its file.
+        text: the question, statement or caption.
+        answer: the reference; a demonstration shows it as its answer.
+        table: makes the table, which may be expensive.
+        place: the name of a table that several rows share; a sample is spread over these names.
+        number: the number of the row in its file.
     """
 
     id: str
@@ -52,10 +52,10 @@ def text_field(row: Any, name: str, *, may_be_empty: bool = False) -> str:
 def cells(
     header: Any, rows: Any, header_name: str, rows_name: str
 ) -> tuple[list[str], list[list[Any]]]:
-    """Return header and rows as lists; a header must hold text, rows single values.
+    """Return header and rows as lists. Raises `BadRowError` for a header cell that is not text.
 
-    Ragged and empty tables pass: each format says itself what it cannot hold. Raises
-    `BadRowError` naming the field.
+    Cells of rows are single values. Ragged and empty tables pass: each serializer rejects what it
+    cannot write.
     """
     if not isinstance(header, list) or not all(isinstance(name, str) for name in header):
         raise BadRowError(header_name, "must be a list of texts")

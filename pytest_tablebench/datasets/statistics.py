@@ -1,6 +1,6 @@
-"""Statistics of a dataset: how many questions and tables, of which kinds, and how large.
+"""Statistics of a dataset: numbers, kinds and sizes of its questions and tables.
 
-RealHiTBench has them in its Table 1 and Figures 5 and 6; here they are made of every dataset.
+RealHiTBench reports such statistics in Table 1 and Figures 5 and 6.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pytest_tablebench.util.tokens import TOKEN_BUCKETS, token_bucket
 __all__ = ["DatasetFacts", "DatasetStatistics", "joined_facts", "read_facts", "statistics_of"]
 
 SIZES = ("rows", "columns", "cells", "cell_length", "tokens", "question_words", "answer_words")
-"""What is measured of each table and, the last two, of each question."""
+"""Measures of each table; the last two are measures of each question."""
 
 BANDS = ("0-25", "25-50", "50-75", "75-100")
 FEATURES: Mapping[str, str] = {
@@ -37,15 +37,15 @@ FEATURES: Mapping[str, str] = {
     "captions": "captions",
     "notes": "notes",
 }
-"""Features of a table's structure, each with the field of `Table` that is not empty then."""
+"""Features of a table's structure, each with the field of `Table` that is then not empty."""
 
 _WORD = re.compile(r"[㐀-鿿]|[^\s㐀-鿿]+")
-"""A word, or a Chinese character."""
+"""A word or a Chinese character."""
 
 
 @dataclass(frozen=True)
 class TableFacts:
-    """What is measured of a table. `features` are names of its structure."""
+    """The measures of a table; `features` are names in `FEATURES` and others like them."""
 
     sizes: Mapping[str, float]
     features: frozenset[str]
@@ -55,7 +55,7 @@ class TableFacts:
 
 @dataclass(frozen=True)
 class QuestionFacts:
-    """What is measured of a question. `tables` are digests, `cluster` begins with a benchmark."""
+    """The measures of a question; `tables` are digests, `cluster` is (benchmark, name)."""
 
     tables: tuple[bytes, ...]
     cluster: tuple[str, str]
@@ -68,7 +68,7 @@ class QuestionFacts:
 class DatasetFacts:
     """A dataset's questions, and its tables by the digest of their content.
 
-    `unusable` counts the rows that are neither; `problem` says what is wrong with the first.
+    `unusable` is the number of unusable rows; `problem` describes the first.
     """
 
     questions: Sequence[QuestionFacts]
@@ -79,7 +79,7 @@ class DatasetFacts:
 
 @dataclass(frozen=True)
 class SizeSummary:
-    """A distribution. Percentiles are values that occur, by nearest rank."""
+    """A distribution; percentiles are by nearest rank."""
 
     mean: float
     median: float
@@ -90,7 +90,7 @@ class SizeSummary:
 
 @dataclass(frozen=True)
 class TagCount:
-    """How many questions have a value of a tag, and over how many tables."""
+    """The number of questions with a value of a tag, and of their tables."""
 
     questions: int
     tables: int
@@ -102,15 +102,14 @@ class DatasetStatistics:
 
     Arguments:
         dataset, benchmark: names.
-        questions, tables: how many there are. Tables with the same content count once.
-        clusters: how many tables, documents or groups the questions share, by their names; a table
-            and its rearranged twin are one.
-        unusable: rows that no question could be made of.
-        sizes: by the names in `SIZES`; those that nothing has are left out.
-        features: how many tables have a feature of structure.
-        marks: the mean marks of structure, by rule, from 0 to 100; None without a table.
-        complexity: how many tables lie in each quarter of the scale.
-        tokens: how many tables lie in each range of tokens.
+        questions, tables: their numbers. Tables with the same content count once.
+        clusters: the number of clusters by name; a table and its rearranged twin share one.
+        unusable: the number of unusable rows.
+        sizes: distributions by the names in `SIZES`, without names that were never measured.
+        features: the number of tables with each feature.
+        marks: the mean marks of structure, from 0 to 100; None without a table.
+        complexity: the number of tables in each quarter of the scale.
+        tokens: the number of tables in each range of tokens.
         tags: the counts of each value, by tag; the most frequent value first.
         values: all measured values by the names in `SIZES`, for figures.
     """
@@ -130,7 +129,7 @@ class DatasetStatistics:
     values: Mapping[str, Sequence[float]] = field(repr=False)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the statistics as JSON has them, without the single values."""
+        """Return the statistics as JSON data, without `values`."""
         data = asdict(self)
         del data["values"]
         data["marks"] = None if self.marks is None else self.marks._asdict()
@@ -140,17 +139,16 @@ class DatasetStatistics:
 def read_facts(source: Source, benchmark: str, limit: int | None = None) -> DatasetFacts:
     """Return the facts of a dataset's first `limit` questions (None: of all).
 
-    Datasets of one benchmark share their clusters. Raises `DataError` where the files cannot be
-    read.
+    Datasets of one benchmark share clusters. Raises `DataError` if the files cannot be read.
     """
     questions: list[QuestionFacts] = []
     tables: dict[bytes, TableFacts] = {}
-    lost: list[str] = []
+    failures: list[str] = []
     for name in source.example_ids(limit):
         try:
             example = source.example(name)
         except DataError as error:
-            lost.append(str(error))
+            failures.append(str(error))
             continue
         digests = []
         for table in _tables_of(example):
@@ -168,12 +166,12 @@ def read_facts(source: Source, benchmark: str, limit: int | None = None) -> Data
                 answer_words=len(_WORD.findall(answer)),
             )
         )
-    problems = [*map(str, source.problems), *lost]
+    problems = [*map(str, source.problems), *failures]
     return DatasetFacts(questions, tables, len(problems), problems[0] if problems else "")
 
 
 def joined_facts(facts: Mapping[str, DatasetFacts]) -> DatasetFacts:
-    """Return the facts of several datasets as those of one, with the tag `dataset`."""
+    """Join the facts of several datasets; each question gets the tag `dataset`."""
     questions = [
         replace(question, tags={"dataset": name, **question.tags})
         for name, part in facts.items()
@@ -215,7 +213,7 @@ def statistics_of(dataset: str, benchmark: str, facts: DatasetFacts) -> DatasetS
 
 
 def _tables_of(example: Example) -> Iterable[Table]:
-    """Yield the tables that a question is about: those in its prompt, else those beside it."""
+    """Return the tables in a question's prompt, or else its files for programs."""
     shown = [value for value in example.inputs.values() if isinstance(value, Table)]
     return shown or [
         value.table for value in example.context.values() if isinstance(value, TableFile)
@@ -223,7 +221,7 @@ def _tables_of(example: Example) -> Iterable[Table]:
 
 
 def _digest(table: Table) -> bytes:
-    """Return a digest of a table's texts: a dataset may read numbers as such, another as text."""
+    """Return a digest of a table's texts, so that the number 1 and the text "1" are equal."""
     lines = [[_cell_text(cell) for cell in line] for line in table.lines]
     return blake2b(repr(lines).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
@@ -274,7 +272,6 @@ def _mean_marks(marks: Sequence[StructureMarks]) -> StructureMarks | None:
 
 
 def _tag_counts(questions: Sequence[QuestionFacts]) -> dict[str, dict[str, TagCount]]:
-    """Return the counts by tag and value."""
     counts: dict[str, Counter[str]] = {}
     tables: dict[tuple[str, str], set[bytes]] = {}
     for question in questions:

@@ -213,7 +213,7 @@ def _drawn(before: Table, after: Table, record: Record) -> Iterator[str]:
         if len(after.rows) - len(kept) != len(properties["all_empty_row_positions"]):
             yield "another number of empty rows"
     else:
-        yield f"nobody knows what must hold for {name}"
+        yield f"nobody knows what must contain for {name}"
 
 
 def _columns(table: Table) -> Counter[str]:

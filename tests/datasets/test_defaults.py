@@ -66,7 +66,7 @@ def test_every_field_is_read():
         ("serializers", 3, "serializers takes a name, or several in a tuple, not 3"),
         ("modality", (1,), r"modality takes a name, or several in a tuple, not \(1,\)"),
         ("params", ["x"], r"params takes names and values, not \['x'\]"),
-        ("params", {"api_key": "x"}, "params takes no parameter that an option of ours sets"),
+        ("params", {"api_key": "x"}, "params takes no parameter that one of our options sets"),
         ("part", 1, "part takes the name of a number of its metric, not 1"),
     ],
 )

@@ -125,7 +125,7 @@ def test_what_is_missing_is_named_with_the_command(folder: Path, gone: str, said
 def test_another_file_says_what_it_should_hold(folder: Path) -> None:
     (folder / "test.json").write_text("{}")
     with pytest.raises(
-        DataError, match=r"test\.json: must hold a list of objects, not a dict; is this Boats\?"
+        DataError, match=r"test\.json: must contain a list of objects, not a dict; is this Boats\?"
     ):
         Boats().open(folder)
 

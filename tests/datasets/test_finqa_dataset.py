@@ -249,9 +249,9 @@ def test_half_a_copy(tmp_path: Path, gone: str) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("", "must hold a JSON list"),
-        ("null", "must hold a JSON list"),
-        ({"rows": []}, "must hold a JSON list"),
+        ("", "must contain a JSON list"),
+        ("null", "must contain a JSON list"),
+        ({"rows": []}, "must contain a JSON list"),
         (b'[{"id": "\xff"}]', "not UTF-8"),
         ("[" * 100_000, "nested too deeply|not valid JSON"),
         (json.dumps([row(1)])[:-40], "item 1 is not valid JSON or cut off"),

@@ -51,10 +51,13 @@ def test_a_dataset_names_its_metric():
 @pytest.mark.parametrize(
     ("aliases", "message"),
     [
-        ({"milk": ["cream"]}, "question 'q': aliases for 'milk', which is no answer"),
+        ({"milk": ["cream"]}, "question 'q': aliases for 'milk', which is not an answer"),
         ({"tea": "chai"}, "question 'q': the aliases of 'tea' must be a list"),
-        ({"tea": ["x"], "coffee": ["x"]}, "question 'q': 'x' stands for 'tea' and for 'coffee'"),
-        ({"tea": ["coffee"]}, "question 'q': 'coffee' stands for 'coffee' and for 'tea'"),
+        (
+            {"tea": ["x"], "coffee": ["x"]},
+            "question 'q': 'x' is an alias of both 'tea' and 'coffee'",
+        ),
+        ({"tea": ["coffee"]}, "question 'q': 'coffee' is an alias of both 'coffee' and 'tea'"),
     ],
 )
 def test_aliases_that_leave_it_open_are_refused(aliases, message):

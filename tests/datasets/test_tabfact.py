@@ -124,7 +124,7 @@ def test_half_a_copy(tmp_path: Path, gone: str, words: str) -> None:
 
 
 def test_the_folder_of_another_dataset(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"lacks .*holds csv, data.*another dataset"):
+    with pytest.raises(DataError, match=r"lacks .*contains csv, data.*another dataset"):
         opened(upstream.wikitq(tmp_path))
 
 
@@ -134,8 +134,8 @@ def test_the_folder_of_another_dataset(tmp_path: Path) -> None:
         ('{"1-1.html.csv": [["a"], [1', r"test_examples\.json: not valid JSON: .*line 1 column"),
         ("", r"test_examples\.json: not valid JSON"),
         ("[" * 100_000, r"test_examples\.json: .*nested too deeply"),
-        ([["a"], [1]], r"test_examples\.json: must hold an object .*not a list"),
-        ("null", r"must hold an object .*not a NoneType"),
+        ([["a"], [1]], r"test_examples\.json: must contain an object .*not a list"),
+        ("null", r"must contain an object .*not a NoneType"),
         (b'{"\xff": 1}', r"test_examples\.json: not UTF-8"),
     ],
     ids=["cut-off", "empty", "deep", "list", "null", "latin-1"],

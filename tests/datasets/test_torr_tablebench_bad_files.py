@@ -27,7 +27,7 @@ def test_no_folder_and_no_file(tmp_path: Path) -> None:
     with pytest.raises(DataMissing, match=r"no data in .*tablebench.*tablebench pull tablebench"):
         opened(tmp_path / "tablebench")
     (tmp_path / "notes.txt").write_text("x")
-    with pytest.raises(DataError, match=r"lacks TableBench_DP\.jsonl \(it holds notes\.txt\)"):
+    with pytest.raises(DataError, match=r"lacks TableBench_DP\.jsonl \(it contains notes\.txt\)"):
         opened(tmp_path)
 
 

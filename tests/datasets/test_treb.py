@@ -183,7 +183,7 @@ def test_without_data_one_line_says_which_command_fetches_it(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("{", "not valid JSON"), ('{"id": 1}', "must hold a list of samples, not a dict")],
+    [("{", "not valid JSON"), ('{"id": 1}', "must contain a list of samples, not a dict")],
 )
 def test_a_broken_file_is_named(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "Table_Query.json").write_text(text, encoding="utf-8")

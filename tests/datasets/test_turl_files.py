@@ -36,7 +36,7 @@ def test_no_folder_and_half_a_copy(tmp_path: Path) -> None:
     [
         ("", "holds no type"),
         ("\n\n", "holds no type"),
-        ("0\ta.b\nc.d\n", r"type_vocab\.txt, line 2: must hold a number, a tab and a type"),
+        ("0\ta.b\nc.d\n", r"type_vocab\.txt, line 2: must contain a number, a tab and a type"),
         ("x\ta.b\n", "line 1"),
         ("0\t \n", "line 1"),
         (b"0\t\xff\n", "not UTF-8"),
@@ -55,7 +55,7 @@ def test_a_vocabulary_with_other_line_ends(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", ["", "{}", "null", '{"a": [1]}', "version https://git-lfs"])
 def test_no_list_at_all(tmp_path: Path, content: str) -> None:
-    with pytest.raises(DataError, match=rf"{TEST}: must hold a JSON list"):
+    with pytest.raises(DataError, match=rf"{TEST}: must contain a JSON list"):
         opened(turl(tmp_path, test=content))
 
 

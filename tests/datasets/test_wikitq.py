@@ -196,7 +196,7 @@ def test_half_a_copy(tmp_path: Path, name: str) -> None:
 
 
 def test_the_folder_of_another_dataset(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"lacks .*holds data, tokenized_data.*another dataset"):
+    with pytest.raises(DataError, match=r"lacks .*contains data, tokenized_data.*another dataset"):
         opened(upstream.tabfact(tmp_path))
 
 

@@ -347,7 +347,5 @@ def test_a_damaged_file_of_requests_is_named(site: Site) -> None:
     site.session(A)
     [requests] = site.ledger.folder.glob("*.requests")
     requests.write_bytes(requests.read_bytes() + b'{"key": "half')
-    with pytest.raises(
-        SettingsError, match=r"\.requests cannot be read \(a line is not a request"
-    ):
+    with pytest.raises(SettingsError, match=r"\.requests cannot be read \(a line is not a request"):
         site.ask(A)

@@ -169,7 +169,7 @@ def test_another_header_is_an_error(place: Place) -> None:
     ("content", "words"),
     [
         ('{"1-1.html.csv": [["a"', "*test_examples.json: not valid JSON*fetch the file again*"),
-        ([1], "*test_examples.json: must hold an object*not a list*is this TabFact*"),
+        ([1], "*test_examples.json: must contain an object*not a list*is this TabFact*"),
     ],
 )
 def test_damaged_json_is_an_error(place: Place, content: object, words: str) -> None:

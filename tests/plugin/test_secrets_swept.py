@@ -96,4 +96,6 @@ def test_a_key_that_cannot_be_sent_is_refused_before_the_first_call(bench, monke
         result = bench.run("--model=openai/x", f"--bench-api-base={server.url}")
         assert server.calls == 0
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"ERROR: OPENAI_API_KEY contains {fault}, which HTTP cannot send*"])
+    result.stderr.fnmatch_lines(
+        [f"ERROR: OPENAI_API_KEY contains {fault}, which HTTP cannot send*"]
+    )

@@ -447,7 +447,9 @@ def test_a_changed_byte_is_noticed(tmp_path):
     run = tabfact_run(tmp_path, {ids(tmp_path)[0]: "entailed"})
     path = tmp_path / "data/tabfact/tokenized_data/test_examples.json"
     path.write_bytes(path.read_bytes() + b" ")
-    with pytest.raises(DataError, match=r"tokenized_data/test_examples\.json .* is not the file that the run used"):
+    with pytest.raises(
+        DataError, match=r"tokenized_data/test_examples\.json .* is not the file that the run used"
+    ):
         rejudge(run, compat="fixed")
     # Thresholds need no data.
     assert rejudge(run, thresholds={"tabfact": 0.5}).records[0].passed

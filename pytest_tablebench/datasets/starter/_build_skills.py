@@ -21,7 +21,7 @@ from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 
 FOLDERS = {"en": "skills", "zh": "skills_zh"}
-"""Where the questions of each language lie, beside this file."""
+"""The folder of each language's questions, next to this file."""
 
 _SEED = 3
 _PER_TABLE = 15
@@ -38,7 +38,7 @@ def build(folder: Path) -> None:
             for design in designs["table"]
         ]
         write_dataset(folder / name, sources, maker, made_with={"seed": _SEED})
-        (folder / name / "tablebench.toml").unlink()  # `skills.py` says what it would
+        (folder / name / "tablebench.toml").unlink()  # `skills.py` describes the dataset
 
 
 def _table(design: Mapping[str, Any], names: Mapping[str, list[str]], language: str) -> Table:
@@ -73,7 +73,7 @@ def _label(design: Mapping[str, Any], name: str, language: str) -> str:
 
 
 def _value(column: Mapping[str, Any], other: float, group: int, rng: Random) -> float:
-    """Return a number: drawn evenly, skewed, about a mean, or about a share of another column."""
+    """Draw a number: uniform, skewed, around a mean, or around a share of another column."""
     if "low" in column:
         return rng.randint(column["low"], column["high"])
     if "skewed" in column:
@@ -97,7 +97,7 @@ def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def main(arguments: Sequence[str] | None = None, *, folder: Path = _FOLDER) -> int:
-    """Write the datasets, or with `--check` return 1 if they differ from what is there."""
+    """Write the datasets, or with `--check` return 1 if they differ from the present files."""
     parser = argparse.ArgumentParser(description="Generate starter_skills and starter_zh.")
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
     options = parser.parse_args(arguments)

@@ -1,7 +1,7 @@
-"""Every table skill over tables written for this project, in English and in Chinese.
+"""The datasets `starter_skills` and `starter_zh`: every table skill, in English and in Chinese.
 
-The folders beside this file are as `tablebench generate rules` writes them; see `_build_skills`.
-Each is a benchmark of its own name, so that the figures of `starter` stay what they are.
+`_build_skills` writes their folders. Each dataset is its own benchmark, so that the figures of
+`starter` do not change.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ class EmbeddedFolder(FolderDataset):
     """A dataset folder that comes with the package.
 
     Arguments:
-        name: of the dataset and of its benchmark.
-        folder: beside this file.
-        instruction: of its prompts; None: the usual one.
+        name: the name of the dataset and of its benchmark.
+        folder: the folder next to this file.
+        instruction: the instruction of its prompts; None for the usual one.
     """
 
-    parts = ("partial",)  # the others are the score by kind of answer
+    parts = ("partial",)  # the other parts repeat the score by kind of answer
 
     def __init__(self, name: str, folder: str, instruction: str | None = None) -> None:
         description = DatasetDescription(

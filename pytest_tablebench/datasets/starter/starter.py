@@ -1,4 +1,4 @@
-"""The starter dataset's two files, as they come with the package."""
+"""The dataset `starter`, read from two files of the package."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Starter(TableQuestions):
         compat: Compat = "fixed",  # noqa: ARG002 - there is no reference
         **options: Any,  # noqa: ARG002 - none is asked for
     ) -> RowSource[Example]:
-        """Open the package's own files; no question uses a table of the demonstrations."""
+        """Open the package's own files; questions and demonstrations share no table."""
         contents = {name: (files(__package__) / name).read_bytes() for name in _FILES}
         tables, questions = (
             [json.loads(line) for line in content.decode().split("\n") if line]

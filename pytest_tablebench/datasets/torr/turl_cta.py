@@ -109,7 +109,7 @@ def _read_vocabulary(folder: Path) -> _Vocabulary:
     for number, line in enumerate(lines, start=1):
         index, tab, name = line.partition("\t")
         if not tab or not index.strip().isdecimal() or not name.strip():
-            raise DataError(f"{path}, line {number}: must hold a number, a tab and a type")
+            raise DataError(f"{path}, line {number}: must contain a number, a tab and a type")
         types.append(name.strip())
     if not types:
         raise DataError(f"{path}: holds no type")

@@ -99,7 +99,7 @@ def _rows(path: Path) -> Sequence[Any] | Iterator[Any]:
         return _lines(path)
     content = read_json(path)
     if not isinstance(content, list):
-        raise DataError(f"{path}: must hold a list of samples, not a {type(content).__name__}")
+        raise DataError(f"{path}: must contain a list of samples, not a {type(content).__name__}")
     return content
 
 

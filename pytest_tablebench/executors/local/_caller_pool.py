@@ -123,7 +123,7 @@ class CallerPool:
 
     def _ask_again(self, caller: object) -> None:
         """Repeat the questions that a caller did not answer before it ended."""
-        for number in [n for n, (asked, _) in self._asked.items() if asked is caller]:
+        for number in [n for n, (holder, _) in self._asked.items() if holder is caller]:
             self.question(*self._asked.pop(number)[1])
 
     def _break(self, error: ModelError) -> None:
