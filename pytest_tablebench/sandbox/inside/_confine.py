@@ -72,8 +72,8 @@ def confine(
 ) -> None:
     """Take from this process all that a program does not need.
 
-    `parts` must contain: `landlock`, `seccomp`. Both are set up where the system has them. `rules` are
-    those of `file_rules`. Raises `OSError` where a part that must contain cannot be set up.
+    `parts` are required: `landlock`, `seccomp`. Others are set up if the system has them. `rules`
+    come from `file_rules`. Raises `OSError` if a required part cannot be set up.
     """
     _limit(limits)
     if sys.platform != "linux":
