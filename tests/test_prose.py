@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PLACES: list[str] = [
     "benchmarks/RESULTS.md",
     "docs",
+    "pytest_tablebench/config",
     "pytest_tablebench/executors",
     "pytest_tablebench/hooks",
     "pytest_tablebench/interchange",

@@ -1,4 +1,4 @@
-"""Addresses of model servers, and texts for HTTP headers: what may be written, what can be sent."""
+"""Checks of addresses and HTTP headers, and the form of an address that may be written."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ __all__ = ["address_fault", "header_fault", "is_shared", "shared_fault", "withou
 
 
 def without_credentials(url: str) -> str:
-    """Return an address in the form that may be written: a digest in place of its query.
+    """Return an address without credentials and fragment, and with a digest instead of its query.
 
-    User name and password are left out. They end with the last `@`, whatever stands before it;
-    where that may as well belong to the path, a digest of it tells two addresses apart. The
-    fragment is left out as well: no server sees it.
+    User name and password end with the last `@`. If that text may also belong to the path, a digest
+    of it keeps two addresses distinct.
     """
     scheme, mark, rest = url.partition("://") if "://" in url else ("", "", url)
     user, _, rest = rest.rpartition("@")
@@ -24,40 +23,40 @@ def without_credentials(url: str) -> str:
 
 
 def address_fault(url: str) -> str | None:
-    """Return what keeps a URL from being the address of a model's server, without repeating it."""
+    """Return why a URL is not the address of a model's server, or None; never quotes the URL."""
     host = re.match(r"https?://[^/?#]", url)
     if host is None:
         return "has to start with http:// or https:// and a host, as in http://localhost:8000/v1"
     if not url.isprintable() or " " in url:
-        return "holds a blank, a line end or another character that HTTP cannot send"
+        return "contains a blank, a line end or another character that HTTP cannot send"
     if _ENDS_AUTHORITY.search(url.partition("://")[2].rpartition("@")[0]):
         return (
-            "has an @ behind a /, ? or #: write %2F, %3F and %23 in a user name or password, and "
+            "has an @ after a /, ? or #: write %2F, %3F and %23 in a user name or password, and "
             "%40 in a path"
         )
     return None
 
 
 def is_shared(text: str) -> bool:
-    """Whether a text is the address of a shared answer store, and not a folder."""
+    """Return whether a text is the address of a shared store rather than a folder."""
     return _SCHEME.match(text) is not None
 
 
 def shared_fault(address: str) -> str | None:
-    """Return what keeps an address from being that of a shared store, without repeating it."""
+    """Return why a text is not the address of a shared store, or None; never quotes the text."""
     if "@" in address or "?" in address or "#" in address:
         return (
-            "a user name, a key or a query is never taken here, as addresses are written down; "
+            "contains a user name, a key or a query, but addresses are written to files; "
             "set the provider's environment variables (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL, "
             "GOOGLE_APPLICATION_CREDENTIALS, ...)"
         )
     if not address.isprintable() or not address.partition("://")[2].strip("/"):
-        return "names no place; write it as s3://bucket/answers"
+        return "has no bucket; write it as s3://bucket/answers"
     return None
 
 
 def header_fault(text: str) -> str | None:
-    """Return what keeps a text from being sent in a header of HTTP; None where nothing does."""
+    """Return why an HTTP header cannot contain a text, or None."""
     if "\n" in text or "\r" in text:
         return "a line end"
     if not text.isascii():

@@ -1,4 +1,4 @@
-"""The two modes every deviation from a published benchmark is offered in."""
+"""The two modes of metrics and prompts."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pytest_tablebench.util.names import unknown_name
 __all__ = ["COMPAT_MODES", "Compat", "check_compat"]
 
 Compat = Literal["fixed", "reference"]
-"""`fixed`: our corrected definition; `reference`: the published code's, to the letter."""
+"""`fixed`: our corrected definition; `reference`: the published code's, exactly."""
 
 COMPAT_MODES: tuple[Compat, ...] = get_args(Compat)
 
 
 def check_compat(compat: str) -> Compat:
-    """Return the mode, or raise `SettingsError` for a text that is none."""
+    """Return the mode of a text. Raises `SettingsError` for another text."""
     for mode in COMPAT_MODES:
         if compat == mode:
             return mode

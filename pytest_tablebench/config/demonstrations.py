@@ -1,4 +1,4 @@
-"""How many demonstrations a prompt shows, by dataset."""
+"""The number of demonstrations in a prompt, by dataset."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ class Shots:
 
     Arguments:
         by_dataset: pairs of a dataset's name and its number.
-        rest: the number of all other datasets; None: each dataset's own.
+        rest: the number of all other datasets; None for each dataset's own.
     """
 
     by_dataset: tuple[tuple[str, int], ...] = ()
     rest: int | None = None
 
     def of(self, dataset: str) -> int | None:
-        """Return the number for a dataset; None: the dataset's own."""
+        """Return the number for a dataset, or None for the dataset's own."""
         return dict(self.by_dataset).get(dataset, self.rest)
 
     def __str__(self) -> str:
-        """Return the numbers as the option takes them: `wikitq=1,5`."""
+        """Return the numbers as the option's text: `wikitq=1,5`."""
         named = [f"{name}={number}" for name, number in self.by_dataset]
         return ",".join([*named, *([] if self.rest is None else [str(self.rest)])])
 
 
 def shots(raw: RawOption) -> Shots | int:
-    """Read `5`, `wikitq=1` or `wikitq=1,5`; one number for all datasets is returned as it is."""
+    """Parse `5`, `wikitq=1` or `wikitq=1,5`; a number for all datasets is returned as an int."""
     by_dataset: dict[str, int] = {}
     rest: list[int] = []
     for item in split_names(str(raw.value)):

@@ -1,4 +1,4 @@
-"""Packages that few runs need: an extra brings them, and messages name it."""
+"""Checks for packages that only an extra installs."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from importlib.util import find_spec
 from pytest_tablebench.errors import SettingsError
 
 PICTURES = ("PIL", "arabic_reshaper", "bidi", "fontTools")
-"""What draws tables as pictures."""
+"""Modules that draw tables as pictures."""
 
 PLOTS = ("matplotlib",)
-"""What draws the figures of reports."""
+"""Modules that draw the figures of reports."""
 
 
 def require(modules: Iterable[str], subject: str, *, extra: str = "benchmarks") -> None:
-    """Raise `SettingsError` where modules that a subject needs are not installed."""
+    """Raise `SettingsError` if a subject needs modules that are not installed."""
     missing = [module for module in modules if find_spec(module) is None]
     if missing:
         raise SettingsError(
-            f"{subject} needs {' and '.join(missing)}, not installed here: "
+            f"{subject} needs {' and '.join(missing)} (not installed): "
             f'pip install "pytest-tablebench[{extra}]"'
         )

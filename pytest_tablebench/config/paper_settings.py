@@ -1,7 +1,7 @@
 """The settings of published benchmarks: `--bench-setting` names one of them.
 
-A setting holds for the datasets of its benchmark. An option that is given beside it takes
-precedence; on the command line, `--bench-setting` takes precedence over the settings file.
+A setting applies to the datasets of its benchmark. Other options take precedence over it; on the
+command line, `--bench-setting` takes precedence over the settings file.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ FLAG = "--bench-setting"
 
 @dataclass(frozen=True, kw_only=True)
 class PaperSetting:
-    """How a paper asks the datasets of its benchmark; None leaves a value to the dataset.
+    """A paper's values for its benchmark; None leaves a value to the dataset.
 
     The fields up to `params` have the names and types of `Settings`.
 
     Arguments:
         benchmark: the name of the benchmark.
         source: where the paper states the values.
-        params: parameters of each request to the model under test, under `--bench-param`. None: the
-            parameter is not sent.
+        params: parameters of each request to the model under test; `--bench-param` overrides
+            them. A parameter with the value None is not sent.
         cuts_prompts: whether prompts are cut to the model's context.
     """
 
@@ -45,10 +45,10 @@ class PaperSetting:
 
 
 OVERRIDES = ("serializers", "perturbations", "strategies", "modalities", "shots", "limit", "params")
-"""The settings that a paper's setting gives a value."""
+"""The settings that a paper's setting can set."""
 
 EXCLUDED = ("sample", "configs_per_example", "demos")
-"""Settings by which no paper asks: values of the settings file do not hold beside a paper's."""
+"""Settings that no paper uses: a paper's setting disables their values in the settings file."""
 
 PAPER_SETTINGS: Mapping[str, PaperSetting] = {
     "torr": PaperSetting(

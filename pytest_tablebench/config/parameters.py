@@ -1,4 +1,4 @@
-"""Parameters of a request that options of ours set, and no `--bench-param`."""
+"""Parameters of a request that our options set, so that `--bench-param` may not."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The prompts that papers print, read from a folder of the user's: one text file a prompt.
+"""The prompts that papers print, read from the user's folder: one text file per prompt.
 
-The package does not contain these texts. A dataset says where it uses which (`worded`).
+The package does not contain these texts. A dataset's `worded` determines where it uses them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PLACEHOLDERS: Mapping[str, frozenset[str] | None] = MappingProxyType(
         **dict.fromkeys(("tcot", "pot", "icot", "table_summary"), None),
     }
 )
-"""The placeholders of each prompt by its name; None: its braces have no meaning."""
+"""The placeholders of each prompt by its name; None if its braces have no meaning."""
 
 _PLACEHOLDER = re.compile(r"\{\{([a-z_]{1,40})\}\}|\{([a-z_]{1,40})\}")
 
@@ -49,7 +49,7 @@ class PrintedPrompts:
     """The prompts of a folder, by name.
 
     Arguments:
-        folder: that they are read from.
+        folder: the folder of the files.
         texts: the prompts.
     """
 
@@ -57,13 +57,13 @@ class PrintedPrompts:
     texts: Mapping[str, str]
 
     def __str__(self) -> str:
-        """Return the digest of all texts and their names, as `run.json` has them."""
+        """Return the digest of all texts, and their names, for `run.json`."""
         texts = json.dumps(sorted(self.texts.items())).encode()
         return f"{hashlib.sha256(texts).hexdigest()[:16]} ({', '.join(sorted(self.texts))})"
 
 
 def filled(text: str, values: Mapping[str, str]) -> str:
-    """Return a prompt with values in its placeholders; braces that are doubled become single."""
+    """Return a prompt with its placeholders filled; doubled braces become single."""
 
     def value(match: re.Match[str]) -> str:
         return f"{{{match[1]}}}" if match[1] else values[match[2]]
@@ -77,11 +77,11 @@ def placeholders_in(text: str) -> set[str]:
 
 
 def printed_prompts(raw: RawOption) -> PrintedPrompts:
-    """Read the folder of `--bench-prompts`. Raises `SettingsError` that names the file at fault."""
+    """Read the folder of `--bench-prompts`. Raises `SettingsError` that names the wrong file."""
     where = folder(raw)
     shown = f"{raw.flag} {printable(str(where))}"
     if not where.is_dir():
-        raise SettingsError(f"{shown}: it is no folder")
+        raise SettingsError(f"{shown}: not a folder")
     texts = {}
     for path in sorted(where.glob("*.txt")):
         if path.stem not in PLACEHOLDERS:
@@ -91,14 +91,12 @@ def printed_prompts(raw: RawOption) -> PrintedPrompts:
             raise SettingsError(f"{shown}: {path.name} {fault}")
         texts[path.stem] = text
     if not texts:
-        raise SettingsError(
-            f"{shown}: it has no prompt; give one a file, such as fact_checking.txt"
-        )
+        raise SettingsError(f"{shown}: contains no prompt; add a file such as fact_checking.txt")
     return PrintedPrompts(where, MappingProxyType(texts))
 
 
 def _read(path: Path) -> tuple[str | None, str]:
-    """Return what is wrong with a file, or None, and its text."""
+    """Return the fault of a file, or None, and its text."""
     try:
         if path.stat().st_size > 4 * _LONGEST:
             return f"has more than {_LONGEST:,} characters", ""

@@ -1,7 +1,7 @@
-"""How the value of an option is read and checked: one function for each kind of value.
+"""Readers of option values, one for each kind of value.
 
-A reader takes what the command line or an ini file gives, and returns the value that `Settings`
-holds. It raises `SettingsError` naming the option, its value, and what it takes.
+A reader parses a value of the command line or an ini file and returns the value for `Settings`. It
+raises `SettingsError` that names the option, its value, and the expected form.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-"""litellm's words for how hard a model thinks."""
+"""litellm's words for how much a model thinks."""
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
@@ -63,7 +63,7 @@ class RawOption:
 
     Arguments:
         flag: the option, as it is written on a command line.
-        value: a text, a list of texts, or what a configuration file of types holds.
+        value: a text, a list of texts, or a typed value of a configuration file.
         base: the folder that relative paths start from.
     """
 
@@ -76,7 +76,7 @@ Reader = Callable[[RawOption], Any]
 
 
 def texts(raw: RawOption) -> tuple[str, ...]:
-    """Return the different texts of an option that can be given several times."""
+    """Return the distinct texts of a repeatable option."""
     values = [raw.value] if isinstance(raw.value, str) else list(raw.value)
     cleaned = [str(text).strip() for text in values]
     if not all(cleaned):
@@ -85,15 +85,15 @@ def texts(raw: RawOption) -> tuple[str, ...]:
 
 
 def names(raw: RawOption) -> tuple[str, ...]:
-    """Return the different names of texts with commas."""
+    """Return the distinct names in texts separated by commas."""
     names_read = [name for text in texts(raw) for name in split_names(text)]
     if not names_read:
-        raise SettingsError(f"{raw.flag} names nothing; write names separated by commas")
+        raise SettingsError(f"{raw.flag} contains no name; write names separated by commas")
     return tuple(dict.fromkeys(names_read))
 
 
 def one_name(meaning: str) -> Reader:
-    """Return a reader of a single name; `meaning` says whose."""
+    """Return a reader of a single name; `meaning` describes it in messages."""
 
     def read(raw: RawOption) -> str:
         name = str(raw.value).strip()
@@ -105,7 +105,7 @@ def one_name(meaning: str) -> Reader:
 
 
 def known_names(kind: str, choices: Sequence[str]) -> Reader:
-    """Return a reader of names that are among the known ones."""
+    """Return a reader of names that must be among `choices`."""
 
     def read(raw: RawOption) -> tuple[str, ...]:
         names_read = names(raw)
@@ -124,12 +124,12 @@ def number(
     *,
     high: float = math.inf,
 ) -> Reader:
-    """Return a reader of numbers from `low` to `high`; `meaning` says in words which they are."""
+    """Return a reader of numbers from `low` to `high`; `meaning` describes them in messages."""
 
     def read(raw: RawOption) -> int | float:
         try:
             value = kind(str(raw.value))
-            # Infinity is none, NaN is not within anything.
+            # Infinity is no number of anything, and NaN is in no range.
             if not low <= value <= high or abs(value) == math.inf:
                 raise ValueError
         except ValueError:
@@ -141,7 +141,7 @@ def number(
 
 
 def generation(raw: RawOption) -> str:
-    """Read the name of a generation of answers; `today` is the day on which this is read."""
+    """Read the name of a generation of answers; `today` becomes the current date."""
     text = str(raw.value).strip()
     if text == "today":
         return date.today().isoformat()
@@ -154,7 +154,7 @@ def generation(raw: RawOption) -> str:
 
 
 def limit(raw: RawOption) -> int | Literal["all"]:
-    """Return a number of examples, or `all`."""
+    """Read a number of examples, or `all`."""
     if str(raw.value).strip() == "all":
         return "all"
     count: int = number(int, 1, "all or a whole number from 1")(raw)
@@ -162,7 +162,7 @@ def limit(raw: RawOption) -> int | Literal["all"]:
 
 
 def shard(raw: RawOption) -> str:
-    """Return a part of the cases as `number/count`."""
+    """Read a part of the cases as `number/count`."""
     match = re.fullmatch(r"\s*0*([1-9][0-9]{0,5})/0*([1-9][0-9]{0,5})\s*", str(raw.value))
     if match is None or int(match[1]) > int(match[2]):
         shown = printable(str(raw.value), 40)
@@ -171,18 +171,18 @@ def shard(raw: RawOption) -> str:
 
 
 def folder(raw: RawOption) -> Path:
-    """Return a folder, which need not be there."""
-    # A shell leaves the ~ of --bench-data=~/tables alone.
+    """Read a folder, which need not exist."""
+    # A shell does not expand the ~ in --bench-data=~/tables.
     return raw.base / Path(str(raw.value)).expanduser()
 
 
 def stores(raw: RawOption) -> tuple[Path | str, ...]:
-    """Return several folders of answers; one that is shared by its address."""
+    """Read several stores: folders, or addresses of shared stores."""
     return tuple(_store(raw, text) for text in texts(raw))
 
 
 def store(raw: RawOption) -> Path | str | None:
-    """Return where answers are kept, a shared store by its address; None where they are not."""
+    """Read a store: a folder, the address of a shared store, or None without a store."""
     return None if raw.value == "none" else _store(raw, str(raw.value))
 
 
@@ -196,18 +196,18 @@ def _store(raw: RawOption, text: str) -> Path | str:
 
 
 def existing_folder(raw: RawOption) -> Path:
-    """Return the folder of the datasets, which has to be there."""
+    """Read the folder of the datasets, which must exist."""
     path = folder(raw)
     if not path.is_dir():
         raise SettingsError(
-            f"{raw.flag}: {printable(str(path))} is no folder; give the folder that holds one "
-            f"folder per dataset"
+            f"{raw.flag}: {printable(str(path))} is not a folder; give the folder that contains "
+            f"one folder per dataset"
         )
     return path
 
 
 def switch(raw: RawOption) -> bool:
-    """Read an option without a value; as an ini key it is yes or no."""
+    """Read an option without a value; its ini key is yes or no."""
     if isinstance(raw.value, bool):
         return raw.value
     text = str(raw.value).strip().lower()
@@ -220,12 +220,12 @@ def switch(raw: RawOption) -> bool:
 
 
 def switch_off(raw: RawOption) -> bool:
-    """Read an option that takes something away."""
+    """Read an option that switches something off."""
     return not switch(raw)
 
 
 def choice(*words: str) -> Reader:
-    """Return a reader of one of some words."""
+    """Return a reader of one of these words."""
 
     def read(raw: RawOption) -> str:
         if (text := str(raw.value)) not in words:
@@ -236,7 +236,7 @@ def choice(*words: str) -> Reader:
 
 
 def effort(raw: RawOption) -> str:
-    """Return how hard models think. Raises `SettingsError` for several words at once."""
+    """Read how much models think. Raises `SettingsError` for several words."""
     if len(texts(raw)) > 1 or "," in str(raw.value):
         raise SettingsError(
             f"{raw.flag} takes one effort: run once for each, and compare the runs with "
@@ -246,7 +246,7 @@ def effort(raw: RawOption) -> str:
 
 
 def compat(raw: RawOption) -> Compat:
-    """Return the mode of metrics and prompts."""
+    """Read the mode of metrics and prompts."""
     try:
         return check_compat(str(raw.value))
     except SettingsError as error:
@@ -254,7 +254,7 @@ def compat(raw: RawOption) -> Compat:
 
 
 def address(raw: RawOption) -> str:
-    """Return the address of a server. What is wrong is said without the password in it."""
+    """Read the address of a server. An error never contains its password."""
     url = str(raw.value)
     fault = address_fault(url)
     if fault is not None:
@@ -263,7 +263,7 @@ def address(raw: RawOption) -> str:
 
 
 def params(raw: RawOption) -> dict[str, Any]:
-    """Return parameters of model calls, by name; their values as JSON, or as text."""
+    """Read parameters of model calls by name; a value is JSON, or else text."""
     from pytest_tablebench.config.parameters import RESERVED
     from pytest_tablebench.config.secrets import BY_PLACE, secret_name
 
@@ -282,25 +282,25 @@ def params(raw: RawOption) -> dict[str, Any]:
             continue
         secret = secret_name(name, values[name])
         if secret is not None:
-            # Parameters are written into the run folder; keys must never be.
+            # Parameters are written to the run folder; keys must never be.
             inside = "" if secret == name else f": {printable(secret, 40)}"
             raise SettingsError(
-                f"{raw.flag} {printable(name, 40)}{inside}: keys are never taken here; "
+                f"{raw.flag} {printable(name, 40)}{inside}: a key must not be given here; "
                 f"set the provider's environment variable (OPENAI_API_KEY, ...)"
             )
         if name in RESERVED:
-            raise SettingsError(f"{raw.flag} {name}: is set by the run itself")
+            raise SettingsError(f"{raw.flag} {name}: the run itself sets this parameter")
     return values
 
 
 def _check_placed(flag: str, name: str, value: object) -> None:
-    """Raise `SettingsError` for headers or a query that cannot be sent; shows no value."""
+    """Raise `SettingsError` for headers or a query that cannot be sent; never quotes a value."""
     if not isinstance(value, Mapping) or not value:
         raise SettingsError(f'{flag} takes an object of JSON, as in {name}={{"Name": "value"}}')
     for key, content in value.items():
         if name == "extra_headers":
             fault = "no text" if not isinstance(content, str) else header_fault(content)
-            fault = fault or (None if _HEADER_NAME.fullmatch(key) else "a name that is none")
+            fault = fault or (None if _HEADER_NAME.fullmatch(key) else "an invalid name")
             if fault is not None:
                 raise SettingsError(
                     f"{flag}: {printable(key, 40)} has {fault}, which HTTP cannot send"
@@ -308,7 +308,7 @@ def _check_placed(flag: str, name: str, value: object) -> None:
 
 
 def thresholds(raw: RawOption) -> dict[str, float]:
-    """Return the threshold of each dataset that is named."""
+    """Read thresholds by dataset."""
     by_dataset = {}
     for text in texts(raw):
         name, _, value = text.partition("=")

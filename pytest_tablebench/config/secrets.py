@@ -1,4 +1,4 @@
-"""Keys, tokens and passwords: found by name or place, and taken out of what is written."""
+"""Removal of keys, tokens and passwords from everything that is written."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from urllib.parse import parse_qsl, unquote
 __all__ = ["BY_PLACE", "digest", "placed_secrets", "redact", "secret_name", "without_secrets"]
 
 BY_PLACE = frozenset({"extra_headers", "extra_query"})
-"""Parameters whose values are secrets, whatever their names: of gateways we know nothing."""
+"""Parameters whose values are all secrets, because any gateway may use them for keys."""
 
 HIDDEN = "***"
 _SECRET_NAME = re.compile(
-    # A price is "per token", and tokens that begin or end a text are no secrets.
+    # A price "per token" and the tokens that begin or end a text are not secrets.
     r"(api|private|access)[-_]?key|secret|passw|authorization|header|credential|^key$|"
     r"(?<!per_)(?<!bos_)(?<!eos_)(?<!pad_)(?<!unk_)(?<!stop_)token$",
     re.IGNORECASE,
@@ -42,17 +42,17 @@ _SECRET_TEXT = (
 )
 _ADDRESS = re.compile(r"://[^\s\"'<>]+")
 _SHORTEST = 6
-"""A value of the environment below this length says too little to be looked for."""
+"""Shorter values of the environment occur in texts by chance and are not removed."""
 
 _SHORTEST_PLACED = 4
-"""The same for a value that stands where only secrets do."""
+"""The same for values at places that contain only secrets."""
 
 
 def digest(value: object) -> str:
-    """Return what is written in place of a secret that answers may depend on.
+    """Return what replaces a secret that answers may depend on.
 
-    Twelve digits of the SHA-256 of its JSON: two values can be told apart. The digest of a digest
-    is that digest.
+    It has twelve digits of the SHA-256 of the secret's JSON, so different values stay distinct. The
+    digest of a digest is that digest.
     """
     if isinstance(value, str) and _DIGEST.fullmatch(value):
         return value
@@ -61,14 +61,14 @@ def digest(value: object) -> str:
 
 
 def placed_secrets(address: str | None, params: Mapping[str, Any]) -> frozenset[str]:
-    """Return what `redact` has to look for: the secrets of an address and of parameters.
+    """Return the secrets of an address and of parameters, for `redact`.
 
     They are user name, password and query of the address, and the values of `BY_PLACE`.
     """
     secrets = set(_of_address(address or ""))
     for name in BY_PLACE & params.keys():
         for text in _leaves(params[name]):
-            secrets |= {text, text.rpartition(" ")[2]}  # `Bearer KEY`: the key alone, too
+            secrets |= {text, text.rpartition(" ")[2]}  # of `Bearer KEY` also the key
     secrets |= {unquote(text) for text in secrets}
     return frozenset(text for text in secrets if len(text) >= _SHORTEST_PLACED)
 
@@ -95,7 +95,7 @@ def _leaves(value: object) -> Iterator[str]:
 
 
 def secret_name(name: str, value: object) -> str | None:
-    """Return the first name that a key or token goes by: the value's own, or one inside it."""
+    """Return the first name of a key or token: the value's own, or one inside it."""
     if _is_secret(name, value):
         return name
     inside: Iterable[tuple[str, object]] = ()
@@ -107,7 +107,7 @@ def secret_name(name: str, value: object) -> str | None:
 
 
 def _is_secret(name: str, value: object) -> bool:
-    # A mapping is looked into instead: in a JSON schema it describes a field of that name.
+    # A mapping is searched instead: in a JSON schema it describes a field of that name.
     if isinstance(value, Mapping):
         return _HEADERS.search(name) is not None
     return _SECRET_NAME.search(name) is not None
@@ -116,18 +116,18 @@ def _is_secret(name: str, value: object) -> bool:
 def without_secrets(value: object) -> Any:
     """Return the value as plain JSON, with everything that looks like a key replaced by `***`.
 
-    Numbers that JSON does not know (NaN, infinity) become None.
+    Numbers that JSON lacks (NaN, infinity) become None.
     """
     return _scrub(value, _variables())
 
 
 def redact(text: str, placed: frozenset[str] = frozenset()) -> str:
-    """Take keys, tokens and passwords out of a text; `placed` are some that are known."""
+    """Return a text without keys, tokens and passwords; `placed` are known secrets."""
     return _text(text, _variables() | placed)
 
 
 def _variables() -> frozenset[str]:
-    """Return the values of the environment that are secret, without blanks and line ends."""
+    """Return the secret values of the environment, without blanks and line ends."""
     return frozenset(
         text.strip()
         for name, text in os.environ.items()
@@ -168,10 +168,10 @@ def _digests(content: object, variables: frozenset[str]) -> Any:
 
 
 def _text(text: str, variables: frozenset[str]) -> str:
-    # The longest first: a shorter one may be a part of it, and would leave the rest.
+    # The longest first: removing a part of it first would leave the rest.
     for variable in sorted(variables, key=len, reverse=True):
         text = text.replace(variable, HIDDEN)
-    # User name and password end with the last @: a careless password holds others, or a slash.
+    # User name and password end with the last @: an unescaped password may contain others.
     text = _ADDRESS.sub(
         lambda match: f"://{HIDDEN}@{match[0].rpartition('@')[2]}" if "@" in match[0] else match[0],
         text,

@@ -1,4 +1,4 @@
-"""What a run was asked to do: options and ini keys, parsed and checked once."""
+"""The settings of a run: options and ini keys, parsed and checked."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ __all__ = [
 Demos = Literal["perturbed", "fixed"]
 
 USUAL_PARAMS: Mapping[str, Any] = {"temperature": 0, "max_tokens": 512}
-"""Parameters of a call that nobody says anything of."""
+"""Default parameters of a call."""
 
 EFFORT = "reasoning_effort"
-"""litellm's parameter for how hard a model thinks."""
+"""litellm's parameter for how much a model thinks."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of one run. None stands for the default named in `OPTIONS`."""
+    """The options of one run. None means the default named in `OPTIONS`."""
 
     models: tuple[str, ...] = (DEFAULT_MODEL,)
     datasets: tuple[str, ...] | None = None
@@ -88,7 +88,7 @@ class Settings:
     fresh: str | None = None
     store: Path | str | None = None
     stored: bool = True
-    """Whether answers are kept beyond the run; `store` is where, None the user's cache folder."""
+    """Whether answers are kept after the run, in `store` (None: the user's cache folder)."""
     readonly_stores: tuple[Path | str, ...] = ()
     replay: bool = False
     plan: bool = False
@@ -112,27 +112,27 @@ class Settings:
     thresholds: Mapping[str, float] = field(default_factory=dict)
     model_given: bool = False
     explicit: bool = False
-    """Whether anything was asked for at all, be it in a configuration file."""
+    """Whether any option was given, on the command line or in a configuration file."""
     command_line_keys: frozenset[str] = frozenset()
-    """Keys of the options on the command line: such a session is meant as a run of ours."""
+    """Keys of the options on the command line; with any of them the session is a run."""
 
     def request_params(self, declared: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return the parameters of a call: greedy, 512 tokens (spec: torr.md section 1).
 
-        What a dataset declares goes before that, and options before both. Without a value (None) a
-        parameter is not sent.
+        A dataset's declaration overrides them, and options override both. A parameter with the
+        value None is not sent.
         """
         effort = {} if self.effort is None else {EFFORT: self.effort}
         params = {**USUAL_PARAMS, **(declared or {}), **effort, **self.params}
         return {name: value for name, value in params.items() if value is not None}
 
     def paper_setting(self, benchmark: str) -> PaperSetting | None:
-        """Return the paper's setting that the datasets of a benchmark are asked by."""
+        """Return the paper's setting for the datasets of a benchmark."""
         paper = None if self.setting is None else PAPER_SETTINGS[self.setting]
         return paper if paper is not None and paper.benchmark == benchmark else None
 
     def for_benchmark(self, benchmark: str) -> Settings:
-        """Return the settings with the paper's values where no option gives one."""
+        """Return the settings with the paper's values for all options that are not given."""
         paper = self.paper_setting(benchmark)
         if paper is None:
             return self
@@ -147,7 +147,7 @@ class Settings:
         return self.snapshot or self.snapshot_of is not None or self.snapshot_changes == "fail"
 
     def data_folder(self) -> Path:
-        """Return the folder holding one folder per dataset."""
+        """Return the folder that contains one folder per dataset."""
         if self.data is not None:
             return self.data
         import platformdirs
@@ -155,9 +155,9 @@ class Settings:
         return platformdirs.user_cache_path("pytest-tablebench") / "data"
 
     def store_folder(self) -> Path | None:
-        """Return the folder answers are kept in, None where they are not kept.
+        """Return the folder of the store, or None without a store.
 
-        Before a shared store stands a folder of this machine.
+        For a shared store it is the folder of this machine that copies it.
         """
         if not self.stored or self.store is not None:
             return None if self.store is None else _local(self.store)
@@ -166,29 +166,29 @@ class Settings:
         return platformdirs.user_cache_path("pytest-tablebench") / "answers"
 
     def store_place(self) -> Path | str | None:
-        """Return where answers are kept in the end: a folder, or the address of a shared store."""
+        """Return the folder of the store, or the address of a shared store."""
         return self.store if isinstance(self.store, str) else self.store_folder()
 
     def readonly_folders(self) -> tuple[Path, ...]:
-        """Return the folders of the answers that are only read."""
+        """Return the folders of the stores that are only read."""
         return tuple(map(_local, self.readonly_stores))
 
     def shared_stores(self) -> list[tuple[str, Path, bool]]:
-        """Return each shared store's address, its folder here, and whether answers go there."""
+        """Return each shared store's address, its local folder, and whether answers are written."""
         written = [(self.store, True)] if isinstance(self.store, str) else []
         others = [(place, False) for place in self.readonly_stores if isinstance(place, str)]
         return [(address, shared_folder(address), write) for address, write in [*written, *others]]
 
 
 def shared_folder(address: str) -> Path:
-    """Return the folder of this machine that stands before a shared store."""
+    """Return the folder of this machine that copies a shared store."""
     import platformdirs
 
     return platformdirs.user_cache_path("pytest-tablebench") / "shared" / slug(address, 60)
 
 
 def kept_store(kept: object) -> Path | str | None:
-    """Return where a run kept its answers, by what run.json says; None where it kept none."""
+    """Return the store of a run from the content of its run.json, or None without one."""
     if not isinstance(kept, str) or kept == "none":
         return None
     return kept if is_shared(kept) else Path(kept)
@@ -204,7 +204,7 @@ def read_settings(
     """Build settings from raw values by ini key (None where unset); paths relative to `base`.
 
     `command_line_keys` are the keys of the options on the command line. Raises `SettingsError`
-    naming the option, its value and what it takes.
+    that names the option, its value and the expected form.
     """
     raw = {option: get(option.key) for option in OPTIONS}
     raw = {option: value for option, value in raw.items() if value not in (None, [], "")}
@@ -217,12 +217,14 @@ def read_settings(
         _drop_overridden(values, command_line_keys)
     if isinstance(values.get("limit"), int) and "sample" in values:
         raise SettingsError(
-            "--bench-sample draws from all examples, so it does not go with --bench-limit: give one"
+            "--bench-sample draws from all examples, so it excludes --bench-limit: give one"
         )
     if "effort" in values and EFFORT in values.get("params", {}):
-        raise SettingsError(f"--bench-effort and --bench-param {EFFORT} are the same: give one")
+        raise SettingsError(
+            f"--bench-effort and --bench-param {EFFORT} set the same: give one of them"
+        )
     _check_executor(values)
-    if values.get("stop_rule") == "auto":  # without a name: the one that fits what gates judge
+    if values.get("stop_rule") == "auto":  # without a name: the rule that suits the gates
         values["stop_rule"] = "point" if values.get("gate_point") else "passes"
     return Settings(
         **values,
@@ -252,7 +254,7 @@ def _drop_overridden(values: dict[str, Any], command_line_keys: frozenset[str]) 
 
 
 def _check_executor(values: Mapping[str, Any]) -> None:
-    """Raise `SettingsError` for what a cluster is not to be told, or tells nobody."""
+    """Raise `SettingsError` for options that must not reach a cluster, or that need one."""
     if values.get("executor", "local") == "dask":
         base = values.get("api_base")
         if base is not None and without_credentials(base) != base:
@@ -264,4 +266,4 @@ def _check_executor(values: Mapping[str, Any]) -> None:
     for name in ("scheduler", "score_there"):
         if values.get(name):
             flag = f"--bench-{name.replace('_', '-')}"
-            raise SettingsError(f"{flag} goes with --bench-executor=dask")
+            raise SettingsError(f"{flag} needs --bench-executor=dask")

@@ -123,7 +123,7 @@ def test_a_data_folder_that_is_not_there_is_a_usage_error(place: Place) -> None:
 def test_a_data_folder_that_is_a_file_is_a_usage_error(place: Place) -> None:
     result = place.run("--bench-data", "gull.jsonl")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "is no folder" in result.stderr.str()
+    assert "is not a folder" in result.stderr.str()
 
 
 # There, and not the dataset

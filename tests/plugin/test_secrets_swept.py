@@ -82,7 +82,7 @@ def test_an_address_with_a_careless_password_is_refused_unseen(bench, mark):
     result = bench.run("--model=gpt-4o", f"--bench-api-base=http://me:hun{mark}ter2@host/v1")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     [line] = [line for line in result.errlines if line]
-    assert line.startswith("ERROR: --bench-api-base has an @ behind a /, ? or #: write %2F")
+    assert line.startswith("ERROR: --bench-api-base has an @ after a /, ? or #: write %2F")
     assert "ter2" not in result.stdout.str() + line
     assert not (bench.path / "run").exists()
 

@@ -1,4 +1,4 @@
-"""Every option of the plugin, declared once: all that anything else needs to know of it."""
+"""Every option of the plugin, declared once."""
 
 from pytest_tablebench.config.options._calls import CALLS
 from pytest_tablebench.config.options._option import Differs, Option

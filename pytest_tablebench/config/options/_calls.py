@@ -1,4 +1,4 @@
-"""Options that say how models are called, and where their answers are kept."""
+"""Options for model calls and for the store of their answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CALLS = (
     Option(
         "--bench-api-base",
         "URL",
-        "address of the model's server. Default: litellm's",
+        "address of the model's server. Default: the provider's, as litellm knows it",
         read=address,
         differs=note("another server answered", unset="the provider's own"),
         shown=True,
@@ -29,7 +29,7 @@ CALLS = (
     Option(
         "--bench-param",
         "K=V",
-        "parameter of every model call, as JSON or text, over those that a dataset declares. "
+        "parameter of every model call, as JSON or text. It overrides what a dataset declares. "
         "Repeatable",
         setting="params",
         read=params,
@@ -45,63 +45,64 @@ CALLS = (
     Option(
         "--bench-context",
         "N",
-        "tokens of the model's context, to which `--bench-setting=treb` cuts prompts. Default: "
-        "what litellm's table says",
+        "the model's context length in tokens; `--bench-setting=treb` cuts prompts to it. Default: "
+        "the length in litellm's table",
         read=number(int, 129, "a whole number from 129"),
         differs=note("prompts may be cut elsewhere"),
     ),
     Option(
         "--bench-reasoning-tokens",
         "N",
-        "tokens that a model which thinks may use for thinking, above the limit of the answer "
-        "(`max_tokens`). 0: none. Default: 8192",
+        "tokens that a thinking model may use for thoughts, in addition to the limit of the answer "
+        "(`max_tokens`). 0 for none. Default: 8192",
         read=number(int, 0, "a whole number from 0"),
         differs=note("replies of models that think may be cut off elsewhere"),
     ),
     Option(
         "--bench-effort",
         "EFFORT",
-        f"how hard a model thinks: {', '.join(EFFORTS)}; sent as `reasoning_effort`. Default: the "
+        f"how much a model thinks: {', '.join(EFFORTS)}; sent as `reasoning_effort`. Default: the "
         "provider's",
         read=effort,
-        differs=refuse("the model was told to think more or less", unset="the provider's"),
+        differs=refuse("the model was asked to think more or less", unset="the provider's"),
     ),
     Option(
         "--bench-extend-cut",
         "N",
-        "ask again, with N tokens, what the stored replies were cut off of; all other cases keep "
-        "their stored replies. Default: off",
+        "ask again with N tokens if its limit cut a stored reply off; other cases keep their "
+        "stored replies. Default: off",
         read=number(int, 1, "a whole number from 1"),
         differs=note("replies that were cut off were asked for again with more tokens"),
     ),
     Option(
         "--bench-connections",
         "N",
-        "model calls in flight in the whole run, however many workers. Default: 32",
+        "concurrent model calls of the whole run, whatever -n is. Default: 32",
         read=number(int, 1, "a whole number from 1"),
-        differs=ignore("speed alone"),
+        differs=ignore("it changes only the speed"),
     ),
     Option(
         "--bench-callers",
         "N",
-        "processes that make the calls. Default: one for each 64 connections, up to the processors",
+        "processes that make the calls. Default: one per 64 connections, up to the number of "
+        "processors",
         read=number(int, 1, "a whole number from 1"),
         recorded=None,
-        differs=ignore("speed alone"),
+        differs=ignore("it changes only the speed"),
     ),
     Option(
         "--bench-executor",
         "NAME",
-        "where calls are made: local, from this machine; dask, by workers of a cluster; batch, by "
-        "the provider's batch service, within a day and cheaper (exit code 12 until all is "
-        "answered). Default: local",
+        "where calls are made: local (this machine), dask (workers of a cluster) or batch (the "
+        "provider's batch service: cheaper, within a day; exit code 12 until all is answered). "
+        "Default: local",
         read=choice("local", "dask", "batch"),
         differs=ignore("the requests are the same"),
     ),
     Option(
         "--bench-scheduler",
         "ADDRESS",
-        "Dask's scheduler, as in tcp://host:8786. Default: a cluster on this machine",
+        "address of the Dask scheduler (tcp://host:8786). Default: a cluster on this machine",
         read=one_name("the address of a scheduler"),
         recorded=None,
         differs=ignore("the answers are the same"),
@@ -109,8 +110,7 @@ CALLS = (
     Option(
         "--bench-score-there",
         "",
-        "run programs, such as those that draw charts to be compared, and heavy metrics where the "
-        "calls are made",
+        "run models' programs and expensive metrics on the machines that make the calls",
         read=switch,
         recorded=None,
         differs=ignore("the scores are the same"),
@@ -118,15 +118,15 @@ CALLS = (
     Option(
         "--bench-transport",
         "WAY",
-        "how calls are sent: litellm, direct (litellm translates, we send; a tenth of the CPU), "
-        "or auto: direct to the providers for which it is known to be the same. Default: auto",
+        "how calls are sent: by litellm, direct (litellm translates, this package sends, for a "
+        "tenth of the CPU), or auto (direct if it is tested to send the same). Default: auto",
         read=choice("auto", "litellm", "direct"),
-        differs=ignore("the same is asked and read"),
+        differs=ignore("requests and replies are the same"),
     ),
     Option(
         "--bench-timeout",
         "S",
-        "seconds a model call may take. Default: 120",
+        "time limit of a model call, in seconds. Default: 120",
         read=number(float, 0.001, "seconds above 0"),
         recorded="timeout_s",
         differs=ignore("cases without an answer are counted"),
@@ -134,23 +134,23 @@ CALLS = (
     Option(
         "--bench-max-reply",
         "BYTES",
-        "what an answer keeps of a longer reply, up to 2000000; its record has the flag `cut`. "
-        "Default: 1000000",
+        "longest reply that is kept, at most 2000000 bytes. A longer reply is cut, and its record "
+        "has the flag `cut`. Default: 1000000",
         read=number(int, 1000, "bytes from 1000 to 2000000", high=2_000_000),
         differs=ignore("replies that were cut are flagged"),
     ),
     Option(
         "--bench-retries",
         "N",
-        "further attempts after a passing failure. Default: 5",
+        "retries after a temporary failure. Default: 5",
         read=number(int, 0, "a whole number from 0"),
         differs=ignore("cases without an answer are counted"),
     ),
     Option(
         "--bench-patience",
         "S",
-        "seconds for which a provider may answer nothing at all, too many requests say, until it "
-        "is asked no more. Default: 180",
+        "stop asking a provider that has answered no call for this many seconds, for instance "
+        "because of too many requests. Default: 180",
         read=number(float, 0.001, "seconds above 0"),
         recorded="patience_s",
         differs=ignore("cases without an answer are counted"),
@@ -158,10 +158,10 @@ CALLS = (
     Option(
         "--bench-repeats",
         "N",
-        "times each case is asked, for pass@k and spread. Default: 1",
+        "ask each case N times, for pass@k and the spread of its scores. Default: 1",
         read=number(int, 1, "a whole number from 1"),
         differs=refuse(
-            "the cases were asked another number of times",
+            "the cases were asked a different number of times",
             unset="1",
             values="repeats of a case",
             effect="means over several answers vary less",
@@ -170,18 +170,18 @@ CALLS = (
     Option(
         "--bench-fresh",
         "NAME",
-        "ask anew, even if answers are stored, and keep the new ones under this name beside them. "
-        "The same name uses them again. Default, without a name: today's date",
+        "ask again even if answers are stored, and store the new ones under this name. The same "
+        "name uses them again. Without a name: today's date",
         read=generation,
-        differs=ignore("answers of another day are what such a comparison is about"),
+        differs=ignore("such a comparison is about answers of another day"),
         bare="today",
     ),
     Option(
         "--bench-store",
         "DIR",
-        "where answers are kept, so that none is paid twice: a folder, or the address of a store "
-        "that machines share (s3://bucket/answers); `none` keeps them for this run only. Default: "
-        "the user's cache folder",
+        "store of answers, so that no answer is paid twice: a folder, or the address of a shared "
+        "store (s3://bucket/answers); `none` keeps answers for this run only. Default: the user's "
+        "cache folder",
         read=store,
         differs=ignore("stored answers are the same"),
         path=True,
@@ -189,8 +189,8 @@ CALLS = (
     Option(
         "--bench-store-readonly",
         "DIR",
-        "answers kept elsewhere, in a folder or a shared store, looked up after those of "
-        "--bench-store. Repeatable",
+        "further store that is only read, after --bench-store: a folder or a shared store. "
+        "Repeatable",
         setting="readonly_stores",
         read=stores,
         recorded=None,
@@ -201,7 +201,7 @@ CALLS = (
     Option(
         "--bench-store-every",
         "S",
-        "seconds between two looks at a shared store while a run is under way. Default: 30",
+        "copy new answers from and to a shared store every S seconds. Default: 30",
         read=number(float, 1.0, "seconds from 1 on"),
         recorded=None,
         differs=ignore("stored answers are the same"),
@@ -209,22 +209,22 @@ CALLS = (
     Option(
         "--bench-replay",
         "",
-        "answer from the stores only, ask no model",
+        "use stored answers only; ask no model",
         read=switch,
         differs=ignore("stored answers are the same"),
     ),
     Option(
         "--bench-plan",
         "",
-        "say what a run would ask and cost and what its gates could see, and make no call",
+        "print what a run would ask and cost, and what its gates could detect; make no call",
         read=switch,
         recorded=None,
-        differs=ignore("no run comes of it"),
+        differs=ignore("a plan is not a run"),
     ),
     Option(
         "--bench-max-cost",
         "USD",
-        "stop asking when so much is spent; what is left has no answer (budget)",
+        "stop asking when this much is spent; the remaining cases have no answer (budget)",
         read=number(float, 0.0, "US dollars from 0"),
         recorded="max_cost_usd",
         differs=ignore("cases without an answer are counted"),
@@ -232,16 +232,16 @@ CALLS = (
     Option(
         "--bench-sandbox-container",
         "IMAGE",
-        "image of podman or docker, with python3, pandas and matplotlib, in which programs that "
-        "models wrote are run. Default: the first way to shut them in that holds here",
+        "run models' programs in this image of podman or docker; it needs python3, pandas and "
+        "matplotlib. Default: the first kind of sandbox that works on this machine",
         read=one_name("an image"),
         differs=note("programs were run in another container", unset="none"),
     ),
     Option(
         "--bench-sandbox-unsafe-no-isolation",
         "",
-        "where nothing shuts programs in, run them all the same: they can read, write and send "
-        "whatever you can",
+        "run models' programs without a sandbox if none works: they can read, write and send "
+        "everything that you can",
         setting="sandbox_unsafe",
         read=switch,
         differs=ignore("what a program draws is the same"),

@@ -1,4 +1,4 @@
-"""What an option is: a flag, its meaning, and what a difference in it does to a comparison."""
+"""The declaration of an option: flag, meaning, and the effect of a difference on comparisons."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pytest_tablebench.config.reading import Reader
 
 @dataclass(frozen=True)
 class Differs:
-    """What it means that two runs were given different values.
+    """The effect on a comparison if two runs have different values.
 
     Arguments:
         verdict: whether a comparison refuses such runs, notes it, or ignores it.
-        meaning: what it says then; of what is ignored, why.
-        unset: what no value stands for.
-        values: what a report over several runs calls the values; empty where it does not tell.
-        effect: what such a report says of them.
+        meaning: the text of the comparison; for an ignored difference, the reason.
+        unset: the text for a missing value.
+        values: the name of the values in a report over several runs; "" to leave them out.
+        effect: the text on their effect in such a report.
     """
 
     verdict: Literal["refuse", "note", "ignore"]
@@ -38,19 +38,18 @@ class Option:
 
     Arguments:
         flag, metavar, help: as the command line shows them.
-        read: makes the value of `Settings` of what was given, and checks it.
-        differs: what other values mean to whoever compares runs.
-        setting: the field of `Settings` that holds it, where that has not the flag's name.
-        recorded: where `run.json` has it, where that is not the field's name, with a dot for what
-            lies inside; None where it does not.
+        read: parses and checks the value for `Settings`.
+        differs: the effect of a difference on a comparison of runs.
+        setting: the field of `Settings`; "" for the flag's name.
+        recorded: the entry of `run.json`, with a dot for a nested one; "" for the field's name,
+            None if it is not recorded.
         repeat: whether it can be given several times.
-        bare: what it means without a value; None where it needs one.
-        path: whether it names a folder: on the command line from where pytest starts, in an ini
-            file from where that lies.
+        bare: the value if none is given; None if a value is required.
+        path: whether it is a folder, relative to pytest's working folder or to the ini file.
         shown: whether reports of a run name it.
-        by_dataset: whether datasets may declare it, so that `run.json` keeps it for each.
-        of_one_run: whether the parts of one run have to agree in it, though a comparison allows
-            for other values.
+        by_dataset: whether datasets may declare it, so that `run.json` records it for each.
+        of_one_run: whether all parts of one run must agree in it, though a comparison allows
+            different values.
     """
 
     flag: str = field(kw_only=False)
@@ -80,10 +79,10 @@ class Option:
 
     @property
     def entry(self) -> str:
-        """The name under which `run.json` has it for each dataset."""
+        """The name of its entry for each dataset in `run.json`."""
         return (self.recorded or "").rpartition(".")[2]
 
     @property
     def key(self) -> str:
-        """The ini key, and the attribute the command line parser stores under."""
+        """The ini key, and the attribute of parsed options."""
         return self.flag.lstrip("-").replace("-", "_")

@@ -1,4 +1,4 @@
-"""Options that say what is made of the answers, and where it goes."""
+"""Options for verdicts, reports and folders."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ RESULTS = (
     Option(
         "--bench-show",
         "N",
-        "wrong answers, and cases without an answer, that the terminal shows in full. Default: all "
-        "of up to 10; more are grouped by example",
+        "show N wrong answers and N cases without an answer in full. Default: all if there are at "
+        "most 10; otherwise they are grouped by example",
         read=number(int, 0, "a whole number from 0"),
         recorded=None,
-        differs=ignore("what is shown changes no answer"),
+        differs=ignore("the output changes no answer"),
     ),
     Option(
         "--bench-gate",
         "EXPR",
-        "what the run has to show, as in 'torr.performance >= 0.45', 'all.no_answer <= 0.01' or "
-        "'finqa[html].pass_rate >= baseline - 0.05', on a slice or a part of the score: "
-        "'realhit_fc{structure=merged}.em >= 0.5'; the exit code tells: 0 all gates hold, 10 one "
-        "fails, 11 one is undecided. Repeatable. Against a baseline without a margin, equal models "
-        "are undecided 95 times in 100",
+        "a claim about the run: 'torr.performance >= 0.45', 'all.no_answer <= 0.01', "
+        "'finqa[html].pass_rate >= baseline - 0.05', or about a slice or a part of the score: "
+        "'realhit_fc{structure=merged}.em >= 0.5'. Exit code: 0 all gates hold, 10 one fails, 11 "
+        "one is undecided. Repeatable. Against a baseline without a margin, equal models are "
+        "undecided 95 times in 100",
         setting="gates",
         read=texts,
         differs=ignore("gates change no answer"),
@@ -41,7 +41,7 @@ RESULTS = (
     Option(
         "--bench-gate-point",
         "",
-        "judge gates on the estimates alone, not on their intervals",
+        "judge gates by the estimates, without intervals",
         read=switch,
         recorded=None,
         differs=ignore("gates change no answer"),
@@ -49,7 +49,7 @@ RESULTS = (
     Option(
         "--bench-baseline",
         "RUN",
-        "run folder that this run is compared with",
+        "run folder to compare this run with",
         read=folder,
         differs=ignore("a comparison changes no answer"),
         path=True,
@@ -57,7 +57,7 @@ RESULTS = (
     Option(
         "--bench-allow-unlike",
         "",
-        "compare with a baseline that differs in more than the model",
+        "compare even if the baseline differs in more than the model",
         read=switch,
         recorded=None,
         differs=ignore("a comparison changes no answer"),
@@ -65,9 +65,9 @@ RESULTS = (
     Option(
         "--bench-stop-when-decided",
         "RULE",
-        "stop asking when every gate is decided: passes (looks after 1, 2, 4, 8 and 16 "
-        "configurations of every example), anytime (example by example) or point (case by case, "
-        "for --bench-gate-point). Default, without a rule: what fits the gates",
+        "stop asking when every gate is decided. Rules: passes (look after 1, 2, 4, 8 and 16 "
+        "configurations of every example), anytime (after each example) or point (after each case, "
+        "for --bench-gate-point). Without a rule: the one that suits the gates",
         setting="stop_rule",
         read=choice("auto", "passes", "anytime", "point"),
         differs=ignore("cases that were not asked are counted"),
@@ -76,8 +76,8 @@ RESULTS = (
     Option(
         "--bench-open",
         "yes|no",
-        "whether the weights of the model are published, for the report on open and closed models. "
-        "Default: by the model's name, where its family is known",
+        "whether the model's weights are published, for reports on open and closed models. "
+        "Default: by the model's name, if its family is known",
         setting="open_weights",
         read=choice("yes", "no"),
         differs=ignore("it groups models in reports"),
@@ -94,8 +94,8 @@ RESULTS = (
     Option(
         "--bench-allure",
         "MODE",
-        "write Allure results into --alluredir or the run folder: all, wrong (what is not right) "
-        "or summary. Default, without a mode: by the number of cases",
+        "write Allure results into --alluredir or the run folder: all, wrong (cases that are not "
+        "right) or summary. Without a mode: by the number of cases",
         read=choice("auto", "all", "wrong", "summary"),
         recorded=None,
         differs=ignore("reports change no answer"),
@@ -104,7 +104,7 @@ RESULTS = (
     Option(
         "--bench-snapshot",
         "",
-        "compare each answer with the one in snapshots/; with --snapshot-update record it there",
+        "compare each answer with its snapshot in snapshots/; --snapshot-update records it",
         read=switch,
         recorded=None,
         differs=ignore("a comparison changes no answer"),
@@ -121,8 +121,8 @@ RESULTS = (
     Option(
         "--bench-snapshot-changes",
         "count|fail",
-        "what a changed answer does: count counts and shows it, fail also fails its test and "
-        "implies --bench-snapshot. Default: count",
+        "for a changed answer: count (show and count it) or fail (also fail its test; implies "
+        "--bench-snapshot). Default: count",
         read=choice("count", "fail"),
         recorded=None,
         differs=ignore("a comparison changes no answer"),
@@ -130,24 +130,24 @@ RESULTS = (
     Option(
         "--bench-data",
         "DIR",
-        "dataset folder. Default: the user's cache folder",
+        "folder with the datasets' files. Default: the user's cache folder",
         read=existing_folder,
-        differs=ignore("digests of its files are compared"),
+        differs=ignore("the digests of its files are compared"),
         path=True,
     ),
     Option(
         "--bench-results",
         "DIR",
-        "run folder. Default: tablebench-results/<time>-<model>",
+        "folder that the run is written to. Default: tablebench-results/<time>-<model>",
         read=folder,
         recorded=None,
-        differs=ignore("where a run lies changes no answer"),
+        differs=ignore("its folder changes no answer"),
         path=True,
     ),
     Option(
         "--bench-threshold",
         "DATASET=X",
-        "score from which an answer of a dataset counts as right. Repeatable",
+        "lowest score of a right answer of a dataset. Repeatable",
         setting="thresholds",
         read=thresholds,
         differs=refuse("other scores count as right"),

@@ -28,19 +28,19 @@ SELECTION = (
     Option(
         "--bench-model",
         "NAME",
-        "model to measure; tablebench/... are built in, every other name goes to litellm "
-        f"unchanged (gpt-4o, ollama/llama3.2, ...). Repeatable. Default: {DEFAULT_MODEL}",
+        "model to measure. tablebench/... are built in; every other name goes to litellm unchanged "
+        f"(gpt-4o, ollama/llama3.2, ...). Repeatable. Default: {DEFAULT_MODEL}",
         setting="models",
         read=texts,
         recorded="model",
-        differs=note("that is what is compared"),
+        differs=note("models are what is compared"),
         repeat=True,
         of_one_run=True,
     ),
     Option(
         "--bench-dataset",
         "A,B",
-        "datasets to run. Default: all that are there",
+        "datasets to run. Default: all whose files are installed",
         setting="datasets",
         read=names,
         differs=ignore("only common ones count"),
@@ -50,16 +50,16 @@ SELECTION = (
         "--bench-setting",
         "NAME",
         "ask the datasets of a benchmark as its paper does: torr (Table 2: seven serializers, five "
-        "perturbations, 5 demonstrations, WikiTQ 1, 100 examples), realhitbench or treb. Options "
-        "beside it take precedence. Default: none",
+        "perturbations, 5 demonstrations, WikiTQ 1, 100 examples), realhitbench or treb. Other "
+        "options take precedence over it. Default: none",
         read=paper_setting,
-        differs=ignore("what it sets is compared one by one"),
+        differs=ignore("each value that it sets is compared"),
         shown=True,
     ),
     Option(
         "--bench-serializer",
         "A,B",
-        "how tables are written. Default: the dataset's, ToRR's seven",
+        "serializers, which write the tables. Default: the dataset's; for ToRR seven",
         setting="serializers",
         read=names,
         recorded="grid.serializers",
@@ -70,7 +70,7 @@ SELECTION = (
     Option(
         "--bench-perturbation",
         "A,B",
-        "perturbations. Default: the dataset's, ToRR's five",
+        "perturbations, which change the tables. Default: the dataset's; for ToRR five",
         setting="perturbations",
         read=names,
         recorded="grid.perturbations",
@@ -93,8 +93,8 @@ SELECTION = (
     Option(
         "--bench-strategy",
         "A,B",
-        "how a model is asked: direct, tcot, pot, icot, treethinker, or a registered strategy; "
-        "parameters in brackets. Default: the dataset's, direct",
+        "strategies: direct, tcot, pot, icot, treethinker, or a registered one, with parameters in "
+        "brackets. Default: the dataset's, mostly direct",
         setting="strategies",
         read=names,
         recorded="strategy",
@@ -110,8 +110,8 @@ SELECTION = (
     Option(
         "--bench-modality",
         "A,B",
-        "how tables are shown: text, image (a picture in place of the text) or image_text (a "
-        "picture beside the text). Default: the dataset's, what each serializer gives",
+        "how tables are shown: text, image (a picture instead of text) or image_text (both). "
+        "Default: the dataset's, or what each serializer writes",
         setting="modalities",
         read=known_names("modality", MODALITIES),
         recorded="modality",
@@ -127,8 +127,8 @@ SELECTION = (
     Option(
         "--bench-judge",
         "NAME",
-        "model that judges, where a metric asks one; it has the parameters and the address of the "
-        "model under test. Default: none, judged scores are absent and counted",
+        "model that judges answers for metrics that need a judge. It gets the parameters and the "
+        "address of the model under test. Default: none; judged scores are missing and counted",
         read=one_name("the name of a model"),
         differs=refuse("another model judged the answers", unset="none"),
     ),
@@ -138,29 +138,29 @@ SELECTION = (
         "also score the texts of numericnlg, scigen and qtsumm by METEOR, as the part `meteor`; it "
         "needs nltk's WordNet data",
         read=switch,
-        differs=ignore("METEOR is a part beside the score"),
+        differs=ignore("METEOR is an additional part of the score"),
     ),
     Option(
         "--bench-structure",
         "MODE",
-        "what the answer about a rearranged table has to equal: self (the model's answer about the "
-        "plain one), gold, or both (both answers the gold one). Default: both",
+        "what the answer about a rearranged table must equal: self (the model's answer about the "
+        "original table), gold, or both (both answers equal gold). Default: both",
         read=choice("self", "gold", "both"),
-        differs=refuse("answers about rearranged tables were judged by something else"),
+        differs=refuse("answers about rearranged tables were compared with different things"),
     ),
     Option(
         "--bench-format-retries",
         "N",
-        "how often a reply without the form of answers is asked for again, where a dataset has "
-        "one. Default: 0",
+        "how often to ask again if a reply lacks the answer form that the dataset requires. "
+        "Default: 0",
         read=number(int, 0, "a whole number from 0"),
-        differs=refuse("replies without the form were asked for again in one of them"),
+        differs=refuse("one of them asked again for replies without the answer form"),
     ),
     Option(
         "--bench-prompts",
         "DIR",
-        "folder of prompts as the papers of RealHiTBench and TReB print them, one text file each, "
-        "in place of this package's. Default: none",
+        "folder with the prompts that the papers of RealHiTBench and TReB print, one text file "
+        "each; they replace this package's prompts. Default: none",
         read=printed_prompts,
         path=True,
         differs=refuse(
@@ -174,7 +174,7 @@ SELECTION = (
     Option(
         "--bench-limit",
         "N",
-        "examples per dataset, the first ones, or all. Default: the dataset's, ToRR's 100",
+        "take the first N examples of each dataset, or all. Default: the dataset's; for ToRR 100",
         read=limit,
         differs=note(
             "other numbers of examples; only common ones count",
@@ -189,8 +189,8 @@ SELECTION = (
     Option(
         "--bench-sample",
         "N",
-        "draw N examples per dataset in place of the first, spread over its kinds of questions and "
-        "its tables; --bench-seed draws others",
+        "draw N examples of each dataset, spread over its kinds of questions and its tables, "
+        "instead of the first ones; another --bench-seed draws others",
         read=number(int, 1, "a whole number from 1"),
         differs=note(
             "other examples were drawn; only common ones count",
@@ -204,8 +204,8 @@ SELECTION = (
     Option(
         "--bench-shard",
         "I/N",
-        "part I of N of the cases, split by table, the same on every machine; `tablebench merge` "
-        "puts the parts together and judges the gates",
+        "run only part I of N of the cases, split by table, the same on every machine. `tablebench "
+        "merge` joins the parts and judges the gates",
         read=shard,
         differs=note(
             "other parts of the cases; only common ones count",
@@ -218,7 +218,7 @@ SELECTION = (
     Option(
         "--bench-shots",
         "K",
-        "demonstrations in a prompt, for all datasets or by dataset and then for the rest "
+        "demonstrations in a prompt, for all datasets (5), or for one and then for the rest "
         "(wikitq=1,5). Default: the dataset's",
         read=shots,
         differs=refuse(
@@ -233,28 +233,28 @@ SELECTION = (
     Option(
         "--bench-small-pool",
         "MODE",
-        "what to do with a dataset that has fewer demonstrations than a prompt should show: fewer "
-        "(ask with those) or skip (leave the dataset out). The header names it. Default: fewer",
+        "if a dataset has fewer demonstrations than a prompt should show: fewer (use those) or "
+        "skip (leave the dataset out). The header names the dataset. Default: fewer",
         read=choice("fewer", "skip"),
-        differs=ignore("only common datasets count; a dataset says how many it showed"),
+        differs=ignore("only common datasets count; run.json has the number that each showed"),
     ),
     Option(
         "--bench-demos",
         "MODE",
-        "perturbed (drawn anew for each perturbation, as in the published code) or fixed (the "
-        "same demonstrations in all configurations of an example). Default: perturbed",
+        "demonstrations: perturbed (drawn anew for each perturbation, as in the published code) or "
+        "fixed (the same in all configurations of an example). Default: perturbed",
         read=choice("perturbed", "fixed"),
         differs=refuse(
             "demonstrations were drawn in another way",
             values="ways to draw demonstrations",
-            effect="robustness holds another effect in one of them",
+            effect="robustness contains another effect in one of them",
         ),
         shown=True,
     ),
     Option(
         "--bench-configs-per-example",
         "K",
-        "draw K of the serializers x perturbations for each example. Default: all",
+        "draw K of the serializer x perturbation configurations for each example. Default: all",
         read=number(int, 1, "a whole number from 1"),
         differs=refuse(
             "other configurations were asked",
@@ -266,7 +266,7 @@ SELECTION = (
     Option(
         "--bench-seed",
         "N",
-        "seed of demonstrations and perturbations. Default: 0",
+        "seed for demonstrations, perturbations and samples. Default: 0",
         read=number(int, -math.inf, "a whole number"),
         differs=refuse(
             "demonstrations and perturbations were drawn differently",

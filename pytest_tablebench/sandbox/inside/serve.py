@@ -5,7 +5,7 @@ program, and reports. Before any job it has forked the *template* (`_template`),
 libraries that programs use, and which forks the process of each *program*. No program is forked
 from a process that has read another one.
 
-Input and output are lines of JSON. The first line is the configuration: `parts` that must contain,
+Input and output are lines of JSON. The first line is the configuration: the required `parts`,
 modules to `load`, the `folder` below which programs work, the `modules` they may import and the
 `places` they may read (null: what is installed here). Each further line is a job: `program`,
 `runner`, `files` (base64 by name), `keeps`, `limits`. The process ends with its input.
