@@ -27,7 +27,7 @@ def test_the_first_table_shows_each_measure(tmp_path):
     lines = comparison_lines(compared(tmp_path, before, after, model="n"))
     assert lines[0] == f"before  m  ({tmp_path / 'a'}): 12 cases, 0 without an answer"
     assert lines[1] == f"after   n  ({tmp_path / 'b'}): 12 cases, 0 without an answer"
-    assert lines[2] == "differs: model: m before, n after (that is what is compared)"
+    assert lines[2] == "differs: model: m before, n after (models are what is compared)"
     [row] = [line for line in lines if line.startswith("toy  performance")]
     cells = columns(row)
     # 1/3 and 4.3027 standard errors of .3632 to each side, cut at -1 and 1.

@@ -77,6 +77,23 @@ def test_a_tile_has_the_figure_of_the_run_before(tmp_path: Path) -> None:
     assert "before 0.500, +0.500" in text_of(soup, ".tiles li")  # right: 1 of 2, then 2 of 2
 
 
+def test_the_first_screen_answers_how_good_how_sure_and_what_breaks_it(tmp_path: Path) -> None:
+    """Ten examples are right in html and wrong in csv: the form of the table breaks it."""
+    records = [
+        record(example_id=f"e{number}", serializer=serializer, outcome=outcome)
+        for number in range(10)
+        for serializer, outcome in (("html", "right"), ("csv", "wrong"))
+    ]
+    soup = page(tmp_path, records)
+    good, sure, breaks = (item.get_text(" ", strip=True) for item in soup.select(".answers li"))
+    assert good.startswith("How good is it? 0.500 torr: mean score (performance); 50.0 % of the")
+    assert sure.startswith("How sure is that? 0.")
+    assert sure.endswith("from 10 examples")
+    assert breaks.startswith("What breaks it? serializer csv: 0.000 −0.500 against the mean")
+    assert "torr: robustness 0.000" in breaks
+    assert text_of(soup, ".taken").startswith("no answer: 0.0 % (0 cases) · cost: ")
+
+
 def test_settings_are_words(tmp_path: Path) -> None:
     params = {"temperature": 0.3, "stop": ["\n"], "think": True, "user": "é"}
     soup = page(tmp_path, [record()], run={"params": params})
@@ -198,7 +215,7 @@ def test_means_and_drops_stand_in_the_tables(tmp_path: Path) -> None:
 
 def test_an_unknown_cost_is_unknown_and_never_zero(tmp_path: Path) -> None:
     soup = page(tmp_path, [record()], run={"cost_usd": None})
-    assert "unknown" in text_of(soup, ".tiles")
+    assert "unknown" in text_of(soup, ".taken")
     assert "$0" not in soup.get_text()
 
 

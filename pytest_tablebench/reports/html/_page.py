@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.reports.compare_text import methods_line
 from pytest_tablebench.reports.cut_text import cut_line, thinking_lines
-from pytest_tablebench.reports.formats import left_out_lines, money, origins_text
+from pytest_tablebench.reports.formats import left_out_lines, money, origins_text, percent
 from pytest_tablebench.reports.further_text import cluster_lines
 from pytest_tablebench.reports.html import _facts, _further_figures
 from pytest_tablebench.reports.html._case_columns import rerun_words, run_key
@@ -21,6 +21,7 @@ from pytest_tablebench.reports.html._pictures import pack_pictures
 from pytest_tablebench.reports.html._render import compiled, save_page
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
+from pytest_tablebench.results.outliers import AXES, outliers
 from pytest_tablebench.results.record import CUTS, case_key
 from pytest_tablebench.results.snapshots import word_diff as diff_words
 from pytest_tablebench.results.texts import TEXTS, read_texts
@@ -119,7 +120,10 @@ def write_page(
         "settings": _settings(run),
         "verdict": _facts.verdict(gates, run, records),
         "gates": list(gates),
-        "totals": _totals(run, summary, records, comparison),
+        "totals": _totals(summary, comparison),
+        "lowest": _lowest(loaded),
+        "several": len(summary["benchmarks"]) > 1 or len(packed.axes["dataset"]) > 1,
+        "taken": list(_taken(run, records)),
         "rows": _facts.dataset_rows(summary),
         "clusters": cluster_lines(summary),
         "further": _further_figures.further_figures(summary, run),
@@ -158,40 +162,50 @@ def write_page(
 # The top of the page
 
 
-def _totals(
-    run: Mapping[str, Any],
-    summary: Mapping[str, Any],
-    records: Sequence[Record],
-    comparison: RunComparison | None,
-) -> list[dict[str, Any]]:
-    """Return one tile for each benchmark's performance, and what the run took."""
+LOWEST = 3
+"""The number of lowest parts at the top of the page."""
+
+
+def _lowest(loaded: LoadedRun) -> list[dict[str, Any]]:
+    """Return the parts that score lowest by more than chance, forms of a table first."""
+    low = [part for part in outliers(loaded.scores) if part.value < part.whole]
+    low.sort(key=lambda part: part.kind not in AXES)
+    return [
+        {**vars(part), "text": f"{part.kind}{' ' if part.kind in AXES else ' = '}{part.name}"}
+        for part in low[:LOWEST]
+    ]
+
+
+def _totals(summary: Mapping[str, Any], comparison: RunComparison | None) -> list[dict[str, Any]]:
+    """Return the figures of each benchmark, with the difference to the run before."""
     scopes = comparison.scopes if comparison else ()
     before = {
         scope.name: scope.measures["performance"] for scope in scopes if scope.kind == "benchmark"
     }
-    tiles: list[dict[str, Any]] = [
+    return [
         {
-            "label": name,
+            "name": name,
             "scope": scope,
             "single": "one configuration" in scope["flags"],
             "before": before.get(name),
         }
         for name, scope in summary["benchmarks"].items()
     ]
+
+
+def _taken(run: Mapping[str, Any], records: Sequence[Record]) -> Iterator[str]:
+    """Yield what the run took, and how many of its cases have no answer or were cut off."""
     unanswered = sum(record.score is None for record in records)
     share = unanswered / len(records) if records else None
-    cost = run.get("cost_usd")
-    paid, stored = run.get("calls_paid"), run.get("store_hits")
-    tiles.append({"label": "no answer", "share": share, "note": counted(unanswered, "case")})
+    yield f"no answer: {percent(share)} ({counted(unanswered, 'case')})"
     cut, truncated = (sum(name in record.cuts for record in records) for name in CUTS)
     if cut or truncated:
-        note = f"{counted(cut + truncated, 'case')}, {truncated:,} of them scored"
-        tiles.append({"label": "cut off", "share": (cut + truncated) / len(records), "note": note})
-    calls = counted(paid, "call") if isinstance(paid, int) else "? calls"
-    note = f"{calls}, {_whole(stored)} from the store"
+        cases = f"{counted(cut + truncated, 'case')}, {truncated:,} of them scored"
+        yield f"cut off: {percent((cut + truncated) / len(records))} ({cases})"
+    cost, paid = run.get("cost_usd"), run.get("calls_paid")
     shown = money(cost) if isinstance(cost, int | float) else "unknown"
-    tiles.append({"label": "cost", "text": shown, "note": note})
-    return tiles
+    calls = counted(paid, "call") if isinstance(paid, int) else "? calls"
+    yield f"cost: {shown} ({calls}, {_whole(run.get('store_hits'))} from the store)"
 
 
 def _whole(value: Any) -> str:
