@@ -117,7 +117,7 @@ def test_a_file_that_may_be_missing(place: Place) -> None:
     place.server.github("UKPLab/SciGen", "main", rest)
     place.pull("scigen")
     assert place.files("scigen") == rest
-    assert f"scigen: there is no {optional} upstream; goes without" in place.said
+    assert f"scigen: {optional} does not exist upstream; continuing without it" in place.said
 
 
 def test_the_environment_names_other_servers(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +126,7 @@ def test_the_environment_names_other_servers(place: Place, monkeypatch: pytest.M
     pull(["finqa", "qtsumm"], place.data, say=place.say, bar=False)
     assert place.files("finqa") == FINQA
     assert place.files("qtsumm") == QTSUMM
-    assert f"finqa: asked of the server {place.server.url}" in place.said
+    assert f"finqa: requested from the server {place.server.url}" in place.said
 
 
 def test_an_address_that_is_none(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +141,7 @@ def test_a_file_that_is_gone_is_fetched_again_alone(place: Place) -> None:
     (place.data / "finqa" / TEST).unlink()
     place.server.forget()
     place.pull("finqa")
-    assert f"finqa: {TEST} is gone; fetched again" in place.said
+    assert f"finqa: {TEST} is missing; fetching it again" in place.said
     assert len(place.server.downloads(".json")) == 1
     assert place.files("finqa") == FINQA
 
@@ -152,7 +152,7 @@ def test_a_damaged_file_is_fetched_again(place: Place, name: str, path: str) -> 
     before = place.files(name)
     (place.data / name / path).write_bytes(b"damaged")
     place.pull(name)
-    assert f"{name}: {path} is not as recorded; fetched again" in place.said
+    assert f"{name}: {path} has changed; fetching it again" in place.said
     assert place.files(name) == before
 
 

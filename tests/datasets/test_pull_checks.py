@@ -38,7 +38,7 @@ def test_a_known_checksum_must_fit(place: Place, monkeypatch: pytest.MonkeyPatch
     place.server.fault(TEST, Fault(corrupt=True))
     message = place.refused("finqa")
     assert sha256(FINQA[TEST]) in message
-    assert "thrown away" in message
+    assert "discarded" in message
     assert place.files("finqa") == {}
     place.pull("finqa")
     assert place.files("finqa") == {TEST: FINQA[TEST]}
@@ -189,7 +189,7 @@ def test_an_archive_that_could_not_be_unpacked_is_not_fetched_again(place: Place
 def test_two_pulls_in_one_folder(place: Place) -> None:
     (place.data / "finqa").mkdir(parents=True)
     with FileLock(place.data / "finqa/.tablebench-pull.busy"):
-        assert "another `tablebench pull` is at work" in place.refused("finqa")
+        assert "another `tablebench pull` is running" in place.refused("finqa")
     place.pull("finqa")
 
 
@@ -198,8 +198,8 @@ def test_two_pulls_in_one_folder(place: Place) -> None:
     [
         ({"schema": 99}, "newer version"),
         ({"revision": "0" * 40}, "move .* away"),
-        ({"files": None}, "no record of a pull"),
-        ({"surprise": 1}, "no record of a pull"),
+        ({"files": None}, "not a record of a pull"),
+        ({"surprise": 1}, "not a record of a pull"),
     ],
 )
 def test_a_record_that_does_not_fit(place: Place, change: dict[str, Any], words: str) -> None:
@@ -209,7 +209,7 @@ def test_a_record_that_does_not_fit(place: Place, change: dict[str, Any], words:
     with pytest.raises(DataError, match=words):
         place.pull("finqa")
     path.write_text("[]")
-    assert "no record" in place.refused("finqa")
+    assert "not a record" in place.refused("finqa")
     path.write_text('{"schema"')
     assert "not valid JSON" in place.refused("finqa")
 
@@ -219,7 +219,7 @@ def test_a_record_that_names_files_elsewhere(place: Place, tmp_path: Path) -> No
     lock = place.lock("finqa")
     lock["files"]["../../outside"] = "0" * 64
     (place.data / "finqa" / LOCK).write_text(json.dumps(lock))
-    assert "no record of a pull" in place.refused("finqa")
+    assert "not a record of a pull" in place.refused("finqa")
 
 
 # Archives
@@ -298,7 +298,7 @@ def test_an_archive_without_what_is_wanted(tmp_path: Path, missing: str) -> None
     archive = tmp_path / "a.tar.gz"
     rest = {name: content for name, content in SOUND.items() if name != missing}
     archive.write_bytes(tarball(rest))
-    with pytest.raises(DataError, match=r"holds no data/test\.tsv|holds nothing like csv"):
+    with pytest.raises(DataError, match=r"contains no data/test\.tsv|contains nothing like csv"):
         unpack(archive, WANTED, tmp_path / "out")
 
 
@@ -322,7 +322,7 @@ def test_a_bad_archive_is_thrown_away_and_nothing_put_in_place(
     place: Place, content: bytes
 ) -> None:
     place.server.fault("master", Fault(body=content))
-    assert "no sound archive" in place.refused("wikitq")
+    assert "damaged archive" in place.refused("wikitq")
     assert place.files("wikitq") == {}
     assert not (place.data / "wikitq/.tablebench-pull.tar.gz").exists()
     place.pull("wikitq")

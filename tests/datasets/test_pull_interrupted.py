@@ -43,7 +43,7 @@ def test_a_later_pull_goes_on_where_an_earlier_one_ended(place: Place) -> None:
     place.refused("finqa")
     place.server.always("train.json", None)
     place.server.fault("dev.json", *[Fault(cut=4000)], *[Fault(cut=0)] * 5)
-    assert "the same command goes on from here" in place.refused("finqa")
+    assert "run the same command again to continue" in place.refused("finqa")
     assert (place.data / "finqa/dataset/dev.json.part").stat().st_size == 4000
     place.server.forget()
     place.pull("finqa")
@@ -136,7 +136,7 @@ def test_cuts_anywhere_give_the_same_file(
 
 def test_attempts_are_bounded_even_when_each_brings_a_little(place: Place) -> None:
     place.server.always(TEST, Fault(cut=1))
-    assert "goes on from here" in place.refused("finqa")
+    assert "run the same command again to continue" in place.refused("finqa")
     assert len(place.server.downloads(TEST)) == 50
 
 
@@ -208,7 +208,7 @@ def test_a_compressed_body_is_refused(place: Place) -> None:
 def test_encryption_is_not_given_up_on_the_way() -> None:
     reply = httpx.Response(200, request=httpx.Request("GET", "http://example.test/file"))
     asked = Remote("https://example.test/file")
-    with pytest.raises(DataError, match="not encrypted"):
+    with pytest.raises(DataError, match="without encryption"):
         check_reply(reply, asked, "file", page=False)
 
 
@@ -231,7 +231,7 @@ def test_nobody_listens(place: Place) -> None:
 
 def test_a_hub_that_is_none(place: Place) -> None:
     message = place.refused("tablebench")
-    assert "no such dataset" in message
+    assert "the dataset does not exist" in message
     place.server.hub("Multilingual-Multimodal-NLP/TableBench", {"a.txt": b""})
     assert "has no *.jsonl" in place.refused("tablebench")
     place.server.always("9f073a83", Fault(page=True))

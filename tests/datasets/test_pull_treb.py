@@ -43,7 +43,7 @@ def test_modelscope_is_asked_where_the_hub_gives_nothing(
     wanted = sorted(set(files) - {"README.md", "leadboard_testset/JSON/Table_Query.json"})
     assert sorted(place.files("treb")) == wanted
     assert place.lock("treb")["source"] == f"https://www.modelscope.cn/datasets/{SCOPE}"
-    assert any("another source is asked" in line for line in place.said)
+    assert any("trying another source" in line for line in place.said)
     place.server.forget()
     place.server.hub(HUB, BY_LANGUAGE)
     place.pull("treb")  # all is there: nobody is asked

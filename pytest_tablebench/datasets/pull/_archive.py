@@ -1,4 +1,4 @@
-"""The wanted files of a downloaded archive, unpacked with suspicion."""
+"""Unpacking of the required files of a downloaded archive, which may be damaged or hostile."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ _GZIP = 31
 """zlib's number for a gzip member with the largest window."""
 
 MAX_UNPACKED = 4 * 1024**3
-"""Bytes of an unpacked archive that are looked at, wanted or not."""
+"""Most bytes of an unpacked archive."""
 
 MAX_MEMBERS = 200_000
-"""Entries of an archive, wanted or not: ten times those of the largest source."""
+"""Most entries of an archive: ten times as many as the largest source has."""
 
 MAX_HEAD = 64 * 1024
-"""Bytes of all headers of one entry."""
+"""Most bytes of all headers of one entry."""
 
 MAX_COMMON = 20
-"""Fields that an archive sets for all its entries; git sets one."""
+"""Most fields that an archive sets for all its entries; git sets one."""
 
 MAX_NAME = 500
-"""Characters of the path of a wanted file."""
+"""Most characters of the path of a required file."""
 
 
 def unpack(
     archive: Path, chosen: Sequence[File], into: Path, *, max_bytes: int = MAX_UNPACKED
 ) -> tuple[list[str], str | None]:
-    """Write the wanted files of a gzipped tarball below `into`.
+    """Write the chosen files of a gzipped tarball below `into`.
 
-    The archive's one top folder is dropped from all names. What is not wanted is never
-    written; what is wanted must be an ordinary file that stays below `into`.
+    The archive's top folder is dropped from all names. A chosen file must be an ordinary file
+    inside `into`.
 
-    Returns the names written, sorted, and the commit that git noted in the archive.
+    Returns the names written, sorted, and the commit that git recorded in the archive.
 
-    Raises `DataError` for a damaged or hostile archive, and where something wanted is missing.
+    Raises `DataError` for a damaged or hostile archive, and if a chosen file is missing.
     """
     names: set[str] = set()
     try:
@@ -61,7 +61,7 @@ def unpack(
                     continue
                 _check(archive, member, name, into)
                 if name in names:
-                    raise DataError(f"{archive}: holds {printable(name, 80)} twice")
+                    raise DataError(f"{archive}: contains {printable(name, 80)} twice")
                 names.add(name)
                 stream.budget = member.size
                 _write(tar, member, inside(into, name))
@@ -69,26 +69,22 @@ def unpack(
             stream.finish()
     except (tarfile.TarError, EOFError, zlib.error, ValueError, RecursionError) as error:
         why = printable(str(error), 200)
-        raise DataError(f"{archive}: no sound archive: {why}; pull again") from None
+        raise DataError(f"{archive}: damaged archive: {why}; pull again") from None
     except OSError as error:
         raise os_error(into, error) from None
     for file in chosen:
         if not any(matches(name, file.path) for name in names):
             kind = "nothing like" if is_pattern(file.path) else "no"
-            raise DataError(f"{archive}: holds {kind} {file.path}")
+            raise DataError(f"{archive}: contains {kind} {file.path}")
     return sorted(names), comment if re.fullmatch(r"[0-9a-f]{40}", comment) else None
 
 
 class Unpacked:
-    """The unpacked content of a gzip file, which goes forwards only.
+    """The unpacked content of a gzip file, as a stream that only moves forward.
 
-    tarfile reads a header as long as the archive says it is, into memory, so whoever uses this
-    sets `budget` before each: the bytes that may be read until it is set again. What is passed
-    over costs none.
-
-    Arguments:
-        path: the file.
-        most: bytes of content that are unpacked at all.
+    tarfile reads headers of any declared length into memory. So the caller sets `budget` before
+    each: the number of bytes that may be read until it is set again. Skipped bytes do not count.
+    `most` is the number of bytes that may be unpacked in all.
 
     Raises `DataError` for more than allowed, `EOFError` and `zlib.error` for damage.
     """
@@ -107,30 +103,30 @@ class Unpacked:
         self._file.close()
 
     def tell(self) -> int:
-        """Return how many bytes of the content lie behind."""
+        """Return the position in the content."""
         return self._position
 
     def read(self, size: int = -1) -> bytes:
-        """Return so many bytes, fewer only at the end."""
+        """Return the next `size` bytes, fewer only at the end."""
         if not 0 <= size <= self.budget:
             raise DataError(f"{self._path}: a header in it is longer than any dataset's")
         self.budget -= size
         return self._next(size)
 
     def seek(self, position: int) -> int:
-        """Pass over what comes before a position."""
+        """Skip to a position."""
         if position < self._position:
-            raise DataError(f"{self._path}: an entry in it is shorter than nothing")
+            raise DataError(f"{self._path}: an entry in it has a negative size")
         while self._position < position and self._next(min(CHUNK, position - self._position)):
             pass
         return self._position
 
     def finish(self) -> None:
-        """Read to the end, where the checksum of the whole stands; nothing may follow it."""
+        """Read to the end, so that zlib verifies the checksum; no bytes may follow."""
         while self._next(CHUNK):
             pass
         if self._inflate.unused_data or self._file.read(1):
-            raise DataError(f"{self._path}: goes on behind its end")
+            raise DataError(f"{self._path}: bytes follow the end of the archive")
 
     def _next(self, size: int) -> bytes:
         pieces = []
@@ -145,14 +141,14 @@ class Unpacked:
             size -= len(piece)
             self._position += len(piece)
             if self._position > self._most:
-                raise DataError(f"{self._path}: unpacks to more than any dataset holds")
+                raise DataError(f"{self._path}: unpacks to more than any dataset contains")
         return b"".join(pieces)
 
 
 def _members(
     archive: Path, stream: Unpacked, tar: tarfile.TarFile, max_bytes: int
 ) -> Iterator[tarfile.TarInfo]:
-    """Yield the entries of an archive, holding one at a time, as long as they are bounded."""
+    """Yield the entries of an archive one at a time, and check that their sizes are bounded."""
     count = 0
     while True:
         stream.budget = MAX_HEAD
@@ -162,11 +158,11 @@ def _members(
         tar.members.clear()  # type: ignore[attr-defined]
         count += 1
         if count > MAX_MEMBERS or len(tar.pax_headers) > MAX_COMMON:
-            raise DataError(f"{archive}: holds more entries or fields than any dataset")
+            raise DataError(f"{archive}: contains more entries or fields than any dataset")
         if member.size < 0:
-            raise tarfile.ReadError("an entry is shorter than nothing")
+            raise tarfile.ReadError("an entry has a negative size")
         if member.offset_data + member.size > max_bytes:
-            raise DataError(f"{archive}: unpacks to more than any dataset holds")
+            raise DataError(f"{archive}: unpacks to more than any dataset contains")
         yield member
 
 
@@ -177,18 +173,18 @@ def _check(archive: Path, member: tarfile.TarInfo, name: str, into: Path) -> Non
     if not member.isreg() or member.issparse():
         raise DataError(f"{archive}: {shown} is not an ordinary file")
     if ".." in name.split("/") or "\\" in name or "\0" in name:
-        raise DataError(f"{archive}: {shown} leads out of its folder")
-    # The standard library's own judgement as well, where this Python has it (3.11.4).
-    judge = getattr(tarfile, "data_filter", None)
-    if judge is not None:
-        judge(member, str(into))
+        raise DataError(f"{archive}: {shown} is outside its folder")
+    # Also apply the standard library's check, which Python has from 3.11.4 on.
+    data_filter = getattr(tarfile, "data_filter", None)
+    if data_filter is not None:
+        data_filter(member, str(into))
 
 
 def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     source = tar.extractfile(member)
-    if source is None:  # cannot be: it is an ordinary file
+    if source is None:  # for the type checker: it is an ordinary file
         raise DataError(f"{path}: not in the archive")
-    # "x": staging is empty, so an existing file can only be a trick with upper and lower case.
+    # "x": staging is empty, so a file exists only if names differ in upper and lower case alone.
     with source, path.open("xb") as target:
         shutil.copyfileobj(source, target, CHUNK)

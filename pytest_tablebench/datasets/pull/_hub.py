@@ -1,4 +1,4 @@
-"""What Hugging Face says of a file: its address, its commit, its digest."""
+"""Addresses, commits and digests of files on GitHub and Hugging Face."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from pytest_tablebench.datasets.pull._upstream import File, Upstream, chosen, is
 from pytest_tablebench.errors import DataError
 
 MAX_LISTING = 4_000_000
-"""Bytes of one page of a listing: the hub puts a thousand files on it."""
+"""Most bytes of one page of a listing, which has up to a thousand files."""
 
 MAX_PAGES = 20
 MAX_NAME = 500
-"""Characters of a path in a listing."""
+"""Most characters of a path in a listing."""
 
 _STRANGE = "the server does not answer as Hugging Face does"
 
 
 @dataclass(frozen=True)
 class Facts:
-    """A file on a server: where its bytes are; the commit and its SHA-256 where they are stated."""
+    """A file on a server, with commit and SHA-256 if the server states them."""
 
     remote: Remote
     commit: str | None = None
@@ -40,37 +40,37 @@ class Facts:
 
 @dataclass
 class FileServer:
-    """What gives a source's files one by one; GitHub says nothing of them."""
+    """A server of single files that states nothing about them, such as GitHub."""
 
     upstream: Upstream
     endpoint: str
     transfer: Transfer
 
     def files(self, revision: str) -> tuple[File, ...]:  # noqa: ARG002 - there is no pattern
-        """Return the files of the table of sources, patterns replaced by what is there."""
+        """Return the files of the source, with each pattern replaced by the matching files."""
         return self.upstream.files
 
     def facts(self, path: str, revision: str) -> Facts:
-        """Return what is said of a file; its bytes are fetched by `Transfer`."""
+        """Return the facts about a file."""
         return Facts(Remote(f"{self.endpoint}/{self.upstream.repository}/raw/{revision}/{path}"))
 
 
 class Hub(FileServer):
     """Hugging Face.
 
-    huggingface_hub itself throws an unfinished file away when its process ends, and follows links
-    to other hosts with the token; it only says what the token of the user's log-in is.
+    Only the user's token comes from huggingface_hub. Its own downloads discard unfinished files
+    when the process ends, and send the token to other hosts.
     """
 
     def facts(self, path: str, revision: str) -> Facts:
-        """Ask for a file's metadata."""
+        """Request the facts about a file."""
         url = (
             f"{self.endpoint}/datasets/{self.upstream.repository}/resolve/"
             f"{quote(revision, safe='')}/{quote(path)}"
         )
         remote = Remote(url, _headers())
-        response = _ask("HEAD", remote, self.transfer)
-        # The tag of a large file is its SHA-256; that of a small one is git's own digest.
+        response = _request("HEAD", remote, self.transfer)
+        # The tag of a large file is its SHA-256; the tag of a small file is git's digest.
         etag = response.headers.get("x-linked-etag") or response.headers.get("etag", "")
         etag = etag.removeprefix("W/").strip('"')
         sha256 = etag if re.fullmatch(r"[0-9a-f]{64}", etag) else None
@@ -78,14 +78,14 @@ class Hub(FileServer):
         return Facts(remote, commit if re.fullmatch(r"[0-9a-f]{40}", commit) else None, sha256)
 
     def files(self, revision: str) -> tuple[File, ...]:
-        """Return the files; a listing is asked for only where there is a pattern."""
+        """Return the files; the listing is requested only if there is a pattern."""
         if not any(is_pattern(file.path) for file in self.upstream.files):
             return self.upstream.files
         place = f"{self.endpoint}/datasets/{self.upstream.repository} at {revision}"
         return chosen(self.upstream, self._listed(revision), place)
 
     def _listed(self, revision: str) -> list[str]:
-        """Return the paths of all files; pages of the listing come from the one server alone."""
+        """Return the paths of all files; all pages of the listing must be on one server."""
         import httpx
 
         url = (
@@ -95,7 +95,7 @@ class Hub(FileServer):
         paths: list[str] = []
         page = url
         for _ in range(MAX_PAGES):
-            response = _ask("GET", Remote(page, _headers()), self.transfer)
+            response = _request("GET", Remote(page, _headers()), self.transfer)
             try:
                 entries = json.loads(response.body)
                 paths += [entry["path"] for entry in entries if entry["type"] == "file"]
@@ -108,29 +108,29 @@ class Hub(FileServer):
             if following is None:
                 return paths
             if not same_server(httpx.URL(response.url), following):
-                raise DataError(f"{url}: the listing goes on at another server; it is not followed")
+                raise DataError(f"{url}: the listing continues at another server; not followed")
             page = str(following)
         raise DataError(f"{url}: the listing has more than {MAX_PAGES} pages")
 
 
 def _headers() -> dict[str, str]:
-    """Return the headers of a request, with the token of the user's log-in."""
+    """Return the headers of a request, with the user's token."""
     from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined]
 
     headers: dict[str, str] = build_hf_headers(library_name="pytest-tablebench")
     for value in headers.values():
         fault = header_fault(value)
         if fault is not None:
-            raise DataError(f"HF_TOKEN holds {fault}, which HTTP cannot send; set it without")
+            raise DataError(f"HF_TOKEN contains {fault}, which HTTP cannot send; remove it")
     return headers
 
 
-def _ask(method: str, remote: Remote, transfer: Transfer) -> ServerResponse:
+def _request(method: str, remote: Remote, transfer: Transfer) -> ServerResponse:
     import httpx
     from huggingface_hub import constants
 
     if constants.HF_HUB_OFFLINE:
-        raise DataError(f"{remote.url}: HF_HUB_OFFLINE is set, so nothing is asked for")
+        raise DataError(f"{remote.url}: not requested, because HF_HUB_OFFLINE is set")
 
     def attempt() -> ServerResponse:
         try:
@@ -146,7 +146,7 @@ def _ask(method: str, remote: Remote, transfer: Transfer) -> ServerResponse:
 
 
 def _check(response: ServerResponse, url: str) -> None:
-    """Raise unless the answer is one; the hub says by a code what it means."""
+    """Raise for an error response; the header `x-error-code` has its meaning."""
     if response.status < 400:
         return
     code = response.headers.get("x-error-code")
@@ -156,9 +156,9 @@ def _check(response: ServerResponse, url: str) -> None:
         raise DataError(f"{url}: the server does not know this revision")
     if code == "EntryNotFound":
         raise NotThere(f"{url}: there is no such file (any more)")
-    # It also says 401 of what is not there at all.
+    # The hub also answers 401 if the dataset does not exist.
     if code == "RepoNotFound" or (response.status == 401 and code is None):
-        raise NoAccess(f"{url}: the server has no such dataset, or not for everybody")
+        raise NoAccess(f"{url}: the dataset does not exist on the server, or is not public")
     if response.status in PASSING:
         raise PassingFailure(f"the server answered {response.status}")
     kind = NoAccess if response.status in (401, 403) else DataError

@@ -1,4 +1,4 @@
-"""The record of a pull, `.tablebench-pull.json` beside the data."""
+"""The record of a pull, `.tablebench-pull.json` in the dataset's folder."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ SCHEMA = 1
 
 
 class Unwritable(DataError):
-    """The system does not let us write: a full disk, a missing permission."""
+    """A file cannot be written, because of a full disk or a missing permission."""
 
 
 @dataclass
 class Lock:
-    """What was downloaded from where; digests of later downloads must equal these.
+    """The files of a pull and their source; digests of later downloads must equal these.
 
     Attributes:
-        source, revision, pinned: as in the table of sources.
-        endpoint: the server that was really asked: the source's own, or a mirror.
-        commit: the commit the server said it served, where it says so.
+        source, revision, pinned: the source's page, and its fields.
+        endpoint: the address of the server that was used.
+        commit: the commit that the server states, or None.
         time: when the first file was recorded, UTC, ISO 8601.
-        complete: whether every file is there.
-        by_hand: files that were found in place and never downloaded.
-        archive: SHA-256 of a downloaded archive until its files are all in place.
-        files: SHA-256 by path inside the folder.
+        complete: whether all files are in place.
+        by_hand: files that the user put in place.
+        archive: SHA-256 of a downloaded archive until all its files are in place.
+        files: SHA-256 by path in the folder.
     """
 
     source: str
@@ -49,16 +49,16 @@ class Lock:
     files: dict[str, str] = field(default_factory=dict)
 
     def write(self, folder: Path) -> None:
-        """Put the record into its folder, whole or not at all."""
+        """Write the record atomically."""
         content = {"schema": SCHEMA, **asdict(self)}
         write_text(folder / PULL_RECORD, json.dumps(content, indent=1) + "\n")
 
 
 def read_lock(folder: Path, upstream: Upstream) -> Lock | None:
-    """Return the record of earlier pulls, None without one.
+    """Return the record of earlier pulls, or None.
 
-    Raises `DataError` when it cannot be read, is a newer version's, or belongs to another
-    source or revision than the one that would be pulled now.
+    Raises `DataError` if it cannot be read, was written by a newer version, or belongs to another
+    source or revision than `upstream`.
     """
     path = folder / PULL_RECORD
     if not path.exists():
@@ -74,15 +74,15 @@ def read_lock(folder: Path, upstream: Upstream) -> Lock | None:
         if lock is not None:
             if (lock.source, lock.revision) != (upstream.home, upstream.revision):
                 raise DataError(
-                    f"{folder} was pulled from {lock.source} at {lock.revision}, wanted is "
+                    f"{folder} was pulled from {lock.source} at {lock.revision}, not from "
                     f"{upstream.home} at {upstream.revision}; move {folder} away and pull again"
                 )
             return lock
-    raise DataError(f"{path}: no record of a pull; move {folder} away and pull again")
+    raise DataError(f"{path}: not a record of a pull; move {folder} away and pull again")
 
 
 def recorded_source(folder: Path) -> str | None:
-    """Return the page of the source that a folder has files of; None where it has none yet."""
+    """Return the page of the source of a folder's files, or None if it has no files yet."""
     path = folder / PULL_RECORD
     content = read_json(path) if path.exists() else None
     if not isinstance(content, dict) or not content.get("files"):
@@ -108,7 +108,7 @@ def _stays_inside(name: str) -> bool:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a small file beside its place and move it there; `DataError` when that fails."""
+    """Write a small file atomically. Raises `Unwritable`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, text, durable=True)
@@ -117,15 +117,15 @@ def write_text(path: Path, text: str) -> None:
 
 
 def os_error(path: Path, error: OSError) -> Unwritable:
-    """Return the error for a file that cannot be written, such as on a full disk."""
+    """Return the error for a file that cannot be written."""
     return Unwritable(f"{path}: cannot be written: {error.strerror or error}")
 
 
 @contextmanager
 def busy(folder: Path) -> Iterator[None]:
-    """Keep other pulls out of the folder; `DataError` when one is at work there.
+    """Lock the folder. Raises `DataError` if another pull has the lock.
 
-    The system gives the lock back when its process ends, however that happens.
+    The operating system releases the lock when the process ends for any reason.
     """
     from filelock import FileLock, Timeout
 
@@ -134,7 +134,7 @@ def busy(folder: Path) -> Iterator[None]:
         guard = FileLock(folder / PULL_BUSY)
         guard.acquire(timeout=0)
     except Timeout:
-        raise DataError(f"{folder}: another `tablebench pull` is at work there") from None
+        raise DataError(f"{folder}: another `tablebench pull` is running there") from None
     except OSError as error:
         raise os_error(folder, error) from None
     try:

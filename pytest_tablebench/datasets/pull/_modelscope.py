@@ -1,4 +1,4 @@
-"""What ModelScope says of a dataset's files: their addresses, and their digests."""
+"""Addresses and digests of files on ModelScope."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ _STRANGE = "the server does not answer as ModelScope does"
 class ModelScope(FileServer):
     """ModelScope, whose listing states the SHA-256 of each file."""
 
-    _stated: dict[str, str] = field(default_factory=dict)
+    _digests: dict[str, str] = field(default_factory=dict)
 
     def files(self, revision: str) -> tuple[File, ...]:
-        """Return the files of the table of sources that are there."""
+        """Read the listing, and return the source's files with patterns replaced."""
         url = f"{self.endpoint}/datasets/{self.upstream.repository}"
         for page in range(1, MAX_PAGES + 1):
-            if self._page(revision, page) < PAGE_SIZE:
-                return chosen(self.upstream, list(self._stated), f"{url} at {revision}")
+            if self._read_page(revision, page) < PAGE_SIZE:
+                return chosen(self.upstream, list(self._digests), f"{url} at {revision}")
         raise DataError(f"{url}: the listing has more than {MAX_PAGES} pages")
 
     def facts(self, path: str, revision: str) -> Facts:
-        """Return where a file's bytes are, and what the listing says of it."""
+        """Return a file's address, and its digest in the listing."""
         query = urlencode({"Revision": revision, "FilePath": path}, quote_via=quote)
         url = f"{self.endpoint}/api/v1/datasets/{self.upstream.repository}/repo?{query}"
-        sha256 = self._stated.get(path, "")
+        sha256 = self._digests.get(path, "")
         is_digest = re.fullmatch(r"[0-9a-f]{64}", sha256) is not None
         return Facts(Remote(url), sha256=sha256 if is_digest else None)
 
-    def _page(self, revision: str, page: int) -> int:
-        """Take in what a page of the listing states; return how many entries it has."""
+    def _read_page(self, revision: str, page: int) -> int:
+        """Record the digests on a page of the listing; return its number of entries."""
         query = {
             "Revision": revision,
             "Recursive": "true",
@@ -54,7 +54,7 @@ class ModelScope(FileServer):
             if response.status in PASSING:
                 raise PassingFailure(f"the server answered {response.status}")
             if response.status in (401, 403, 404):
-                raise NoAccess(f"{url}: the server has no such dataset, or not for everybody")
+                raise NoAccess(f"{url}: the dataset does not exist on the server, or is not public")
             if response.status != 200:
                 raise DataError(f"{url}: the server answered {response.status}")
             return response.body
@@ -72,5 +72,5 @@ class ModelScope(FileServer):
             raise DataError(f"{url}: {_STRANGE} ({type(error).__name__})") from None
         if not sound:
             raise DataError(f"{url}: {_STRANGE}")
-        self._stated |= files
+        self._digests |= files
         return len(entries)

@@ -1,4 +1,4 @@
-"""`tablebench pull`: what is missing, from where, checked and put in place."""
+"""The command `tablebench pull`: fetch the missing files of datasets."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from pytest_tablebench.util.names import printable, unknown_name
 def sources(
     names: Iterable[str], upstreams: Mapping[str, Upstream] | None = None
 ) -> tuple[Upstream, ...]:
-    """Return the sources of datasets, each once; a dataset or its source may be named.
+    """Return the sources of datasets, each once; `names` are datasets or sources.
 
-    `upstreams` are all sources by name; None: those of the built-in datasets. Raises
-    `SettingsError` with the nearest names for one that is not known.
+    `upstreams` contains all sources by name; None for the sources of the built-in datasets. Raises
+    `SettingsError`, with the nearest names, for an unknown name.
     """
     by_name = {
         name: source
@@ -51,21 +51,21 @@ def pull(
     max_bytes: int = MAX_BYTES,
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
-    """Fetch what is missing of some datasets into `data/<source>/`.
+    """Fetch the missing files of some datasets into `data/<source>/`.
 
     Arguments:
-        names: datasets, or sources that serve several.
-        data: the data folder; made when it is not there.
-        say: shown a line of text.
+        names: datasets or sources.
+        data: the data folder; created if missing.
+        say: shows a line of text.
         upstreams: see `sources`.
-        servers: other addresses of `SERVERS`, by name; without one the environment says it.
+        servers: other addresses of `SERVERS`, by name; they override the environment.
         sleep: waits between attempts.
         bar: whether to draw progress bars; None draws them on a terminal.
         max_bytes: the largest file accepted.
-        clock: tells the time in seconds, from any start.
+        clock: returns the time in seconds, from any start.
 
-    Raises `SettingsError` for an unknown name before anything is fetched, and `DataError` for
-    what could not be fetched after everything else was.
+    Raises `SettingsError` for an unknown name before it fetches anything. Raises `DataError` if a
+    source failed, after it tried the others.
     """
     chosen = sources(names, upstreams)
     endpoints = {name: _endpoint(servers.get(name), *default) for name, default in SERVERS.items()}
@@ -79,7 +79,7 @@ def pull(
             ]
             try:
                 with busy(folder):
-                    _first_that_gives(pulls, folder, say)
+                    _pull_first(pulls, folder, say)
             except (NoAccess, NotThere) as error:
                 hint = f"; {upstream.by_hand.format(folder=folder)}" if upstream.by_hand else ""
                 failures.append(f"{upstream.name}: {error}{hint}")
@@ -91,10 +91,10 @@ def pull(
         raise DataError(" | ".join(failures))
 
 
-def _first_that_gives(pulls: Sequence[SourcePull], folder: Path, say: Say) -> None:
-    """Pull from the source, or from a mirror where the source gives no file at all.
+def _pull_first(pulls: Sequence[SourcePull], folder: Path, say: Say) -> None:
+    """Pull from the first source that serves any file: the source itself or a mirror.
 
-    A folder that has files of one of them goes on with that. Raises what the last one raises.
+    A folder that has files of one of them continues with it. Raises the error of the last one.
     """
     begun = recorded_source(folder)
     if begun is not None:
@@ -106,7 +106,7 @@ def _first_that_gives(pulls: Sequence[SourcePull], folder: Path, say: Say) -> No
             is_last = source is pulls[-1]
             if is_last or isinstance(error, Unwritable) or recorded_source(folder) is not None:
                 raise
-            say(f"{source.upstream.name}: {error}; another source is asked")
+            say(f"{source.upstream.name}: {error}; trying another source")
         else:
             return
 

@@ -1,4 +1,4 @@
-"""What a server's reply means for a pull: the file, another attempt, or the end."""
+"""Checks of a server's response: it brings the file, calls for a retry, or is an error."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     import httpx
 
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
-GOES_ON = "the same command goes on from here"
+RESUME = "run the same command again to continue"
 PAGE = (
-    "a web page came instead of the file (a log-in or proxy page?); "
+    "the server sent a web page instead of the file (a log-in or proxy page?); "
     "open the address in a browser to see it"
 )
 
 
 class NoAccess(DataError):
-    """The server wants a permission that we do not have."""
+    """The server denies access."""
 
 
 class NotThere(DataError):
@@ -28,15 +28,15 @@ class NotThere(DataError):
 
 
 class TooLarge(DataError):
-    """The server sends more than any file of a dataset holds."""
+    """The server sends more bytes than any dataset file has."""
 
 
 class TooSlow(DataError):
-    """The server sends so slowly that there is no use in waiting."""
+    """The server sends too slowly."""
 
 
 class PassingFailure(Exception):
-    """An attempt failed in a way that the next one may not; `wait` is the server's wish in s."""
+    """A failure that a retry may not have; `wait` is the wait in s that the server asks for."""
 
     def __init__(self, message: str, wait: float | None = None) -> None:
         super().__init__(message)
@@ -52,7 +52,7 @@ class Remote:
 
 
 def is_page(start: bytes) -> bool:
-    """Whether a file that begins so is a web page."""
+    """Return whether a file with these first bytes is a web page."""
     head = start[:256].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     return head.startswith((b"<!doctype html", b"<html"))
 
@@ -61,7 +61,7 @@ def check_reply(response: httpx.Response, remote: Remote, subject: str, *, page:
     """Raise unless the response brings the file."""
     status = response.status_code
     if remote.url.startswith("https:") and response.url.scheme != "https":
-        raise DataError(f"{subject}: was led to an address that is not encrypted")
+        raise DataError(f"{subject}: the server redirected to an address without encryption")
     if status in PASSING:
         after = response.headers.get("Retry-After", "")
         raise PassingFailure(
@@ -76,4 +76,4 @@ def check_reply(response: httpx.Response, remote: Remote, subject: str, *, page:
     if not page and response.headers.get("Content-Type", "").startswith("text/html"):
         raise DataError(f"{subject}: {PAGE}")
     if response.headers.get("Content-Encoding", "identity") != "identity":
-        raise DataError(f"{subject}: the server compressed the file although asked not to")
+        raise DataError(f"{subject}: the server compressed the file although it must not")

@@ -1,4 +1,4 @@
-"""One source on its way into its folder: what is missing is fetched, checked and put in place."""
+"""The pull of one source: fetch missing files, check them, move them into place."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Say = Callable[[str], None]
 
 @dataclass
 class SourcePull:
-    """One source on its way into its folder."""
+    """The pull of one source into its folder."""
 
     upstream: Upstream
     folder: Path
@@ -37,16 +37,17 @@ class SourcePull:
     say: Say
 
     def run(self) -> None:
+        """Fetch the missing files, and record their digests."""
         lock = read_lock(self.folder, self.upstream)
         if lock is not None and lock.complete and self._intact(lock):
             (self.folder / ARCHIVE_NAME).unlink(missing_ok=True)
-            self._tell(
+            self._say(
                 f"already there, {counted(len(lock.files), 'file')} as recorded ({self.folder})"
             )
             return
         if lock is None:
             lock = self._new_lock()
-        self._adopt(lock)
+        self._record_manual_files(lock)
         self._announce()
         if self.upstream.host == "github_archive":
             self._pull_archive(lock)
@@ -55,9 +56,9 @@ class SourcePull:
         lock.complete = True
         lock.write(self.folder)
         shown = f" at commit {lock.commit}" if lock.commit else ""
-        self._tell(f"{counted(len(lock.files), 'file')} in {self.folder}{shown}")
+        self._say(f"{counted(len(lock.files), 'file')} in {self.folder}{shown}")
 
-    def _tell(self, text: str) -> None:
+    def _say(self, text: str) -> None:
         self.say(f"{self.upstream.name}: {text}")
 
     def _new_lock(self) -> Lock:
@@ -71,21 +72,21 @@ class SourcePull:
         )
 
     def _intact(self, lock: Lock) -> bool:
-        """Tell whether every recorded file is as recorded; name the ones that are not."""
+        """Return whether all recorded files are unchanged; print the names of others."""
         bad = [name for name in sorted(lock.files) if not self._is_recorded(lock, name)]
         for name in bad[:5]:
             exists = (self.folder / name).is_file()
-            self._tell(f"{name} {'is not as recorded' if exists else 'is gone'}; fetched again")
+            self._say(f"{name} {'has changed' if exists else 'is missing'}; fetching it again")
         if len(bad) > 5:
-            self._tell(f"and {counted(len(bad) - 5, 'more file')}")
+            self._say(f"and {counted(len(bad) - 5, 'more file')}")
         return not bad
 
     def _is_recorded(self, lock: Lock, name: str) -> bool:
         path = self.folder / name
         return name in lock.files and path.is_file() and file_digest(path) == lock.files[name]
 
-    def _adopt(self, lock: Lock) -> None:
-        """Record files that people put there themselves, where the source may not give them."""
+    def _record_manual_files(self, lock: Lock) -> None:
+        """Record files that users put in place themselves, if the source allows that."""
         if not self.upstream.by_hand:
             return
         for file in self.upstream.files:
@@ -93,26 +94,26 @@ class SourcePull:
             if file.target not in lock.files and path.is_file():
                 lock.files[file.target] = file_digest(path)
                 lock.by_hand.append(file.target)
-                self._tell(f"{file.target} was put there by hand; recorded as it is, not fetched")
+                self._say(f"{file.target} was put there by hand; recorded as it is, not fetched")
         if lock.by_hand:
             lock.write(self.folder)
 
     def _announce(self) -> None:
-        """Say what comes under which terms, and keep the terms beside the data."""
+        """Print the source and its licence, and write the licence into the folder."""
         upstream = self.upstream
-        self._tell(f"from {upstream.home} at {upstream.revision}")
+        self._say(f"from {upstream.home} at {upstream.revision}")
         if not upstream.home.startswith(self.endpoint):
-            self._tell(f"asked of the server {self.endpoint}")
-        self._tell(f"licence {upstream.licence.name}, {upstream.licence.address}")
+            self._say(f"requested from the server {self.endpoint}")
+        self._say(f"licence {upstream.licence.name}, {upstream.licence.address}")
         if not upstream.pinned:
-            self._tell(
+            self._say(
                 f"warning: {upstream.revision!r} is a branch, not a fixed revision; others may "
                 "get other files another day"
             )
         if not any(file.sha256 for file in upstream.files):
-            self._tell(
-                "checksums are not known beforehand: those of the first download are kept in "
-                f"{PULL_RECORD}, and later downloads must have the same"
+            self._say(
+                "the source publishes no checksums: the checksums of the first download are "
+                f"recorded in {PULL_RECORD}, and later downloads must have the same"
             )
         write_text(
             self.folder / LICENCE_NAME,
@@ -128,31 +129,31 @@ class SourcePull:
         server = kind(self.upstream, self.endpoint, self.transfer)
         for file in server.files(lock.commit or self.upstream.revision):
             name = file.target
-            if self._is_recorded(lock, name) or self._finished_part(lock, name):
+            if self._is_recorded(lock, name) or self._settle_finished(lock, name):
                 continue
             target = inside(self.folder, name)
             try:
                 facts = server.facts(file.path, lock.commit or self.upstream.revision)
-                # The commit of the first file is that of all: a branch may move in between.
+                # All files come from the commit of the first: a branch may move meanwhile.
                 lock.commit = lock.commit or facts.commit
                 digest = self.transfer.fetch(facts.remote, target)
             except NotThere:
                 if not file.optional:
                     raise
-                self._tell(f"there is no {file.path} upstream; goes without")
+                self._say(f"{file.path} does not exist upstream; continuing without it")
                 continue
             try:
-                self._judge(lock, name, digest, [file.sha256, facts.sha256], facts.remote.url)
+                self._check(lock, name, digest, [file.sha256, facts.sha256], facts.remote.url)
             except DataError:
                 self.transfer.discard(target)
                 raise
-            # Recorded first: whatever happens next, this digest is the one that counts.
+            # The record comes first, so that this digest is binding if the process ends here.
             lock.files[name] = digest
             lock.write(self.folder)
             self.transfer.settle(target)
 
-    def _finished_part(self, lock: Lock, name: str) -> bool:
-        """Put a part in place that was recorded just before an earlier pull ended."""
+    def _settle_finished(self, lock: Lock, name: str) -> bool:
+        """Move a complete part into place if the last pull ended just before it did."""
         target = self.folder / name
         part = part_of(target)
         if name not in lock.files or not part.is_file() or file_digest(part) != lock.files[name]:
@@ -160,23 +161,23 @@ class SourcePull:
         self.transfer.settle(target)
         return True
 
-    def _judge(
+    def _check(
         self, lock: Lock, name: str, digest: str, digests: Sequence[str | None], url: str
     ) -> None:
-        """Raise `DataError` for bytes that are not what they must be."""
+        """Raise `DataError` if a file's digest differs from a stated or a recorded one."""
         path = self.folder / name
         for expected in digests:
             if expected is not None and digest != expected:
                 raise DataError(
-                    f"{path}: what came from {url} has SHA-256 {digest}, not {expected}; "
-                    "it was thrown away"
+                    f"{path}: the download from {url} has SHA-256 {digest}, not {expected}; "
+                    "it was discarded"
                 )
         recorded = lock.files.get(name)
         if recorded is not None and digest != recorded:
             raise DataError(
-                f"{path}: what came from {url} has SHA-256 {digest}, but {recorded} was recorded "
-                f"{lock.time}; it was thrown away. If upstream has changed and you want the new "
-                f"files, move {self.folder} away and pull again"
+                f"{path}: the download from {url} has SHA-256 {digest}, but {recorded} was "
+                f"recorded {lock.time}; it was discarded. If upstream has changed and you want "
+                f"the new files, move {self.folder} away and pull again"
             )
         if recorded is None and path.is_file() and file_digest(path) != digest:
             raise DataError(
@@ -192,17 +193,17 @@ class SourcePull:
         archive, staging = self.folder / ARCHIVE_NAME, self.folder / STAGING_NAME
         self._fetch_archive(lock, url, archive)
         shutil.rmtree(staging, ignore_errors=True)
-        self._tell("unpacking")
+        self._say("unpacking")
         try:
             try:
                 names, commit = unpack(archive, upstream.files, staging)
             except Unwritable:
-                raise  # the archive is not to blame, and need not be fetched again
+                raise  # keep the archive, which is not the cause
             except DataError:
                 archive.unlink(missing_ok=True)
                 raise
             digests = {name: file_digest(staging / name) for name in names}
-            self._judge_archive(lock, digests, archive, url)
+            self._check_archive(lock, digests, archive, url)
             lock.files, lock.commit = digests, commit
             lock.write(self.folder)
             for parent in {(self.folder / name).parent for name in names}:
@@ -211,21 +212,21 @@ class SourcePull:
                 (staging / name).replace(self.folder / name)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
-        # The record first: without the archive it would have to come again.
+        # The record comes first: if the process ended between, the archive would be fetched again.
         lock.archive, lock.complete = None, True
         lock.write(self.folder)
         archive.unlink(missing_ok=True)
 
     def _fetch_archive(self, lock: Lock, url: str, archive: Path) -> None:
-        """Download the archive, unless an earlier pull ended after it had come in whole."""
+        """Download the archive, unless an earlier pull has completed the download."""
         if lock.archive and archive.is_file() and file_digest(archive) == lock.archive:
             return
         lock.archive = self.transfer.fetch(Remote(url), archive)
         lock.write(self.folder)
         self.transfer.settle(archive)
 
-    def _judge_archive(self, lock: Lock, digests: dict[str, str], archive: Path, url: str) -> None:
-        """Compare an archive's files, not its bytes: servers pack the same files differently."""
+    def _check_archive(self, lock: Lock, digests: dict[str, str], archive: Path, url: str) -> None:
+        """Check an archive's files, not its bytes: servers pack the same files differently."""
         expected = {file.path: file.sha256 for file in self.upstream.files}
         try:
             for name in sorted(lock.files.keys() - digests.keys()):
@@ -235,7 +236,7 @@ class SourcePull:
                     "again"
                 )
             for name, digest in digests.items():
-                self._judge(lock, name, digest, [expected.get(name)], url)
+                self._check(lock, name, digest, [expected.get(name)], url)
         except DataError:
             archive.unlink(missing_ok=True)
             raise

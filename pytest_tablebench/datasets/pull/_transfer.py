@@ -1,9 +1,8 @@
-"""One file from one address: streamed, resumed, retried, bounded in size and time.
+"""Download of a file: streamed, resumed, retried, bounded in size and time.
 
-A client for asyncio does the work: there a time limit holds for a whole reply, where others know
-limits for each read alone, and a server that sends a byte now and then never meets those. Nor do
-huggingface_hub and pooch: the one follows a listing without an end, and takes the token to
-whatever server a page of it names.
+An asyncio client can limit the time of a whole response. Others limit the time of each read, which
+does not stop a server that sends a byte now and then. huggingface_hub and pooch do not fit either:
+huggingface_hub follows listings without end, and sends the token to any server that they name.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from typing import IO, TYPE_CHECKING, TypeVar
 from pytest_tablebench.datasets.files import file_digest
 from pytest_tablebench.datasets.pull._lock import os_error
 from pytest_tablebench.datasets.pull._replies import (
-    GOES_ON,
     PAGE,
+    RESUME,
     PassingFailure,
     Remote,
     TooLarge,
@@ -37,23 +36,23 @@ if TYPE_CHECKING:
     from tenacity import RetryCallState
 
 MAX_BYTES = 2 * 1024**3
-"""No file of any source is nearly as large: a server that sends more is not the source."""
+"""Most bytes of a file; the files of all sources are far smaller."""
 
 STALLS = 5
-"""Attempts in a row that may bring nothing new."""
+"""Most attempts in a row without new bytes."""
 
 ATTEMPTS = 50
-"""Attempts in all, even when each brings a little."""
+"""Most attempts in all."""
 
 CONNECT_S, READ_S = 10.0, 30.0
 HEAD_S = 60.0
-"""Seconds until a reply has begun, or is there where it is a short one; redirects included."""
+"""Most seconds until a response begins, or until a short one ends, with all redirects."""
 
 LEAST_SPEED, SPEED_S = 1000, 30.0
-"""Bytes a second, over that many seconds, below which a download is given up."""
+"""A download fails below this many bytes a second, measured over this many seconds."""
 
 FILE_S = 3600.0
-"""Seconds a file may take, all attempts together."""
+"""Most seconds for a file, over all attempts."""
 
 MAX_WAIT_S = 30.0
 MAX_REDIRECTS = 5
@@ -62,23 +61,23 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class ServerResponse:
-    """A short reply: its status, headers (names in lower case), and body."""
+    """A short response: its status, headers (names in lower case), and body."""
 
     url: str
     status: int
     headers: Mapping[str, str]
     body: bytes
     next: str | None
-    """Address of the page that follows, where the server names one."""
+    """Address of the next page, if the server names one."""
 
 
 def part_of(target: Path) -> Path:
-    """Return where the bytes of a file are collected until all are there."""
+    """Return the file that collects the bytes of `target` until it is complete."""
     return target.with_name(target.name + ".part")
 
 
 def same_server(url: httpx.URL, other: httpx.URL) -> bool:
-    """Tell whether two addresses are of one server: the same scheme, host and port."""
+    """Return whether two addresses have the same scheme, host and port."""
     return (url.scheme, url.host, url.port) == (other.scheme, other.host, other.port)
 
 
@@ -90,10 +89,10 @@ class Transfer:
     """Downloads files over one pool of connections.
 
     Arguments:
-        sleep: waits so many seconds between attempts.
+        sleep: waits between attempts, for a number of seconds.
         bar: whether to draw progress bars; None draws them on a terminal only.
         max_bytes: the largest file accepted.
-        clock: tells the time in seconds, from any start.
+        clock: returns the time in seconds, from any start.
     """
 
     def __init__(
@@ -105,7 +104,7 @@ class Transfer:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._clock = clock
-        self._runner = asyncio.Runner()  # which costs nothing before it runs something
+        self._runner = asyncio.Runner()  # makes its event loop on first use
         self._sleep = sleep
         self._bar = sys.stderr.isatty() if bar is None else bar
         self._max_bytes = max_bytes
@@ -121,7 +120,7 @@ class Transfer:
 
     @property
     def client(self) -> httpx.AsyncClient:
-        """The HTTP client, made when it is first needed."""
+        """The HTTP client, made on first use."""
         if self._client is None:
             import httpx
 
@@ -132,14 +131,13 @@ class Transfer:
         return self._client
 
     def retry(self, attempt: Callable[[], T], subject: str, length: Callable[[], int]) -> T:
-        """Call `attempt` until it succeeds or fails for good.
+        """Call `attempt` until it succeeds or fails permanently.
 
         Arguments:
-            attempt: raises `PassingFailure` or an httpx transport error where another one may
-                succeed.
-            subject: named in the `DataError` raised when no attempt is left.
-            length: how much there is so far; an attempt that adds to it does not count as one
-                of the `STALLS`.
+            attempt: raises `PassingFailure` or an httpx transport error if a retry may succeed.
+            subject: the start of the message of the final `DataError`.
+            length: returns the number of bytes so far; an attempt that adds bytes does not count
+                towards `STALLS`.
         """
         import httpx
         from tenacity import Retrying, retry_if_exception_type, wait_random_exponential
@@ -172,15 +170,15 @@ class Transfer:
         except httpx.TransportError as error:
             kind = "no answer in time" if isinstance(error, httpx.TimeoutException) else str(error)
             kind = kind or type(error).__name__
-            raise DataError(f"{subject}: {kind}; {GOES_ON}") from None
+            raise DataError(f"{subject}: {kind}; {RESUME}") from None
         except PassingFailure as error:
-            raise DataError(f"{subject}: {error}; {GOES_ON}") from None
+            raise DataError(f"{subject}: {error}; {RESUME}") from None
 
     def ask(self, method: str, remote: Remote, most: int) -> ServerResponse:
-        """Ask once for something short, at that server alone: a redirect elsewhere is the answer.
+        """Send one request and return its short response. Follow redirects on one server only.
 
-        Raises `DataError` for more bytes than `most` and for a server that does not come to an
-        end; `httpx` errors and `PassingFailure` are for `retry`.
+        Raises `DataError` for more bytes than `most` and for a response without an end. `retry`
+        handles `httpx` errors and `PassingFailure`.
         """
         return self._runner.run(self._ask(method, remote, most))
 
@@ -195,14 +193,14 @@ class Transfer:
                 async for chunk in response.aiter_raw():
                     body += chunk
                     if len(body) > most:
-                        raise TooLarge(f"{remote.url}: the server says more than {most} bytes")
-            led = url.join(response.headers.get("Location", ""))
-            if not response.is_redirect or not same_server(url, led):
+                        raise TooLarge(f"{remote.url}: the server sends more than {most} bytes")
+            location = url.join(response.headers.get("Location", ""))
+            if not response.is_redirect or not same_server(url, location):
                 break
-            url = led
-        follows = response.links.get("next", {}).get("url")
-        named = {name.lower(): value for name, value in response.headers.items()}
-        return ServerResponse(str(url), response.status_code, named, body, follows)
+            url = location
+        next_page = response.links.get("next", {}).get("url")
+        lower_case = {name.lower(): value for name, value in response.headers.items()}
+        return ServerResponse(str(url), response.status_code, lower_case, body, next_page)
 
     @asynccontextmanager
     async def _reply(
@@ -215,11 +213,11 @@ class Transfer:
         whole: bool = True,
         follow: bool = False,
     ) -> AsyncIterator[httpx.Response]:
-        """Open a reply, within the time that it may take to begin, or to end where `whole`."""
+        """Open a response; `HEAD_S` limits the time until it begins, or ends if `whole`."""
         request = self.client.build_request(method, url, headers=dict(headers))
         try:
             async with asyncio.timeout(HEAD_S) as limit:
-                # The library takes a token out of a request that is led to another server.
+                # httpx removes the token when a redirect leads to another server.
                 response = await self.client.send(request, stream=True, follow_redirects=follow)
                 if not whole:
                     limit.reschedule(None)
@@ -229,13 +227,13 @@ class Transfer:
                     await response.aclose()
         except TimeoutError:
             raise TooSlow(
-                f"{subject}: no whole answer within {HEAD_S:g} s; try again later"
+                f"{subject}: no complete response within {HEAD_S:g} s; try again later"
             ) from None
 
     def fetch(self, remote: Remote, target: Path) -> str:
-        """Download into `part_of(target)`, going on where an earlier call was cut off.
+        """Download into `part_of(target)`, resuming an earlier call, and return the SHA-256.
 
-        Returns the SHA-256 of the finished part. Raises `DataError` naming file and address.
+        Raises `DataError`, naming file and address.
         """
         import httpx
 
@@ -261,13 +259,13 @@ class Transfer:
             raise DataError(f"{subject}: {error}") from None
 
     def discard(self, target: Path) -> None:
-        """Remove what was collected for a file."""
+        """Remove the part of a file."""
         part = part_of(target)
         part.unlink(missing_ok=True)
         _tag_of(part).unlink(missing_ok=True)
 
     def settle(self, target: Path) -> None:
-        """Move the finished part into its place."""
+        """Move the finished part into place."""
         part = part_of(target)
         try:
             part.replace(target)
@@ -279,7 +277,7 @@ class Transfer:
         tag = _tag_of(part)
         etag = tag.read_text(encoding="ascii", errors="replace") if tag.is_file() else ""
         have = part.stat().st_size if etag and part.is_file() else 0
-        # Lengths and ranges count the bytes that are sent, so nothing may be compressed.
+        # Lengths and ranges count the bytes sent, so the response must not be compressed.
         headers = {**remote.headers, "Accept-Encoding": "identity"}
         if have:
             headers |= {"Range": f"bytes={have}-", "If-Range": etag}
@@ -288,21 +286,21 @@ class Transfer:
         ) as response:
             content_range = response.headers.get("Content-Range", "")
             if have and response.status_code == 416 and content_range == f"bytes */{have}":
-                return  # all of it was there already
+                return  # the part is complete
             if response.status_code == 416 or (
                 response.status_code == 206 and not content_range.startswith(f"bytes {have}-")
             ):
-                # Not what was asked for: the next attempt starts from nothing.
+                # A wrong range: the next attempt starts from zero.
                 part.unlink(missing_ok=True)
                 tag.unlink(missing_ok=True)
-                raise PassingFailure("the server could not go on from what was there")
+                raise PassingFailure("the server could not resume the download")
             page = part.stem.lower().endswith((".html", ".htm"))
             check_reply(response, remote, subject, page=page)
             if response.status_code == 200:
                 have = 0
                 part.unlink(missing_ok=True)
                 etag = response.headers.get("ETag", "")
-                # Only a strong tag may be used to go on from (RFC 9110, section 13.1.5).
+                # Only a strong tag may be used to resume (RFC 9110, section 13.1.5).
                 if etag.startswith('"') and etag.isascii():
                     tag.write_text(etag, encoding="ascii")
                 else:
@@ -326,12 +324,12 @@ class Transfer:
         total = have + int(size) if size.isdecimal() else None
         if total is not None and total > self._max_bytes:
             raise TooLarge(f"{subject}: {total} bytes are more than the {self._max_bytes} allowed")
-        since, then = self._clock(), have
+        last_time, last_size = self._clock(), have
         label, hidden = Path(stream.name).stem, not self._bar
         with tqdm(
             total=total, initial=have, desc=label, unit="B", unit_scale=True, disable=hidden
         ) as bar:
-            # As they arrive: fixed chunks would lose what came of the last one before a cut.
+            # Chunks as they arrive: with a fixed size, a cut would lose the start of the last one.
             async for chunk in response.aiter_raw():
                 if have == 0 and not page and is_page(chunk):
                     raise DataError(f"{subject}: {PAGE}")
@@ -339,17 +337,16 @@ class Transfer:
                 if have > self._max_bytes:
                     raise TooLarge(f"{subject}: more than the {self._max_bytes} bytes allowed")
                 stream.write(chunk)
-                # What has arrived survives the sudden end of this process.
-                stream.flush()
+                stream.flush()  # keep these bytes if the process ends suddenly
                 bar.update(len(chunk))
                 now = self._clock()
                 if now >= end:
-                    raise TooSlow(f"{subject}: not there after {FILE_S:g} s; {GOES_ON}")
-                if now - since >= SPEED_S:
-                    if have - then < LEAST_SPEED * (now - since):
+                    raise TooSlow(f"{subject}: not complete after {FILE_S:g} s; {RESUME}")
+                if now - last_time >= SPEED_S:
+                    if have - last_size < LEAST_SPEED * (now - last_time):
                         raise TooSlow(
-                            f"{subject}: {have - then} bytes in {now - since:.0f} s are too slow; "
-                            f"{GOES_ON}"
+                            f"{subject}: {have - last_size} bytes in {now - last_time:.0f} s are "
+                            f"too slow; {RESUME}"
                         )
-                    since, then = now, have
+                    last_time, last_size = now, have
         os.fsync(stream.fileno())

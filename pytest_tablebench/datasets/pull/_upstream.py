@@ -1,7 +1,7 @@
-"""Where a dataset lives upstream: address, revision, files, licence.
+"""Upstream sources of datasets: address, revision, files, licence.
 
-The SHA-256 of no file is known from elsewhere so far: `File.sha256` is None throughout, and the
-digest of the first download is what later ones are held to.
+So far no source publishes digests: `File.sha256` is always None, and later downloads must equal
+the first one.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ SERVERS = {
     "hub": ("https://huggingface.co", "HF_ENDPOINT"),
     "modelscope": ("https://www.modelscope.cn", "MODELSCOPE_ENDPOINT"),
 }
-"""The servers' addresses, and the environment variables that name others in their place."""
+"""The servers' addresses, and the environment variables that replace them."""
 
 
 @dataclass(frozen=True)
 class Licence:
-    """A licence as the upstream project states it, and where its text is."""
+    """A licence as the upstream project states it, and the address of its text."""
 
     name: str
     address: str
@@ -44,14 +44,14 @@ CC_BY_NC_SA = Licence(
 
 @dataclass(frozen=True)
 class File:
-    """A file, or a pattern that stands for several.
+    """A file, or a pattern for several.
 
     Arguments:
-        path: where it lies upstream; `*` stands for any part of one path component.
-        local: where it goes inside the dataset's folder; empty for the same path, and one that
-            ends in a stroke is the folder in which it has the same path.
-        sha256: hexadecimal digest where it is known from a source other than the download.
-        optional: whether the dataset can do without the file, should upstream not have it.
+        path: the path upstream; `*` matches any part of one path component.
+        local: the path in the dataset's folder. "" for the path upstream; a folder that ends in a
+            slash is put before the path upstream.
+        sha256: the hexadecimal digest, if published separately from the file.
+        optional: whether the file may be missing upstream.
     """
 
     path: str
@@ -61,7 +61,7 @@ class File:
 
     @property
     def target(self) -> str:
-        """The path inside the dataset's folder."""
+        """The path in the dataset's folder."""
         return self.local + self.path if self.local.endswith("/") else self.local or self.path
 
 
@@ -70,17 +70,16 @@ class Upstream:
     """One source of files.
 
     Arguments:
-        name: what people type, and the folder's name inside the data folder.
-        host: `github`, `hub` (Hugging Face) and `modelscope` give single files,
-            `github_archive` a tarball of the whole repository of which `files` are kept.
+        name: the name in `tablebench pull NAME`, and of the folder in the data folder.
+        host: `github`, `hub` (Hugging Face) and `modelscope` serve single files; `github_archive`
+            serves a tarball of the whole repository, of which only `files` are kept.
         repository: `owner/name`.
-        revision: a commit where `pinned`, else a branch (`HEAD` is GitHub's name for the
-            default branch).
-        files: what is fetched; patterns are for archives and the hub.
-        serves: the datasets that read these files: those that name it as their `upstream`.
-        mirrors: where else the files are, asked where the source itself gives none of them.
-        by_hand: how people get the files themselves where the source may not give them; files
-            they put in place are then taken as they are.
+        revision: a commit if `pinned`, else a branch (`HEAD` is GitHub's default branch).
+        files: the files to fetch; patterns are for archives and the hub.
+        serves: the datasets that name it as their `upstream`.
+        mirrors: other sources of the files, tried in order if the source serves none of them.
+        by_hand: how users get the files themselves if the source denies access. Files that they
+            put in place are accepted unchecked.
     """
 
     name: str
@@ -107,21 +106,20 @@ class Upstream:
 
 
 def is_pattern(path: str) -> bool:
-    """Tell whether a path of the table stands for several files."""
+    """Return whether the path of a `File` is a pattern."""
     return "*" in path
 
 
 def matches(path: str, pattern: str) -> bool:
-    """Tell whether a path fits a pattern, component by component."""
+    """Return whether a path matches a pattern, component by component."""
     parts, patterns = path.split("/"), pattern.split("/")
     return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
 
 
 def chosen(upstream: Upstream, paths: Sequence[str], place: str) -> tuple[File, ...]:
-    """Return the files of the table of sources, patterns replaced by what a listing has.
+    """Return the source's files, with each pattern replaced by the matching paths of a listing.
 
-    Optional ones that it has not got are left out. Raises `DataError` naming `place` for others,
-    and where nothing is left.
+    Raises `DataError`, naming `place`, if a file that is not optional is missing or all are.
     """
     files: list[File] = []
     for file in upstream.files:
@@ -135,5 +133,5 @@ def chosen(upstream: Upstream, paths: Sequence[str], place: str) -> tuple[File, 
 
 
 def files_at(*paths: str, below: str = "") -> tuple[File, ...]:
-    """Return the files at these paths, which stay as they are, in the folder `below/`."""
+    """Return the files at these paths, stored in the folder `below` under the same paths."""
     return tuple(File(path, below) for path in paths)

@@ -1,4 +1,4 @@
-"""The sources of datasets, as their own modules and descriptions name them."""
+"""The upstream sources that datasets name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_tablebench.datasets.pull._upstream import Upstream
 
 
 def known_sources(datasets: Iterable[Dataset]) -> dict[str, Upstream]:
-    """Return the source of every dataset that names one, by the source's name."""
+    """Return the sources that datasets name, by the source's name."""
     upstreams: dict[str, Upstream] = {}
     for dataset in datasets:
         source = dataset.upstream
