@@ -1,4 +1,4 @@
-"""One's own folders of tables and questions: every one in the data folder."""
+"""Your own folders of tables and questions: all in the data folder."""
 
 import pytest
 

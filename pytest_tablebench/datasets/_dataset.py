@@ -132,7 +132,7 @@ class Dataset:
 def open_dataset(
     dataset: Dataset, folder: Path, *, compat: Compat, settings: Mapping[str, Any]
 ) -> Source:
-    """Open a dataset with those of the run's settings that its `options` name.
+    """Open a dataset with the settings of the run that its `options` name.
 
     Raises what `open` raises, and `SettingsError` if `open` does not return a `Source`.
     """

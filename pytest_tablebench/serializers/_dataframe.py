@@ -35,7 +35,7 @@ def _as_column(cells: list[Cell]) -> list[Cell]:
 def _stays_integer(cells: list[Cell]) -> bool:
     """Whether no 64-bit type holds the integers, so that pandas keeps Python objects.
 
-    pandas 2 stops looking at their size at the first None (pandas 3 goes on).
+    pandas 2 stops looking at their size at the first None (pandas 3 continues).
     """
     seen = [cell for cell in takewhile(lambda cell: cell is not None, cells) if type(cell) is int]
     if not seen:

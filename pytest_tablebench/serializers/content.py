@@ -1,8 +1,8 @@
 """Content: what a serializer makes of a table, and what a message is made of.
 
 A text is a `str`. Content with pictures is a tuple of parts, each a `str` or an `Image`. Requests,
-the store, records and pages know a picture by the SHA-256 of its bytes; the bytes themselves lie
-once, in `media/` of the run folder, where whoever sends them reads them.
+the store, records and pages know a picture by the SHA-256 of its bytes; the bytes are
+stored once, in `media/` of the run folder, and read there when they are sent.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Message:
 
 
 def text_of(content: Content) -> str:
-    """Return the text; for each picture a line that names its file stands in it."""
+    """Return the text; for each picture it contains a line that names its file."""
     if isinstance(content, str):
         return content
     return "".join(
@@ -148,7 +148,7 @@ def image_names(fields: Any) -> list[str]:
 def _read_image(part: Mapping[str, str], media: Path) -> Image:
     digest, kind = part["image"], part["media_type"]
     if not _DIGEST.fullmatch(digest) or kind not in _SUFFIXES:
-        raise ValueError("no picture of ours")
+        raise ValueError("not one of our pictures")
     image = Image(kind, (media / f"{digest}.{_SUFFIXES[kind]}").read_bytes())
     if image.digest != digest:
         raise ValueError(f"{image.file_name} is not what {digest} was")
@@ -156,7 +156,7 @@ def _read_image(part: Mapping[str, str], media: Path) -> Image:
 
 
 class Marks:
-    """Stand-ins for pictures while a prompt is put together as one text.
+    """Placeholders for pictures while a prompt is assembled as one text.
 
     A mark is made of the picture's own digest between two characters of private use. Only marks
     that were given out here become pictures again: a text that holds one of them shows a picture

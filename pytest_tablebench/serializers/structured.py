@@ -194,8 +194,8 @@ STRUCTURED: dict[str, Callable[[Table], str]] = {
 def flattened(table: Table) -> Table:
     """Return a flat table of the same values, for formats of one header line.
 
-    A column's name is its header path, joined by ` > `. A merged cell's text stands in each
-    position it covers. The label of a row begins with the section and the rows it stands under.
+    A column's name is its header path, joined by ` > `. A merged cell's text is in each
+    position it covers. The label of a row begins with its section and the rows above its level.
     Sections have no row of their own; blank rows, captions and notes are left out.
     """
     first = len(table.captions) + len(table.header_rows) + 1

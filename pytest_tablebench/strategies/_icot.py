@@ -38,7 +38,7 @@ GO_ON = "\n\nGo on right where it ends, without repeating any of it."
 
 
 class ICoT:
-    """The model writes, its blocks are run, and it goes on in the same turn, up to a last text.
+    """The model writes, its blocks are run, and it continues in the same turn, up to a last text.
 
     Where a model does not continue a turn of its own, the text so far is given to it in the user's
     turn, and the record has the flag `turn_restated`.
@@ -75,7 +75,7 @@ class ICoT:
 
 
 class _InterleavedChat:
-    """Asks a model to go on with its own turn."""
+    """Asks a model to continue its own turn."""
 
     def __init__(self, task: Task, user: Content, frames: str) -> None:
         instruction = SYSTEM.format(frames=frames, ask=task.form.ask)

@@ -1,4 +1,4 @@
-"""A conversation in which a model writes text, programs are run, and it goes on (TReB's ICoT).
+"""A conversation in which a model writes text, programs are run, and it continues (TReB's ICoT).
 
 Nothing is asked or run here: a value says what was written so far, and what is due next (spec:
 treb.md section 3).
@@ -52,7 +52,7 @@ class Interleaved:
     begins: int = 0
 
     def said(self, reply: str) -> Interleaved:
-        """Go on by what the model wrote.
+        """Continue with the model's reply.
 
         What it wrote behind the code that is run now (results it made up, an early box) is lost.
         """
@@ -75,7 +75,7 @@ class Interleaved:
         )
 
     def ran(self, output: str) -> Interleaved:
-        """Go on by what the program that was due printed."""
+        """Continue with the output of the program."""
         shown = output if self.compat == "reference" else output[:MAX_OUTPUT]
         text = f"{self.text}\n{RESULT}\n{shown}\n{FENCE}\n"
         return replace(self, text=text, program=None, begins=len(text))

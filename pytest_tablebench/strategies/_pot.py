@@ -56,7 +56,7 @@ class PoT:
 
 
 def frames_text(frames: Mapping[str, Table]) -> str:
-    """Return what a model is told of the data frames that its programs find."""
+    """Return the description of the data frames that a model's programs find."""
     if not frames:
         return "There is no table."
     return FRAMES.format(more=MORE if len(frames) > 1 else "")
@@ -77,6 +77,6 @@ def user_content(task: Task, frames: Mapping[str, Table]) -> Content:
 
 
 def shown_frame(name: str, table: Table, compat: Compat) -> str:
-    """Return where a table lies, and what its data frame holds."""
+    """Return the description of a table's file and data frame."""
     path = PATH if compat == "reference" else f"{name}.csv"
     return f"The table lies in {path}, and is loaded as `{name}`.\n{frame_text(table, compat)}"

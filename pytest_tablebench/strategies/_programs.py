@@ -1,4 +1,4 @@
-"""A model's programs over its tables: what the sandbox is given, and what the model is told.
+"""A model's programs over its tables: the input of the sandbox, and the reply to the model.
 
 Spec: treb.md sections 3 and 4. Each program has a process of its own; the blocks of one
 conversation share their names all the same, because those before are run again, unseen.
@@ -18,7 +18,7 @@ from pytest_tablebench.serializers.frame import frame_csv
 from pytest_tablebench.tables.table import Table
 
 PATH = "/mnt/tmp.csv"
-"""Where the published prompt says that the table lies: no line of a program may name it."""
+"""The path of the table in the published prompt: no line of a program may name it."""
 
 _STOPPED = {
     "timeout": "The program took too long and was stopped.",
@@ -59,7 +59,7 @@ def program_step(
 
 
 def observation(execution: Execution) -> str:
-    """Return what a model is told of its program, which is what `pot` is judged by."""
+    """Return the output of a program as the model sees it; `pot` is judged by it."""
     if execution.outcome in {"ok", "error"}:
         return execution.output
     why = _STOPPED.get(execution.outcome, f"The program was stopped ({execution.outcome}).")

@@ -55,7 +55,7 @@ def assemble(
 def published_turns(parts: PromptParts, prompt: Content, question: Content) -> tuple[Message, ...]:
     """Return the messages in which published scripts ask, where a reply was put into them.
 
-    Three turns; a prompt with pictures is one message, and they stand at its end (spec:
+    Three turns; a prompt with pictures is one message, with the pictures at its end (spec:
     realhitbench.md section 2).
 
     Arguments:

@@ -16,7 +16,7 @@ from pytest_tablebench.metrics.thinking import after_thinking
 
 FENCE = "```"
 RESULT = f"{FENCE}CodeExecuteResult"
-"""How the output of a program begins in a conversation that goes on after it."""
+"""The start of a program's output in a conversation that continues after it."""
 
 _PYTHON = re.compile(r"```python[A-Za-z]*\n")
 _JSON = re.compile(r"```json")
@@ -24,7 +24,7 @@ _BOX = "boxed{"
 
 _MODULES = ("os", "sys", "shutil", "pathlib")
 _FILTERED = (
-    "/mnt/tmp.csv",  # where the prompt says that the table lies
+    "/mnt/tmp.csv",  # the path of the table in the prompt
     "pd.read_csv",
     "exit(",
     *(f"import {module}" for module in _MODULES),
@@ -67,7 +67,7 @@ def python_blocks(text: str) -> list[Block]:
 
 
 def _fenced(text: str, opening: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    """Start and end of what stands between each opening fence and the next fence."""
+    """Yield start and end of the text between each opening fence and the next fence."""
     place = 0
     while fence := opening.search(text, place):
         end = text.find(FENCE, fence.end())

@@ -6,7 +6,7 @@ the block in `program`. `job.json` in its folder says the rest:
     kind: `pot` or `icot`; compat; tables: file and header lines by the name of the frame;
     earlier: the blocks that were run before, whose names hold on.
 
-It prints what the model is told of the block, and then ends as the block did.
+It prints the output of the block for the model, and then ends as the block did.
 """
 
 import ast
@@ -54,7 +54,7 @@ def libraries(text: str) -> dict[str, Any]:
 def last_value(text: str, last: ast.Expr, names: dict[str, Any]) -> str:
     """Return what the last statement of a block shows, as the published code does.
 
-    A call of print is not called: what stands in its brackets is evaluated.
+    A call of print is not made: its arguments are evaluated.
     """
     source = ast.get_source_segment(text, last) or ""
     if source.startswith("print("):

@@ -51,7 +51,7 @@ def table_text(
         header_rows: how many rows of the table are its head, 1 where that is not known.
         context: tokens of the model's context.
         compat: see above.
-        count_tokens: tokens of a text, about four characters each where nobody knows better.
+        count_tokens: tokens of a text, about four characters each by default.
     """
     written = html if mode == "TCoT_html" else markdown
     if shape is None:
@@ -73,7 +73,7 @@ def table_text(
 
 @dataclass(frozen=True)
 class _Lines:
-    """A table's rows, and what stands before and behind them."""
+    """A table's rows, and the text before and after them."""
 
     head: Sequence[str]
     body: Sequence[str]

@@ -163,7 +163,7 @@ class TreeThinker:
 
 
 class _Notes:
-    """What is read from the replies of a conversation beside the answer."""
+    """Facts from the replies of a conversation, in addition to the answer."""
 
     def __init__(self) -> None:
         self.flags: list[str] = []

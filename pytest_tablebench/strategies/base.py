@@ -8,7 +8,7 @@ The strategies that come with the package, and how a dataset takes part in each:
     treethinker: the model draws the table's header tree, and answers by it.
 
 `pot` and `icot` show a table in one format of their own, `frame`: where an option names them, the
-format axis is that alone. Parameters stand in brackets: `icot[max_exec=3]`. What the answer is in
+format axis is that alone. Parameters are in brackets: `icot[max_exec=3]`. What the answer is in
 each of them, and how it is scored, is for the dataset to say (`datasets/_answer_forms.py`).
 """
 
@@ -35,8 +35,8 @@ class Said:
 
     Arguments:
         text: what is judged.
-        flags: what is to be known of the way there; records and reports show it.
-        parts: named numbers beside the score: finite, better where they are higher.
+        flags: facts about the conversation, which records and reports show.
+        parts: named numbers in addition to the score: finite, the higher the better.
         drawn: what the strategy made of the model's words, as lines of text for people.
         raw: the reply with its thoughts, if `text` is a reply without them; else None.
         facts: values that were read from single replies, by the place of their question (from 0).
@@ -52,7 +52,7 @@ class Said:
 
 
 Conversation = Generator[Step, Reply | Execution, str | Said]
-"""Yields steps, is sent what came of each, and returns the text to judge, or `Said`.
+"""Yields steps, receives the outcome of each, and returns the text to judge, or `Said`.
 
 In `fixed` the text of each reply is the answer without the model's thoughts; in `reference` it is
 the whole reply, as the published code reads it.
@@ -60,7 +60,7 @@ the whole reply, as the published code reads it.
 Where a model refuses a question (`bad_request`), its `ModelError` is raised at the step.
 
 A plain question is one step; two are a tree and then an answer; a loop runs programs between its
-questions. Whoever drives it (a call, an executor with hundreds in flight) need not know which.
+questions. The driver (a call, an executor with hundreds in flight) does not depend on this.
 """
 
 Show = Callable[[Table], Content]
@@ -81,8 +81,7 @@ class Task:
         write: makes the prompt once more, with the question's own tables shown otherwise.
         versions: where a case is several questions the task of each; this one is for all of them.
         serializer: the format's name.
-        continues: whether the model goes on with a turn of its own that is not finished; None:
-            nobody knows.
+        continues: whether the model continues an unfinished turn of its own; None if unknown.
         turns: the messages of a plain question, where they are not the prompt alone.
     """
 

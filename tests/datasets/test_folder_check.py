@@ -66,13 +66,13 @@ BROKEN: dict[str, tuple[dict[str, str | bytes], str]] = {
     ),
     "ambiguous look-up": (
         question("How old is Ann?", "36"),
-        f"{Q}, row 2, field 'question': fits several rows: 'ann' stands in rows 2 and 4",
+        f"{Q}, row 2, field 'question': fits several rows: 'ann' is in rows 2 and 4",
     ),
     "answer in no cell": (
         question("Where does Bo live?", "Bergen"),
-        f"{Q}, row 2, field 'answer': 'Bergen' stands in no cell",
+        f"{Q}, row 2, field 'answer': 'Bergen' is in no cell",
     ),
-    "item in no cell": (question("Who are they?", "Bo | Cy"), "'Cy' stands in no cell"),
+    "item in no cell": (question("Who are they?", "Bo | Cy"), "'Cy' is in no cell"),
     "answer of another type": (
         question("What is the age of Bo?", "forty-one"),
         "'forty-one' is a text, and the column 'age' holds numbers",
@@ -273,8 +273,8 @@ def test_fix_mends_what_has_one_meaning_and_nothing_else(
         "mine: fixed: questions.csv, row 5: left out, it is row 4 again",
         "mine: fixed: questions.csv, row 6: its id is a-2 now",
         "mine: fixed: questions.csv, row 7: its id is a-3 now",
-        "mine: fixed: t.csv: column 2 left out, nothing stands in it",
-        "mine: fixed: t.csv: column 4 left out, nothing stands in it",
+        "mine: fixed: t.csv: column 2 left out, it is empty",
+        "mine: fixed: t.csv: column 4 left out, it is empty",
         # Which of the two answers is meant, nobody but the author knows.
         "mine/questions.csv, row 8, field 'question': is that of row 4; leave one of them out",
         "mine: 5 questions (3 text, 2 number), 1 problem",

@@ -86,7 +86,7 @@ def test_fields_and_a_media_folder_give_the_content_back(tmp_path: Path) -> None
     ],
 )
 def test_no_path_comes_out_of_a_message(part: dict[str, str], tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="no picture of ours"):
+    with pytest.raises(ValueError, match="not one of our pictures"):
         read_fields([part], tmp_path)
 
 

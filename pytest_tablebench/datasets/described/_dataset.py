@@ -293,7 +293,7 @@ def _answers(value: Any, path: str) -> tuple[str, ...]:
 
 
 def _text(row: Row, section: TextSection) -> str:
-    """Return a text beside the table, joined from several by their order where it is a list."""
+    """Return a text next to the table; several texts are joined in their order."""
     value = value_of(row, section.items)
     if not isinstance(value, list):
         return _tag(value)

@@ -138,7 +138,7 @@ class TableSection:
 
 @dataclass(frozen=True)
 class TextSection:
-    """Texts beside the table: `text` of each of the objects at `items`, by their `order`."""
+    """Texts next to the table: `text` of each of the objects at `items`, by their `order`."""
 
     items: str
     text: str = ""
@@ -162,7 +162,7 @@ class PromptSection:
 class ScoringSection:
     """How replies are scored.
 
-    `arguments` are given to the metric beside its context, in `reference` mode with
+    `arguments` are passed to the metric with its context, in `reference` mode with
     `reference_arguments` over them.
     """
 

@@ -1,7 +1,7 @@
 """Fields of rows by their paths.
 
 `table.uid` is the field `uid` of the field `table`, `questions.*` each item of a list or each value
-of an object, `answers.0` an item. A row that stands inside others reaches them by a leading `^` for
+of an object, `answers.0` an item. A row inside others reaches them by a leading `^` for
 each: `^table.uid` is a field of the object around the row.
 """
 
@@ -20,7 +20,7 @@ class Row(NamedTuple):
 
     Arguments:
         number: of the row in its file, from 1.
-        content: what stands at its place.
+        content: its content.
         around: the objects around it, innermost first.
     """
 
@@ -42,7 +42,7 @@ def path_problem(path: str) -> str | None:
 
 
 def rows_at(content: Any, path: str) -> Iterator[tuple[Any, tuple[dict[str, Any], ...]]]:
-    """Yield what stands at a path from the top of a file, with the objects around it."""
+    """Yield the values at a path from the top of a file, with the objects around them."""
     yield from _walk(content, path.split("."), ())
 
 

@@ -39,7 +39,7 @@ def split_archive(name: str) -> tuple[str, str]:
 
 
 def files_at(folder: Path, patterns: Sequence[str]) -> list[str]:
-    """Return the files that names and patterns stand for, in order; a name stands for itself.
+    """Return the files that names and patterns match, in order; a name matches itself.
 
     A file inside an archive is named `archive.zip/name`. Raises `DataError` for a pattern that
     fits nothing.

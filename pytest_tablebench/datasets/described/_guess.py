@@ -56,7 +56,7 @@ class Guess:
 
 
 def guess(folder: Path, name: str) -> Guess:
-    """Return a description of a file of questions. Raises `DataError` where none is seen."""
+    """Return a description of a file of questions. Raises `DataError` if it finds none."""
     made = Guess()
     made.add("files", "test", name, "the file that was named")
     at, rows = _place(folder, name)
@@ -84,7 +84,7 @@ def guess(folder: Path, name: str) -> Guess:
 
 
 def write_guess(folder: Path, name: str) -> list[str]:
-    """Write the description of a file beside it; return what was guessed. Raises `DataError`."""
+    """Write the description of a file next to it; return what was guessed. Raises `DataError`."""
     made = guess(folder, name)
     path = folder / "tablebench.toml"
     try:
@@ -179,7 +179,7 @@ def _tables(rows: Sequence[Row], fields: Sequence[str]) -> Iterator[tuple[str, s
                 yield path, kind, reason
                 header = f"{path.rpartition('.')[0]}.header"
                 if kind == "cells" and header in fields:
-                    yield header, "header", "a list of names beside the cells"
+                    yield header, "header", "a list of names next to the cells"
                 if kind == "text":
                     yield "html", "reader", "the texts have <table"
                 titles = [other for other in fields if "title" in _last(other).lower()]

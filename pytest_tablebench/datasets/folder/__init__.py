@@ -1,4 +1,4 @@
-"""A folder is a dataset: questions in one file, tables beside it, no code.
+"""A folder is a dataset: questions in one file, tables next to it, no code.
 
 `folder_datasets` finds them.
 """

@@ -34,7 +34,7 @@ def answer_context(
     tolerance: str | None,
     unit: str | None,
 ) -> dict[str, Any]:
-    """Return what the metric `typed_answer` is told of a question. Raises `BadRowError`.
+    """Return the context of the metric `typed_answer` for a question. Raises `BadRowError`.
 
     Arguments:
         tables: of the question.
@@ -66,7 +66,7 @@ def answer_context(
 def columns_with(
     tables: Sequence[Table], answers: Sequence[str]
 ) -> Iterator[tuple[Any, list[Any]]]:
-    """Yield (name, cells) of the columns in which an answer stands."""
+    """Yield (name, cells) of the columns that contain an answer."""
     folded = {answer.strip().casefold() for answer in answers}
     for table in tables:
         for name, cells, texts in _texts_of(_SameTable(table)):
@@ -96,7 +96,7 @@ def _texts_of(key: _SameTable) -> list[tuple[Any, list[Any], frozenset[str]]]:
 
 
 def percent_note(answer: str, context: Mapping[str, Any]) -> str | None:
-    """Return how an answer without a percent sign is read beside a column in percent."""
+    """Return a note on how an answer without a percent sign is read for a column in percent."""
     percent = context.get("percent")
     number = read_quantity(answer, context.get("decimal", ".")) if percent else None
     if number is None or number.unit:

@@ -144,7 +144,7 @@ def _of_header(table: Table) -> Iterator[tuple[int | None, str, str]]:
 
 
 def _has_two_headers(table: Table) -> bool:
-    """Whether a row of names stands above columns of numbers."""
+    """Return whether a row of names is above columns of numbers."""
     first = table.rows[0]
     if len(table.rows) < 2 or any(_is_number(cell) for cell in first):
         return False
@@ -219,13 +219,13 @@ def _absent(
         else:
             yield (
                 "answer",
-                f"{shown!r} stands in no cell; write it as the table does, or name its metric "
+                f"{shown!r} is in no cell; write it as the table does, or name its metric "
                 f"(free_text, yes_no)",
             )
 
 
 def _ambiguous(question: FolderQuestion) -> Iterator[tuple[str, str]]:
-    """Yield a look-up that fits several rows whose cells differ where the answer stands."""
+    """Yield a look-up that fits several rows whose cells differ in the answer's column."""
     table, text = question.tables[0], plain(question.text)
     if _WHOLE.search(text):
         return
@@ -248,7 +248,7 @@ def _ambiguous(question: FolderQuestion) -> Iterator[tuple[str, str]]:
             places = " and ".join(str(number + 2) for number in rows[:3])
             yield (
                 "question",
-                f"fits several rows: {hits!r} stands in rows {places} of {question.files[0]}, with "
+                f"fits several rows: {hits!r} is in rows {places} of {question.files[0]}, with "
                 f"different {printable(str(table.header[place]), 40)!r}; say which is meant",
             )
             return

@@ -1,4 +1,4 @@
-"""One's own folder as a dataset."""
+"""A folder of your own tables and questions as a dataset."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class FolderProblem:
 
 
 class FolderDataset(Dataset):
-    """A dataset of a folder that somebody wrote.
+    """A dataset in a folder of the user's own tables and questions.
 
     Arguments:
         name: how options, gates and reports call it.
@@ -192,7 +192,7 @@ class FolderDataset(Dataset):
 
 
 def _metric_context(question: FolderQuestion, tables: Sequence[Table]) -> dict[str, Any]:
-    """Return what a metric knows of a question beside the terms of its answer."""
+    """Return a metric's context for a question, without the terms of its answer."""
     if question.metric is None:
         shown = {f"table {place}": table for place, table in enumerate(tables, start=1)}
         return {"question": question.text, **shown}

@@ -56,7 +56,7 @@ def open_folder(data: Path, place: str) -> FolderDataset:
     """
     dataset = _open(data, place)
     if not isinstance(dataset, FolderDataset):
-        raise DataError(f"{data / place}: {SETTINGS_FILE} describes rows, not one's own questions")
+        raise DataError(f"{data / place}: {SETTINGS_FILE} describes rows, not your own questions")
     return dataset
 
 
@@ -91,7 +91,7 @@ def _places(data: Path) -> list[str]:
 
 
 def has_tables_alone(folder: Path) -> bool:
-    """Return whether a folder has tables, but no questions and no folders beside them."""
+    """Return whether a folder has tables, but no questions and no folders."""
     try:
         entries = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
     except OSError:
@@ -106,7 +106,7 @@ def _is_dataset(folder: Path) -> bool:
         if (folder / PULL_RECORD).exists() and not (folder / SETTINGS_FILE).is_file():
             return False
         return any((folder / name).is_file() for name in (SETTINGS_FILE, *QUESTION_FILES))
-    except OSError:  # nobody may look into it
+    except OSError:  # the folder cannot be read
         return False
 
 

@@ -1,4 +1,4 @@
-"""Mending a dataset folder: only what has one meaning, and nothing in a workbook."""
+"""Automatic repair of a dataset folder: unambiguous faults only, and never in a workbook."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ from pytest_tablebench.util.names import printable
 
 
 def fix_dataset(dataset: FolderDataset, folder: Path) -> list[str]:
-    """Mend a folder, and return what was done.
+    """Repair a folder, and return a line for each change.
 
-    A row that stands there twice is left out once, an id that is taken gets a number behind it, and
-    a column of a CSV table in which nothing stands, no name either, is left out. What is written is
-    UTF-8. Raises `DataError` for a file that cannot be written.
+    Leave out repeated rows and the empty columns of CSV tables, and append a number to an id that
+    is already used. Write UTF-8. Raises `DataError` for a file that cannot be written.
     """
     tables = dataset.table_reader(folder)
     try:
@@ -105,7 +104,7 @@ def _csv_lines(text: str, without: Container[int], ids: Mapping[int, str]) -> st
 
 
 def _fix_table(tables: FolderTables, name: str) -> list[str]:
-    """Leave out columns in which nothing stands."""
+    """Leave out empty columns."""
     try:
         text = tables.text(name)
         delimiter = "\t" if name.lower().endswith(".tsv") else delimiter_of(text)
@@ -119,7 +118,7 @@ def _fix_table(tables: FolderTables, name: str) -> list[str]:
         return []
     _write(tables, name, _as_csv(text, delimiter, ([cells[n] for n in kept] for cells in rows)))
     gone = [n + 1 for n in range(len(rows[0])) if n not in kept]
-    return [f"{printable(name, 80)}: column {n} left out, nothing stands in it" for n in gone]
+    return [f"{printable(name, 80)}: column {n} left out, it is empty" for n in gone]
 
 
 def _as_csv(text: str, delimiter: str, rows: Iterable[Sequence[str]]) -> str:

@@ -23,7 +23,7 @@ COLUMNS = (
 )
 
 Raw = Mapping[str, Any]
-"""A row as it stands in the file, by column: text from CSV and XLSX, anything from JSON."""
+"""A row of the file, by column: text from CSV and XLSX, anything from JSON."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class FolderQuestion:
         number: of the row in its file, the header counted.
         files: the tables as the row names them. tables: what they hold.
         text: the question. answers: the items of the answer, all of them expected.
-        context: what the metric is told of the answer.
+        context: the metric's context for the answer.
         aliases: other texts for an answer, by that answer.
         perturbations: those that leave the answer true; None: all of them.
         metric: a registered one that is no kind of answer; None: `typed_answer`.
@@ -100,7 +100,7 @@ def _check_header(file: str, header: list[str]) -> None:
         if name not in header:
             raise DataError(f"{file}: there is no column {name!r}")
     if len(set(header)) < len(header):
-        raise DataError(f"{file}: a column stands there twice")
+        raise DataError(f"{file}: a column occurs twice")
 
 
 def _json_lines(text: str) -> Iterator[tuple[int, Raw | BadRowError]]:
@@ -292,7 +292,7 @@ def _parsed(value: Any) -> Any:
 
 
 def _texts(value: Any) -> Any:
-    """Return the JSON list of texts that a cell holds; `[1]` may be an answer as it stands."""
+    """Return the JSON list of texts in a cell; `[1]` may itself be an answer."""
     parsed = _parsed(value)
     listed = isinstance(parsed, list) and all(isinstance(item, str) for item in parsed)
     return parsed if listed else value

@@ -64,7 +64,7 @@ class FolderTables:
         return path
 
     def _near(self, name: str) -> str:
-        """Return a hint at the file with the nearest name; "" where none is near."""
+        """Return a hint at the file with the nearest name; "" without one."""
         files = islice(self.folder.rglob("*"), _MOST_FILES)
         names = {
             path.relative_to(self.folder).as_posix()

@@ -128,7 +128,7 @@ def sheet_names(path: Path) -> list[str]:
 
 
 def _shortened(message: str, path: Path) -> str:
-    """Return the message without the file, which whoever reports it names."""
+    """Return the message without the file, which the caller adds."""
     return message.removeprefix(f"XLSX file '{path}'").lstrip(",: ")
 
 

@@ -1,4 +1,4 @@
-"""The datasets of the descriptions beside this file."""
+"""The datasets of the descriptions next to this file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One kind of RealHiTBench's questions: read, asked, and found in replies (spec, 1 and 2)."""
+"""The base class of RealHiTBench's datasets, one kind of question each (spec, 1 and 2)."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ UPSTREAM = Upstream(
 
 
 PLACES: tuple[AnswerPlace, ...] = ("line", "object", "printed", "box")
-"""Where strategies have answers put, in place of a marked line."""
+"""The answer places of strategies that do not use a marked line."""
 
 
 class FinalAnswer:
     """The form of answers: the last line begins with a marker."""
 
     def is_met(self, reply: str) -> bool:
-        """Return whether one of the markers stands in a reply."""
+        """Return whether a reply contains one of the markers."""
         return read_reply(reply).answer is not None
 
     def note(self, example: Example) -> str:
@@ -115,7 +115,7 @@ class RealHit(FileDataset[RealHitQuestion]):
         self.benchmark = "realhitbench_long" if long else "realhitbench"
         self.kind = kind
         self.test = (LONG if long else QUESTIONS,)
-        # A strategy says itself where the answer goes: no marker is asked for.
+        # The strategy's prompt names the answer's place, so the prompt asks for no marker.
         forms = dict.fromkeys(PLACES, AnswerForm(prompt=self._unmarked))
         self.answer_forms = forms | {"line": AnswerForm(prompt=self._of_tree)}
 
@@ -129,7 +129,7 @@ class RealHit(FileDataset[RealHitQuestion]):
         """Open the upstream files at `folder`. Raises `DataMissing` or `DataError`."""
         file = self.test[0]
         if file == LONG and (folder / QUESTIONS).is_file() and not (folder / file).is_file():
-            # A part of its own that one may do without.
+            # The file of long tables is optional.
             raise DataMissing(f"{folder} lacks {file}; {how_to_get(self.fetch, folder)}")
         return super().open(folder, compat=compat, **options)
 
@@ -185,7 +185,7 @@ class RealHit(FileDataset[RealHitQuestion]):
         return replace(parts, instruction=str(example.inputs["tree_instruction"]))
 
     def worded(self, place: AnswerPlace, form: AnswerForm, texts: Mapping[str, str]) -> AnswerForm:
-        """Return the form with printed prompts: those of single questions, or of TreeThinker."""
+        """Return the form with the printed prompts of single questions or of TreeThinker."""
         if place == "reply":
             return replace(form, prompt=partial(self._printed, texts))
         return replace(form, words=partial(self._tree_words, texts)) if place == "line" else form
@@ -222,7 +222,7 @@ class RealHit(FileDataset[RealHitQuestion]):
         return PromptParts(instruction(form, marked=False), source)
 
     def prompt(self, example: Example, render: Render) -> PromptParts:
-        """Return the prompt's pieces: what a kind of question is told, the table, the question."""
+        """Return the prompt's pieces: the instruction for the kind of question, table, question."""
         shown = {name: render_field(value, render) for name, value in example.inputs.items()}
         source = self.source.format_map(shown)
         return PromptParts(shown["instruction"], source, reference_reply=CANNED)

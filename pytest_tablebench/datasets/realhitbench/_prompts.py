@@ -1,4 +1,4 @@
-"""What RealHiTBench's models are told: by kind of question, in our words (spec section 2)."""
+"""RealHiTBench's prompts by kind of question, in our own words (spec section 2)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_tablebench.datasets.realhitbench._rows import CHARTS
 
 MARKER = "[Final Answer]:"
 CANNED = "I see what is asked for. Please give me the table, in csv format, and the question."
-"""What a model is made to have said in `reference`, whatever the format is."""
+"""The model's prepared turn in `reference` mode, for every format."""
 
 _LIST = f"{MARKER} AnswerName1, AnswerName2, ..."
 _SHORT = (
@@ -31,7 +31,7 @@ _TREE_RULES: Mapping[str, str] = MappingProxyType(
         "which: `2 anomalies detected: ...`.",
     }
 )
-"""Rules that TreeThinker's last question has in place of others."""
+"""Rules that replace others in TreeThinker's last question."""
 
 _CHART_RULES = (
     "The table lies in the file table.xlsx beside the program.",
@@ -117,7 +117,7 @@ FORMS: Mapping[str, Form] = MappingProxyType(
 def form_of(kind: str, subtype: str) -> Form:
     """Return the form by a question's kind, for data analysis by its sub-type.
 
-    A sub-type that nobody knows has the form of facts.
+    An unknown sub-type has the form of facts.
     """
     return FORMS[form_name(kind, subtype)]
 
@@ -140,9 +140,9 @@ def tree_form(form: Form, compat: Compat) -> Form:
 
 
 def instruction(form: Form, *, marked: bool = True) -> str:
-    """Return the part of a prompt that stands before the table.
+    """Return the part of a prompt before the table.
 
-    Unless it is `marked` nothing is said of where in the reply the answer stands.
+    If not `marked`, it does not name the place of the answer in the reply.
     """
     rules = "\n".join(f"- {rule}" for rule in form.rules)
     if marked:
@@ -163,10 +163,10 @@ def instruction(form: Form, *, marked: bool = True) -> str:
 
 
 def reminder(form: Form, compat: Compat) -> str:
-    """Return the part behind the question.
+    """Return the part of a prompt after the question.
 
-    `reference` asks for a list where the form has no line of its own in the published code: for
-    summaries and anomalies that is not what was asked for before.
+    `reference` asks for a list if the published code has no line for the form. For summaries and
+    anomalies this contradicts the instruction.
     """
     has_line = compat == "fixed" or form.line.startswith((f"{MARKER} Corr", f"{MARKER} import"))
     return f"End your reply with: {form.line if has_line else _LIST}"

@@ -29,7 +29,7 @@ FORMATS: Mapping[str, tuple[str, str]] = MappingProxyType(
 """Folder and ending of upstream's own files of a format; the paper has the first four."""
 
 SWAP = "_swap"
-"""How the name of a table ends that says the same in another order."""
+"""The end of the name of a rearranged table."""
 
 _PLACES = {**FORMATS, "workbook": ("tables", "xlsx"), "image": ("image", "png")}
 _MEASURED = ("latex", "csv", "html")
@@ -51,7 +51,7 @@ class Tables:
         self.tags = lru_cache(maxsize=None)(self._tags)
 
     def path(self, stem: str, kind: str) -> Path | None:
-        """Return a table's file in a format, None where there is none. Raises `DataError`."""
+        """Return a table's file in a format, or None. Raises `DataError`."""
         folder, ending = _PLACES[kind]
         file = inside(self._data, f"{folder}/{stem}.{ending}")
         return file if file.is_file() else None
@@ -79,14 +79,14 @@ class Tables:
         return Table.from_html(html, structure=True)
 
     def file(self, stem: str, kind: str) -> bytes | None:
-        """Return upstream's own file of a table in a format, None where there is none."""
+        """Return the content of upstream's file of a table in a format, or None."""
         path = self.path(stem, kind)
         return path.read_bytes() if path is not None else None
 
     def as_given(self, table: Table, serializer: str, *, texts: bool) -> Content | None:
-        """Return upstream's own file of a table in a format, None where it has none.
+        """Return upstream's own file of a table in a format, or None.
 
-        Texts, where they are wanted, are read as upstream does: bytes that are no UTF-8 dropped.
+        Texts are returned only with `texts`, without bytes that are not UTF-8, as upstream does.
         """
         kind = "image" if serializer in PICTURES else serializer
         if table.name is None or kind not in {"image", *(FORMATS if texts else ())}:
@@ -100,7 +100,7 @@ class Tables:
         return (squared(image) if serializer == "image_square" else image,)
 
     def measure(self, stems: Iterable[str]) -> None:
-        """Take the sizes of these tables for all: what a table's percentile is among."""
+        """Set the tables among which a table's size percentile is computed."""
         self._sizes = sorted(size for stem in stems if (size := self._size(stem)) is not None)
 
     def _measured(self, stem: str) -> Path | None:

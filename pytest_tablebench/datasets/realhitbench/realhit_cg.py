@@ -19,7 +19,7 @@ from pytest_tablebench.tables.table_file import TableFile
 class Charts(RealHit):
     """Charts of four kinds. Program and model are given the workbook's table, numbers as numbers.
 
-    As long as nothing is changed the file beside the program is upstream's own.
+    An unchanged table is upstream's own file.
     """
 
     metric = "realhit_chart"
@@ -32,7 +32,7 @@ class Charts(RealHit):
         self.answer_forms = forms | {"line": AnswerForm(judged="reply", prompt=self._of_tree)}
 
     def reading(self, compat: Compat) -> tuple[str, ...]:
-        """Return what finds the answer; in `fixed` the program may stand anywhere in a reply."""
+        """Return what finds the answer; in `fixed` the program may be anywhere in a reply."""
         return super().reading(compat) if compat == "reference" else ()
 
     def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterable[RealHitQuestion]:

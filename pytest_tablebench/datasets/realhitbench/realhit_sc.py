@@ -22,8 +22,8 @@ from pytest_tablebench.datasets.rows import BadRowError
 class Structure(RealHit):
     """The same question about a table and about `<table>_swap`, in which parts are exchanged.
 
-    The setting `structure` says what the answers have to equal. The gold answer is that of the
-    question of another kind with the same table and text.
+    The setting `structure` decides what the answers must equal. The gold answer is the answer of
+    a question of another kind with the same table and text.
     """
 
     metric = "realhit_structure"

@@ -1,4 +1,4 @@
-"""What ToRR's datasets share: their numbers, how every instruction ends, tables in files."""
+"""Common settings, base classes and table reader of ToRR's datasets."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ ABOUT: Mapping[str, tuple[str, str, str]] = {
 """Task, domain and main skill of each dataset.
 
 The paper's Table 1 marks several skills for some datasets (FinQA has all three), and not all of its
-rows could be read. Here each has the one that its questions need most, by what they ask (spec:
-torr.md section 3).
+rows could be read. Here each dataset has the skill that its questions need most (spec: torr.md
+section 3).
 """
 
 
@@ -66,11 +66,11 @@ class ToRR(FileDataset[R]):
 
 
 class ToRRRows(ToRR[QuestionRow], RowDataset):
-    """One whose rows ask about one table each."""
+    """A ToRR dataset whose rows ask about one table each."""
 
 
 class ToRRTexts(ToRRRows):
-    """One whose answers are texts, which the paper also scores by METEOR."""
+    """A ToRR dataset whose answers are texts, which the paper also scores by METEOR."""
 
     metric = "rouge"
     options = ("meteor",)
@@ -80,7 +80,7 @@ class ToRRTexts(ToRRRows):
         return {"with_meteor": True} if options.get("meteor") else {}
 
     def option_notes(self, options: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the note on METEOR where it is asked for and cannot be computed."""
+        """Return a note if METEOR is requested and cannot be computed."""
         if not options.get("meteor") or has_wordnet():
             return ()
         return (f"METEOR is absent from every case: nltk finds no WordNet ({HOW})",)
@@ -92,9 +92,8 @@ def read_table(
 ) -> Table:
     """Read the delimited table file `folder / name`, whose first line is the header.
 
-    `strip` turns line ends inside cells into blanks and strips cells; `quoted` says whether
-    quotes hold delimiters and line ends together (see `read_rows`). Raises `DataError`,
-    naming the file, when it cannot be read, holds no line or lies outside the folder.
+    `strip` turns line ends inside cells into blanks and strips cells. For `quoted` see `read_rows`.
+    Raises `DataError`, naming the file, if it cannot be read, is empty or is outside the folder.
     """
     path = inside(folder, name)
     rows = read_rows(path, delimiter, quoted=quoted)

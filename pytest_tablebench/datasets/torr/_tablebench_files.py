@@ -1,4 +1,4 @@
-"""The versions TableBench's one file was published in, told apart by what their rows hold."""
+"""The published versions of TableBench's file, recognised by the fields of their rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHARTS = "Visualization"
 QTYPES = ("DataAnalysis", "FactChecking", "NumericalReasoning", CHARTS)
 
 Schema = Literal["formatter", "instruction", "plain"]
-"""What says how an answer has to look: a field of its own, a part of `instruction`, nothing."""
+"""The source of the answer's form: a field, a part of `instruction`, or none."""
 
 _BEST: tuple[Schema, ...] = ("formatter", "instruction", "plain")
 
@@ -53,8 +53,8 @@ class TableBenchRow:
 class Version:
     """One file, read for one kind of question.
 
-    `rows` has one entry per record of the kind, in file order; None for an unusable one, which
-    is among `problems`: the lottery draws for it all the same.
+    `rows` has one entry per record of the kind, in file order. An unusable record is None and in
+    `problems`: the lottery counts it too.
     """
 
     file: str
@@ -72,9 +72,8 @@ class Version:
 def find_version(folder: Path, qtype: str, *, fetch: str) -> Version:
     """Read the best of the versions in `folder` and its subfolder `v2`.
 
-    That is the one with most usable rows of the kind, so that a part never stands for the
-    whole; of equal ones the one nearest to what the benchmark ran on. Raises `DataMissing`
-    without the folder, `DataError` where no file holds a row of the kind.
+    The best version has most usable rows of the kind; of equal ones, it is the closest to the
+    benchmark's. Raises `DataMissing` without the folder, `DataError` without a usable row.
     """
     names = _candidates(folder)
     if not names:
@@ -99,7 +98,7 @@ def find_version(folder: Path, qtype: str, *, fetch: str) -> Version:
 
 
 def _candidates(folder: Path) -> list[str]:
-    """Return the files' names; the same questions under other instructions stand back."""
+    """Return the files' names, without files that repeat the questions with other instructions."""
     candidates = []
     for part in ("", "v2/"):
         names = sorted(path.name for path in (folder / part).glob("*.jsonl") if path.is_file())
@@ -166,10 +165,10 @@ def _record(line: str) -> dict[str, Any] | str:
 def _one_instruction(
     records: Sequence[tuple[int, dict[str, Any]]], version: Version
 ) -> list[tuple[int, dict[str, Any]]]:
-    """Keep the rows of instruction type DP, where rows have types; all of them elsewhere.
+    """Keep the rows of instruction type DP; all rows if rows have no types.
 
-    The types repeat the same questions, and the instruction itself is not used: in a file
-    without DP the first type there stands in, which is noted.
+    The types repeat the same questions, and the instruction itself is not used. In a file without
+    DP the first type replaces it, with a note.
     """
     types = [record.get("instruction_type") for _, record in records]
     present = [instruction for instruction in types if isinstance(instruction, str)]

@@ -156,9 +156,9 @@ def _result(value: Any) -> float | str:
 class FinQA(ToRR[_FinQARow]):
     """FinQA: a program that computes the answer from a report; five demonstrations.
 
-    The published recipe shows the first piece of text before and behind the table. With `whole`
-    all of it is shown, as FinQA's authors have it, under a name and benchmark of its own
-    (`finqa_text`): its scores are none of ToRR's.
+    The published recipe shows the first piece of text before and after the table. With `whole` the
+    prompt shows all text, as FinQA's authors do. That is a separate dataset and benchmark
+    (`finqa_text`), because its scores are not ToRR's.
     """
 
     folder = "finqa"
@@ -205,7 +205,7 @@ class FinQA(ToRR[_FinQARow]):
         self.answer_forms = {"printed": value, "box": value}
 
     def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterator[_FinQARow]:
-        """Yield the rows with more than a header; reads no further than asked, files are large."""
+        """Yield the rows with more than a header, reading the large file only as far as needed."""
         items, build = json_items(opened.folder / files[0]), partial(_row, whole=self._whole)
         return opened.usable(files[0], items, build, most=SOURCE_LIMIT)
 

@@ -1,11 +1,10 @@
 """SciGen as ToRR reads and asks it (spec: torr.md section 3.6).
 
 ToRR reads the copy `kasnerz/scigen` of the Hugging Face hub, whose splits have 13,607, 3,452 and
-492 rows. In the upstream repository 492 is the size of `test-CL.json` (papers on computation and
-language) and 13,607 that of the medium training set. So the examples here are those of
-`test-CL.json`; `test-Other.json` (other fields, 546 rows) is no part of the benchmark.
-Demonstrations come from the medium training file, or from the small one of the few-shot setting
-where that is missing.
+492 rows. In the upstream repository, `test-CL.json` (papers on computation and language) has 492
+rows, and the medium training set 13,607. So this dataset reads `test-CL.json`; `test-Other.json`
+(other fields, 546 rows) is not part of the benchmark. Demonstrations come from the medium training
+file, or from the small few-shot file if that is missing.
 """
 
 from __future__ import annotations
@@ -84,7 +83,7 @@ class SciGen(ToRRTexts):
 def _row(item: tuple[str, Any]) -> QuestionRow | None:
     key, row = item
     caption = text_field(row, "table_caption", may_be_empty=True)
-    # An empty table is left out, not wrong: text in the hub's copy, a list upstream.
+    # An empty table is left out without a problem: text in the hub's copy, a list upstream.
     if row.get(VALUES) in ("[]", []):
         return None
     header, values = cells(_plain(row, NAMES), _plain(row, VALUES), NAMES, VALUES)

@@ -18,7 +18,7 @@ from pytest_tablebench.tables.table_file import TableFile
 
 
 class TableBenchCharts(FileDataset[TableBenchRow]):
-    """Programs that draw a chart, run with the table beside them as `table.csv`.
+    """Programs that draw a chart, with the table in the file `table.csv`.
 
     Upstream has one split only, and charts no demonstrations: every question is asked.
     """

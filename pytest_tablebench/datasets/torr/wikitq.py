@@ -20,8 +20,8 @@ MAX_CELLS = 200
 class WikiTQ(ToRRRows):
     """WikiTableQuestions: short answers, one demonstration, tables of at most 200 cells.
 
-    The upstream files have no quoting. The reference reads them as if they had, so that a stray
-    quote swallows what follows, and quotes around a cell are lost.
+    The upstream files have no quoting. `reference` mode reads quotes as quoting all the same, so a
+    stray quote swallows the following text, and quotes around a cell are lost.
     """
 
     name = folder = metric = "wikitq"

@@ -115,7 +115,7 @@ def _lines(path: Path) -> Iterator[Any]:
 def sample_of(row: Any, file: Path, folder: Path, number: int) -> Sample:
     """Return the sample of a row. Raises `BadRowError`.
 
-    A sample without an id is one that cannot be asked: nobody could find it again.
+    A sample without an id is unusable: it could not be found again.
     """
     where = file.relative_to(folder)
     question = text_field(row, "question")

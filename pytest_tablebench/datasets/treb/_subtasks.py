@@ -25,8 +25,8 @@ class Subtask:
         scores: what an answer is scored by.
         main, judged: the score that counts without a judge, and with one.
         thresholds: from which a case is right, by the score that counts.
-        system, remark: what a model is told in place of a mode's own words, and behind them.
-        titles: whether the tables' titles stand behind the question.
+        system, remark: texts in place of a mode's system message, and after it.
+        titles: whether the tables' titles follow the question.
         order: whether answers speak of rows or columns by their places.
         is_listed: whether it has an entry of its own, and not the defaults.
     """

@@ -28,7 +28,7 @@ class SampleTable:
     """A table of a sample, or why there is none.
 
     Arguments:
-        table: as it was read; None where nothing could be.
+        table: the table, or None if it could not be read.
         source: where it was read: `csv`, `markdown`, `html` or `none`.
         faults: what was wrong with it: `file_path`, `columnslable`, `markdown`.
         text: the form that the sample gives, for a table that could not be read.
@@ -93,7 +93,7 @@ def _at(texts: Sequence[str], place: int) -> str:
 
 
 def _header_rows(counts: Sequence[object], place: int, lines: int) -> tuple[int, bool]:
-    """Return how many lines are the header, and whether that fits; one where nothing does."""
+    """Return how many lines are the header, and whether that fits; 1 if nothing does."""
     if place >= len(counts):
         return 1, True
     count = counts[place]
@@ -122,7 +122,7 @@ def _from_lines(lines: Sequence[Sequence[str]], header: int, title: str, name: s
 
 
 def _csv_lines(folder: Path, name: str) -> list[list[str]] | None:
-    """Return the lines of a CSV file; None where there is none, and an empty one has none.
+    """Return the lines of a CSV file; None if it does not exist or is empty.
 
     Raises `DataError` for a path that leads out of the data folder, and for what is no text.
     """
@@ -137,7 +137,7 @@ def _csv_lines(folder: Path, name: str) -> list[list[str]] | None:
 
 
 def _elsewhere(folder: Path, name: str) -> bytes | None:
-    """Return the one file that ends as the path does: beside the samples, or in an archive."""
+    """Return the one file that ends as the path does: next to the samples, or in an archive."""
     segments = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".")]
     ending = "/" + "/".join(segments)
     places = _csv_files(folder).get(segments[-1] if segments else "", ())
@@ -202,7 +202,7 @@ def markdown_lines(markdown: str, compat: Compat = "fixed") -> list[list[str]] |
 
 
 def html_table(html: str, title: str = "") -> Table | None:
-    """Return the table of an HTML text; None where there is none."""
+    """Return the table of an HTML text, or None."""
     try:
         text = html if "<table" in html.lower() else f"<table>{html}"
         table = Table.from_html(text, structure=True)

@@ -54,7 +54,7 @@ class _LeftOutError(TableBenchError):
 def write_samples(questions: Sequence[tuple[str, FolderQuestion]], folder: Path) -> Written:
     """Write questions, each with the name of its dataset, as samples: a file for each subtask.
 
-    The subtask is that of the tag, else the dataset's name. A question that was asked of the same
+    The subtask is the tag's, else the dataset's name. A question that was asked of the same
     tables before is left out, and one of a table that does not read alike in all three forms.
     """
     done, forms = Written(), dict[int, _Forms | str]()

@@ -168,7 +168,7 @@ class TReB(FileDataset[SampleInFolder]):
         return source
 
     def _files(self, folder: Path) -> list[Path]:
-        """Return the files that hold it: those of its name, and those of no subtask's."""
+        """Return the files that may contain it: files with its name, and with no subtask's name."""
         if not folder.is_dir():
             raise self._missing(folder)
         paths = [
@@ -313,7 +313,7 @@ DATASETS = tuple(map(TReB, known_subtasks()))
 
 
 def datasets_in(data: Path) -> Iterator[TReB]:
-    """Yield the datasets of subtasks that the data name and nobody knew before.
+    """Yield the datasets of subtasks that only the data folder names.
 
     A file's own name says which; one that is called otherwise is looked into.
     """
@@ -324,7 +324,7 @@ def datasets_in(data: Path) -> Iterator[TReB]:
         try:
             names = dict.fromkeys(name for _, name, _ in samples_in(path) if name)
         except DataError:
-            continue  # whoever opens the file says what is wrong with it
+            continue  # opening the file reports the error
         for name in names:
             if dataset_name(name) not in yielded:
                 yielded.add(dataset_name(name))

@@ -30,7 +30,7 @@ LONG, SHORT = 1536 - _FRAME, 768 - _FRAME
 """Pixels that a table may take, inside the frame; a line that is higher by itself is not cut."""
 SIZES, PART_SIZE = (16, 14, 12), 14
 MOST_PARTS = 20
-"""More pictures are no table that anybody could read; some providers take no more."""
+"""Most pictures of a table: more are not readable, and some providers accept no more."""
 _WIDTHS = (20, 14, 10, 7)
 """How wide the text of a column gets, in units of its size: where it fits, the widest."""
 _PNG = "image/png"

@@ -18,7 +18,7 @@ _EDGE, _INK, _FAINT = 150, 0, 70
 
 
 def column_widths(sheet: DrawnSheet, fonts: Fonts, most: int) -> list[int]:
-    """Return the width of each column, in pixels: that of its texts, up to `most` units of size.
+    """Return the width of each column's texts, in pixels, up to `most` units of size.
 
     What a merged cell needs for its longest word is shared out among the columns it covers.
     """

@@ -1,7 +1,7 @@
 """The fonts of pictures: which one has a character, how wide a text is, where its lines end.
 
 Latin, Greek, Cyrillic, Arabic, Hebrew and symbols are DejaVu Sans, which comes with matplotlib;
-Chinese and Japanese are Droid Sans Fallback, which lies here (Apache 2.0); Korean is Nanum Gothic
+Chinese and Japanese are Droid Sans Fallback, a file here (Apache 2.0); Korean is Nanum Gothic
 (OFL), where the extra `korean` is installed. No font of the system is used, so a picture is the
 same on every machine. Thai and the scripts of India and its neighbours are refused whatever fonts
 there are: drawn one by one their marks fall onto each other, and what shapes them is a library of
@@ -41,7 +41,7 @@ _WORDS = re.compile(r"[\u2e80-\u9fff\uf900-\uffef]|[^\s\u2e80-\u9fff\uf900-\uffe
 def _path(name: str) -> Path:
     if name == _HAN:
         return Path(__file__).with_name("fonts") / name
-    # Where its files are can be told without importing it, which takes half a second.
+    # Find its files without importing it, which takes half a second.
     package, folder = _PACKAGES[name]
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:

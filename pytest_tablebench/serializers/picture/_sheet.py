@@ -1,4 +1,4 @@
-"""A table as boxes on a sheet: what stands where, over how many lines and columns, and as what."""
+"""A table as boxes on a sheet, each with its place, extent and kind."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_tablebench.tables.table import Table
 Kind = Literal["caption", "head", "label", "section", "cell", "note"]
 
 MOST_CELLS = 20_000
-"""More are not drawn: nobody reads so many from pictures, and a page of them takes minutes."""
+"""Most cells that are drawn: more are not readable, and a page takes minutes."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Box:
         lines, columns: how many it covers.
         text: as it is drawn.
         kind: what it is, which decides how it looks.
-        indent: how many levels its text stands in.
+        indent: the levels by which its text is indented.
     """
 
     line: int
