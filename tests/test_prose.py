@@ -13,16 +13,21 @@ ROOT = Path(__file__).resolve().parents[1]
 PLACES: list[str] = [
     "benchmarks/RESULTS.md",
     "docs",
+    "docs/example-repository",
     "pytest_tablebench/config",
+    "pytest_tablebench/datasets",
     "pytest_tablebench/executors",
     "pytest_tablebench/hooks",
     "pytest_tablebench/interchange",
     "pytest_tablebench/metrics",
     "pytest_tablebench/results",
     "pytest_tablebench/running",
+    "pytest_tablebench/serializers",
     "pytest_tablebench/session",
     "pytest_tablebench/store",
+    "pytest_tablebench/strategies",
     "pytest_tablebench/tables",
+    "suites",
 ]
 """Rooms, modules and pages that are in plain English, from the project's root."""
 

@@ -275,7 +275,7 @@ def test_only_direct_prompting_where_rows_have_types(tmp_path: Path) -> None:
 def test_another_type_stands_in_for_direct_prompting_and_says_so(tmp_path: Path) -> None:
     source = opened(written(tmp_path, v2=many(with_formatter, kind="TCoT")))
     assert numbers(source) == numbers(opened(written(tmp_path / "1", plain=many(record))))
-    assert any("TCoT stands in" in note for note in source.facts.notes)
+    assert any("TCoT is used instead" in note for note in source.facts.notes)
 
 
 def test_of_equal_versions_the_one_with_formatter_is_read(tmp_path: Path) -> None:

@@ -45,11 +45,17 @@ HABITS = {
 
 QUOTED: frozenset[str] = frozenset(
     {
+        "pytest_tablebench/datasets/realhitbench/_prompts.py",
+        "pytest_tablebench/datasets/torr/tablebench_viz.py",
+        "pytest_tablebench/datasets/torr/turl_cta.py",
         "pytest_tablebench/metrics/_sentences.py",
         "pytest_tablebench/metrics/_treb_scores.py",
         "pytest_tablebench/metrics/_typed_judge.py",
         "pytest_tablebench/metrics/_typed_replies.py",
         "pytest_tablebench/results/analyses/contrasts.py",
+        "pytest_tablebench/strategies/_icot.py",
+        "pytest_tablebench/strategies/_pot.py",
+        "pytest_tablebench/strategies/_treethinker.py",
     }
 )
 """Files, from the project's root, whose strings are quoted: prompts of papers, data."""

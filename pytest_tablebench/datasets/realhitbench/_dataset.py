@@ -142,7 +142,7 @@ class RealHit(FileDataset[RealHitQuestion]):
         sent = "upstream's own files" if compat == "reference" else "this package writes them"
         return (
             f"unperturbed tables are sent as {sent}",
-            "the size and the tokens of a table are those of its LaTeX file, tokens counted by "
+            "the size and the tokens of a table are measured on its LaTeX file, tokens counted by "
             f"{tokenizer_name()}",
         )
 

@@ -177,8 +177,8 @@ def _one_instruction(
     chosen = "DP" if "DP" in present else present[0]
     if chosen != "DP":
         version.notes.append(
-            f"{version.file} has no row of instruction type DP: {printable(chosen, 20)} stands in "
-            f"(same questions, and its instruction is not used)"
+            f"{version.file} has no row of instruction type DP: {printable(chosen, 20)} is used "
+            f"instead (same questions, and its instruction is not used)"
         )
     kept = []
     for (number, record), instruction in zip(records, types, strict=True):

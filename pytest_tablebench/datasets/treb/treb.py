@@ -60,7 +60,7 @@ OWN_INSTRUCTIONS = (
 )
 
 
-AS_GIVEN = "Markdown and HTML are upstream's own, where nothing has changed a table"
+AS_GIVEN = "Markdown and HTML of unchanged tables are upstream's own"
 
 
 @dataclass(frozen=True)
