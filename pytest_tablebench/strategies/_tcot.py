@@ -28,7 +28,7 @@ UNBOUNDED = 1 << 40
 
 SYSTEM = """\
 You are an expert in reading and analysing tables. Think about the task step by step.
-Your reply must contain exactly one block of code, fenced as ```json, and in it one object with \
+Your reply must hold exactly one block of code, fenced as ```json, and in it one object with \
 exactly two keys:
 ```json
 {{"thought": "how you get to the answer, step by step", "answer": "the answer"}}
