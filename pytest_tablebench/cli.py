@@ -1,4 +1,4 @@
-"""The `tablebench` command: what can be run, and what finished runs say."""
+"""The `tablebench` command."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def make_parser() -> GroupedParser:
     )
 
     listing = commands.add_parser(
-        "list", help="datasets, serializers, perturbations, built-in models"
+        "list", help="show datasets, serializers, perturbations and built-in models"
     )
     listing.add_argument("--bench-data", type=Path, metavar="DIR", help="dataset folder")
     listing.set_defaults(run=lambda options: _list(options.bench_data))
 
-    pulling = commands.add_parser("pull", help="download datasets, or what is missing of them")
+    pulling = commands.add_parser("pull", help="download the files of datasets")
     pulling.add_argument("names", nargs="+", metavar="NAME", help="dataset, as `list` shows it")
     pulling.add_argument("--bench-data", type=Path, metavar="DIR", help="dataset folder")
     pulling.set_defaults(run=lambda options: _pull(options.names, options.bench_data))
@@ -99,12 +99,11 @@ def _completion(shell: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit code: 0, or 2 for what cannot be done, said in one line.
+    """Run the command and return its exit code: 0, or 2 after an error in one line.
 
-    `rejudge` and `merge` return what gates say: 0 all hold, 10 one fails, 11 one is undecided, or
-    what is merged is not whole. `check` and `store verify` return 1 where they find
-    something, `sandbox` where nothing
-    holds, `doctor` where no run can be.
+    `rejudge` and `merge` return the code of the gates: 0 all hold, 10 one fails, 11 one is
+    undecided or the merged run is incomplete. `check` and `store verify` return 1 if they find a
+    problem, `sandbox` if no sandbox works, and `doctor` if no run is possible.
     """
     parser = make_parser()
     options = parser.parse_args(arguments)
@@ -125,8 +124,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read the output, such as `head`, has enough of it. What is still to be written
-        # goes nowhere, or Python would complain once more at its end.
+        # The reader of the output, such as `head`, has ended. Discard the rest, or Python reports
+        # the broken pipe again when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except TableBenchError as error:
         print(f"tablebench: {printable(str(error))}", file=sys.stderr)
@@ -150,7 +149,7 @@ def _pull(names: Sequence[str], data: Path | None) -> None:
         upstreams = known_sources(command_registry(folder).datasets.values())
         pull(names, folder, say=say, upstreams=upstreams)
     except KeyboardInterrupt:
-        raise DataError("interrupted; the same command goes on from here") from None
+        raise DataError("interrupted; run the same command again to continue") from None
 
 
 def _list(data: Path | None) -> None:

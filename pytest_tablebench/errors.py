@@ -1,4 +1,4 @@
-"""Errors of the project: each says what is wrong, where, and what to do about it."""
+"""The errors of this package. Each message says what is wrong, where, and what to do."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from functools import partial
 from pathlib import Path
 
 OUR_STOP = "tablebench "
-"""How the reason begins where we end a session early: then the gates set the exit code."""
+"""The start of the reason when we end a session early; the gates then set the exit code."""
 
 STOPPED = "stopped"
-"""Reason of a `ModelError` for what is asked of nobody any more: it concerns the whole run."""
+"""Reason of a `ModelError` if the whole run makes no further calls."""
 
 MODEL_STOPPED = "model_stopped"
-"""Reason of a `ModelError` for what is not asked of one model any more; others go on."""
+"""Reason of a `ModelError` if one model gets no further calls and others continue."""
 
 STOP_AFTER = 3
-"""Failures in a row that no other case of a model can survive either, until it is given up."""
+"""The number of consecutive failures of the whole model after which it gets no more calls."""
 
 PENDING = "pending"
-"""Reason of a `ModelError` for what was handed in and is answered another day."""
+"""Reason of a `ModelError` for a request in a batch that is not answered yet."""
 
 REFUSED = "bad_request"
 """Reason of a `ModelError` for a request that the server refused."""
@@ -30,14 +30,14 @@ CUT_OFF = "cut_off"
 """Reason of a `ModelError` for a reply that the token limit ended before any answer."""
 
 METRIC = "metric_error"
-"""Reason of a `ModelError` for an answer that a metric cannot score where it was to be scored."""
+"""Reason of a `ModelError` for an answer that a metric could not score in another process."""
 
 ENGINE = "engine"
-"""Reason of a `ModelError` for what went wrong in our own processes that make the calls."""
+"""Reason of a `ModelError` for a failure in the engine's own processes."""
 
 
 class TableBenchError(Exception):
-    """Base of every error raised on purpose by this project."""
+    """The base of all errors that this package raises on purpose."""
 
 
 class SettingsError(TableBenchError):
@@ -45,42 +45,42 @@ class SettingsError(TableBenchError):
 
 
 class UnknownNameError(SettingsError):
-    """A name that nobody has registered, so far."""
+    """A name that is not registered so far."""
 
 
 class TableError(TableBenchError, ValueError):
-    """A table cannot be read, serialized or perturbed as asked; names table and cell."""
+    """A table cannot be read, serialized or perturbed; the message names table and cell."""
 
 
 class MergedCellsError(TableError):
-    """A flat table was asked for, and cells of this one are merged."""
+    """The table has merged cells, but a flat table is needed."""
 
 
 class DataError(TableBenchError):
-    """A dataset's files are there but cannot be used; names the file, row and field."""
+    """A dataset's files cannot be used; the message names file, row and field."""
 
 
 class DataMissing(DataError):
-    """A dataset's files are not there at all; says how to get them."""
+    """A dataset's files are missing; the message says how to get them."""
 
 
 class SmallPoolError(DataMissing):
-    """A dataset has fewer demonstrations than its prompts should show, and is to be skipped."""
+    """A dataset has fewer demonstrations than its prompts should show, so it is skipped."""
 
 
 class MetricError(TableBenchError):
-    """A dataset's own metric cannot score an answer; names metric, error, file and line."""
+    """A dataset's metric failed; the message names metric, error, file and line."""
 
 
 class NotJudgedError(TableBenchError):
-    """A judge has no answer, or there is no judge: the score that it gives is absent.
+    """A judge did not answer, or the run has no judge, so a judged score is missing.
 
-    It is raised where a metric asks for the judge. One that knows a part of its score without
-    may catch it, and raise another with what it knows.
+    It is raised in a metric that asks the judge. A metric that can compute a part of its score
+    without the judge may catch it and raise another with these parts.
 
     Arguments:
-        nobody: whether no judge was named, so that no answer of the run is judged.
-        reason: the kind under which a case without a score is counted.
+        no_judge: whether the run has no judge.
+        reason: the reason under which a case without a score is counted.
         parts: the scores that the answer keeps.
         flags: of its record.
     """
@@ -89,26 +89,26 @@ class NotJudgedError(TableBenchError):
         self,
         message: str,
         *,
-        nobody: bool = False,
+        no_judge: bool = False,
         reason: str = "not_judged",
         parts: Mapping[str, float] | None = None,
         flags: Iterable[str] = (),
     ) -> None:
         super().__init__(message)
-        self.nobody = nobody
+        self.no_judge = no_judge
         self.reason = reason
         self.parts = dict(parts or {})
         self.flags = tuple(flags)
 
 
 class NothingToAskError(DataError):
-    """None of a dataset's questions may be asked in the way that the options name."""
+    """The options exclude all questions of a dataset."""
 
 
 class StoreError(TableBenchError):
-    """The answer store cannot be written; names the file and what to do.
+    """The store cannot be written; the message names the file and what to do.
 
-    `whole_run`: no other answer can be kept either, as on a full disk.
+    `whole_run` is true if no other answer can be stored either, as on a full disk.
     """
 
     def __init__(self, message: str, *, whole_run: bool = True) -> None:
@@ -119,14 +119,15 @@ class StoreError(TableBenchError):
 class ModelError(TableBenchError):
     """A model gave no answer.
 
-    `reason` is one of the short kinds counted in reports (`rate_limit`, `timeout`, ...).
-    `retryable` tells the retry loop whether asking again can help. `whole_run` marks what no
-    other case of the model can survive either (a wrong key, an unknown model, nobody
-    listening): after three of these in a row the model is asked no more, instead of failing every
-    case for the same reason. The run stops with its last model.
-    `retry_after` is the server's own wish in seconds, where it gave one. `refused` names the
-    parameter that the server does not take (`system`: turns of the system). `given_up` says why
-    the model is asked no more after this error; None while it is.
+    Arguments:
+        reason: the short kind that reports count (`rate_limit`, `timeout`, ...).
+        retryable: whether asking again can help.
+        whole_run: whether every other case of the model would fail in the same way (a wrong key, an
+            unknown model, no server). After three of these in a row the model gets no more calls.
+            The run stops with its last model.
+        retry_after: the seconds that the server asks to wait, or None.
+        refused: the parameter that the server does not accept (`system` for system messages).
+        given_up: why the model gets no more calls after this error, or None.
     """
 
     def __init__(
@@ -171,7 +172,7 @@ def writing(fault: str, hint: str = "") -> Iterator[None]:
 
 
 def described(error: BaseException) -> str:
-    """Return in one line what went wrong in a part that is not ours, with file and line."""
+    """Return an error of a registered part in one line, with its file and line."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {error}{place}"

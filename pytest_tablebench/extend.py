@@ -1,6 +1,6 @@
-"""What other packages build on: datasets, models, strategies, judges, metrics and tables.
+"""The public surface for other packages: datasets, models, strategies, judges, metrics, tables.
 
-Every name here is documented, and none is renamed or removed without a release that warns first.
+Every name is documented. A release that warns precedes every renaming or removal.
 """
 
 from __future__ import annotations

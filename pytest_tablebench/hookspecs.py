@@ -1,7 +1,7 @@
-"""Hooks by which other packages add to the benchmark; the built-in parts use the same ones.
+"""Hooks that add parts: datasets, serializers, metrics and others. The built-in parts use them too.
 
-A package implements them in the module that its entry point in the group `pytest11` names, one's
-own project in a `conftest.py`. Every name is looked up among what was registered, nowhere else.
+A package implements them in the module of its `pytest11` entry point, a project in a `conftest.py`.
+A part can only be used by the name under which it is registered.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     Part_contra = TypeVar("Part_contra", contravariant=True)
 
     class Register(Protocol[Part_contra]):
-        """Takes a part of the grid; without `grid` it is run only where an option names it."""
+        """Registers a part of the grid; with `grid=False` it runs only if an option names it."""
 
         def __call__(self, name: str, part: Part_contra, *, grid: bool = True) -> None:
-            """Register a part under a name. Raises `SettingsError` for one that is taken."""
+            """Register a part under a name. Raises `SettingsError` if the name is taken."""
             ...
 
 
@@ -40,29 +40,29 @@ hookspec = pluggy.HookspecMarker("pytest")
 def pytest_tablebench_register_dataset(
     register: Callable[[Dataset], None], data: Path | None
 ) -> None:
-    """Add datasets: call `register(dataset)` for each; its `name` is used in options.
+    """Add datasets: call `register(dataset)` for each. Options use its `name`.
 
-    `data` is the data folder of the session (`--bench-data`), for datasets that depend on what
-    lies there; None outside of a session. A function that has no use for it leaves it out.
+    `data` is the data folder of the session (`--bench-data`), for datasets that depend on its
+    files, or None outside of a session. A function that does not need it leaves it out.
 
-    A dataset is a `pytest_tablebench.extend.Dataset`, whose fields say how it is run where no
-    option does. Without `serializers` and `perturbations` it is run in ToRR's seven and five, and
-    behind these in what was registered
+    A dataset is a `pytest_tablebench.extend.Dataset`. Its fields apply unless an option overrides
+    them. Without `serializers` and `perturbations` its grid is ToRR's seven and five, followed by
+    the parts that are registered
 
     - by the package that registers the dataset;
-    - for a dataset of a `conftest.py`: by any package, by that file, and by those of the folders
-      above it.
+    - for a dataset of a `conftest.py`: by any package, by that file, and by the `conftest.py` files
+      of the folders above it.
 
-    So the figures of a benchmark do not change by what else is installed.
+    So installing another package does not change the figures of a benchmark.
     """
 
 
 @hookspec
 def pytest_tablebench_register_benchmark(register: Callable[[Benchmark], None]) -> None:
-    """Add benchmarks: `register(Benchmark(name))`, for the marker of that name.
+    """Add benchmarks: `register(Benchmark(name))` adds the marker of that name.
 
-    The datasets of a benchmark name it as theirs; its figures are means over them. This hook alone
-    is called in every session, also in those that run no case: import no dataset for it.
+    Datasets name their benchmark, and its figures are means over them. This hook is called in every
+    session, even without any case, so do not import datasets for it.
     """
 
 
@@ -70,10 +70,10 @@ def pytest_tablebench_register_benchmark(register: Callable[[Benchmark], None]) 
 def pytest_tablebench_register_serializer(register: Register[Serializer]) -> None:
     """Add serializers: `register(name, function)`, where `function(table)` returns text.
 
-    One that shows pictures returns a tuple of texts and `Image`s. `--bench-serializer` knows the
-    name; where no option names one, datasets of the same package or of the user's own are
-    run in it too (see `pytest_tablebench_register_dataset`). `register(name, function,
-    grid=False)` leaves it to the option.
+    A serializer that shows pictures returns a tuple of texts and `Image`s. It joins the default
+    grid of the package's own datasets and of the user's (see
+    `pytest_tablebench_register_dataset`). With `register(name, function,
+    grid=False)` it runs only if `--bench-serializer` names it.
     """
 
 
@@ -83,9 +83,9 @@ def pytest_tablebench_register_perturbation(
 ) -> None:
     """Add perturbations: `register(name, function)`; `function(table, *, seed, **arguments)`.
 
-    They join the grid as serializers do, unless registered with `grid=False`. One that has an
-    attribute `preserves_meaning` that is False (see `tables.perturbations.changes_meaning`) stays
-    out of performance and robustness: its cases have a figure of their own.
+    They join the grid as serializers do, unless registered with `grid=False`. If the attribute
+    `preserves_meaning` of a function is False (see `tables.perturbations.changes_meaning`), its
+    cases do not count in performance and robustness, and have a separate figure.
     """
 
 
@@ -96,20 +96,21 @@ def pytest_tablebench_register_metric(
 ) -> None:
     """Add metrics, `function(prediction, references, *, compat, **context) -> Score`.
 
-    One that asks a judge or has programs run is a generator function: it yields `Ask`, `Execute`,
-    is sent what came of each, and returns the score (see `pytest_tablebench.metrics.Judgement`).
-    Its attribute `params` names parameters of its questions, over temperature 0 and 512 tokens.
-    A plain one that takes long has an attribute `heavy` that is True: `--bench-score-there` has it
-    score in another process, where its module has to be installed in the same version.
-    Post-processors a dataset's chain names are added with the second argument.
+    A metric that asks a judge or runs programs is a generator function: it yields `Ask` and
+    `Execute`, receives their outcomes, and returns the score (see
+    `pytest_tablebench.metrics.Judgement`). Its attribute `params` contains the parameters of its
+    questions, in addition to temperature 0 and 512 tokens. An expensive plain metric has the
+    attribute `heavy = True`; `--bench-score-there` then runs it in another process, where the same
+    version of its module must be installed. The second argument adds post-processors, for the
+    `chain` of a dataset.
     """
 
 
 @hookspec
 def pytest_tablebench_register_strategy(register: Callable[[Strategy], None]) -> None:
-    """Add strategies: `register(strategy)`; its `name` is used in options.
+    """Add strategies: `register(strategy)`. Options use its `name`.
 
-    None joins a grid: a dataset is asked by its own strategy, unless an option names others.
+    Strategies join no grid: a dataset uses its own strategy unless an option names others.
     """
 
 
@@ -119,7 +120,7 @@ def pytest_tablebench_register_provider(
 ) -> None:
     """Add model providers: `register(prefix, make)`.
 
-    `make(model, settings)` is called for model names that start with `prefix` and a slash;
-    the prefix "" takes all names no other provider does. Where `make` is a function or class of a
-    module, the provider is asked many at a time (see `pytest_tablebench.models.Provider`).
+    `make(model, settings)` is called for model names that start with `prefix` and a slash. The
+    prefix "" matches all names that no other prefix matches. If `make` is a function or class of a
+    module, the provider gets concurrent calls (see `pytest_tablebench.models.Provider`).
     """

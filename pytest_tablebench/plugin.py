@@ -1,7 +1,7 @@
-"""What pytest loads: options, marker, fixtures; all other hooks are in `hooks`.
+"""The plugin that pytest loads: options, marker, fixtures. All other hooks are in `hooks`.
 
-Loads pytest and the standard library only; whatever else a case needs is imported when the
-first marked test is collected.
+It imports only pytest and the standard library. Everything else is imported when the first marked
+test is collected.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from pytest_tablebench.running.case_run import CaseRun
 
 pytest_plugins = ["pytest_tablebench.hooks.collection", "pytest_tablebench.hooks.running"]
-"""Modules of hooks beside those here."""
+"""Further modules with hooks."""
 
 _INI_VALUE: Any = str | int | float | bool if pytest.version_tuple >= (9, 2) else "string"
-"""Numbers and true or false may stand in pytest's typed table, `[tool.pytest]`; everywhere else
-all is text. What a value may be is ours to say. Before 9.2 pytest knows no such type: text only."""
+"""The type of our ini keys: pytest's typed table `[tool.pytest]` may contain numbers and booleans,
+which we check ourselves. Before 9.2 pytest lacks this type and accepts only text."""
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -70,17 +70,17 @@ def _add_option(parser: pytest.Parser, flag: str, option: Option, text: str) -> 
 def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> Generator[None]:
-    """Add `--model` unless another plugin or a conftest has it: then only the long name exists.
+    """Add `--model` unless another plugin or a conftest.py has it; find the package's suites.
 
-    That is known here at the earliest; added any sooner, it would break whoever comes later.
-    The package's own suites are found here too, wherever it was installed from.
+    All other plugins have added their options by now. Adding `--model` earlier would break a plugin
+    that adds it later.
     """
     if "--pyargs" in args:
         from pytest_tablebench.util.suites import located
 
         args[:] = map(located, args)
     if "--model" in args:
-        # What stands behind it looks like a path until then.
+        # Until then pytest takes its value for a path.
         namespace, unknown = parser.parse_known_and_unknown_args(args)
         if "--model" in unknown:
             names = {args[n + 1] for n, arg in enumerate(args[:-1]) if arg == "--model"}
@@ -93,18 +93,18 @@ def pytest_load_initial_conftests(
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Read and check the options; say now, not after an hour, what cannot work."""
+    """Read and check the options, so that a mistake is reported before the run."""
     config.addinivalue_line(
         "markers",
         f"{MARKER}(dataset, *, threshold=None, folders=False, benchmark=None): run the test once "
-        f"for every case of a dataset, or with folders=True of every dataset folder, or of every "
-        f"dataset of a benchmark; the test takes `case` and "
+        f"for every case of a dataset; with folders=True for every dataset folder, with benchmark= "
+        f"for every dataset of a benchmark. The test takes `case` and "
         f"`answer`",
     )
 
     def get(key: str) -> Any:
         value = config.getoption(key, None)
-        if value == "":  # an unset variable of a shell, say: not the same as no option
+        if value == "":  # such as an unset variable of a shell
             raise SettingsError(f"--{key.replace('_', '-')} needs a value, not an empty text")
         return _of_ini(config, key) if value is None else value
 
@@ -115,7 +115,7 @@ def pytest_configure(config: pytest.Config) -> None:
         check_keys(config)
         settings = read_settings(get, config.invocation_params.dir, given_keys)
         if settings.plan:
-            # Nothing will run, so there is nothing to spread over workers.
+            # Nothing will run, so no workers are needed.
             config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None
         if hasattr(config, "workerinput"):
             make_worker(config, settings)
@@ -126,7 +126,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _of_ini(config: pytest.Config, key: str) -> Any:
-    """Return the value of an ini key; folders in it start where the file lies."""
+    """Return the value of an ini key; its relative folders start at the ini file."""
     value = config.getini(key)
     if not value or config.inipath is None or not any(o.path for o in OPTIONS if o.key == key):
         return value
@@ -138,14 +138,14 @@ def _of_ini(config: pytest.Config, key: str) -> Any:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Close what is still open."""
+    """Close the session."""
     open_session = session.config.stash[SESSION]
     if open_session.is_used:
         open_session.close()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Close what is open where no session came about, and wait for what was told to end."""
+    """Close our session if pytest started none, and wait for the processes that are ending."""
     open_session = config.stash.get(SESSION, None)
     if open_session is not None and open_session.is_used:
         open_session.close()
@@ -154,7 +154,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def case(request: pytest.FixtureRequest) -> CaseRun:
-    """One case of the benchmark: its ids, the question as asked, and its score once judged."""
+    """The case of this item: its ids, the rendered question, and the score once judged."""
     from pytest_tablebench.hooks.items import place_of
 
     if not hasattr(request, "param"):
@@ -173,11 +173,11 @@ def case(request: pytest.FixtureRequest) -> CaseRun:
 
 @pytest.fixture
 def answer(case: CaseRun) -> Answer:
-    """What the model said. Without an answer the test ends here, as an error in set-up."""
+    """The model's answer. Without an answer the test ends with an error in set-up."""
     try:
         return case.ask()
     except TableBenchError as error:
         from pytest_tablebench.running.case_run import no_answer_text
 
-        # Failed without a traceback: it would say nothing about the model, and cost milliseconds.
+        # A traceback would contain nothing about the model, and cost milliseconds.
         pytest.fail(no_answer_text(error), pytrace=False)

@@ -1,4 +1,4 @@
-"""Everything with a name, as registered through the hooks; and our own registrations."""
+"""The registry of all named parts, filled through the hooks."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     ProviderMaker = Callable[[str, Settings], Provider | LiteLLMModel]
 
 BUILT_IN = __name__.partition(".")[0]
-"""The owner of what comes with this package."""
+"""The owner of the built-in parts."""
 
 KINDS = ("benchmark", "dataset", "serializer", "perturbation", "metric", "strategy", "provider")
-"""What is registered, each kind through a hook of its own."""
+"""The kinds of parts; each is registered through its own hook."""
 
 _CALLS = {
     "metric": Call(
@@ -46,26 +46,26 @@ _NAMES = {"strategy": "strategies", "post-processor": "postprocessors"}
 
 
 class UsualGrid(NamedTuple):
-    """The serializers and perturbations in which a dataset is run."""
+    """The serializers and perturbations of a dataset's run."""
 
     serializers: tuple[str, ...]
     perturbations: tuple[str, ...]
 
 
 class _PartOrigin(NamedTuple):
-    """Who registered a part, and whether for the default grid.
+    """The owner of a part, and whether the part joins the default grid.
 
-    `owner` is the name of a package, or the folder of a conftest.py.
+    `owner` is the name of the registering package, or the folder of its conftest.py.
     """
 
     owner: str | Path
     grid: bool
 
     def joins(self, home: str | Path) -> bool:
-        """Whether the part is in the grid of a dataset that `home` registered."""
+        """Return whether the part is in the grid of a dataset that `home` registered."""
         if not self.grid or self.owner in (BUILT_IN, home):
             return self.grid
-        if isinstance(home, str):  # the figures of a package are its own
+        if isinstance(home, str):  # a package's grid contains only its own parts
             return False
         return isinstance(self.owner, str) or home.is_relative_to(self.owner)
 
@@ -83,21 +83,21 @@ class Registry:
     strategies: dict[str, Strategy] = field(default_factory=dict)
     providers: dict[str, ProviderMaker] = field(default_factory=dict)
     data: Path | None = field(default=None, kw_only=True)
-    """The data folder of the session, whose own folders are datasets; None outside of one."""
+    """The data folder of the session; its folders may be datasets. None outside of a session."""
     _origins: dict[tuple[str, str], _PartOrigin] = field(default_factory=dict)
 
     @classmethod
     def from_hooks(
         cls, hook: Any, kinds: Iterable[str] = KINDS, *, data: Path | None = None
     ) -> Registry:
-        """Call the registration hooks. Raises `SettingsError` for a name taken twice.
+        """Call the registration hooks. Raises `SettingsError` for a name that is used twice.
 
-        `data` is the data folder, in which folders may be datasets.
+        `data` is the data folder; its folders may be datasets.
         """
         registry = cls(data=data)
         for kind in kinds:
             caller = getattr(hook, f"pytest_tablebench_register_{kind}")
-            # One by one, in pluggy's order: who registers a part decides whose grid it joins.
+            # One by one, in pluggy's order, because the owner decides which grids a part joins.
             for implementation in reversed(caller.get_hookimpls()):
                 of_data = data is not None and getattr(implementation.plugin, "of_data", False)
                 owner = data if data is not None and of_data else _owner(implementation.plugin)
@@ -110,7 +110,7 @@ class Registry:
         return registry
 
     def _add(self, kind: str, owner: str | Path, *part: Any, grid: bool = True) -> None:
-        """Add a part under a name, or one that has a name itself."""
+        """Add a part under a name, or under its own name."""
         name, value = part if len(part) > 1 else (_name_of(kind, part[0]), part[0])
         if owner != BUILT_IN:
             _require_usable(kind, name, value)
@@ -121,7 +121,7 @@ class Registry:
         self._origins[kind, name] = _PartOrigin(owner, grid)
 
     def update(self, hook: Any) -> None:
-        """Add what was registered since: pytest reads a deeper conftest.py when it gets there."""
+        """Add the parts of conftest.py files that pytest has loaded since."""
         registered = Registry.from_hooks(hook, data=self.data)
         for kind in fields(self):
             parts = getattr(self, kind.name)
@@ -131,23 +131,23 @@ class Registry:
                 parts.setdefault(name, value)
 
     def is_built_in(self, kind: str, name: str) -> bool:
-        """Whether a part comes with this package."""
+        """Return whether a part is built in."""
         origin = self._origins.get((kind, name))
         return origin is not None and origin.owner == BUILT_IN
 
     def grid(self, dataset: str) -> UsualGrid:
-        """Return the usual grid of a dataset: of one that declares none, where no option does.
+        """Return the default grid of a dataset, used if neither the dataset nor an option sets one.
 
-        That is the built-in one, with what its own package or its own conftest.py files register
-        behind it (see `hookspecs`).
+        It is the built-in grid, followed by the parts of the dataset's own package or conftest.py
+        files (see `hookspecs`).
         """
         home = self._origins.get(("dataset", dataset), _PartOrigin(BUILT_IN, True)).owner
         return UsualGrid(self._joining("serializer", home), self._joining("perturbation", home))
 
     def _joining(self, kind: str, home: str | Path) -> tuple[str, ...]:
-        """Return what joins a grid, in an order that no file system decides.
+        """Return the parts that join a grid, in a fixed order.
 
-        First what is built in, then packages by their names, then conftest.py files from the top.
+        The built-in parts come first, then packages by name, then conftest.py files from the top.
         """
         matches = [
             (origin.owner != BUILT_IN, isinstance(origin.owner, Path), str(origin.owner), name)
@@ -157,14 +157,14 @@ class Registry:
         return tuple(name for *_, name in sorted(matches, key=lambda match: match[:3]))
 
     def members(self) -> dict[str, list[str]]:
-        """Return the datasets of each benchmark: those that its figures are means over."""
+        """Return the datasets of each benchmark; its figures are means over them."""
         members: dict[str, list[str]] = {name: [] for name in self.benchmarks}
         for name, dataset in self.datasets.items():
             members.setdefault(dataset.benchmark, []).append(name)
         return members
 
     def provider_maker(self, model: str) -> ProviderMaker:
-        """Return what makes the provider of a model: the longest matching prefix's."""
+        """Return the factory of a model's provider: the one with the longest matching prefix."""
         prefixes = [
             prefix
             for prefix in self.providers
@@ -173,10 +173,7 @@ class Registry:
         return self.providers[max(prefixes, key=len)]
 
     def provider(self, model: str, settings: Settings) -> Provider | LiteLLMModel:
-        """Return the provider of a model.
-
-        Raises `SettingsError`, also where the function that makes it fails.
-        """
+        """Return the provider of a model. Raises `SettingsError`, also if its factory fails."""
         try:
             return self.provider_maker(model)(model, settings)
         except TableBenchError:
@@ -195,13 +192,13 @@ def _name_of(kind: str, part: object) -> str:
 
 
 def _require_usable(kind: str, name: str, part: object) -> None:
-    """Raise `SettingsError` for a part that cannot be used as its kind is."""
+    """Raise `SettingsError` for a part that its kind cannot use."""
     problem = None
     if kind == "dataset":
         from pytest_tablebench.datasets import Dataset
 
         if not isinstance(part, Dataset):
-            problem = "is not a pytest_tablebench.extend.Dataset: derive its class from that"
+            problem = "is not a pytest_tablebench.extend.Dataset; derive its class from it"
     elif kind == "strategy":
         problem = method_problem(part, "converse", _CONVERSE)
     elif kind in _CALLS:
@@ -211,7 +208,7 @@ def _require_usable(kind: str, name: str, part: object) -> None:
 
 
 def _owner(plugin: Any) -> str | Path:
-    """Return the package that a plugin is of, or the folder of the conftest.py it stands in."""
+    """Return the package of a plugin, or the folder of a conftest.py."""
     name = plugin.__name__ if isinstance(plugin, ModuleType) else plugin.__module__
     module = sys.modules.get(name)
     if name.rpartition(".")[2] == "conftest" and module is not None and module.__file__:

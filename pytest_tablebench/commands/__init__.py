@@ -1,1 +1,1 @@
-"""What the larger commands of `tablebench` do: they return lines, `cli` prints them."""
+"""The larger commands of `tablebench`. They return lines, and `cli` prints them."""

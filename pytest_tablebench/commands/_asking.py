@@ -1,4 +1,4 @@
-"""What all ways to generated questions share that ask models: options, price, asking, report."""
+"""The shared part of all `generate` commands that ask models: options, price, calls, report."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from pytest_tablebench.running.generating import ModelClient
 
 _BATCH = 32
-"""Tables that models are asked about at once."""
+"""The number of tables that models are asked about concurrently."""
 
 
 def add_asking(
     parser: argparse.ArgumentParser, does: str, *, several: bool = False, required: bool = True
 ) -> None:
-    """Add the options of all ways that ask models; `does` is what `--model` is for.
+    """Add the options of commands that ask models; `does` is the help of `--model`.
 
-    With `several` it is a list of models.
+    With `several`, `--model` is repeatable.
     """
     action = "append" if several else "store"
     parser.add_argument("--model", required=required, action=action, metavar="NAME", help=does)
@@ -41,8 +41,10 @@ def add_asking(
     parser.add_argument(
         "--bench-param", action="append", metavar="K=V", help="parameter of every call. Repeatable"
     )
-    parser.add_argument("--bench-max-cost", metavar="USD", help="ask no more when this is reached")
-    parser.add_argument("--bench-store", metavar="DIR", help="where replies are kept, or `none`")
+    parser.add_argument(
+        "--bench-max-cost", metavar="USD", help="stop asking when this much is spent"
+    )
+    parser.add_argument("--bench-store", metavar="DIR", help="folder of the store, or `none`")
 
 
 def ask_and_write(
@@ -54,29 +56,29 @@ def ask_and_write(
     *,
     then: Callable[[Path], list[str]] | None = None,
 ) -> tuple[list[str], int]:
-    """Say what models are asked and what it costs; with `--yes` ask, and write the folder.
+    """Plan the calls and their price; with `--yes` make them and write the folder.
 
     Arguments:
-        options: of the command, those of `add_asking` among them.
-        models: beside `--model` those that are asked.
+        options: of the command, with those of `add_asking`.
+        models: the models that are asked in addition to `--model`.
         maker: of the questions.
         origin: of the tables.
-        made_with: what the questions depend on.
+        made_with: the facts that the questions depend on.
         then: see `write_folder`.
 
-    Returns what to say, and the exit code.
+    Returns the lines to print, and the exit code.
     """
     with open_client(options, models) as client:
         lines, calls = _plan(client, origin, maker)
         if calls and not options.yes:
-            return [*lines, "nothing was asked, and nothing written: ask with --yes"], 0
+            return [*lines, "nothing was asked or written; add --yes to ask"], 0
         write = partial(write_folder, options, maker, made_with, origin, then=then)
         return [*lines, *_written(options, client, maker, write)], 0
 
 
 @contextmanager
 def open_client(options: argparse.Namespace, models: Sequence[str]) -> Iterator[ModelClient]:
-    """Open what asks the models; what could not be brought to a shared store is said in the end."""
+    """Open the caller of the models; at the end it reports answers that a shared store lacks."""
     from pytest_tablebench.running.builtins import command_registry
     from pytest_tablebench.running.generating import ModelClient
 
@@ -91,14 +93,14 @@ def open_client(options: argparse.Namespace, models: Sequence[str]) -> Iterator[
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
-    """Read the options as pytest does, with the same messages for what is wrong."""
+    """Read the options as pytest does, with the same error messages."""
     from pytest_tablebench.config.settings import read_settings
 
     return read_settings(lambda key: getattr(options, key, None), Path.cwd())
 
 
 def _plan(client: ModelClient, origin: Origin, maker: QuestionMaker) -> tuple[list[str], int]:
-    """Return what is said before anything is asked, and how many calls there may be."""
+    """Return the lines of the plan, and the largest number of calls."""
     from pytest_tablebench.generate.folder import prepare
 
     sources = origin.sources(lambda: None)
@@ -111,7 +113,7 @@ def _plan(client: ModelClient, origin: Origin, maker: QuestionMaker) -> tuple[li
 def plan_lines(
     client: ModelClient, conversations: Iterable[Conversation[Any]]
 ) -> tuple[list[str], int]:
-    """Return a line for each model that conversations ask, and how many calls there may be."""
+    """Return a line for each model that conversations ask, and the largest number of calls."""
     from pytest_tablebench.reports.judge_text import plan_line
 
     try:
@@ -127,7 +129,7 @@ def _written(
     maker: QuestionMaker,
     write: Callable[..., list[str]],
 ) -> list[str]:
-    """Have the folder written; return what to say of it, of the yield and of the cost."""
+    """Write the folder; return lines on its content, the yield and the cost."""
     size = _BATCH if options.limit is None else min(_BATCH, -(-options.limit // options.per_table))
     try:
         first, *rest = write(answer=partial(_answered, client, size))
@@ -140,16 +142,16 @@ def _written(
     shown = [first, shares("by subtask", tally.recipes)]
     shown += [f"accepted: {maker.accepted:,}; not: {rejected_count:,}"]
     shown += [shares("rejected", tally.rejected)] if rejected_count else []
-    shown += [shares("on the way", tally.course)] if tally.course else []
+    shown += [shares("in between", tally.course)] if tally.course else []
     return [*map(printable, [*shown, *cost_lines(client.spent)]), *rest]
 
 
 def _answered(
     client: ModelClient, size: int, conversations: Iterator[Conversation[PreparedTable]]
 ) -> Iterator[PreparedTable]:
-    """Yield the values of conversations in their order, `size` of which are had at once.
+    """Yield the results of conversations in their order; `size` of them run concurrently.
 
-    When models cannot be asked any more, the conversations end.
+    They end when the models cannot be asked any more.
     """
     from pytest_tablebench.generate.question_maker import values_of
 
@@ -161,14 +163,14 @@ def _answered(
 
 
 def cost_lines(spent: Spent) -> list[str]:
-    """Return what was asked and what it cost, and why no more was."""
+    """Return lines on the calls, their cost, and why they stopped."""
     from pytest_tablebench.models import refusal_lines
 
     calls = ", ".join(f"{name} {count:,}" for name, count in spent.calls.items())
     price = f"${spent.cost_usd:.4f}"
     if spent.unpriced:
-        price = "price unknown" if not spent.cost_usd else f"{price} and what is unknown"
-    untold = f" and those of {spent.uncounted:,} that do not say" if spent.uncounted else ""
+        price = "price unknown" if not spent.cost_usd else f"{price}, and some prices are unknown"
+    untold = f", without {spent.uncounted:,} replies that lack a count" if spent.uncounted else ""
     line = (
         f"asked: {counted(sum(spent.calls.values()), 'call')}{f' ({calls})' if calls else ''}, "
         f"{spent.prompt_tokens:,} tokens of prompts, {spent.completion_tokens:,} of replies"
@@ -177,4 +179,4 @@ def cost_lines(spent: Spent) -> list[str]:
     if spent.failed:
         line += f"; {counted(spent.failed, 'request')} without a reply"
     notes = refusal_lines(spent.left_out)
-    return [line, *notes, *([f"asked no more: {spent.stopped}"] if spent.stopped else [])]
+    return [line, *notes, *([f"stopped: {spent.stopped}"] if spent.stopped else [])]

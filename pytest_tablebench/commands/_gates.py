@@ -1,4 +1,4 @@
-"""Gates of a run that is judged after its end: those asked for, or its own."""
+"""The gates of a finished run: from the command line, or its own."""
 
 from __future__ import annotations
 
@@ -25,16 +25,18 @@ def add_gates(parser: argparse.ArgumentParser, default: str, baseline: str) -> N
         help=f"gate, such as 'torr.performance >= 0.45'. Repeatable. Default: {default}",
     )
     parser.add_argument(
-        "--bench-gate-point", action="store_true", help="judge gates on the estimate alone"
+        "--bench-gate-point",
+        action="store_true",
+        help="judge gates by the estimates, without intervals",
     )
     parser.add_argument("--bench-baseline", type=Path, metavar="RUN", help=baseline)
 
 
 def gates_of(texts: Sequence[str] | None, run: Mapping[str, Any], table: ScoreTable) -> list[Gate]:
-    """Return the gates of the command, else those that `run`, the content of run.json, names.
+    """Return the gates of the command, or else of `run`, the content of run.json.
 
-    Those of the run itself mean something, though it may have been cut off before any case of
-    theirs; so does what it planned to ask. Raises `SettingsError` for one that means nothing.
+    The run's own gates and its planned datasets are valid even if it was cut off before any of
+    their cases. Raises `SettingsError` for a gate that names nothing of the run.
     """
     from pytest_tablebench.results.gates import parse_gates, recorded_gates
     from pytest_tablebench.running.name_checks import check_gates
@@ -56,7 +58,7 @@ def gates_of(texts: Sequence[str] | None, run: Mapping[str, Any], table: ScoreTa
 
 
 def check_baseline(gates: Iterable[Gate]) -> None:
-    """Raise `SettingsError` for a gate that compares with a baseline, where there is none."""
+    """Raise `SettingsError` for a gate that compares with a baseline, if none is given."""
     from pytest_tablebench.results.gates import gate_without_baseline
 
     gate = gate_without_baseline(gates)
@@ -68,7 +70,7 @@ def check_baseline(gates: Iterable[Gate]) -> None:
 
 
 def _with(run: Mapping[str, Any], names: Iterable[str], *path: str) -> list[str]:
-    """Return the names with those that run.json has at a place, sorted."""
+    """Return the names together with those at a place of run.json, sorted."""
     *folders, last = path
     content = mapping(run, *folders).get(last)
     planned = content if isinstance(content, dict | list) else ()

@@ -36,27 +36,27 @@ _PROSE = {"max_tokens": 4096}
 
 def add_ways(ways: Any) -> None:
     """Add both steps of the annotation."""
-    asks = ways.add_parser(
-        "questions", help="a model writes questions by task, without answers, for `answers`"
-    )
+    asks = ways.add_parser("questions", help="let a model write questions by task, without answers")
     add_common(asks, per_table=20)
-    asks.add_argument("--task", metavar="A,B", help="of fc, nr, sc, da, cg. Default: all")
-    add_asking(asks, "who writes the questions")
+    asks.add_argument("--task", metavar="A,B", help="tasks: fc, nr, sc, da, cg. Default: all")
+    add_asking(asks, "model that writes the questions")
     asks.set_defaults(lines=_questions)
     answers = ways.add_parser(
-        "answers", help="several models answer a folder's questions, a judge rates the answers"
+        "answers", help="let several models answer these questions, and a judge rate the answers"
     )
     answers.add_argument(
-        "folder", type=Path, metavar="FOLDER", help="with questions, as `generate questions` leaves"
+        "folder", type=Path, metavar="FOLDER", help="folder that `generate questions` has written"
     )
     add_out(answers)
-    add_asking(answers, "who answers. Repeatable; ties go to the first", several=True)
-    answers.add_argument("--judge", required=True, metavar="NAME", help="who rates each answer")
+    add_asking(answers, "model that answers. Repeatable; ties go to the first", several=True)
+    answers.add_argument(
+        "--judge", required=True, metavar="NAME", help="model that rates each answer"
+    )
     answers.add_argument(
         "--strategy",
         choices=("direct", "treethinker"),
         default="direct",
-        help="how models are asked; treethinker: for the tree of each table, and then by it",
+        help="strategy of the questions; treethinker asks for the tree of each table first",
     )
     answers.set_defaults(lines=_answers, per_table=10, seed=0)
 
@@ -82,7 +82,8 @@ def _to_be_answered(folder: Path) -> list[str]:
     questions_as_table(folder, {})
     shown = quoted(folder)
     return [
-        f"look through {printable(str(folder / 'questions.csv'))}: leave out or mend what is not "
+        f"review {printable(str(folder / 'questions.csv'))}: remove or correct questions that are "
+        "not "
         f"relevant, complete, feasible and clear",
         f"then: {program('tablebench')} generate answers {shown} -o DIR --model NAME --model NAME "
         f"--judge NAME",
@@ -93,10 +94,10 @@ def _answers(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.generate.annotate import REVIEW, AnswerGenerator, UnansweredQuestion
 
     if options.out.resolve() == options.folder.resolve():
-        raise SettingsError("--out: name another folder than that of the questions")
+        raise SettingsError("--out: must differ from the folder of the questions")
     twice = next((name for name in options.model if options.model.count(name) > 1), None)
     if twice is not None:
-        raise SettingsError(f"--model: {printable(twice, 80)} stands twice, and has one answer")
+        raise SettingsError(f"--model: {printable(twice, 80)} is given twice; name each model once")
     file, questions = _open_questions(options.folder)
     questions_of: dict[str, list[UnansweredQuestion]] = {}
     for question in questions:
@@ -138,14 +139,14 @@ def _to_be_reviewed(prose: bool, folder: Path) -> list[str]:
     params = f"{{ max_tokens = {_PROSE['max_tokens']} }}"
     questions_as_table(folder, {"params": params} if prose else {})
     return [
-        f"all answers with their marks: {printable(str(folder / REVIEW))}; mend or leave out "
-        f"questions in questions.csv beside it",
+        f"all answers with their marks: {printable(str(folder / REVIEW))}; correct or remove "
+        f"questions in questions.csv in the same folder",
         *check_and_run(folder),
     ]
 
 
 def _open_questions(folder: Path) -> tuple[str, list[OpenQuestion]]:
-    """Return a folder's file of questions, and what stands in it. Raises `DataError`."""
+    """Return a folder's file of questions, and its questions. Raises `DataError`."""
     from pytest_tablebench.datasets.folder import QUESTION_FILES
     from pytest_tablebench.datasets.folder.questions import open_question, raw_questions
     from pytest_tablebench.datasets.folder.tables import FolderTables
@@ -167,7 +168,7 @@ def _open_questions(folder: Path) -> tuple[str, list[OpenQuestion]]:
             raise DataError(f"{files[0]}, row {number}, {error.field}: {error}") from None
         questions[question.id] = question
     if not questions:
-        raise DataError(f"{folder / files[0]}: there is no question")
+        raise DataError(f"{folder / files[0]}: contains no question")
     return files[0], list(questions.values())
 
 

@@ -23,37 +23,37 @@ if TYPE_CHECKING:
 
 
 def add_ways(ways: Any) -> None:
-    """Add the way to questions that discriminators mark, and that of a generator and a critic."""
+    """Add the commands `llm` (with discriminators) and `adversarial` (with a critic)."""
     parser = ways.add_parser(
         "llm",
-        help="a model proposes, two discriminators mark, full marks alone are kept",
+        help="let a model propose questions, and keep those that two discriminators mark best",
         description="A model proposes questions. Two discriminators mark each from 1 to 5 for "
         "accuracy, relevance and coverage of what was asked for; only full marks are kept.",
     )
-    _add_proposing(parser, "who proposes questions")
+    _add_proposing(parser, "model that proposes questions")
     parser.add_argument(
         "--discriminator",
         action="append",
         metavar="NAME",
-        help="who marks them; give it twice for two models. Default: the one that proposes",
+        help="model that marks them; give it twice for two models. Default: the one that proposes",
     )
     parser.set_defaults(lines=_llm)
     parser = ways.add_parser(
         "adversarial",
-        help="a critic attacks what a model proposes; the answer is that of most solvers",
+        help="let a critic attack the questions of a model; solvers vote on the answer",
         description="A model proposes questions. A critic attacks each: can it be answered, is "
-        "there one answer only, is it correct? The model mends what is found, three turns at "
-        "most. Three solvers answer without knowing the answer; that of two or more is taken.",
+        "there one answer only, is it correct? The model corrects its faults, in at most three "
+        "turns. Three solvers answer without seeing the answer; two or more must agree.",
     )
-    _add_proposing(parser, "who proposes questions, and mends them")
+    _add_proposing(parser, "model that proposes and corrects questions")
     parser.add_argument(
-        "--critic", metavar="NAME", help="who attacks them. Default: the one that proposes"
+        "--critic", metavar="NAME", help="model that attacks them. Default: the one that proposes"
     )
     parser.add_argument(
         "--solver",
         action="append",
         metavar="NAME",
-        help="who answers them; up to three times. Default: the one that proposes",
+        help="model that answers them; up to three. Default: the one that proposes",
     )
     parser.set_defaults(lines=_adversarial)
 
@@ -63,7 +63,7 @@ def _llm(options: argparse.Namespace) -> tuple[list[str], int]:
 
     named = options.discriminator or [options.model]
     if len(named) > 2:
-        raise SettingsError("--discriminator: two mark each question; name one or two models")
+        raise SettingsError("--discriminator: name one or two models")
     others = {"discriminators": [named[0], named[-1]]}
     return _propose_and_write(options, "llm", MarkedQuestion(**others), SUBTASKS, others)
 
@@ -73,7 +73,7 @@ def _adversarial(options: argparse.Namespace) -> tuple[list[str], int]:
 
     named = options.solver or [options.model]
     if len(named) > len(SOLVERS):
-        raise SettingsError("--solver: three answer each question; name one to three models")
+        raise SettingsError("--solver: name one to three models")
     critic, solvers = options.critic or options.model, list(islice(cycle(named), len(SOLVERS)))
     others = {"critic": [critic], "solvers": solvers}
     examine = AttackedQuestion(options.model, critic, solvers)
@@ -81,14 +81,14 @@ def _adversarial(options: argparse.Namespace) -> tuple[list[str], int]:
 
 
 def _add_proposing(parser: argparse.ArgumentParser, does: str) -> None:
-    """Add the options of these ways; `does` is what `--model` is for."""
+    """Add the options of both commands; `does` is the help of `--model`."""
     add_common(parser, per_table=10, needs_tables=False)
     parser.add_argument("--subtask", metavar="A,B", help="ask these subtasks only")
     parser.add_argument(
         "--invent",
         type=count_from_1,
         metavar="N",
-        help="have the model invent N tables, beside TABLES or without any",
+        help="let the model invent N tables, in addition to TABLES or without any",
     )
     add_asking(parser, does)
 
@@ -100,14 +100,14 @@ def _propose_and_write(
     all_subtasks: Mapping[str, object],
     others: Mapping[str, Sequence[str]],
 ) -> tuple[list[str], int]:
-    """Ask models as the options say; return what to say, and the exit code.
+    """Ask models; return the lines to print, and the exit code.
 
     Arguments:
         options: of the command.
-        way_name: how the command calls it.
+        way_name: the name of the command.
         examine: examines each question that is proposed.
         all_subtasks: subtasks that may be asked.
-        others: the models beside `--model`, by their part.
+        others: the models in addition to `--model`, by their role.
     """
     from pytest_tablebench.generate.llm import ProposedQuestions
 
@@ -125,7 +125,7 @@ def _propose_and_write(
 
 
 def _tables(options: argparse.Namespace) -> Origin:
-    """Return the tables of the command, then those that the model invents."""
+    """Return the tables of the command, followed by those that the model invents."""
     from pytest_tablebench.generate.llm import invented
 
     count = options.invent or 0

@@ -1,4 +1,4 @@
-"""`tablebench generate review DIR`: what two reviewers say of generated questions and answers."""
+"""`tablebench generate review DIR`: the marks of two reviewers on generated questions."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _SHOWN = 10
 
 
 def add_way(ways: Any) -> None:
-    """Add the command that reads the review back."""
+    """Add the command."""
     parser = ways.add_parser(
-        "review", help="what two reviewers wrote into review.csv: states, agreement, acceptance"
+        "review", help="summarize review.csv of two reviewers: acceptance and agreement"
     )
     parser.add_argument(
-        "folder", type=Path, metavar="FOLDER", help="with review.csv, as `generate answers` leaves"
+        "folder", type=Path, metavar="FOLDER", help="folder that `generate answers` has written"
     )
     parser.add_argument(
         "-o", "--out", type=Path, metavar="DIR", help="new folder for the accepted questions"
@@ -66,6 +66,10 @@ def _agreement(review: Review) -> list[str]:
         alike = sum(first is second for first, second in pairs)
         first, second = ([float(pair[side]) for pair in pairs] for side in (0, 1))
         kappa = weighted_kappa(first, second)
-        shown = "not defined, one side has a single mark" if kappa is None else f"{kappa:.2f}"
+        shown = (
+            "undefined, because one reviewer gave a single mark"
+            if kappa is None
+            else f"{kappa:.2f}"
+        )
         lines.append(f"agreement on {criterion}: {alike:,} of {len(pairs):,}, kappa {shown}")
     return lines

@@ -20,24 +20,26 @@ if TYPE_CHECKING:
 
 
 def add_way(ways: Any) -> None:
-    """Add the way from questions in one language to the same ones in the other."""
+    """Add the command."""
     parser = ways.add_parser(
         "translate",
-        help="a folder's tables and questions from English to Chinese, or to English; checked",
+        help="translate a dataset folder between English and Chinese, with checks",
         description="Translate the tables and questions of a dataset folder. Each question is "
-        "translated back by a call that does not know it, and a solver has to be right of both.",
+        "translated back independently, and a solver must answer both versions correctly.",
     )
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="a dataset folder")
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="new folder")
     parser.add_argument(
-        "--to", choices=("en", "zh"), help="the language. Default: the one the first is not in"
+        "--to", choices=("en", "zh"), help="target language. Default: the other one"
     )
     parser.add_argument(
-        "--limit", type=count_from_1, metavar="N", help="translate the first N questions alone"
+        "--limit", type=count_from_1, metavar="N", help="translate only the first N questions"
     )
-    add_asking(parser, "who translates")
+    add_asking(parser, "model that translates")
     parser.add_argument(
-        "--solver", metavar="NAME", help="who answers as a check. Default: the one that translates"
+        "--solver",
+        metavar="NAME",
+        help="model that checks by answering. Default: the one that translates",
     )
     # A folder has as many questions of a table as it has, in an order of its own.
     parser.set_defaults(lines=_translate, per_table=1, seed=0)
@@ -45,7 +47,7 @@ def add_way(ways: Any) -> None:
 
 @dataclass(frozen=True)
 class _FolderTranslation:
-    """What is translated: tables and questions by one name, into which language, and what not."""
+    """The tables and questions to translate, the target language, and what is left out."""
 
     to: str
     file: Path
@@ -74,14 +76,14 @@ def _left_out(counts: dict[str, int]) -> list[str]:
 
 
 def _read_folder(options: argparse.Namespace) -> _FolderTranslation:
-    """Read the folder. Raises `DataError` where nothing in it can be translated."""
+    """Read the folder. Raises `DataError` if it contains nothing to translate."""
     from pytest_tablebench.datasets.folder import open_folder
     from pytest_tablebench.generate.llm import Questions, language_of
 
     if not options.folder.is_dir():
-        raise DataError(f"{options.folder}: there is no such folder")
+        raise DataError(f"{options.folder}: no such folder")
     if options.out.resolve() == options.folder.resolve():
-        raise SettingsError("-o: name another folder than the one that is translated")
+        raise SettingsError("-o: must differ from the folder that is translated")
     dataset = open_folder(options.folder, ".")
     readable, problems = dataset.questions(dataset.table_reader(options.folder))
     if not readable:
@@ -96,7 +98,7 @@ def _read_folder(options: argparse.Namespace) -> _FolderTranslation:
         elif language_of(question.text) == to:
             left_out[f"already in {to}"] += 1
         else:
-            # What two questions call by different titles are two tables here.
+            # A table that two questions give different titles counts as two tables.
             name = "\n".join([question.files[0], question.title or ""])
             by_table.setdefault(name, []).append(question)
             title = question.title or question.tables[0].title

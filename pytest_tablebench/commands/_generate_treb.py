@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def add_way(ways: Any) -> None:
-    """Add the way from dataset folders to TReB's format."""
+    """Add the command."""
     parser = ways.add_parser(
         "treb",
-        help="dataset folders as TReB's samples: tables in CSV, Markdown, HTML; no duplicates",
+        help="write dataset folders as TReB's samples, without duplicates",
         description="Write dataset folders as TReB's samples, a file for each subtask. Every "
-        "table is written as CSV, Markdown and HTML, which are read back and must be alike.",
+        "table is written as CSV, Markdown and HTML, read back, and compared.",
     )
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="dataset folders")
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="new folder")
@@ -34,11 +34,11 @@ def _treb(options: argparse.Namespace) -> tuple[list[str], int]:
 
     out: Path = options.out
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise DataError(f"{out} holds something; name a folder that is not there yet")
+        raise DataError(f"{out} is not empty; name a new folder")
     problems: list[str] = []
     questions = list(_read_questions(options.folders, problems))
     if not questions:
-        raise DataError("; ".join(["there is no question", *problems[:3]]))
+        raise DataError("; ".join(["no question was read", *problems[:3]]))
     with writing(f"--out: cannot write into {out}"):
         (out / "csv").mkdir(parents=True, exist_ok=True)
         done = write_samples(questions, out)
@@ -54,12 +54,12 @@ def _treb(options: argparse.Namespace) -> tuple[list[str], int]:
 def _read_questions(
     folders: list[Path], problems: list[str]
 ) -> Iterator[tuple[str, FolderQuestion]]:
-    """Yield the questions of all folders, each with its dataset's name; note what is unreadable."""
+    """Yield the questions of all folders with their dataset's name; record unreadable ones."""
     from pytest_tablebench.datasets.folder import open_folder
 
     for folder in folders:
         if not folder.is_dir():
-            raise DataError(f"{folder}: there is no such folder")
+            raise DataError(f"{folder}: no such folder")
         dataset = open_folder(folder, ".")
         questions, wrong = dataset.questions(dataset.table_reader(folder))
         problems += map(str, wrong)

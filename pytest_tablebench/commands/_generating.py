@@ -1,4 +1,4 @@
-"""What all ways to generated questions share: options, tables, the folder that is written."""
+"""The shared part of all `generate` commands: options, tables, the written folder."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Origin:
     """Where tables come from.
 
     Arguments:
-        files: that are read; a killed run goes on only with the same ones.
-        sources: yields the tables; it is handed what is called as each of `count` parts is done.
-        count: parts, as the progress bar counts them.
+        files: the files to read; a killed command continues only with the same ones.
+        sources: yields the tables; it receives a function to call after each of `count` parts.
+        count: the number of parts, for the progress bar.
     """
 
     files: Sequence[Path]
@@ -39,7 +39,7 @@ class Origin:
 def add_common(
     parser: argparse.ArgumentParser, *, per_table: int, needs_tables: bool = True
 ) -> None:
-    """Add the options of all ways."""
+    """Add the options of all commands."""
     parser.add_argument(
         "tables",
         nargs="+" if needs_tables else "*",
@@ -48,37 +48,45 @@ def add_common(
         help="CSV, TSV, XLSX, Parquet or HTML files, or folders of them",
     )
     add_out(parser)
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="other questions. 0")
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="seed; another one makes other questions. Default: 0",
+    )
     parser.add_argument(
         "--per-table",
         type=count_from_1,
         default=per_table,
         metavar="N",
-        help=f"most questions of one table. {per_table}",
+        help=f"at most N questions per table. {per_table}",
     )
     parser.add_argument(
         "--language",
         choices=("auto", "en", "zh", "both"),
         default="auto",
-        help="of the questions. Default: that of each table's headings",
+        help="language of the questions. Default: the language of each table's headings",
     )
 
 
 def add_out(parser: argparse.ArgumentParser) -> None:
-    """Add where to write, and how much."""
+    """Add the options for the folder and its size."""
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="new folder")
-    parser.add_argument("--limit", type=count_from_1, metavar="N", help="most questions in all")
+    parser.add_argument(
+        "--limit", type=count_from_1, metavar="N", help="at most N questions in all"
+    )
 
 
 def count_from_1(text: str) -> int:
-    """Read a whole number from 1 on, as an option's value."""
+    """Parse a whole number from 1."""
     if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError("must be a whole number from 1 on")
+        raise argparse.ArgumentTypeError("must be a whole number from 1")
     return int(text)
 
 
 def chosen_names(kind: str, named: str | None, names: Mapping[str, object]) -> list[str]:
-    """Return what the option `--kind` names, else all. Raises `UnknownNameError`."""
+    """Return the kinds that `--kind` names, or all. Raises `UnknownNameError`."""
     from pytest_tablebench.running.name_checks import check_names
 
     chosen = split_names(named) if named else list(names)
@@ -101,10 +109,10 @@ def write_folder(
     answer: Answer | None = None,
     then: Callable[[Path], list[str]] | None = None,
 ) -> list[str]:
-    """Write the dataset folder; return what to say of it.
+    """Write the dataset folder; return lines on it.
 
-    `origin` is by default that of the tables which the command names. `answer` is that of
-    `write_dataset`. `then` receives the written folder and returns what to do next.
+    `origin` defaults to the tables of the command. `answer` is passed to `write_dataset`. `then`
+    receives the written folder and returns lines on the next steps.
     """
     import tqdm
 
@@ -126,7 +134,7 @@ def write_folder(
                 answer=answer,
             )
         except KeyboardInterrupt:
-            raise DataError("interrupted; the same command goes on from here") from None
+            raise DataError("interrupted; run the same command again to continue") from None
     tables = maker.tally.tables
     left_out = {reason: number for reason, number in tables.items() if reason != "used"}
     lines = [f"{options.out}: {counted(count, 'question')} from {counted(tables['used'], 'table')}"]
@@ -139,7 +147,7 @@ def write_folder(
 
 
 def tables_of(options: argparse.Namespace) -> Origin:
-    """Return the tables that a command names. Raises `DataError` where there is none."""
+    """Return the tables that a command names. Raises `DataError` if there is none."""
     files = list(_table_files(options.tables, options.out))
     if not files:
         raise DataError(f"no table in {options.tables[0]}: it needs {', '.join(_KINDS)} files")
@@ -147,25 +155,25 @@ def tables_of(options: argparse.Namespace) -> Origin:
 
 
 def _table_files(paths: Sequence[Path], out: Path) -> Iterator[Path]:
-    """Yield the files with tables, those of a folder by name; what is written is none of them."""
+    """Yield the files with tables, in a folder by name, except the files that are written."""
     from pytest_tablebench.datasets.folder import QUESTION_FILES
 
     for path in paths:
         if not path.exists():
-            raise DataError(f"{path}: there is no such file or folder")
+            raise DataError(f"{path}: no such file or folder")
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
         for file in files:
             if file.suffix.lower() not in _KINDS:
                 if file == path:
-                    raise DataError(f"{path}: a table is a file of {', '.join(_KINDS)}")
+                    raise DataError(f"{path}: a table must be a file of {', '.join(_KINDS)}")
             elif file != path and file.name.lower() in QUESTION_FILES:
-                continue  # the questions of a dataset folder are no table
+                continue  # the questions of a dataset folder
             elif file.is_file() and out.resolve() not in file.resolve().parents:
                 yield file
 
 
 def _table_sources(files: Sequence[Path], tick: Callable[[], object]) -> Iterator[TableSource]:
-    """Yield each table of each file: every sheet of a workbook is one."""
+    """Yield each table of each file; every sheet of a workbook is a table."""
     from pytest_tablebench.datasets.folder.tables import FolderTables
     from pytest_tablebench.datasets.folder.workbook import sheet_names
     from pytest_tablebench.generate.folder import TableSource
@@ -173,9 +181,9 @@ def _table_sources(files: Sequence[Path], tick: Callable[[], object]) -> Iterato
     for file in files:
         names = [file.name]
         if file.suffix.lower() in {".xlsx", ".xlsm"}:
-            with contextlib.suppress(DataError):  # reading it says what is wrong
+            with contextlib.suppress(DataError):  # reading the table raises it again
                 names = [f"{file.name}#{sheet}" for sheet in sheet_names(file)]
         for name in names:
-            # A reader for each table: it remembers what it read.
+            # One reader per table, because it caches its content.
             yield TableSource(name, partial(FolderTables(file.parent).table, name))
         tick()

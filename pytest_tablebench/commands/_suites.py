@@ -1,4 +1,4 @@
-"""How the package's suites are run, from any folder."""
+"""Commands that run the package's suites from any folder."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pytest_tablebench.util.suites import SUITES
 
 
 def check_and_run(folder: Path) -> list[str]:
-    """Return the commands for a folder that is a dataset, a line each."""
+    """Return the commands for a dataset folder, one per line."""
     shown = quoted(folder)
     return [
-        f"look for mistakes: {program('tablebench')} check {shown}",
+        f"check: {program('tablebench')} check {shown}",
         f"run: {program('pytest')} --pyargs {SUITES}.test_own --bench-data={shown}",
     ]
 
 
 def quoted(path: Path) -> str:
-    """Return a path as a shell takes it."""
+    """Return a path, quoted for a shell."""
     return printable(shlex.quote(str(path)))

@@ -15,9 +15,9 @@ from pytest_tablebench.util.programs import program
 
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
-    parser = commands.add_parser("compare", help="what changed from one run to another")
-    parser.add_argument("before", type=Path, metavar="A", help="run folder, as it was before")
-    parser.add_argument("after", type=Path, metavar="B", help="run folder, as it is now")
+    parser = commands.add_parser("compare", help="show what changed from one run to another")
+    parser.add_argument("before", type=Path, metavar="A", help="run folder of the earlier run")
+    parser.add_argument("after", type=Path, metavar="B", help="run folder of the later run")
     parser.add_argument(
         "--allow-unlike",
         action="store_true",

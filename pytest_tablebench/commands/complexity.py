@@ -1,4 +1,4 @@
-"""`tablebench complexity TABLES...`: how complex tables are, against their tokens."""
+"""`tablebench complexity TABLES...`: the complexity of tables, and their tokens."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
-        "complexity", help="how complex tables are, by rule and by a model, and their tokens"
+        "complexity", help="measure how complex tables are, by rule and by a model"
     )
     parser.add_argument(
         "tables",
@@ -35,13 +35,13 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "-o", "--out", type=Path, metavar="DIR", help="folder for complexity.csv and the map"
     )
-    add_asking(parser, "who judges it, beside the rule", required=False)
+    add_asking(parser, "model that judges the complexity too", required=False)
     parser.set_defaults(lines=_complexity)
 
 
 @dataclass(frozen=True)
 class _MeasuredTable:
-    """A table's name, complexity by rule, tokens, and what models are shown of it."""
+    """A table's name, its complexity by rule, its tokens, and its text for models."""
 
     name: str
     rule: Complexity
@@ -55,14 +55,14 @@ def _complexity(options: argparse.Namespace) -> tuple[list[str], int]:
         raise DataError("; ".join(["no table can be measured", *problems[:3]]))
     lines, marks, was_asked = _by_model(options, measured) if options.model else ([], None, True)
     if not was_asked:
-        lines.append("the model was not asked: ask with --yes")
+        lines.append("the model was not asked; add --yes to ask")
     table = _table(measured, marks)
     lines = [*_shown(table, marks), *problems[:10], *lines]
     return [*lines, *(_written(options.out, table, measured, marks) if options.out else [])], 0
 
 
 def _measure(options: argparse.Namespace) -> tuple[list[_MeasuredTable], list[str]]:
-    """Return the tables that can be measured, and a line for each other one."""
+    """Return the measurable tables, and a line for each other one."""
     from pytest_tablebench.generate.annotate import text_of
     from pytest_tablebench.generate.llm.replies import RefusedError
     from pytest_tablebench.serializers.table_tokens import latex_tokens
@@ -85,13 +85,13 @@ def _measure(options: argparse.Namespace) -> tuple[list[_MeasuredTable], list[st
 
 
 _Marks = list[tuple[int, ...] | None]
-"""What a model says of each table; None: nothing that can be read."""
+"""A model's marks of each table; None if they cannot be read."""
 
 
 def _by_model(
     options: argparse.Namespace, measured: Sequence[_MeasuredTable]
 ) -> tuple[list[str], _Marks | None, bool]:
-    """Return what to say, the marks of the model, and whether it was asked."""
+    """Return the lines to print, the marks of the model, and whether it was asked."""
     with open_client(options, [options.model]) as client:
         lines, calls = plan_lines(client, _conversations(options.model, measured))
         if calls and not options.yes:
@@ -99,7 +99,7 @@ def _by_model(
         outcomes = client.converse(_conversations(options.model, measured))
         marks = [None if isinstance(mark, Exception) else mark for mark in outcomes]
         lost = marks.count(None)
-        lines += [f"{counted(lost, 'table')} without marks that can be read"] if lost else []
+        lines += [f"{counted(lost, 'table')} without readable marks"] if lost else []
         return [*lines, *cost_lines(client.spent)], marks, True
 
 
@@ -117,7 +117,7 @@ def _conversations(
 
 
 def _table(measured: Sequence[_MeasuredTable], marks: _Marks | None) -> PaperTable:
-    """Return all figures: by rule, and by the model where it was asked."""
+    """Return all figures: by rule, and by the model if it was asked."""
     from pytest_tablebench.generate.annotate import DIMENSIONS
     from pytest_tablebench.reports.paper.text import PaperTable
 
@@ -145,7 +145,7 @@ def _score(marks: Sequence[int]) -> int:
 
 
 def _shown(table: PaperTable, marks: _Marks | None) -> list[str]:
-    """Return the figures as lines, the model's dimensions left out, and how far both agree."""
+    """Return the figures as lines, without the model's dimensions, and the agreement of both."""
     from dataclasses import replace
 
     from pytest_tablebench.reports.formats import number

@@ -1,4 +1,4 @@
-"""`tablebench convert TABLE --to FORMAT`: a table file in a format that models are shown."""
+"""`tablebench convert TABLE --to FORMAT`: a table as a model sees it."""
 
 from __future__ import annotations
 
@@ -20,15 +20,19 @@ _FORMATS = {
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
-        "convert", help="write a table file as LaTeX, HTML, Markdown, CSV, JSON or a picture"
+        "convert", help="write a table as LaTeX, HTML, Markdown, CSV, JSON or a picture"
     )
     parser.add_argument("table", type=Path, metavar="TABLE", help="file: .xlsx, .html, .csv")
     parser.add_argument(
-        "--to", required=True, choices=tuple(_FORMATS), help="format, as models are shown it"
+        "--to", required=True, choices=tuple(_FORMATS), help="format, as a model sees it"
     )
     parser.add_argument("--sheet", metavar="NAME", help="sheet of a workbook. Default: the first")
     parser.add_argument(
-        "-o", "--out", type=Path, metavar="FILE", help="new file. Default: print it; png needs one"
+        "-o",
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="new file. Default: print the table; png needs a file",
     )
     parser.set_defaults(lines=_convert)
 
@@ -40,7 +44,7 @@ def _convert(options: argparse.Namespace) -> tuple[list[str], int]:
         raise SettingsError("--to png needs -o FILE")
     content = serialize(read_structured(options.table, options.sheet), _FORMATS[options.to])
     if options.out is None:
-        # Line ends of the format stay; control characters of a cell do not reach a terminal.
+        # Line ends stay; other control characters of a cell must not reach a terminal.
         return [printable(line, len(line) or 1) for line in str(content).split("\n")], 0
     pieces = content if isinstance(content, tuple) else (content,)
     lines = []

@@ -1,4 +1,4 @@
-"""Whether a dataset's files are where they are looked for."""
+"""The state of a dataset's files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def data_state(dataset: Dataset, data: Path) -> tuple[str, str]:
-    """Return `there`, `missing` or `unusable`, and why or what to do: empty where it is there."""
+    """Return `there`, `missing` or `unusable`, and the reason or what to do ("" if there)."""
     from pytest_tablebench.datasets.files import how_to_get
 
     folder = data / dataset.folder

@@ -15,28 +15,29 @@ from pytest_tablebench.util.names import counted, printable
 
 def add_parsers(commands: Any) -> None:
     """Add both commands to the `tablebench` parser."""
-    new = commands.add_parser("new", help="write a small dataset folder to begin with")
-    new.add_argument(
-        "folder", type=Path, nargs="?", metavar="DIR", help="folder that is not there yet"
-    )
+    new = commands.add_parser("new", help="write a small dataset folder to start from")
+    new.add_argument("folder", type=Path, nargs="?", metavar="DIR", help="new folder")
     new.add_argument(
         "--from",
         dest="questions",
         type=Path,
         metavar="FILE",
-        help="describe a file of questions (JSON, JSON lines, CSV, Parquet) in a tablebench.toml "
-        "beside it, or with a copy of it in DIR",
+        help="write a first tablebench.toml for a file of questions (JSON, JSON lines, CSV, "
+        "Parquet), "
+        "next to it, or with a copy of it into DIR",
     )
     new.set_defaults(lines=_new)
-    check = commands.add_parser("check", help="look for mistakes in dataset folders")
+    check = commands.add_parser("check", help="find mistakes in dataset folders")
     check.add_argument(
         "folder",
         type=Path,
         metavar="DIR",
-        help="dataset folder, one of several, or tablebench.toml",
+        help="dataset folder, a folder of them, or a tablebench.toml",
     )
     check.add_argument(
-        "--fix", action="store_true", help="mend what has only one meaning, and say what was done"
+        "--fix",
+        action="store_true",
+        help="fix mistakes that have only one possible correction, and list them",
     )
     check.set_defaults(lines=_check)
 
@@ -48,13 +49,13 @@ def _new(options: argparse.Namespace) -> tuple[list[str], int]:
     if options.questions is not None:
         return _describe(options.questions, folder), 0
     if folder is None:
-        raise SettingsError("name a folder that is not there yet: tablebench new DIR")
+        raise SettingsError("name a new folder: tablebench new DIR")
     names = write_example(folder)
     return [f"{printable(str(folder))}: {', '.join(names)}", *check_and_run(folder)], 0
 
 
 def _describe(questions: Path, folder: Path | None) -> list[str]:
-    """Write a description of a file of questions; return what was guessed and how to go on."""
+    """Write a description of a file of questions; return the guesses and the next steps."""
     from pytest_tablebench.datasets.described import write_guess
 
     if not questions.is_file():
@@ -84,8 +85,8 @@ def _check(options: argparse.Namespace) -> tuple[list[str], int]:
     datasets = list(folder_datasets(data))
     if not datasets:
         raise DataError(
-            f"no dataset in {options.folder}: it needs questions.csv, .jsonl or .xlsx; begin with "
-            f"one that runs: tablebench new DIR"
+            f"no dataset in {options.folder}: it needs questions.csv, .jsonl or .xlsx; "
+            f"`tablebench new DIR` writes an example"
         )
     registry = command_registry()
     names: dict[str, list[str]] = {

@@ -1,4 +1,4 @@
-"""`tablebench doctor`: what a run finds on this machine, a line each, with what to do."""
+"""`tablebench doctor`: what works on this machine, and what to do about the rest."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ from pytest_tablebench.util.programs import program
 from pytest_tablebench.util.suites import SUITES
 
 State = Literal["ok", "-", "NO"]
-"""Works; works without, for those who do not need it; does not work, and every run needs it."""
+"""`ok`: works. `-`: missing, but not every run needs it. `NO`: missing, and every run needs it."""
 
 OTHER_KEYS = {
     "AWS_ACCESS_KEY_ID": "bedrock",
     "GOOGLE_APPLICATION_CREDENTIALS": "vertex_ai",
     "HF_TOKEN": "huggingface",
 }
-"""Variables that litellm reads and that are not named after the provider."""
+"""Variables of litellm that are not named after the provider."""
 
 PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
 
 SMALLEST_DISK = 1 << 30
 
 Finding = tuple[State, str]
-"""What one look at the machine found: a line of the command says it behind the look's name."""
+"""The result of one check: its state and text."""
 
 
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
-        "doctor", help="what works on this machine, and what to do where something does not"
+        "doctor", help="check what works on this machine, and what to do about the rest"
     )
     parser.add_argument("--bench-data", type=Path, metavar="DIR", help="dataset folder")
-    parser.add_argument("--bench-store", type=Path, metavar="DIR", help="folder of answers")
+    parser.add_argument("--bench-store", type=Path, metavar="DIR", help="folder of the store")
     parser.set_defaults(lines=_doctor)
 
 
 def _doctor(options: argparse.Namespace) -> tuple[list[str], int]:
-    """Return a line for each finding, and 1 where one of them stops every run."""
+    """Return a line for each check, and 1 if one of them prevents every run."""
     settings = Settings(data=options.bench_data, store=options.bench_store)
     looks: tuple[Callable[[Settings], Finding], ...] = (
         _python,
@@ -71,13 +71,13 @@ def _doctor(options: argparse.Namespace) -> tuple[list[str], int]:
     ]
     broken = [name for name, (state, _) in findings.items() if state == "NO"]
     if broken:
-        return [*lines, f"To be mended before a run: {', '.join(broken)}."], 1
+        return [*lines, f"Fix before a run: {', '.join(broken)}."], 1
     first = f"pytest --pyargs {SUITES}.test_starter --bench-limit=5"
     return [*lines, f"Ready: {first}"], 0
 
 
 def _looked(look: Callable[[Settings], Finding], settings: Settings) -> Finding:
-    """Return what one look finds; where it breaks off, that, so that the others are still seen."""
+    """Return the result of one check, or its error, so that the other checks still run."""
     try:
         return look(settings)
     except (TableBenchError, OSError) as error:
@@ -94,7 +94,7 @@ def _pytest(_: Settings) -> Finding:
     ours = metadata.version("pytest-tablebench")
     text = f"{metadata.version('pytest')}, pytest-tablebench {ours}"
     if "pytest_tablebench.plugin" not in plugins:
-        return "NO", f"{text} is no plugin of it; pip install pytest-tablebench"
+        return "NO", f"{text} is not installed as a plugin; pip install pytest-tablebench"
     if os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD"):
         return "NO", f"{text}; PYTEST_DISABLE_PLUGIN_AUTOLOAD hides it: unset that variable"
     return "ok", text
@@ -104,13 +104,13 @@ def _litellm(_: Settings) -> Finding:
     from pytest_tablebench.models.litellm_load import load
 
     load()
-    return "ok", f"{metadata.version('litellm')}; it can be imported"
+    return "ok", f"{metadata.version('litellm')}; it imports"
 
 
 def key_variables(environment: Mapping[str, str], providers: Iterator[str]) -> dict[str, str]:
-    """Return the variables that hold a key, with their provider: names only, never a value.
+    """Return the names of variables that contain a key, with their provider; never a value.
 
-    `providers` are litellm's names. Variables that hold only blanks do not count.
+    `providers` are litellm's names. Blank variables do not count.
     """
     named = {f"{name.upper()}_API_KEY": name for name in providers} | OTHER_KEYS
     return {
@@ -128,8 +128,8 @@ def _keys(_: Settings) -> Finding:
     if variables:
         text = ", ".join(f"{provider} ({variable})" for variable, provider in variables.items())
         return "ok", text
-    text = "none found. API models want theirs in the environment, as in OPENAI_API_KEY; local "
-    return "-", text + "servers and built-in models want none"
+    text = "none found. API models need a key in the environment, such as OPENAI_API_KEY; local "
+    return "-", text + "servers and built-in models need none"
 
 
 def _store(settings: Settings) -> Finding:
@@ -137,9 +137,9 @@ def _store(settings: Settings) -> Finding:
 
     folder = settings.store_folder()
     if folder is None:
-        return "-", "answers are not kept"
+        return "-", "answers are not stored"
     is_present = folder.is_dir()
-    with Store.open(folder) as store:  # makes the folder, and says why it cannot
+    with Store.open(folder) as store:  # makes the folder, or raises the reason
         kept = len(store)
     free = shutil.disk_usage(folder).free
     text = (
@@ -164,7 +164,7 @@ def _data(settings: Settings) -> Finding:
     if bad:
         text += f"; unusable: {', '.join(bad)}"
     if counts["there"] < len(states):
-        return "-", f"{text}; `{program('tablebench')} list` has the commands for the rest"
+        return "-", f"{text}; `{program('tablebench')} list` shows the commands for the rest"
     return "ok", text
 
 
@@ -174,9 +174,9 @@ def _sandbox(settings: Settings) -> Finding:
     tried = choose(backends(settings.sandbox_container))
     used = next((attempt for attempt in tried if attempt.why is None), None)
     if used is not None:
-        return "ok", f"{used.backend.name} holds: {used.backend.holds}"
-    text = "nothing holds here, so programs of models are not run"
-    return "-", f"{text}; `tablebench sandbox` says why"
+        return "ok", f"{used.backend.name} works: {used.backend.holds}"
+    text = "no sandbox works here, so models' programs are not run"
+    return "-", f"{text}; `tablebench sandbox` shows the reasons"
 
 
 def _pictures(_: Settings) -> Finding:
@@ -195,13 +195,13 @@ LOCAL = {
     "gguf:PATH": (("xllamacpp",), "[local]'"),
     "tablebench/ocr": (("rapidocr", "onnxruntime"), "[ocr]'"),
 }
-"""Models of this machine: the modules that each takes, and the end of what installs them."""
+"""Local models: the modules of each, and the end of the command that installs them."""
 
 
 def _local(_: Settings) -> Finding:
     installed = {name: all(map(find_spec, modules)) for name, (modules, _) in LOCAL.items()}
     texts = [
-        name if installed[name] else f"{name} wants pip install 'pytest-tablebench{install}"
+        name if installed[name] else f"{name} needs pip install 'pytest-tablebench{install}"
         for name, (_, install) in LOCAL.items()
     ]
     return "ok" if all(installed.values()) else "-", "; ".join(texts)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
-    parser = commands.add_parser("export", help="a run in the form of another tool")
+    parser = commands.add_parser("export", help="write a run in the format of another tool")
     parser.add_argument("run", type=Path, metavar="RUN", help="run folder, finished or cut off")
     parser.add_argument("--to", required=True, choices=sorted(_FORMS), help="the form")
     parser.add_argument("-o", "--out", type=Path, metavar="DIR", help="folder. Default: RUN/export")
@@ -27,34 +27,37 @@ def add_parser(commands: Any) -> None:
         "--raw",
         action="store_true",
         default=None,
-        help="csv: leave texts that a spreadsheet would compute as they are",
+        help="csv: do not protect texts that a spreadsheet would execute as formulas",
     )
     parser.add_argument(
         "--model-id",
         metavar="DEVELOPER/MODEL",
-        help="every-eval-ever: the model as the Hugging Face hub names it. Default: the run's name",
+        help="every-eval-ever: the model's name on the Hugging Face hub. Default: the run's name",
     )
-    parser.add_argument("--organization", metavar="NAME", help="every-eval-ever: who evaluated")
+    parser.add_argument(
+        "--organization", metavar="NAME", help="every-eval-ever: the organization that evaluated"
+    )
     parser.add_argument(
         "--relationship",
         choices=("first_party", "third_party", "collaborative", "other"),
-        help="every-eval-ever: what they are to the model. Default: other",
+        help="every-eval-ever: its relationship to the model. Default: other",
     )
     parser.add_argument(
         "--no-samples",
         action="store_true",
         default=None,
-        help="every-eval-ever: figures only, none of the data's questions and answers",
+        help="every-eval-ever: figures only, without questions and answers",
     )
     parser.add_argument(
         "--hub-dataset",
         action="append",
         metavar="NAME=DATASET:TASK",
-        help="community-evals: dataset or benchmark of the run, dataset on the hub, and the task "
-        "as its eval.yaml names it. Repeatable",
+        help="community-evals: dataset or benchmark of the run, dataset on the hub, and task in "
+        "its "
+        "eval.yaml. Repeatable",
     )
     parser.add_argument(
-        "--source-url", metavar="URL", help="community-evals: where the run can be seen"
+        "--source-url", metavar="URL", help="community-evals: address of a page with the run"
     )
     parser.set_defaults(lines=_export)
 
@@ -63,17 +66,17 @@ _HUB_TASK = re.compile(r"([^=]+)=([\w.-]+/[\w.-]+):([\w.-]+)", re.ASCII)
 
 
 def _hub_tasks(texts: Sequence[str] | None, source: str | None) -> dict[str, HubTask]:
-    """Return what the options of community-evals say. Raises `SettingsError`."""
+    """Return the options of community-evals. Raises `SettingsError`."""
     from pytest_tablebench.datasets.pull.known import UPSTREAM
     from pytest_tablebench.interchange.community_evals import HubTask
 
     if not texts:
         raise SettingsError(
-            "--to community-evals: say which benchmark on the hub a dataset of the run is: "
-            "--hub-dataset NAME=DATASET:TASK, the task as the eval.yaml there names it"
+            "--to community-evals: name the benchmark on the hub for a dataset of the run: "
+            "--hub-dataset NAME=DATASET:TASK, with the task in the eval.yaml there"
         )
     if source and not re.fullmatch(r"https?://[^\s<>]+", source):
-        raise SettingsError("--source-url: that is no address of a web page")
+        raise SettingsError("--source-url: not the address of a web page")
     pinned = {
         upstream.repository: upstream.revision for upstream in UPSTREAM.values() if upstream.pinned
     }
@@ -102,7 +105,7 @@ _FORMS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
         ("model_id", "organization", "relationship", "no_samples"),
     ),
 }
-"""The module and class of a form's exporter, and the options it takes."""
+"""The module and class of each format's exporter, and its options."""
 
 
 def _export(options: argparse.Namespace) -> tuple[list[str], int]:
@@ -113,7 +116,7 @@ def _export(options: argparse.Namespace) -> tuple[list[str], int]:
         if getattr(options, name) is not None and name not in takes:
             forms = [form for form, (*_, names) in _FORMS.items() if name in names]
             raise SettingsError(
-                f"--{name.replace('_', '-')} is for --to {' or '.join(forms)}, not for {options.to}"
+                f"--{name.replace('_', '-')} needs --to {' or '.join(forms)}, not {options.to}"
             )
     fields = {name: getattr(options, name) for name in takes if getattr(options, name) is not None}
     if fields.pop("no_samples", False):

@@ -21,24 +21,26 @@ from pytest_tablebench.commands._generating import (
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command, with one below it for each way to questions."""
+    """Add the command with its subcommands."""
     parser = commands.add_parser(
         "generate",
-        help="write a dataset folder of questions from tables",
-        description="Write questions about tables as a dataset folder, which pytest --bench-data "
-        "DIR runs. rules, probes, twins and treb ask no model. The others say first what they "
-        "ask and what it costs, and ask with --yes; repeated, they pay for no reply twice.",
+        help="write a dataset folder with questions about tables",
+        description="Write questions about tables into a dataset folder, which `pytest "
+        "--bench-data=DIR` runs. rules, probes, twins and treb ask no model. The other commands "
+        "show "
+        "the calls and their price first, and ask with --yes. No reply is paid twice.",
     )
     ways = parser.add_subparsers(required=True, metavar="WAY")
-    rules = ways.add_parser("rules", help="every table skill, by rule; no model is asked")
+    rules = ways.add_parser("rules", help="make questions on every table skill, by rule")
     add_common(rules, per_table=20)
     rules.add_argument("--subtask", metavar="A,B", help="ask these subtasks only")
     rules.set_defaults(lines=_rules)
-    probes = ways.add_parser("probes", help="sizes, cells, rows, columns: elementary reading")
+    probes = ways.add_parser("probes", help="make questions on sizes, cells, rows and columns")
     add_common(probes, per_table=20)
     probes.set_defaults(lines=_probes)
     twins = ways.add_parser(
-        "twins", help="each question of a table with merged cells, and of one with parts exchanged"
+        "twins",
+        help="ask each question about a table with merged cells and about its rearranged twin",
     )
     add_common(twins, per_table=10)
     twins.set_defaults(lines=_twins)

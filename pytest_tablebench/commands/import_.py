@@ -16,24 +16,26 @@ from pytest_tablebench.util.names import printable
 
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
-    parser = commands.add_parser("import", help="another tool's results as a run folder")
+    parser = commands.add_parser("import", help="write another tool's results as a run folder")
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="file, or folder")
     parser.add_argument(
         "--from",
         dest="form",
         choices=("every-eval-ever", "lm-eval", "helm"),
         default="every-eval-ever",
-        help="what wrote them. Default: every-eval-ever",
+        help="tool that wrote the files. Default: every-eval-ever",
     )
     parser.add_argument(
         "-o", "--out", type=Path, required=True, metavar="RUN", help="new run folder"
     )
-    parser.add_argument("--model", metavar="NAME", help="the model. Default: as the files name it")
+    parser.add_argument(
+        "--model", metavar="NAME", help="name of the model. Default: the name in the files"
+    )
     parser.add_argument(
         "--compat",
         choices=COMPAT_MODES,
         default="reference",
-        help="metrics by which replies from HELM are scored. Default: reference",
+        help="mode of the metrics that score HELM's replies. Default: reference",
     )
     parser.set_defaults(lines=_import)
 

@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
-        "merge", help="one run of the parts that --bench-shard made, and the verdict on it"
+        "merge", help="join the parts of a run (--bench-shard) and judge its gates"
     )
     parser.add_argument(
         "runs", nargs="+", type=Path, metavar="RUN", help="run folder, or a folder of them"
     )
     parser.add_argument(
-        "-o", "--out", type=Path, required=True, metavar="DIR", help="folder of the whole run"
+        "-o", "--out", type=Path, required=True, metavar="DIR", help="new folder of the whole run"
     )
     add_gates(parser, "the runs' own", "run folder to compare with")
     parser.add_argument(
         "--allow-unlike",
         action="store_true",
-        help="compare with a baseline that differs in more than the model",
+        help="compare even if the baseline differs in more than the model",
     )
     parser.add_argument("--no-page", action="store_true", help="do not write report.html")
     parser.add_argument(
-        "--summary", action="store_true", help="write summary.md, which a verdict writes anyway"
+        "--summary", action="store_true", help="write summary.md even without gates"
     )
     parser.add_argument("--junitxml", type=Path, metavar="FILE", help="write a JUnit report")
     parser.add_argument(
@@ -65,7 +65,7 @@ def _merge(options: argparse.Namespace) -> tuple[list[str], int]:
     if baseline is None:
         check_baseline(gates)
     elif not options.allow_unlike:
-        check_alike(baseline.run, merge.run, hint="Give --allow-unlike to compare all the same")
+        check_alike(baseline.run, merge.run, hint="Compare them anyway with --allow-unlike")
     run = merge.write(options.out)
     comparison = None
     if baseline is not None:
@@ -110,5 +110,5 @@ def _conclude(run: LoadedRun, verdict: RunVerdict, baseline: LoadedRun | None, c
 def _merge_lines(merge: Merge) -> list[str]:
     lines = [f"{printable(str(merge.run.get('model')), 100)}  ({counted(merge.runs, 'run')})"]
     if merge.ended is not None:
-        lines.append(f"not whole: {merge.ended}")
+        lines.append(f"incomplete: {merge.ended}")
     return [*lines, *(f"note: {printable(note, 400)}" for note in merge.notes)]

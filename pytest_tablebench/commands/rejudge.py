@@ -23,50 +23,50 @@ if TYPE_CHECKING:
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
-        "rejudge", help="a new verdict from stored answers: other gates, thresholds, metrics"
+        "rejudge", help="judge stored answers again: other gates, thresholds, metrics"
     )
     parser.add_argument("run", type=Path, metavar="RUN", help="run folder, finished or cut off")
-    baseline = "run folder that gates compare with; it is judged by the same rules"
+    baseline = "run folder to compare with; it is judged by the same rules"
     add_gates(parser, "the run's own", baseline)
     parser.add_argument(
         "--bench-compat",
         metavar="MODE",
-        help="fixed or reference: score every stored reply again in this mode",
+        help="score every stored reply again in this mode: fixed or reference",
     )
     parser.add_argument(
         "--bench-threshold",
         action="append",
         metavar="DATASET=X",
-        help="score from which an answer counts as right. Repeatable",
+        help="lowest score of a right answer. Repeatable",
     )
     parser.add_argument(
         "--judge",
         metavar="MODEL",
-        help="have another model judge the answers that a judge marks: says what that costs, and "
-        "asks with --yes; what he was asked before comes from the run's answer store",
+        help="let another model judge the answers. Shows the price first, and asks with --yes; "
+        "replies in the run's store are used again",
     )
     parser.add_argument("--yes", action="store_true", help="ask the judge, and pay for it")
     parser.add_argument(
-        "--bench-api-base", metavar="URL", help="address of the judge. Default: its own"
+        "--bench-api-base",
+        metavar="URL",
+        help="address of the judge's server. Default: the provider's",
     )
     parser.add_argument(
-        "--bench-max-cost", metavar="USD", help="ask the judge no more when this is reached"
+        "--bench-max-cost", metavar="USD", help="stop asking the judge when this much is spent"
     )
-    parser.add_argument(
-        "--bench-data", metavar="DIR", help="dataset folder. Default: where the run had it"
-    )
+    parser.add_argument("--bench-data", metavar="DIR", help="dataset folder. Default: the run's")
     parser.add_argument(
         "--plugin",
         action="append",
         default=[],
         metavar="FILE",
-        help="conftest.py (or module) that registered datasets or metrics of the run, beside "
-        "installed extensions and the conftest.py of this folder. Repeatable",
+        help="conftest.py or module that registers datasets or metrics of the run, in addition to "
+        "installed packages and the conftest.py of this folder. Repeatable",
     )
     parser.add_argument(
         "--allow-unlike",
         action="store_true",
-        help="gates against a baseline that differs in more than the model",
+        help="compare even if the baseline differs in more than the model",
     )
     parser.add_argument(
         "-o",
@@ -88,7 +88,7 @@ def _rejudge(options: argparse.Namespace) -> tuple[list[str], int]:
     judged = _judge(options.run, settings, options, options.judge)
     plan = [plan_line(judged.plan)] if judged.plan is not None else []
     if judged.plan is not None and judged.plan.calls and not options.yes:
-        return [*plan, "nothing was asked, and nothing written: ask with --yes"], 0
+        return [*plan, "nothing was asked or written; add --yes to ask"], 0
     gates = gates_of(options.bench_gate, judged.run, judged.table)
     verdict = _decide(judged, gates, settings, options)
     if options.out is not None:
@@ -144,14 +144,16 @@ def _decide(
         baseline = _judge(options.bench_baseline, replace(settings, thresholds=shared), options)
         if not options.allow_unlike:
             hint = (
-                "Gates judge only what is alike: give --bench-compat or --bench-threshold to "
-                "judge both by the same rules, or --allow-unlike to compare all the same"
+                "Give --bench-compat or --bench-threshold to judge both runs by the same rules, or "
+                "compare them anyway with --allow-unlike"
             )
             check_alike(baseline.run, judged.run, hint=hint)
     else:
         check_baseline(gates)
     decided: list[GateResult] = []
-    if not (options.bench_compat or options.bench_threshold):  # else answers are judged otherwise
+    if not (
+        options.bench_compat or options.bench_threshold
+    ):  # otherwise the answers are judged anew
         decided = decided_before(judged.run, options.bench_baseline)
     return judge_run(
         judged,
@@ -164,7 +166,7 @@ def _decide(
 
 
 def _change_lines(judged: Rejudged) -> list[str]:
-    """Return what the new rules changed, and what a reader must know."""
+    """Return lines on the changes by the new rules, and notes."""
     model = printable(str(judged.run.get("model")), 100)
     lines = [f"{model}  ({printable(str(judged.origin))})"]
     if judged.scored:
@@ -174,7 +176,7 @@ def _change_lines(judged: Rejudged) -> list[str]:
         )
     if judged.better or judged.worse:
         lines.append(
-            f"verdicts changed: {judged.better} wrong before and right now, {judged.worse} right "
-            f"before and wrong now"
+            f"verdicts changed: {judged.better} from wrong to right, {judged.worse} from right to "
+            f"wrong"
         )
     return [*lines, *(f"note: {printable(note, 400)}" for note in judged.notes)]

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
-    parser = commands.add_parser(
-        "report", help="tables, figures and leaderboard of runs, finished or cut off"
-    )
+    parser = commands.add_parser("report", help="write tables, figures and a leaderboard of runs")
     parser.add_argument(
         "runs", nargs="+", type=Path, metavar="RUN", help="run folder, or a folder of them"
     )
@@ -26,33 +24,34 @@ def add_parser(commands: Any) -> None:
         "--out",
         type=Path,
         metavar="DIR",
-        help="folder of tables and figures; the page is written beside it. Default: RUN/report, "
+        help="folder of tables and figures; the page is written next to it. Default: RUN/report, "
+        "or "
         "tablebench-report for several runs",
     )
-    parser.add_argument("--no-plots", action="store_true", help="tables only, no figures")
+    parser.add_argument("--no-plots", action="store_true", help="write no figures")
     parser.add_argument(
         "--by",
         action="append",
         default=[],
         metavar="TAG",
-        help="all measures by the values of a tag of the questions. Repeatable",
+        help="show all measures by the values of a tag. Repeatable",
     )
     parser.add_argument(
         "--marks",
         type=Path,
         metavar="FILE",
-        help="complexity.csv with a model's marks of the structure of RealHiTBench's tables",
+        help="complexity.csv with a model's marks on the structure of RealHiTBench's tables",
     )
     parser.add_argument(
         "--page",
         type=Path,
         metavar="FILE",
-        help="nothing but one page of two runs, A and B: every case with both answers",
+        help="write only a page of two runs, A and B, with both answers of every case",
     )
     parser.add_argument(
         "--allow-unlike",
         action="store_true",
-        help="with --page: also of runs that differ in more than the model",
+        help="with --page: even if the runs differ in more than the model",
     )
     parser.set_defaults(lines=_report)
 
@@ -74,15 +73,15 @@ def _report(options: argparse.Namespace) -> tuple[list[str], int]:
         return _two_runs(options), 0
     if options.allow_unlike:
         raise SettingsError(
-            "--allow-unlike goes with --page; a report names what differs by itself"
+            "--allow-unlike needs --page; a report of several runs lists their differences anyway"
         )
     marks = None if options.marks is None else read_marks(options.marks)
     lines: list[str] = []
     paths = options.runs
     others = paths_without_runs(paths)
-    if others and len(others) < len(paths):  # as `runs/*` names whatever lies there
+    if others and len(others) < len(paths):  # `runs/*` may match other folders
         paths = [path for path in paths if path not in others]
-        lines.append(f"skipped, no run: {', '.join(printable(str(path)) for path in others)}")
+        lines.append(f"skipped, not a run: {', '.join(printable(str(path)) for path in others)}")
     runs = load_runs(paths)
     for run in runs:
         lines.append(f"{printable(run.model)}  ({printable(str(run.path))})")
@@ -101,7 +100,7 @@ def _report(options: argparse.Namespace) -> tuple[list[str], int]:
 
 
 def _beside(folder: Path) -> Path:
-    """Return the page beside a folder; `.` has a name only once it is resolved."""
+    """Return the page next to a folder; `.` must be resolved to have a name."""
     folder = folder if folder.name else folder.resolve()
     return folder.with_name(f"{folder.name}.html")
 
@@ -120,14 +119,14 @@ def _page(report: PaperReport, page: Path, marks: Marks | None) -> list[str]:
 
 
 def _two_runs(options: argparse.Namespace) -> list[str]:
-    """Write the page of two runs. Raises `SettingsError` where they are not two, or unlike."""
+    """Write the page of two runs. Raises `SettingsError` unless there are two alike."""
     from pytest_tablebench.reports.publish import publish_pair
 
     if len(options.runs) != 2:
         raise SettingsError(f"--page: name two runs, A and B; {len(options.runs)} given")
     if options.out is not None or options.by or options.no_plots or options.marks is not None:
         raise SettingsError(
-            "--page writes one page alone: leave out --out, --by, --no-plots and --marks"
+            "--page writes only one page: leave out --out, --by, --no-plots and --marks"
         )
     before, after = options.runs
     comparison, problems = publish_pair(

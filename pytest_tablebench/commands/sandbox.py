@@ -16,16 +16,16 @@ TRIED = (
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
-        "sandbox", help="what shuts in the programs that models write here, and what does not"
+        "sandbox", help="test which sandboxes for models' programs work on this machine"
     )
     parser.add_argument(
-        "--bench-sandbox-container", metavar="IMAGE", help="try a container of this image, too"
+        "--bench-sandbox-container", metavar="IMAGE", help="also try a container of this image"
     )
     parser.set_defaults(lines=_sandbox)
 
 
 def _sandbox(options: argparse.Namespace) -> tuple[list[str], int]:
-    """Return the ways to shut programs in with what the escape test said, and 1 if none holds."""
+    """Return a line on each kind of sandbox after its escape test, and 1 if none works."""
     from pytest_tablebench.metrics.steps import Limits
     from pytest_tablebench.sandbox import backends, choose
 
@@ -37,8 +37,8 @@ def _sandbox(options: argparse.Namespace) -> tuple[list[str], int]:
         reason = attempt.backend.holds if attempt.why is None else attempt.why
         lines.append(f"{attempt.backend.name:<11} {state:<6} {printable(reason)}")
     if used is None:
-        lines.append("Cases that need programs run have no answer here (no_sandbox).")
+        lines.append("Cases whose answer is a program have no answer here (no_sandbox).")
     limits = ", ".join(f"{name} {value:g}" for name, value in vars(Limits()).items())
-    return [*lines, *TRIED, f"Limits of a program, unless its metric says others: {limits}."], int(
+    return [*lines, *TRIED, f"Limits of a program, unless its metric sets others: {limits}."], int(
         used is None
     )

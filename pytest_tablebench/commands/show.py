@@ -1,4 +1,4 @@
-"""`tablebench show RUN CASE`: one case whole, with its prompt and the reply as it came."""
+"""`tablebench show RUN CASE`: one case with its prompt and reply."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from pytest_tablebench.results import Record
 
 MOST = 5
-"""Cases that are named where several are meant."""
+"""The number of cases that are listed if a name is ambiguous."""
 
 
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
-    parser = commands.add_parser("show", help="one case of a run: prompt, reply, score")
+    parser = commands.add_parser("show", help="show one case of a run: prompt, reply, score")
     parser.add_argument("run", type=Path, metavar="RUN", help="run folder")
     parser.add_argument(
         "case", metavar="CASE", help="case id, its beginning, or the node id of its test"
@@ -52,7 +52,7 @@ def _show(options: argparse.Namespace) -> tuple[list[str], int]:
 
 
 def _find(records: tuple[Record, ...], case: str) -> Record:
-    """Return the case that is meant; of its repeats the first."""
+    """Return the record of a case; of its repeats the first."""
     exact = [record for record in records if record.case_id == case]
     if exact:
         return exact[0]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
-        "stats", help="questions, tables, sizes, structure and kinds of datasets"
+        "stats", help="count the questions, tables, sizes and kinds of datasets"
     )
     parser.add_argument(
         "names",
@@ -28,15 +28,13 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--bench-data", type=Path, metavar="DIR", help="dataset folder")
     parser.add_argument(
-        "--limit", type=_positive, metavar="N", help="the first N questions of each dataset alone"
+        "--limit", type=_positive, metavar="N", help="only the first N questions of each dataset"
     )
     parser.add_argument(
         "-o", "--out", type=Path, metavar="DIR", help="folder for tables, figures and JSON"
     )
     parser.add_argument("--no-plots", action="store_true", help="no figures")
-    parser.add_argument(
-        "--json", action="store_true", help="JSON on standard output in place of the tables"
-    )
+    parser.add_argument("--json", action="store_true", help="print JSON instead of the tables")
     parser.set_defaults(lines=_stats)
 
 
@@ -67,7 +65,7 @@ def _stats(options: argparse.Namespace) -> tuple[list[str], int]:
             facts[dataset.name], benchmarks[dataset.name] = part, dataset.benchmark
         else:
             why = f": {part.problem}" if part.problem else ""
-            missing.append(f"{dataset.name} has no question that can be used{why}")
+            missing.append(f"{dataset.name} has no usable question{why}")
     if not facts:
         raise DataError("; ".join(missing[:3]))
     statistics = [statistics_of(name, benchmarks[name], part) for name, part in facts.items()]

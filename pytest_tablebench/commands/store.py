@@ -1,4 +1,4 @@
-"""`tablebench store sync|stats|verify|compact`: the answers that are kept, here and elsewhere."""
+"""`tablebench store sync|stats|verify|compact`: work on stores of answers."""
 
 from __future__ import annotations
 
@@ -20,27 +20,29 @@ _PLACE = "folder of a store, or the address of a shared one, such as s3://bucket
 
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
-    parser = commands.add_parser("store", help="kept answers: sync, stats, verify, compact")
+    parser = commands.add_parser(
+        "store", help="work on stored answers: sync, stats, verify, compact"
+    )
     verbs = parser.add_subparsers(required=True, metavar="VERB")
-    sync = verbs.add_parser("sync", help="bring what one store has and another lacks there")
+    sync = verbs.add_parser("sync", help="copy answers that one store has and another lacks")
     sync.add_argument("source", metavar="FROM", help=_PLACE)
     sync.add_argument("target", metavar="TO", help=_PLACE)
     sync.set_defaults(lines=_sync)
     for name, does, run in (
-        ("stats", "how many answers, of which models", _stats),
-        ("verify", "check every line; 1 where one is damaged", _verify),
+        ("stats", "count answers by model", _stats),
+        ("verify", "check every line; exit code 1 if one is damaged", _verify),
     ):
         verb = verbs.add_parser(name, help=does)
         verb.add_argument("place", metavar="STORE", help=_PLACE)
         verb.set_defaults(lines=run)
-    compact = verbs.add_parser("compact", help="one segment of many, each answer once")
+    compact = verbs.add_parser("compact", help="join many segments into one, with each answer once")
     compact.add_argument("place", metavar="STORE", help=_PLACE)
     compact.add_argument(
         "--idle",
         type=float,
         default=None,
         metavar="S",
-        help="leave alone what was written to in the last S seconds. Default: 600",
+        help="skip segments that changed in the last S seconds. Default: 600",
     )
     compact.set_defaults(lines=_compact)
 
@@ -72,7 +74,7 @@ def _sync(options: argparse.Namespace) -> tuple[list[str], int]:
         else:
             count, size = copy_segments(source, target)
     lines = [f"note: {problem}" for problem in dict.fromkeys(problems)]
-    return [*lines, f"brought {counted(count, 'segment')}, {size:,} bytes"], 0
+    return [*lines, f"copied {counted(count, 'segment')}, {size:,} bytes"], 0
 
 
 def _stats(options: argparse.Namespace) -> tuple[list[str], int]:
@@ -83,12 +85,14 @@ def _stats(options: argparse.Namespace) -> tuple[list[str], int]:
         f"{survey.bytes:,} bytes"
     ]
     if survey.entries > survey.keys:
-        lines.append(f"{survey.entries - survey.keys:,} of {survey.entries:,} entries are doubles")
+        lines.append(
+            f"{survey.entries - survey.keys:,} of {survey.entries:,} entries are duplicates"
+        )
     lines += [f"  {n:>9,}  {printable(model, 100)}" for model, n in survey.answers.most_common()]
     if survey.programs:
         lines.append(f"  {survey.programs:>9,}  programs")
     if survey.damaged or survey.problems or problems:
-        lines.append("damaged lines are not counted; see tablebench store verify")
+        lines.append("damaged lines are not counted; `tablebench store verify` lists them")
     return lines, 0
 
 
@@ -107,14 +111,14 @@ def _compact(options: argparse.Namespace) -> tuple[list[str], int]:
     problems: list[str] = []
     place = _existing_place(options.place, problems.append)
     if not isinstance(place, Path) and options.idle is not None:
-        raise SettingsError("--idle is for folders: in a shared store nothing is written to twice")
+        raise SettingsError("--idle is for folders; segments of a shared store never change")
     with _naming_files():
         if isinstance(place, Path):
             done = compact(place, idle=IDLE if options.idle is None else options.idle)
         else:
             done = place.compact()
     lines = [f"note: {problem}" for problem in dict.fromkeys(problems)]
-    lines += [f"went no further: {done.stopped}"] if done.stopped else []
+    lines += [f"stopped: {done.stopped}"] if done.stopped else []
     before, after = (
         f"{counted(number, 'segment')}, {size:,} bytes"
         for number, size in (done.before, done.after)
@@ -129,7 +133,7 @@ def _place(text: str, warn: Callable[[str], None]) -> Any:
 
     place = store(RawOption("store", text, Path.cwd()))
     if place is None:
-        raise SettingsError("none is no store")
+        raise SettingsError("`none` is not a store")
     return Shared(place, warn) if isinstance(place, str) else place
 
 
@@ -137,14 +141,14 @@ def _existing_place(text: str, warn: Callable[[str], None]) -> Any:
     """Return a folder that exists, or a shared store. Raises `SettingsError`."""
     place = _place(text, warn)
     if isinstance(place, Path) and not place.is_dir():
-        raise SettingsError(f"{printable(str(place))} is no folder of a store")
+        raise SettingsError(f"{printable(str(place))} is not the folder of a store")
     return place
 
 
 def _surveyed(text: str, warn: Callable[[str], None]) -> Survey:
-    """Read a store; a shared one as it is there now.
+    """Read a store; a shared store is read directly.
 
-    The copy on this machine may still have segments that a compaction has put together.
+    The local copy may still have segments that a compaction has joined.
     """
     from pytest_tablebench.store.upkeep import survey
 

@@ -1,4 +1,4 @@
-"""`tablebench tree TABLE`: the header tree of a file, as TreeThinker's are held against it."""
+"""`tablebench tree TABLE`: the header tree of a table, with which TreeThinker's is compared."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ PAGES = (".html", ".htm")
 
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
-    parser = commands.add_parser(
-        "tree", help="the tree of a table's headers, by merges and indents"
-    )
+    parser = commands.add_parser("tree", help="show the tree of a table's headers")
     parser.add_argument("table", type=Path, metavar="TABLE", help="file: .xlsx, .html, .csv")
     parser.add_argument("--sheet", metavar="NAME", help="sheet of a workbook. Default: the first")
     parser.add_argument(
-        "--tuples", action="store_true", help="one tuple a line, (R0, 1, 2, text), as models write"
+        "--tuples",
+        action="store_true",
+        help="print one tuple per line, (R0, 1, 2, text), as models write it",
     )
     parser.add_argument(
-        "--why", action="store_true", help="how each line was read, why, and what is ambiguous"
+        "--why", action="store_true", help="explain how each line was read, and what is ambiguous"
     )
     parser.set_defaults(lines=_tree)
 
@@ -71,9 +71,9 @@ def _why(path: Path, sheet: str | None) -> list[str]:
 def _check_kind(path: Path, sheet: str | None) -> None:
     kind = path.suffix.lower()
     if sheet is not None and kind not in WORKBOOKS:
-        raise DataError(f"{path}: --sheet is for workbooks")
+        raise DataError(f"{path}: --sheet needs a workbook")
     if kind not in {*WORKBOOKS, *PAGES, ".csv"}:
-        raise DataError(f"{path}: the tree of a .xlsx, .html or .csv file can be shown")
+        raise DataError(f"{path}: must be a .xlsx, .html or .csv file")
 
 
 def read_structured(path: Path, sheet: str | None) -> Table:

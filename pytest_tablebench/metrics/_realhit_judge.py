@@ -75,7 +75,7 @@ def realhit_judged(
         try:
             reply = yield Ask(tuple(messages))
         except NotJudgedError as error:
-            if error.nobody:
+            if error.no_judge:
                 return Score(parts["rouge_l"], parts, "rouge_l")
             raise NotJudgedError(str(error), parts=parts) from None
         marks = read_score(reply.text)

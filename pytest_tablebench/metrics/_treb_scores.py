@@ -87,7 +87,7 @@ def treb(
             try:
                 reply = yield Ask(judge_messages(question, str(references[0]), text))
             except NotJudgedError as error:
-                if not error.nobody:
+                if not error.no_judge:
                     raise NotJudgedError(str(error), parts=parts, flags=flags) from None
             else:
                 flags += _add_marks(parts, reply.text, text, compat)

@@ -179,5 +179,5 @@ class Judging:
     def require_judge(self) -> str:
         """Return the model that judges. Raises `NotJudgedError` without one."""
         if self.judge is None:
-            raise NotJudgedError("no judge: name a model with --bench-judge", nobody=True)
+            raise NotJudgedError("no judge: name a model with --bench-judge", no_judge=True)
         return self.judge

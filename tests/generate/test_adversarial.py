@@ -138,8 +138,8 @@ def test_what_withstands_the_critic_is_kept_with_the_answer_of_most_solvers(
         "reply is no JSON 1",
         "revision is not one question 1",
     }
-    (course,) = [line for line in out.splitlines() if line.startswith("on the way: ")]
-    assert set(course.removeprefix("on the way: ").split(", ")) == {
+    (course,) = [line for line in out.splitlines() if line.startswith("in between: ")]
+    assert set(course.removeprefix("in between: ").split(", ")) == {
         "accepted in turn 1 2",
         "accepted in turn 2 1",
         "answer of the solvers 1",

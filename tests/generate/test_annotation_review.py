@@ -55,8 +55,8 @@ def test_states_and_agreement_are_printed(folder: Path, capsys: pytest.CaptureFi
         "not reviewed 1"
     )
     # Both marked q1, q2, q3 and -q6. Relevance: yes-yes, yes-yes, yes-no, yes-yes.
-    assert (
-        lines[1] == "agreement on relevance: 3 of 4, kappa not defined, one side has a single mark"
+    assert lines[1] == (
+        "agreement on relevance: 3 of 4, kappa undefined, because one reviewer gave a single mark"
     )
     # Completeness: yes-yes, yes-no, no-no, yes-yes. Seen 3/4; by chance 3/4 x 2/4 + 1/4 x 2/4.
     assert lines[2] == "agreement on completeness: 3 of 4, kappa 0.50"

@@ -172,14 +172,14 @@ def test_nothing_is_asked_before_one_says_so_and_each_model_has_its_part(
     planned = capsys.readouterr().out.splitlines()
     for line, calls in zip(planned, ("1 call to", "2 calls to", "2 calls to"), strict=False):
         assert f", {calls} pay" in line
-    assert planned[3] == "nothing was asked, and nothing written: ask with --yes"
+    assert planned[3] == "nothing was asked or written; add --yes to ask"
     assert not (tmp_path / "out").exists()
     assert main(chinese(tmp_path, "--yes")) == 0
     out = capsys.readouterr().out
     assert "1 question from 1 table" in out
     assert "rejected: marked down for relevance 1" in out
     assert "asked: 5 calls" in out
-    assert "and those of 5 that do not say, price unknown" in out  # unknown is no zero
+    assert ", without 5 replies that lack a count, price unknown" in out  # unknown is no zero
     (row,) = (tmp_path / "out/questions.jsonl").read_text("utf-8").splitlines()
     assert json.loads(row)["question"] == "阿达多大?"
 

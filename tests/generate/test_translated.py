@@ -261,7 +261,7 @@ def test_what_cannot_be_translated_is_said_before_anything_is_asked(
     own = folder(tmp_path)
     given = ["generate", "translate", str(own), "--model=openai/x", "-o"]
     assert main([*given, str(own)]) == 2
-    assert "name another folder" in capsys.readouterr().err
+    assert "must differ from the folder" in capsys.readouterr().err
     (own / "questions.jsonl").write_text('{"question": "2+2?", "answer": "4"}', encoding="utf-8")
     assert main([*given, str(tmp_path / "out")]) == 2
     assert "nothing to translate; questions left out: of no table or several 1" in (

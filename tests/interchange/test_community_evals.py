@@ -46,7 +46,7 @@ def test_a_whole_benchmark_has_a_file_of_its_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ([], "say which benchmark on the hub"),
+        ([], "name the benchmark on the hub"),
         (["--hub-dataset", "toy=hle"], "is not NAME=DATASET:TASK"),
         (["--hub-dataset", "toi=acme/toys:all"], "the run has no 'toi'; did you mean 'toy"),
         (["--hub-dataset", "toy=a/b:c", "--source-url", "javascript:x"], "--source-url"),

@@ -99,7 +99,7 @@ def test_an_option_of_another_form_is_refused(
 ) -> None:
     run = write_full_run(tmp_path / "run")
     assert main(["export", str(run), "--to", "every-eval-ever", "--raw"]) == 2
-    assert "--raw is for --to csv, not for every-eval-ever" in capsys.readouterr().err
+    assert "--raw needs --to csv, not every-eval-ever" in capsys.readouterr().err
 
 
 def test_a_run_without_cases_has_nothing_to_export(

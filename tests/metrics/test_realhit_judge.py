@@ -59,7 +59,7 @@ def test_a_table_as_upstream_has_it_is_shown_so() -> None:
 
 
 def test_where_nobody_judges_rouge_counts_and_there_is_no_judges_score() -> None:
-    found, _ = judged(NotJudgedError("nobody", nobody=True), **GIVEN)
+    found, _ = judged(NotJudgedError("nobody", no_judge=True), **GIVEN)
     assert (found.value, found.part) == (found.parts["rouge_l"], "rouge_l")
     assert "gpt_eval" not in found.parts
 

@@ -50,7 +50,7 @@ def test_the_judge_sees_question_truth_and_answer() -> None:
 
 
 def test_where_nobody_judges_the_subtasks_own_score_counts() -> None:
-    found = judged("30", NotJudgedError("nobody", nobody=True), main="rougeL")
+    found = judged("30", NotJudgedError("nobody", no_judge=True), main="rougeL")
     assert (found.value, found.part) == (1.0, "rougeL")
     assert "llm_score" not in found.parts
 
@@ -98,7 +98,7 @@ def test_nobody_is_asked_about_an_empty_answer(compat: Compat) -> None:
     [("30", 1), ("30.004", 1), ("30.01", 0), ("1,000", 0), ("thirty", 0), ("nan", 0)],
 )
 def test_a_number_may_meet_the_samples_number(prediction: str, em: float) -> None:
-    found = judged(prediction, NotJudgedError("", nobody=True), number=30.0)
+    found = judged(prediction, NotJudgedError("", no_judge=True), number=30.0)
     assert found.parts["em"] == em
 
 

@@ -173,7 +173,7 @@ def test_a_budget_is_refused_for_one_that_stays(bench):
     bench.pytester.makeconftest(CONFTEST + STAYS)
     result = bench.run("--model=stays/here", "--bench-limit=1", "--bench-max-cost=1")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "stays/here answers in the process of its test" in result.stderr.str()
+    assert "stays/here answers inside the test process" in result.stderr.str()
     assert bench.calls("ask") == []
 
 

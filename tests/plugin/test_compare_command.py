@@ -115,7 +115,7 @@ def test_two_runs_have_one_page(two, bench, capsys):
             "leave out --out, --by, --no-plots and --marks",
         ),
         (("a", "no", "--page", "p.html"), "no is no run folder"),
-        (("a", "b", "--allow-unlike"), "--allow-unlike goes with --page"),
+        (("a", "b", "--allow-unlike"), "--allow-unlike needs --page"),
         (("a", "b", "--page", "a/run.json/p.html"), "cannot write the page"),
     ):
         code, out, err = command(capsys, "report", *given)
@@ -319,7 +319,7 @@ def test_a_threshold_moves_verdicts_into_a_new_run(bench, capsys):
         capsys, "rejudge", "a", "--bench-threshold", "wikitq=0.6", "--out", "new"
     )
     assert (code, err) == (0, "")
-    assert "verdicts changed: 1 wrong before and right now, 0 right before and wrong now" in out
+    assert "verdicts changed: 1 from wrong to right, 0 from right to wrong" in out
     assert [record.outcome for record in read_records(bench.path / "new")] == ["right", "right"]
     facts = read_run_json(bench.path / "new")
     assert facts["rejudged"]["origin"] == "a"
@@ -410,4 +410,4 @@ def test_a_dataset_of_a_conftest_is_scored_again(two, capsys, monkeypatch, tmp_p
     assert "--plugin nothing.py: cannot be loaded: FileNotFoundError" in err
     code, out, _ = command(capsys, "rejudge", "a", "--bench-threshold", "toy=0")
     assert code == 0
-    assert "verdicts changed: 8 wrong before and right now" in out
+    assert "verdicts changed: 8 from wrong to right" in out

@@ -59,5 +59,5 @@ def test_without_a_yes_the_rule_alone_is_told(
     assert main(["complexity", str(tables), model(tmp_path), "--bench-store=none"]) == 0
     said = capsys.readouterr().out
     assert "2 calls to pay" in said
-    assert "the model was not asked: ask with --yes" in said
+    assert "the model was not asked; add --yes to ask" in said
     assert "by model" not in said

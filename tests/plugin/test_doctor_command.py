@@ -49,7 +49,7 @@ def test_what_stops_every_run_is_named_and_the_rest_is_still_looked_at(
     *lines, last = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines if line.split()[1] == "NO"] == ["pytest", "store"]
     assert len(lines) == len(PARTS)
-    assert last == "To be mended before a run: pytest, store."
+    assert last == "Fix before a run: pytest, store."
 
 
 def test_keys_are_known_by_their_variables():

@@ -196,7 +196,7 @@ def test_ctrl_c_is_one_line_as_well(server: UpstreamServer, tmp_path: Path) -> N
         finally:
             process.kill()
     assert process.returncode == 2
-    assert err == "tablebench: interrupted; the same command goes on from here\n"
+    assert err == "tablebench: interrupted; run the same command again to continue\n"
     assert "licence MIT" in out
 
 

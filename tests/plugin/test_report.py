@@ -330,7 +330,7 @@ def test_whatever_lies_beside_runs_is_skipped_in_one_line(bench, capsys):
     code, out, err = report(capsys, *given, "--no-plots")
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[:2] == ["skipped, no run: runs/empty, runs/notes.txt", "echo/any  (runs/a)"]
+    assert lines[:2] == ["skipped, not a run: runs/empty, runs/notes.txt", "echo/any  (runs/a)"]
     assert (bench.path / "runs/a/report.html").is_file()
     # A name that nothing has is a mistake, and so is a list without a run.
     assert report(capsys, "runs/a", "runs/b")[0] == 2

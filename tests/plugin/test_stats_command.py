@@ -164,5 +164,5 @@ def test_a_folder_without_a_usable_question_says_why(
     (folder / "questions.csv").write_text("table,question,answer\nno.csv,Which?,tea\n", "utf-8")
     code, _, err = stats(capsys, folder)
     assert code == 2
-    assert "shop has no question that can be used: questions.csv" in err
+    assert "shop has no usable question: questions.csv" in err
     assert "no.csv" in err

@@ -278,7 +278,7 @@ def test_the_estimate_alone_has_a_rule_of_its_own(bench):
     assert bench.facts()["stop_rule"] == "point"
     refused = bench.run(model, GRID, point, f"{STOP}=anytime", gate, results="other")
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
-    assert "write --bench-stop-when-decided=point" in refused.stderr.str()
+    assert "use --bench-stop-when-decided=point" in refused.stderr.str()
     assert not (bench.path / "other").exists()
 
 

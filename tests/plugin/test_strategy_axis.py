@@ -81,7 +81,7 @@ def test_ids_name_strategies_where_a_run_has_several(louder):
         "--model=echo/any", "--bench-strategy=direct,louder", "--bench-baseline=run", results="no"
     )
     assert refused.ret == 4
-    assert any("runs of one --bench-strategy" in line for line in refused.errlines)
+    assert any("needs exactly one --bench-strategy" in line for line in refused.errlines)
 
 
 def test_strategy_stands_before_modality_and_model_in_the_ids(louder):

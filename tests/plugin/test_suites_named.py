@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_a_folder_is_run_by_the_suite_of_own_folders() -> None:
     check, run = check_and_run(Path("my data"))
-    assert check == "look for mistakes: tablebench check 'my data'"
+    assert check == "check: tablebench check 'my data'"
     words = shlex.split(run.removeprefix("run: "))
     named = "pytest_tablebench.suites.test_own"
     assert words == ["pytest", "--pyargs", named, "--bench-data=my data"]

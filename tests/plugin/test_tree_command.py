@@ -63,7 +63,7 @@ def test_why_names_the_evidence(sales, capsys):
     ("name", "said"),
     [
         ("missing.html", "missing.html"),
-        ("table.pdf", "the tree of a .xlsx, .html or .csv file can be shown"),
+        ("table.pdf", "must be a .xlsx, .html or .csv file"),
     ],
 )
 def test_a_file_without_one_is_named(tmp_path, capsys, name, said):

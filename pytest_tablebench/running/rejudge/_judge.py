@@ -99,7 +99,7 @@ class StoredJudge:
                 raise NotJudgedError("the outcome of its program is not in the answer store")
             return ran
         if not isinstance(self.name, str):
-            raise NotJudgedError("the run had no judge", nobody=True)
+            raise NotJudgedError("the run had no judge", no_judge=True)
         try:
             about = of_metric(dataset.metric)
             self._store()  # fetches shared stores, which a route reads
