@@ -30,10 +30,12 @@ PLACES: list[str] = [
     "pytest_tablebench/results",
     "pytest_tablebench/running",
     "pytest_tablebench/serializers",
+    "pytest_tablebench/sandbox",
     "pytest_tablebench/session",
     "pytest_tablebench/store",
     "pytest_tablebench/strategies",
     "pytest_tablebench/tables",
+    "pytest_tablebench/util",
     "suites",
 ]
 """Rooms, modules and pages that are in plain English, from the project's root."""

@@ -1,6 +1,6 @@
-"""Runs programs that models wrote, shut in as far as this machine allows.
+"""Runs programs that models wrote, isolated as far as this machine allows.
 
-docs/sandbox.md says what each way of shutting in holds, and what a program may use.
+docs/sandbox.md describes each kind of sandbox, and what a program may use.
 """
 
 from __future__ import annotations

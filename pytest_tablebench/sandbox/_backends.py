@@ -1,4 +1,4 @@
-"""The ways to shut a program in, in the order in which they are tried.
+"""The kinds of sandboxes, in the order in which they are tried.
 
 Each starts the same process (`inside/serve.py`), which forks for each program; they differ in what
 is around that process, and in what each program's own process must give up before it begins.
@@ -31,13 +31,13 @@ _TMP = "/tmp"  # noqa: S108 - in a container, where it is empty
 
 @dataclass(frozen=True)
 class Backend:
-    """A way to shut programs in.
+    """A kind of sandbox.
 
     Arguments:
         name: as `tablebench sandbox` shows it.
-        holds: what it is, in a few words.
-        parts: what a program's own process must do, beside the limits.
-        absent: returns why it cannot be here; None where it may.
+        holds: a short description.
+        parts: the steps of a program's own process, in addition to the limits.
+        absent: returns why this machine lacks it, or None if it may work.
         command: returns the command line of the process that forks, given the folder in which
             programs' own folders are made; None: it makes one inside.
         own_folder: the empty folder in which they are made, where it is not one of this machine.
@@ -83,7 +83,7 @@ def backends(container: str | None = None, *, unsafe: bool = False) -> list[Back
 def _python(root: Path | str, executable: str) -> list[str]:
     """Return the command that serves, without anything of the user's environment.
 
-    The packages above its modules are empty ones: nothing else of ours is loaded or readable.
+    The packages above its modules are empty, so no other module of ours is loaded or readable.
     """
     start = [
         "import sys, types",

@@ -72,7 +72,7 @@ def _fault(backend: Backend) -> str | None:
     try:
         worker.start()
         if "bare" in backend.parts:
-            return None  # nobody says that it holds
+            return None  # it promises no isolation
         faults = escapes(worker)
     except NotConfinedError as error:
         return f"it does not start: {error}"

@@ -18,12 +18,12 @@ NO_SANDBOX = "no_sandbox"
 class Sandbox:
     """Runs programs. What it is made of is tried when the first one comes.
 
-    Safe to use from several threads: each call takes a warm process of its own.
+    Safe to use from several threads, because each call takes its own warm process.
 
     Arguments:
         container: the image to run programs in, before other ways are tried.
-        unsafe: whether programs are run without isolation where nothing else holds.
-        workers: how many warm processes there are at most; further calls wait.
+        unsafe: whether to run programs without isolation if no sandbox works.
+        workers: the largest number of warm processes; further calls wait.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Sandbox:
 
     @property
     def backend(self) -> Backend:
-        """How programs are shut in; tried the first time. Raises `ModelError` where nothing is."""
+        """The sandbox in use, chosen at the first use. Raises `ModelError` if none works."""
         with self._lock:
             if self._backend is None and self._why is None:
                 tried = choose(backends(self._container, unsafe=self._unsafe))

@@ -85,7 +85,7 @@ class SandboxProcess:
             self._folder = TemporaryFolder()
             folder = str(self._folder.path / "programs")
             Path(folder).mkdir(0o700)
-        self._process = subprocess.Popen(  # noqa: S603 - of ours
+        self._process = subprocess.Popen(  # noqa: S603 - our own command
             self._backend.command(folder),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -137,7 +137,7 @@ class SandboxProcess:
         return lines[-1 if lines[0].startswith("Traceback") else 0][:300]
 
     def kill(self) -> None:
-        """End the process at once, from any thread: who waits for it sees it end."""
+        """End the process at once, from any thread; a waiting thread sees its end."""
         process = self._process
         if process is not None:
             process.kill()
@@ -160,7 +160,7 @@ class SandboxProcess:
 
 
 def _environment(folder: str) -> dict[str, str]:
-    """Return all that programs find in their environment; nothing of ours but the processor's."""
+    """Return the environment of programs: of ours only the variables about the processor."""
     passed_on = {name: value for name, value in os.environ.items() if name.startswith("OPENBLAS_")}
     return {
         **passed_on,
@@ -186,7 +186,7 @@ def _job(task: Execute) -> dict[str, Any]:
 
 
 def _execution(reply: Mapping[str, Any]) -> Execution:
-    """Return what the process told. Raises `NotConfinedError`."""
+    """Return the reported execution. Raises `NotConfinedError`."""
     outcome, error, value = str(reply.get("outcome")), str(reply.get("error")), None
     if outcome == "absent":
         raise NotConfinedError(error)
@@ -195,7 +195,11 @@ def _execution(reply: Mapping[str, Any]) -> Execution:
         if _is_deep(value):
             raise ValueError
     except (ValueError, RecursionError):
-        outcome, error, value = "error", "ValueError: its value is no JSON, or lies too deep", None
+        outcome, error, value = (
+            "error",
+            "ValueError: its value is not JSON, or is nested too deeply",
+            None,
+        )
     files = {str(name): base64.b64decode(data) for name, data in reply.get("files", {}).items()}
     return Execution(
         outcome, str(reply.get("output")), value, error, files, float(reply.get("seconds", 0.0))

@@ -1,1 +1,1 @@
-"""What has no room of its own: seeds, names, escaping, interrupts."""
+"""Small helpers for all rooms: seeds, names, escaping, interrupts."""

@@ -1,4 +1,4 @@
-"""numpy as `np`, loaded when something of it is first asked for: naming it costs nothing."""
+"""numpy as `np`, imported at the first use of one of its attributes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ else:
             import numpy
 
             attribute = getattr(numpy, name)
-            setattr(self, name, attribute)  # found without this method from now on
+            setattr(self, name, attribute)  # the next access skips this method
             return attribute
 
     np = _Numpy()

@@ -1,4 +1,4 @@
-"""What people write as `name[key=value,…]`: a name, and settings that are literals."""
+"""Parsing of `name[key=value,…]`: a name, and arguments that are literals."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 from pytest_tablebench.util.names import printable
 
-_LONGEST = 1000  # characters; far beyond any real one, and little for the parser
+_LONGEST = 1000  # characters; more than any real call has, and little for the parser
 
 
 def parse_call(kind: str, text: str, *, words: bool = False) -> tuple[str, dict[str, Any]]:
-    """Split `name[key=literal,…]` into name and arguments; literals only, nothing is run.
+    """Split `name[key=literal,…]` into name and arguments, without running anything.
 
-    With `words` a value may also be a bare word, as in `tree=off`: it is that text. Raises
-    `ValueError` with a message that speaks of a `kind`.
+    With `words`, a value may also be a bare word: `tree=off` has the value "off". Raises
+    `ValueError`; its message calls the text a `kind`.
     """
     shown = printable(text, 80)
     if len(text) > _LONGEST:
@@ -29,9 +29,9 @@ def parse_call(kind: str, text: str, *, words: bool = False) -> tuple[str, dict[
         return name, {}
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # dubious literals are refused, not warned of
+            warnings.simplefilter("error")  # refuse dubious literals instead of warning
             call = ast.parse(f"f({inner})", mode="eval").body
-        # `a=1)(b=2` makes a call of a call, `**{…}` a keyword without a name.
+        # `a=1)(b=2` parses as a call of a call, `**{…}` as a keyword without a name.
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
             raise ValueError
         keys = [keyword.arg for keyword in call.keywords if keyword.arg]

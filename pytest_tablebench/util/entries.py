@@ -1,4 +1,4 @@
-"""Entries of files that people and other tools write: anything may stand where one belongs."""
+"""Safe access to entries of files from elsewhere, whose values may have any type."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ __all__ = ["listing", "mapping"]
 
 
 def mapping(value: object, *names: str) -> Mapping[str, Any]:
-    """Return the mapping that these names lead to inside a value; empty where there is none."""
+    """Return the nested mapping under these names; an empty one if there is none."""
     for name in names:
         value = value.get(name) if isinstance(value, Mapping) else None
     return value if isinstance(value, Mapping) else {}
 
 
 def listing(value: object) -> list[Any]:
-    """Return a list as it is, and an empty one for anything else."""
+    """Return a list unchanged, and an empty list for any other value."""
     return value if isinstance(value, list) else []

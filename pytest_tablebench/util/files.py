@@ -1,4 +1,4 @@
-"""Writing files whole: who reads one sees the old or the new content, never half of it."""
+"""Atomic writing of files: a reader sees the old or the new content, never a part."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _ESCAPED = "backslashreplace"
 def write_whole(
     path: Path, content: str | bytes | Iterable[str | bytes], *, durable: bool = False
 ) -> None:
-    """Write a file beside its place and move it there, over an older one.
+    """Write a temporary file and move it to its place, replacing an older file.
 
-    Text is written as UTF-8, what UTF-8 has not (lone surrogates) as an escape. Several processes
-    may write the same file: the last one's stands. Raises `OSError`, and whatever the content
-    raises while it is made: then nothing has changed, and nothing is left behind.
+    Text is written as UTF-8, and lone surrogates as escapes. If several processes write the same
+    file, the last one wins. Raises `OSError`, and any error of the content's iterator; the old file
+    is then unchanged, and no temporary file is left.
 
     Arguments:
-        path: the file; its folder has to be there.
-        content: all of it, or its pieces in order.
-        durable: whether to wait until it would survive a loss of power.
+        path: the file; its folder must exist.
+        content: the whole content, or its pieces in order.
+        durable: whether to wait until the content would survive a loss of power.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:

@@ -1,4 +1,4 @@
-"""Keeping Ctrl-C away from what must not be done by halves."""
+"""Protection of short blocks against Ctrl-C."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Have an interrupt wait until the block has ended.
+    """Delay an interrupt until the block has ended.
 
-    A compiled package whose import was broken off cannot be imported again in this process, and
-    the end of the run would fail for that.
+    A compiled package whose import was interrupted cannot be imported again in this process, so the
+    end of the run would fail.
     """
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):

@@ -1,4 +1,4 @@
-"""Packages whose names are imported when they are asked for: naming the package costs nothing."""
+"""Packages whose names are imported at first use, so that importing the package is cheap."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def lazily(package: str, homes: Mapping[str, Iterable[str]]) -> Callable[[str], Any]:
-    """Return a package's `__getattr__`: it imports each name from the module it is at home in.
+    """Return a package's `__getattr__`, which imports each name from its module.
 
     Arguments:
         package: its `__name__`.

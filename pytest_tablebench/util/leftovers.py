@@ -1,4 +1,4 @@
-"""What runs keep for their own time only, and what is left of it when they are killed."""
+"""Temporary folders of runs, and the removal of those that killed runs have left."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from pathlib import Path
 from pytest_tablebench.util.removal import empty
 
 STORES = "tablebench-answers-"
-"""How the names of temporary stores begin."""
+"""The prefix of temporary stores."""
 
 _HELD = "in-use"
 _OLD_S = 24 * 3600
-"""Seconds since its last change after which what nobody can hold is left behind for sure."""
+"""Seconds without a change after which a folder without a lock is certainly abandoned."""
 
 
 class TemporaryFolder:
-    """A folder of this process, which every other one can tell from one that was left behind.
+    """A temporary folder that other processes can tell from an abandoned one.
 
-    A file in it is held for as long as this process lives: locked, and on Windows open, where
-    nobody can remove it then.
+    While this process lives, it keeps a file in the folder locked; on Windows it keeps the file
+    open, so that it cannot be removed.
     """
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix=STORES))
         self._file = os.open(self.path / _HELD, os.O_RDWR | os.O_CREAT, 0o600)
-        with contextlib.suppress(OSError):  # a file system without locks: `sweep` tells by age
+        with contextlib.suppress(OSError):  # a file system without locks: `sweep` goes by age
             _lock(self._file)
 
     def remove(self) -> None:
-        """Remove it, and what is in it."""
+        """Remove the folder with its content."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
@@ -42,9 +42,9 @@ class TemporaryFolder:
 
 
 def sweep(folder: Path | None = None) -> None:
-    """Remove what runs that were killed have left in the folder for temporary files.
+    """Remove the abandoned folders of killed runs from the folder for temporary files.
 
-    Only what belongs to this user, and is in nobody's use. What cannot be removed stays.
+    Only folders of this user that no process uses. A folder that cannot be removed stays.
     """
     folder = Path(tempfile.gettempdir()) if folder is None else folder
     with contextlib.suppress(OSError):
@@ -68,7 +68,7 @@ def _left_behind(path: Path) -> bool:
     try:
         file = os.open(path / _HELD, os.O_RDWR)
     except FileNotFoundError:
-        # Just being made, or by an earlier version.
+        # It is being made at this moment, or by an earlier version.
         return time.time() - path.lstat().st_mtime > _OLD_S
     try:
         _lock(file)
@@ -83,12 +83,12 @@ if sys.platform == "win32":
     import msvcrt
 
     def _lock(file: int) -> None:
-        """Lock a file, or raise `OSError` where another process has it."""
+        """Lock a file. Raises `OSError` if another process has locked it."""
         msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
 
 else:
     import fcntl
 
     def _lock(file: int) -> None:
-        """Lock a file, or raise `OSError` where another process has it."""
+        """Lock a file. Raises `OSError` if another process has locked it."""
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

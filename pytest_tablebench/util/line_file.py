@@ -1,4 +1,4 @@
-"""A file of lines that one process appends to, each line whole or not at all."""
+"""A file to which one process appends lines, each completely or not at all."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _BINARY = getattr(os, "O_BINARY", 0)
 
 
 class LineFile:
-    """A new file, open for its one writer.
+    """A new file, open for its only writer.
 
-    Raises `FileExistsError` where the name is taken: who makes the file owns it. Every other
-    failure is an `OSError` too.
+    Raises `FileExistsError` if the file exists, because its creator owns it. Every other failure is
+    an `OSError` too.
     """
 
     def __init__(self, path: Path) -> None:
@@ -24,11 +24,11 @@ class LineFile:
         self._torn = False
 
     def append(self, line: bytes) -> int:
-        """Append one line, whole or not at all, and return where it starts.
+        """Append one line, completely or not at all, and return its offset.
 
-        It is handed to the system when this returns: it survives the death of the process.
-        Raises `OSError`; the file stays readable, and a later line may have more luck. Where
-        what was written of a line cannot be cut off again, a line end is put behind it.
+        After the return the system has the line, so it survives the death of this process. Raises
+        `OSError`; the file stays readable, and a later line may succeed. If a partly written line
+        cannot be cut off, a line end follows it.
         """
         start = os.fstat(self._file).st_size if self._torn else self._end
         data = b"\n" + line if self._torn else line
@@ -37,7 +37,7 @@ class LineFile:
             while left:
                 left = left[os.write(self._file, left) :]
         except BaseException:
-            # An interrupt may come after the last byte: what is there in full stays.
+            # An interrupt may come after the last byte: a complete line stays.
             self._recover(start, start + len(data))
             raise
         self._torn = False
@@ -45,18 +45,18 @@ class LineFile:
         return self._end - len(line)
 
     def read(self, start: int, length: int) -> bytes:
-        """Return what was written there. Raises `OSError`, also where it is no longer there."""
+        """Return the bytes at a place. Raises `OSError`, also if they are gone."""
         os.lseek(self._file, start, os.SEEK_SET)
         parts: list[bytes] = []
         while length > 0:
             parts.append(os.read(self._file, length))
             if not parts[-1]:
-                raise OSError(f"{self.path}: ends before what was written into it")
+                raise OSError(f"{self.path}: shorter than what was written to it")
             length -= len(parts[-1])
         return b"".join(parts)
 
     def _recover(self, start: int, whole: int) -> None:
-        """Cut off what a failed write left behind, or remember that a line is torn."""
+        """Cut off a partly written line, or remember that it is torn."""
         torn, self._torn = self._torn, True
         with contextlib.suppress(OSError):
             if os.fstat(self._file).st_size == whole:
@@ -67,14 +67,14 @@ class LineFile:
 
     @property
     def still_there(self) -> bool:
-        """Whether the file has neither been removed nor replaced by another one."""
+        """Return whether the file has been neither removed nor replaced."""
         try:
             return os.path.samestat(os.stat(self.path), os.fstat(self._file))  # noqa: PTH116 - both are needed
         except OSError:
             return False
 
     def close(self) -> None:
-        """Close the file. Raises `OSError` where the system only now tells of a failed write."""
+        """Close the file. Raises `OSError` if the system reports a failed write only now."""
         file, self._file = self._file, -1
         if file >= 0:
             os.close(file)

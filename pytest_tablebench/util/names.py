@@ -1,4 +1,4 @@
-"""Names people type and names files carry: near misses, slugs, harmless display."""
+"""Names: suggestions for unknown ones, slugs, lists, and safe display."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from collections.abc import Iterable, Sequence
 from pytest_tablebench.util.programs import program
 
 MANY = 20
-"""Datasets and scopes up to which a message names all of them."""
+"""The number of datasets or scopes up to which a message names all of them."""
 
 
 def unknown_name(kind: str, name: str, valid: Iterable[str]) -> str:
-    """Return the message for a name that is not known, with the nearest known ones first.
+    """Return the message for an unknown name, with the nearest known names first.
 
-    Of many datasets or scopes it has the nearest, and the command that lists all.
+    For many datasets or scopes it has only the nearest, and the command that lists all.
     """
     choices = list(valid)
     if kind in ("dataset", "scope") and len(choices) > MANY:
@@ -28,7 +28,7 @@ def unknown_name(kind: str, name: str, valid: Iterable[str]) -> str:
 
 
 def known_names(name: str, valid: Iterable[str]) -> str:
-    """Return which names there are, with those nearest to `name` first."""
+    """Return the known names, with those nearest to `name` first."""
     choices = list(valid)
     return f"{_nearest(name, choices)}known: {', '.join(choices)}"
 
@@ -39,7 +39,7 @@ def _nearest(name: str, choices: Sequence[str]) -> str:
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
-    """Return `1 case` or `2,000 cases`; `plural` where an `s` behind the noun is not it."""
+    """Return `1 case` or `2,000 cases`; `plural` if it is not the noun with an `s`."""
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
@@ -50,7 +50,7 @@ NUMBER_WORDS = (
 
 
 def tied(names: Sequence[str], noun: str) -> str:
-    """Return `csv`, `csv and html equal`, or `six serializers equal` of more than three."""
+    """Return `csv`, `csv and html equal`, or for more than three `six serializers equal`."""
     shown = [printable(name, 60) for name in names]
     if len(shown) == 1:
         return shown[0]
@@ -61,7 +61,7 @@ def tied(names: Sequence[str], noun: str) -> str:
 
 
 def out_of(part: int, whole: int | None, noun: str) -> str:
-    """Return `1 of 12 cases`; `1 of ? cases` where the whole is not known."""
+    """Return `1 of 12 cases`, or `1 of ? cases` if the total is unknown."""
     return f"{part:,} of {f'? {noun}s' if whole is None else counted(whole, noun)}"
 
 
@@ -71,7 +71,7 @@ def are(count: int) -> str:
 
 
 def split_names(text: str) -> list[str]:
-    """Split `a,b[x=1,y=[2,3]],c` at the commas outside brackets; blanks and empties dropped."""
+    """Split `a,b[x=1,y=[2,3]],c` at commas outside brackets; drop blanks and empty parts."""
     parts, depth, start = [], 0, 0
     for position, character in enumerate(text):
         if character in "[(":
@@ -88,9 +88,9 @@ def split_names(text: str) -> list[str]:
 def slug(text: str, limit: int = 40, *, digest: bool = True) -> str:
     """Return a short ASCII form for ids and file names: letters, digits, `_`, `.`, `-`.
 
-    What had to be changed or cut gets 8 hexadecimal digits of the original's SHA-256, so two
-    texts never share a slug by accident and the same text always has the same one. Without
-    `digest` the form is for reading only.
+    A text that is changed or cut gets 8 hexadecimal digits of its SHA-256, so different texts have
+    different slugs, and the same text always has the same one. Without `digest` the form is only
+    for reading.
     """
     plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-.")
     if plain == text and 0 < len(text) <= limit:
@@ -102,20 +102,20 @@ def slug(text: str, limit: int = 40, *, digest: bool = True) -> str:
 
 
 _COMMANDS = (
-    # GitHub's runner and Azure's take these out of any place of a line, TeamCity's from its start.
+    # The runners of GitHub and Azure find these anywhere in a line, TeamCity's at its start.
     (re.compile(r"##(?=\[|vso\[|teamcity\[)", re.IGNORECASE), r"#\\x23"),
-    # GitHub's runner takes this at the start of a line, behind blanks.
+    # GitHub's runner finds this at the start of a line, after blanks.
     (re.compile(r"^(\s*)::"), r"\1\\x3a:"),
 )
-"""Commands that a CI runner finds in what a job prints, and what is printed instead."""
+"""Commands that a CI runner finds in the output of a job, and their replacements."""
 
 
 def printable(text: str, limit: int | None = None) -> str:
     """Return text that is safe on a terminal, on one line, and in the log of a CI job.
 
-    Control and format characters (escape codes, line ends, right-to-left marks, lone
-    surrogates) are shown as escapes instead of taking effect; longer text is cut with `…`.
-    Of a command to a CI runner (`::error::`, `##[group]`) one character is shown as an escape.
+    Control and format characters (escape codes, line ends, right-to-left marks, lone surrogates)
+    become visible escapes. Longer text is cut with `…`. In a command to a CI runner (`::error::`,
+    `##[group]`) one character becomes an escape.
     """
     if limit is not None and len(text) > limit:
         text = text[: limit - 1] + "…"
@@ -138,9 +138,9 @@ def _escaped(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return the text with all control characters shown as escapes, but line ends and tabs.
+    """Return the text with all control characters as escapes, except line ends and tabs.
 
-    Commands to the runner of a CI job are broken up, as `printable` does.
+    Commands to a CI runner are broken up as in `printable`.
     """
     if not _SUSPECT.search(text):
         return text

@@ -1,4 +1,4 @@
-"""Messages that end nothing: what was damaged and read past."""
+"""Notices that stop nothing: damaged data that was skipped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LOGGER.setLevel(logging.WARNING)
 
 
 def notice(text: str) -> None:
-    """Tell whoever listens in this process; on the standard error where nobody does.
+    """Pass a notice to the listeners of this process, or print it on the standard error.
 
     Arguments:
         text: one printable line.
@@ -19,10 +19,10 @@ def notice(text: str) -> None:
 
 
 class Notices(logging.Handler):
-    """Listens until closed; the same text counts once.
+    """A listener until it is closed. It keeps each text once.
 
     Arguments:
-        say: is told each text as it comes.
+        say: called with each new text.
     """
 
     def __init__(self, say: Callable[[str], None] = lambda _: None) -> None:
@@ -32,31 +32,31 @@ class Notices(logging.Handler):
         _LOGGER.addHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take in a text."""
+        """Add a text."""
         text = record.getMessage()
         if text not in self.texts:
             self.texts.append(text)
             self._say(text)
 
     def close(self) -> None:
-        """Listen no longer."""
+        """Stop listening."""
         _LOGGER.removeHandler(self)
         super().close()
 
 
 class Unsaid:
-    """Texts from several places and processes, each to be said once."""
+    """Texts from several places and processes, each to be reported once."""
 
     def __init__(self) -> None:
         self._taken: dict[str, bool] = {}
 
     def add(self, texts: Iterable[str]) -> None:
-        """Take in texts; those that are known count once."""
+        """Add texts; known ones are ignored."""
         for text in texts:
             self._taken.setdefault(text, False)
 
     def take(self) -> list[str]:
-        """Return what has not been said yet; from here on it has."""
+        """Return the texts that were not returned before."""
         new = [text for text, was_taken in self._taken.items() if not was_taken]
         self._taken.update(dict.fromkeys(new, True))
         return new

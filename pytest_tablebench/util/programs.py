@@ -1,4 +1,4 @@
-"""Names of programs in commands that people paste."""
+"""Names of programs in commands that a user can paste."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["program"]
 
 @cache
 def program(name: str) -> str:
-    """Return how to call a program of this environment: by its name if the shell finds it.
+    """Return a program of this environment by name, or by path if the shell would not find it.
 
-    Otherwise by its path, as in `.venv/bin/tablebench`, where no one has activated the environment.
+    The path, such as `.venv/bin/tablebench`, is needed if the environment is not activated.
     """
     beside = Path(sys.executable).parent / name
     on_path = shutil.which(name)

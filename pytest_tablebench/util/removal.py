@@ -1,6 +1,6 @@
-"""Remove folders that ordinary removal cannot: very deep ones, and folders without rights.
+"""Removal of folders that are very deep or lack access rights.
 
-The sandbox loads this module alone, without the rest of the package: it imports nothing of ours.
+The sandbox loads this module without the rest of the package, so it imports no other module of it.
 """
 
 from __future__ import annotations
@@ -13,10 +13,7 @@ __all__ = ["empty", "entries"]
 
 
 def entries(folder: str) -> list[os.DirEntry[str]]:
-    """Return what is in a folder of this user, also where its rights forbid that.
-
-    Raises `OSError`.
-    """
+    """Return the content of a folder of this user, whatever its rights. Raises `OSError`."""
     try:
         return list(os.scandir(folder))
     except PermissionError:
@@ -25,7 +22,7 @@ def entries(folder: str) -> list[os.DirEntry[str]]:
 
 
 def empty(folder: str) -> bool:
-    """Remove everything in a folder; return whether that succeeded.
+    """Remove the content of a folder; return whether that succeeded.
 
     Each inner folder is moved to the top first, so no path gets longer than the system allows.
     """

@@ -14,9 +14,9 @@ class Call(NamedTuple):
 
     Arguments:
         shown: the arguments, as documentation writes them.
-        positional: how many have no name.
-        keywords: by name; further ones that a function needs may come from the case.
-        returns: the type of the result, where a plain value is a frequent mistake; else "".
+        positional: the number of positional arguments.
+        keywords: the keyword arguments; a case may supply further ones.
+        returns: the type of the result if a plain value is a frequent mistake, else "".
     """
 
     shown: str
@@ -37,15 +37,15 @@ def source_of(function: object) -> str:
 
 
 def call_problem(function: object, call: Call) -> str | None:
-    """Return why a function cannot be called so, None where it can or does not say.
+    """Return why a function cannot be called in this way, or None if it can or may.
 
-    A return annotation is read too: where `returns` is wanted, a plain type is a mistake.
+    If `call` has `returns`, a return annotation with a plain type is a mistake too.
     """
     if not callable(function):
         return f"it is {type(function).__name__}, which cannot be called"
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # of a function that is not written in Python
+    except (TypeError, ValueError):  # a function that is not written in Python
         return None
     needed = [
         name for name, about in signature.parameters.items() if about.kind is about.KEYWORD_ONLY
@@ -58,7 +58,7 @@ def call_problem(function: object, call: Call) -> str | None:
     annotation = signature.return_annotation
     name = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
     if call.returns and (annotation is None or name.partition("[")[0] in _PLAIN):
-        return f"it returns {name or None}, and has to return {call.returns}"
+        return f"it returns {name or None}, but must return {call.returns}"
     return None
 
 
@@ -67,7 +67,7 @@ def _arguments(signature: inspect.Signature) -> str:
 
 
 def method_problem(part: object, name: str, call: Call) -> str | None:
-    """Return why an object's method cannot be called so; None where it can."""
+    """Return why an object's method cannot be called in this way, or None."""
     method: Callable[..., Any] | None = getattr(part, name, None)
     if method is None:
         return f"it has no {name}{call.shown}"

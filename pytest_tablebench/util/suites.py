@@ -1,17 +1,17 @@
-"""The suites that come with the package: inside it, or beside it in a checkout."""
+"""The suites of the package: inside it, or next to it in a checkout."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 SUITES = "pytest_tablebench.suites"
-"""What `pytest --pyargs` is given; `pytest_tablebench.suites.test_starter` is one of them."""
+"""The name for `pytest --pyargs`; `pytest_tablebench.suites.test_starter` is a suite."""
 
 
 def located(argument: str) -> str:
-    """Return an argument of pytest, a suite of the package by its path where it lies beside it.
+    """Return an argument of pytest; a suite of an editable checkout becomes its path.
 
-    So it does where a checkout is installed to be edited: an import finds none there.
+    In an editable installation the suites are next to the package, where no import finds them.
     """
     name, colons, test = argument.partition("::")
     if f"{name}.".startswith(f"{SUITES}."):
@@ -23,7 +23,7 @@ def located(argument: str) -> str:
 
 
 def module_name(path: Path) -> str | None:
-    """Return the name of a suite of the package, as `pytest --pyargs` takes it; else None."""
+    """Return the name of a suite of the package for `pytest --pyargs`, or None."""
     package = Path(__file__).resolve().parents[1]
     folder = path.resolve().parent
     if path.suffix == ".py" and folder in (package / "suites", package.parent / "suites"):

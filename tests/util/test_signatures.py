@@ -52,7 +52,7 @@ def registered(kind: str, *part: object) -> Registry:
         (
             "metric",
             number,
-            f"metric 'mine' ({__file__}:{LINE + 7}): it returns float, and has to return a Score",
+            f"metric 'mine' ({__file__}:{LINE + 7}): it returns float, but must return a Score",
         ),
         ("metric", 0.5, "metric 'mine': it is float, which cannot be called"),
         ("serializer", lambda: "", "it takes () and is called with (table): too many positional"),

@@ -19,7 +19,7 @@ _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 1, 1 << 2, 1 << 3
 _MAKE_DIR, _MAKE_REG, _TRUNCATE = 1 << 7, 1 << 8, 1 << 14
 
 _READ = _READ_FILE | _READ_DIR
-# Removing is left out: a file that has no name any more would be counted by nobody.
+# Without removal: a file without a name would escape the count of files.
 _WORK = _READ | _WRITE_FILE | _MAKE_DIR | _MAKE_REG | _TRUNCATE
 _CHANGE = _WRITE_FILE | _MAKE_DIR | _MAKE_REG | _TRUNCATE
 _OF_FILES = _WRITE_FILE | _READ_FILE | _TRUNCATE

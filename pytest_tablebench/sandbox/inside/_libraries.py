@@ -53,7 +53,7 @@ LIBRARIES = (
     Library("sympy"),
     Library("tabulate"),
 )
-"""All that programs may import beside the standard library: one line each."""
+"""The libraries that programs may import in addition to the standard library."""
 
 _ANY = DistributionFinder.Context()
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -136,9 +136,9 @@ def _place(spec: ModuleSpec) -> tuple[str | None, Sequence[str] | None]:
 def only_import(
     modules: Mapping[str, tuple[str | None, Sequence[str] | None]], paths: Iterable[str]
 ) -> None:
-    """Have this process import the standard library and these top-level modules alone.
+    """Restrict imports of this process to the standard library and these top-level modules.
 
-    `paths` are those of the libraries, for `importlib.metadata`. The modules are imported without
+    `paths` are the libraries' files, for `importlib.metadata`. The modules are imported without
     listing the folders that contain them, which programs may not do.
     """
     sites = ("site-packages", "dist-packages")
