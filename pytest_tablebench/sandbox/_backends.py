@@ -83,7 +83,7 @@ def backends(container: str | None = None, *, unsafe: bool = False) -> list[Back
 def _python(root: Path | str, executable: str) -> list[str]:
     """Return the command that serves, without anything of the user's environment.
 
-    The packages above its modules are empty, so no other module of ours is loaded or readable.
+    The packages above its modules are empty, so none of our other modules is loaded or readable.
     """
     start = [
         "import sys, types",

@@ -160,7 +160,7 @@ class SandboxProcess:
 
 
 def _environment(folder: str) -> dict[str, str]:
-    """Return the environment of programs: of ours only the variables about the processor."""
+    """Return the environment of programs: only the variables about the processor."""
     passed_on = {name: value for name, value in os.environ.items() if name.startswith("OPENBLAS_")}
     return {
         **passed_on,

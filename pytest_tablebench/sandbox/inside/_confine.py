@@ -40,7 +40,8 @@ def reset_internal_signals() -> None:
     """Give glibc's two internal signals their default effect, which is to end the process (Linux).
 
     glibc's `posix_spawn` lets a new process ignore them, and so do all that it starts. GNU make
-    starts commands with it. Without this, a program that sends itself such a signal would continue there.
+    starts commands with it. Without this, a program could send itself such a signal and
+    continue.
     """
     number = _SIGACTION.get(os.uname().machine) if sys.platform == "linux" else None
     if number is None:
