@@ -27,6 +27,7 @@ PLACES: list[str] = [
     "pytest_tablebench/metrics",
     "pytest_tablebench/plugin.py",
     "pytest_tablebench/registry.py",
+    "pytest_tablebench/reports",
     "pytest_tablebench/results",
     "pytest_tablebench/running",
     "pytest_tablebench/serializers",

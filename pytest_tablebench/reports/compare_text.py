@@ -28,7 +28,7 @@ _LABELS: dict[Measure, str] = {
 }
 _Table = tuple[str, list[tuple[str, ...]], int, list[str]]
 _CAUTION = (
-    "each p-value stands for itself: of twenty without any difference, one is below .05 by chance"
+    "p-values are not corrected: of twenty without any difference, one is below .05 by chance"
 )
 
 

@@ -1,4 +1,4 @@
-"""What stands first at the end of a run, what differs most, and last: what to do next."""
+"""The end of a run in the terminal: the lowest parts, new failures, and what to do next."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def next_lines(
 
 
 def no_case_lines(options: Sequence[str], *, is_own_folder: bool = False) -> list[str]:
-    """Return what to do where no test of a session has a case; `options` are those of the run.
+    """Return what to do if no test of a session has a case; `options` are the run's.
 
     `is_own_folder`: whether the run is about the user's own folders, which one suite asks.
     """
@@ -172,7 +172,7 @@ def rerun_line(item: Sequence[str], options: Sequence[str], *, all_failed: bool)
 
 
 def _examples_needed(gate: GateResult) -> int | None:
-    """Return how many examples decide a gate; None where that cannot be told, or far too many."""
+    """Return how many examples decide a gate; None if that is unknown or far too many."""
     unsure = gate.state == "undecided" and gate.n_cases is None
     if not unsure or gate.interval is None or gate.estimate is None or gate.bound is None:
         return None

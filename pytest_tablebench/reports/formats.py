@@ -33,10 +33,10 @@ class NumberStyle:
     """How figures are written in one kind of text.
 
     Arguments:
-        unknown: stands for a figure that is not known.
+        unknown: the text for an unknown figure.
         minus: the sign of negative figures.
-        separator: stands between thousands.
-        zero_sign: stands before a difference that is shown as zero.
+        separator: between thousands.
+        zero_sign: the sign of a difference that is shown as zero.
     """
 
     unknown: str = "-"
@@ -89,7 +89,7 @@ def money(value: float | None) -> str:
 
 
 def interval(bounds: Sequence[float] | None, digits: int = 3, *, sign: bool = False) -> str:
-    """Return `low to high`; with `sign`, those of a difference."""
+    """Return `low to high`; with `sign`, the bounds of a difference."""
     if not bounds:
         return "-"
     low, high = ((signed if sign else number)(bound, digits) for bound in bounds)
@@ -106,7 +106,7 @@ def duration(seconds: float) -> str:
 
 
 def origins_text(facts: Mapping[str, Any]) -> str:
-    """Return how a dataset was run where that is not the usual way, and who said so.
+    """Return the unusual settings of a dataset's run, and their origin.
 
     As in `shots 5, limit 100 (declared); serializers html (--bench-serializer)`. `facts` are those
     of the dataset in `run.json`.

@@ -1,4 +1,4 @@
-"""What stands beside the main figures, as text: parts, consistency, memory, tags."""
+"""Further figures as text: parts of the score, consistency, memory, tags."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def scope_row(
 ) -> tuple[str, ...]:
     """Return the measures of a scope of `summary.json`, a cell for each of `COLUMNS`.
 
-    `flag` stands behind a robustness that is too high, `count` is the format of counts.
+    `flag` follows a robustness that is too high, `count` is the format of counts.
     """
     single = "one configuration" in scope["flags"]
     flag = flag if "incomplete" in scope["flags"] else ""
@@ -220,7 +220,7 @@ def _consistency(figures: Mapping[str, Any]) -> Iterator[str]:
 
 
 def memory_lines(name: str, scope: Mapping[str, Any]) -> list[str]:
-    """Return the line on answers that cannot come from the table, none where nobody asked."""
+    """Return the line on answers that cannot come from the table, if the run asked for them."""
     texts = {
         "no_table": "of the answers are right without the table",
         "counterfactual": "are the former answer after its cell was changed",

@@ -49,9 +49,9 @@ def code(text: str, limit: int = 120) -> str:
     """Return text of a model, dataset or user as inline code of GitHub's Markdown.
 
     Every character but letters, digits and spaces becomes a numeric reference, which cannot
-    stand for structure, and inside `<code>` GitHub makes no link of `@name`, `#1`, or a commit.
+    become structure, and inside `<code>` GitHub makes no link of `@name`, `#1`, or a commit.
     Control and bidirectional characters are shown as escapes. So no line of it can begin a
-    workflow command either, should somebody print the summary in a job.
+    workflow command either, if a job prints the summary.
     """
     shown = printable(text, limit)
     escaped = "".join(c if c.isalnum() or c == " " else f"&#{ord(c)};" for c in shown)
@@ -75,7 +75,7 @@ def summary_markdown(
         summary: the content of `summary.json`.
         gates: judged gates; without any there is no verdict.
         comparison: with the baseline.
-        snapshots: by case id, what became of a stored answer.
+        snapshots: by case id, the change of a stored answer.
         report_link: where the whole report is: an http(s) address or a relative path.
         elsewhere: the summary is shown away from the run folder, as on GitHub's page of a job,
             where a relative path leads nowhere and becomes a hint.
@@ -155,7 +155,7 @@ def _dataset_table(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _further(run: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str]:
-    """Return a line for each kind of figure that stands beside the measures."""
+    """Return a line for each further kind of figure."""
     lines = cluster_lines(summary)
     for name, scope, whole, declared in scopes(summary, run):
         shown = printable(name, 60)

@@ -1,4 +1,4 @@
-"""JUnit: what of a record stands as properties of its test case."""
+"""JUnit: the properties of a test case from its record."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TEXT_SHOWN = 300
 """Characters of a reply or reference; all of it is in records.jsonl."""
 
 
-_CHECKS = {True: "passed", False: "failed", None: "not told"}
+_CHECKS = {True: "passed", False: "failed", None: "unknown"}
 
 
 def replace_properties(properties: list[tuple[str, object]], new: list[tuple[str, str]]) -> None:

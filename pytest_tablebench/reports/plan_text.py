@@ -44,18 +44,18 @@ def plan_lines(
         if plan.get("supposed"):
             lines.append(
                 f"tablebench: {name}: {counted(plan['supposed'], 'answer')} "
-                f"{are(plan['supposed'])} not there yet; in what is asked about them the expected "
-                f"one stands in"
+                f"{are(plan['supposed'])} not stored yet; the questions about them assume the "
+                f"expected answer"
             )
         if plan.get("unknown"):
             lines.append(
                 f"tablebench: {name}: whether it is asked about "
-                f"{counted(plan['unknown'], 'answer')} hangs on programs that have not run yet"
+                f"{counted(plan['unknown'], 'answer')} depends on programs that have not run yet"
             )
         if plan.get("room"):
             lines.append(
                 f"tablebench: {name}: it thinks, so its limit is {plan['room']:,} tokens above "
-                f"that of the answer (--bench-reasoning-tokens){_sent_limit(plan['sent'] or {})}"
+                f"the answer's limit (--bench-reasoning-tokens){_sent_limit(plan['sent'] or {})}"
             )
         if settings.compares_snapshots and plan["hits"]:
             lines.append(

@@ -23,7 +23,7 @@ MOST_APART = 300.0
 
 
 def waiting_text(waits: Sequence[Mapping[str, Any]]) -> str:
-    """Return who answers nothing at the moment, since when and until when; empty for nobody."""
+    """Return the models that do not answer, since when and until when; "" if all do."""
     texts = []
     for wait in waits:
         models = wait["models"]
@@ -52,7 +52,7 @@ class Progress:
     ) -> str:
         """Return the line for the counts so far, and what has been paid for them.
 
-        `waiting` says who answers nothing: then that is what people want to know.
+        `waiting` names models that do not answer; it then replaces the rate.
         """
         done = sum(counts.values())
         if waiting:
@@ -69,7 +69,7 @@ class Progress:
         return f"{line}, {spent}" if spent else line
 
     def _rate(self, done: int) -> float:
-        """Return the cases a second of late; of the whole run where none ended of late."""
+        """Return the recent cases per second; of the whole run if none ended recently."""
         now, seen = self._clock(), self._seen
         seen.append((now, done))
         while len(seen) > 2 and seen[1][0] <= now - WINDOW:

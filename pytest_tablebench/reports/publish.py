@@ -20,7 +20,7 @@ __all__ = ["answer_changes", "publish", "publish_pair", "republish_page"]
 
 
 def answer_changes(run: LoadedRun) -> list[dict[str, Any]] | None:
-    """Return the changed answers of a run, as snapshots.json has them; None where none is known."""
+    """Return the changed answers of a run, as snapshots.json has them; None if unknown."""
     return None if run.changes is None else run.changes["changes"]
 
 
@@ -71,7 +71,7 @@ def publish(
 def republish_page(folder: Path, out: Path) -> list[str]:
     """Write a run's page anew, from what its end left in the folder and from its baseline.
 
-    The verdict is that of the run's end; what changed against baseline and stored answers stands
+    The verdict is from the run's end; changes against baseline and stored answers are
     there again. Returns what could not be read any more; the page says so too. Raises
     `SettingsError` for a folder that is no run, or where the page cannot be written.
     """
@@ -93,7 +93,7 @@ def republish_page(folder: Path, out: Path) -> list[str]:
 def publish_pair(
     before: Path, after: Path, out: Path, *, allow_unlike: bool = False
 ) -> tuple[RunComparison, list[str]]:
-    """Write one page of any two runs: that of `after`, with `before` beside it.
+    """Write one page of any two runs: the page of `after`, with the answers of `before`.
 
     Returns their comparison, and what could not be read. Raises `SettingsError` as
     `compare_runs` does, and where the page cannot be written.

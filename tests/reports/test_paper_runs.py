@@ -253,7 +253,7 @@ def test_a_model_of_the_paper_is_shown_beside_its_published_row():
     board, beside = leaderboard([run]), leaderboard_beside([run])
     assert board is not None
     assert board.row_notes[0] == (
-        "beside the published gpt-4o: performance published .49, here .250, "
+        "compared with the published gpt-4o: performance published .49, here .250, "
         "robustness published .69, here 1.000"
     )
     assert beside is not None
@@ -270,7 +270,7 @@ def test_a_part_of_the_datasets_is_compared_one_by_one():
     other = replace(run, model="again", run={**run.run, "model": "gpt-4o"})
     board = leaderboard([other])
     assert board is not None
-    words = "beside the published gpt-4o: FinQA published .39, here .500; performance and"
+    words = "compared with the published gpt-4o: FinQA published .39, here .500; performance and"
     assert board.row_notes[0].startswith(words)
 
 
@@ -306,7 +306,7 @@ def test_the_serializer_spread_of_a_run_stands_before_table_5():
     figures = dict(zip(table.columns, table.rows[0], strict=True))
     assert (figures["FinQA"], figures["WikiTQ"]) == (0.25, None)
     # Table 5: gpt-4o has .05 in FinQA.
-    assert table.row_notes[0].startswith("beside the published gpt-4o: FinQA published .05, here")
+    assert table.row_notes[0].startswith("compared with the published gpt-4o: FinQA published .05, here")
     assert len(table.rows) == 15
     assert torr_spread([run_data("m", cells("m", "finqa", benchmark="torr"))]) is None
 

@@ -63,7 +63,7 @@ class Attachments:
         return [Attachment(name="reply", source=source, type=_PLAIN)] if source else []
 
     def add(self, texts: Iterable[Text]) -> None:
-        """Write those of the texts that a case shall show."""
+        """Write the texts that are attached to a case."""
         # Cases of several examples may share one table: by content, not by name.
         shared: dict[str, tuple[str, str, list[str]]] = {}
         for entry in texts:

@@ -1,4 +1,4 @@
-"""The files beside the results: environment, executor, categories.
+"""The additional files of the results: environment, executor, categories.
 
 A folder may be shared with allure-pytest and other writers: what they put there stays.
 """
@@ -85,7 +85,7 @@ def environment_text(
     """Return `environment.properties`: what was run, in lines that no value can break.
 
     `checks` holds the verdicts of each test over the cases, of which the pass rate is shown.
-    Lines of `before`, what stood there, stay in front unless they say the same thing.
+    Lines of `before`, the former content, stay in front unless they set the same key.
     """
     facts: dict[str, Any] = {key: run.get(key) for key in _KEYS}
     if facts["api_base"] is not None:

@@ -40,7 +40,7 @@ class Folder:
         self.write(listing, "\n".join(sorted(filter(_OURS.fullmatch, self.names))).encode("ascii"))
 
     def read(self, name: str) -> str:
-        """Return what stands in a file; nothing where there is none."""
+        """Return the content of a file, or an empty text without one."""
         try:
             return (self.path / name).read_text(encoding="utf-8", errors="replace")
         except OSError:

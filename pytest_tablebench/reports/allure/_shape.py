@@ -29,7 +29,7 @@ from pytest_tablebench.results import Record
 from pytest_tablebench.util.names import counted, escaped, printable
 
 REPLY_SHOWN = 8_000
-"""Characters of a reply that stand in the result itself; more becomes an attachment."""
+"""Characters of a reply in the result itself; a longer reply becomes an attachment."""
 
 _STATUS = {
     "right": Status.PASSED,
@@ -160,7 +160,7 @@ def shown(text: str, limit: int) -> str:
 def case_result(
     record: Record, stamp: Stamp, *, attachments: list[Attachment], change: str | None = None
 ) -> TestResult:
-    """Return the result of one case; `change` says what became of a stored answer."""
+    """Return the result of one case; `change` is the change of a stored answer."""
     identity = history_id(record.case_id)
     place = (record.benchmark, record.dataset, record.serializer, record.perturbation)
     labels = [Label(*label) for label in case_labels(*place)]
@@ -191,7 +191,7 @@ def case_result(
 _CHECKED = {
     True: ("passed", Status.PASSED),
     False: ("failed", Status.FAILED),
-    None: ("not told", Status.BROKEN),
+    None: ("unknown", Status.BROKEN),
 }
 
 
@@ -255,8 +255,8 @@ def _details(record: Record) -> StatusDetails | None:
 def group_result(group: Group, stamp: Stamp, *, right_only: bool) -> TestResult:
     """Return one result for a whole configuration of a dataset.
 
-    With `right_only` it stands for the right answers beside cases listed one by one; else for
-    all, failed when there are wrong ones and broken when some have no answer.
+    With `right_only` it counts the right answers, and all others have results of their own.
+    Otherwise it counts all; it is failed with any wrong answer, else broken with any missing one.
     """
     record, counts = group.record, group.outcomes
     dataset, _, rest = record.case_id.split("/", 2)

@@ -41,7 +41,7 @@ WRONG_UP_TO = 10_000
 
 
 def choose_mode(cases: int, not_right: int) -> Mode:
-    """Return how much to write where nothing was asked for, by what the report can carry.
+    """Return the default mode, by the number of results that a report can show.
 
     `all`: one result for each case. `wrong`: one for each case that is not right, and one for
     each configuration's right ones. `summary`: one for each configuration.
@@ -70,7 +70,7 @@ def write_allure(
         run: the content of `run.json`.
         mode: how much, see `choose_mode`.
         texts: questions, tables and prompts, as `read_texts` yields them.
-        snapshots: by case id, what became of a stored answer, as a tag.
+        snapshots: by case id, the change of a stored answer, as a tag.
         environ: environment variables; this process's own by default.
 
     Raises `SettingsError` for an unknown mode and for a folder that cannot be written.

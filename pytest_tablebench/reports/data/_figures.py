@@ -49,7 +49,7 @@ def draw_tags(figure: Figure, statistics: DatasetStatistics) -> bool:
 
 
 def draw_sizes(figure: Figure, statistics: DatasetStatistics) -> bool:
-    """Draw the distribution of each size; False where nothing was measured."""
+    """Draw the distribution of each size; return False without any."""
     values = {name: measured for name, measured in statistics.values.items() if measured}
     if not values:
         return False
@@ -103,7 +103,7 @@ def _draw_counts(axes: Axes, title: str, counts: Mapping[str, int], whole: int) 
 
 
 def _panels(figure: Figure, count: int, heights: Sequence[float]) -> Sequence[Axes]:
-    """Return axes in rows of three. `heights` are those of the rows in inches."""
+    """Return axes in rows of three. `heights` are the rows' heights in inches."""
     columns = min(_COLUMNS, count)
     size(figure, 3.6 * columns + 1, sum(heights) + 0.5)
     grid = figure.subplots(len(heights), columns, squeeze=False, height_ratios=heights)

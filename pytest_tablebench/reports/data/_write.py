@@ -67,7 +67,7 @@ def write_statistics(
 ) -> list[Path]:
     """Write tables as CSV and Markdown, figures as PNG and SVG, and `statistics.json`.
 
-    The figures are those of all datasets together. Returns the files. Raises `SettingsError`
+    The figures cover all datasets together. Returns the files. Raises `SettingsError`
     where the folder cannot be written.
     """
     files: list[Path] = []

@@ -1,4 +1,4 @@
-"""What the page knows of every case beside its marks: columns, parts of the score, node ids."""
+"""The columns of every case on the page: axes, parts of the score, node ids."""
 
 from __future__ import annotations
 
@@ -32,16 +32,15 @@ _ASKED = frozenset(
         *("configs_per_example", "seed", "api_base", "params", "repeats", "data"),
     }
 )
-"""Settings without which a case would be another one, beside those that name it."""
+"""Settings that identify a case, in addition to its axes."""
 
 
 def case_columns(records: Sequence[Record]) -> dict[str, Any]:
     """Return names of axes and of parts, and `columns` that hold one value for each case.
 
     Strategy, modality and model are numbers of their names; `latency` is in seconds, `cost` in
-    dollars; `parts` has a list for each part; `answer_number` is that of an answer among the
-    different ones to its example; `node` is what pytest calls a case, where that does not follow
-    from its id.
+    dollars; `parts` has a list for each part; `answer_number` numbers the distinct answers
+    to an example; `node` is pytest's name of a case, if it does not follow from the id.
     """
     names = {axis: sorted({getattr(record, axis) for record in records}) for axis in _AXES}
     counts: Counter[str] = Counter()
@@ -88,7 +87,7 @@ def _node(record: Record) -> str:
 
 
 def run_key(run: Mapping[str, Any]) -> str:
-    """Return what notes are kept by: the same wherever the folder lies, another for another run."""
+    """Return the key of a run's notes, which does not depend on the folder's place."""
     identity = json.dumps([run.get(name) for name in ("model", "start", "host")], default=str)
     return hashlib.sha256(identity.encode()).hexdigest()[:16]
 

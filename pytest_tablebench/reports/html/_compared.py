@@ -1,4 +1,4 @@
-"""What a page knows of the run beside its own: marks of cases, records, and points to plot."""
+"""The other run on a page: marks of cases, records, and points to plot."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def marks_of(
 ) -> dict[str, int]:
     """Return the marks of cases by their id.
 
-    `case_ids` has this run's ids by those of a comparison, `snapshots` the changes of
+    `case_ids` has this run's ids by the ids of a comparison, `snapshots` the changes of
     snapshots.json.
     """
     marks: dict[str, int] = defaultdict(int)

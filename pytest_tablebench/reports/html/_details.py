@@ -182,7 +182,7 @@ def _before(record: Record, other: Record | None, limit: int) -> dict[str, Any] 
 def outcome_of(record: Record) -> int:
     """Return the number of an outcome: right, wrong, no answer, no verdict.
 
-    Where a record has one that nobody knows, its score tells.
+    An unknown outcome is derived from the score.
     """
     if record.outcome in _OUTCOMES:
         return _OUTCOMES.index(record.outcome)

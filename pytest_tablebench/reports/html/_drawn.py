@@ -1,4 +1,4 @@
-"""Expected values of a chart as simple shapes, to stand beside the picture that was drawn.
+"""The expected values of a chart as simple shapes, shown next to the drawn picture.
 
 Shapes are made of numbers alone: the page makes elements of SVG of them.
 """
@@ -111,7 +111,7 @@ def _tone(number: int) -> str:
 
 def _on_axis(series: Sequence[Sequence[float]], kind: str) -> list[Shape]:
     values = [value for row in series for value in row]
-    # Lying bars stand here, and what makes no pie is drawn as bars.
+    # Horizontal bars are drawn upright, and values that make no pie as bars.
     bars = kind in {"bar", "waterfall", "hbar", "pie"}
     low, high = min(values), max(values)
     if bars or kind in {"area", "radar"}:

@@ -1,4 +1,4 @@
-"""What a page says beside the main figures: parts, consistency, changed meaning, tags."""
+"""The further figures of a page: parts, consistency, changed meaning, tags."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def pack(
     `facts` goes into the index as it is.
 
     `tags` are the names and values that filters know, with their numbers. By case id, `marks` has
-    the marks from outside the run, `before` the records of the run beside it, where one is.
+    the marks from outside the run, `before` the records of the other run, if there is one.
     """
     names = {
         axis: tuple(sorted({getattr(record, axis) for record in records}))
@@ -212,7 +212,7 @@ class _TextPlaces:
 
 
 class _Blocks:
-    """Collects values into blocks until a budget is used up, and notes where each lies.
+    """Collects values into blocks until a budget is used up, and records their places.
 
     Arguments:
         letter: what the ids of the blocks begin with, in `blocks`, where they are put.

@@ -60,7 +60,7 @@ _LISTED = 200
 
 
 def prepare_page() -> None:
-    """Do ahead what the first page of a process costs beside its content."""
+    """Compile the templates ahead, before the end of the run."""
     for template in (_TEMPLATE, *_PARTS):
         compiled(template)
 
@@ -75,13 +75,13 @@ def write_page(
     snapshots: Sequence[Mapping[str, Any]] | None = None,
     notes: Sequence[str] = (),
 ) -> None:
-    """Write the page of a run, whatever became of it, as one file without any dependency.
+    """Write the page of a run, finished or not, as one file without any dependency.
 
     Arguments:
         loaded: the run, or its folder.
         out: the file to write; a former one is replaced.
         gates: as judged; without any the page has figures but no verdict.
-        baseline: the run, or its folder, whose answers stand beside this run's.
+        baseline: the run, or its folder, whose answers are shown next to this run's.
         comparison: of the baseline with this run.
         snapshots: answers that are not the stored ones, as snapshots.json has them; None where
             nothing was compared.

@@ -26,7 +26,7 @@ class Pictures:
 
 
 def pack_pictures(folders: Iterable[Path]) -> Pictures:
-    """Return what lies in folders `media`, each picture once, the smallest first.
+    """Return the pictures of `media` folders, each once, the smallest first.
 
     A file whose bytes are not those that its name tells is left out.
     """

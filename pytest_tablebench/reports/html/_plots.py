@@ -52,7 +52,7 @@ def _attributes(style: re.Match[str]) -> str:
 def read_plots(files: Mapping[str, Sequence[Path]], wide: Collection[str] = ()) -> list[Plot]:
     """Return figures that were written as files with their own titles; only SVG is looked at.
 
-    Those that are `wide` keep their size: their letters are as large as those of the others.
+    `wide` figures keep their size, so that all letters are equally large.
     """
     return [
         Plot(

@@ -106,7 +106,7 @@ def _digest(text: str) -> str:
 
 
 def _shades() -> str:
-    """Return the classes of heat maps: styles cannot stand on elements under the policy."""
+    """Return the classes of heat maps: the policy allows no styles on elements."""
     rules = []
     for step in range(_SHADES + 1):
         share = round(step / _SHADES * 72)

@@ -12,7 +12,7 @@ _CELL_LIMIT, _ROW_LIMIT, _COLUMN_LIMIT = 400, 200, 60
 _BESIDE_LIMIT = 20
 """Captions, header lines and notes, of each so many."""
 _DEEPEST = 8
-"""Levels of indentation that can be told apart."""
+"""The number of different levels of indentation."""
 _WIDE = {"caption", "section", "note"}
 """Lines whose texts run over the empty cells behind them, as in a spreadsheet."""
 

@@ -202,7 +202,7 @@ def _place(value: float | None, values: Sequence[float]) -> str:
 
 
 def _table(table: PaperTable) -> dict[str, Any]:
-    """Return a table beside published rows as texts."""
+    """Return a table with published rows as texts."""
     texts = text_columns(table)
     return {
         "title": table.title,

@@ -1,4 +1,4 @@
-"""TreeThinker with and without its parts, beside the paper's Table 4 (spec: realhitbench.md, 6)."""
+"""TreeThinker with and without its parts, next to the paper's Table 4 (realhitbench.md, 6)."""
 
 from __future__ import annotations
 

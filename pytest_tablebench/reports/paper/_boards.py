@@ -1,4 +1,4 @@
-"""The tables over all benchmarks: one's runs beside published rows, and the judges' agreement."""
+"""The tables over all benchmarks: runs with published rows, and the judges' agreement."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def size(figure: Figure, width: float, height: float) -> None:
 
 
 def value_of(entry: Any) -> float:
-    """Return an entry's number, NaN where there is none."""
+    """Return an entry's number, or NaN."""
     value = entry.get("value") if isinstance(entry, Mapping) else None
     return math.nan if value is None else float(value)
 
@@ -119,7 +119,7 @@ def colour(number: int) -> str:
 
 
 def legend(figure: Figure, axes: Axes, entries: int, title: str) -> None:
-    """Put the legend beside the axes, in two columns when it is long."""
+    """Put the legend next to the axes, in two columns if it is long."""
     columns = 1 if entries <= 18 else 2
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(

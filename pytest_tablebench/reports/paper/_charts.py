@@ -33,7 +33,7 @@ def heat_map(  # noqa: PLR0917 - a matrix is its parts
 ) -> bool:
     """Draw numbers by row and column, coloured from `-reach` to `reach`.
 
-    `words` are the title and what stands beside the axes.
+    `words` are the title and the labels of the axes.
     """
     if not has_number([value for row in values for value in row]):
         return False
@@ -65,7 +65,7 @@ def heat_map(  # noqa: PLR0917 - a matrix is its parts
 
 
 def _ink(background: Any) -> str:
-    """Return black or white, whichever stands out more (relative luminance as in WCAG)."""
+    """Return black or white, whichever has more contrast (relative luminance as in WCAG)."""
     red, green, blue = (
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
         for part in background[:3]
@@ -82,7 +82,7 @@ def bar_chart(  # noqa: PLR0917 - a chart is its parts
     top: float | None,
     heading: str = "dataset",
 ) -> bool:
-    """Draw one horizontal bar for each name, its number beside it; `heading` says what they are."""
+    """Draw a horizontal bar for each name, with its number; `heading` is the title."""
     if not has_number(list(values.values())):
         return False
     size(figure, 7.0, 1.5 + 0.32 * len(values))

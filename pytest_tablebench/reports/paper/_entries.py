@@ -14,7 +14,7 @@ ALL = "all datasets"
 
 
 def value_of(entry: Any) -> float | None:
-    """Return an entry's number, None where there is none."""
+    """Return an entry's number, or None."""
     value = entry.get("value") if isinstance(entry, Mapping) else None
     return None if value is None else float(value)
 

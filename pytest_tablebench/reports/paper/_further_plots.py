@@ -1,4 +1,4 @@
-"""Plots of what the paper shows beside its numbered analyses."""
+"""Plots of the paper's further analyses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of what the paper shows beside its numbered analyses."""
+"""Tables of the paper's further analyses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One's runs beside the published rows of ToRR (spec: torr_analyses.md sections 0 and 12)."""
+"""Runs with the published rows of ToRR (spec: torr_analyses.md sections 0 and 12)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _CAVEATS = (
 def leaderboard(runs: Sequence[RunData]) -> PaperTable | None:
     """Return the table in the layout of the paper's Table 2; None without any ToRR dataset.
 
-    One's own runs come first. Performance and robustness stand only where a run has all ten
+    The given runs come first. Performance and robustness are shown only if a run has all ten
     datasets; what makes a run differ from the paper's is in its note.
     """
     return beside_published(
@@ -69,7 +69,7 @@ def leaderboard(runs: Sequence[RunData]) -> PaperTable | None:
 
 
 def leaderboard_beside(runs: Sequence[RunData]) -> PaperTable | None:
-    """Return each figure of a run beside the published one of the same model.
+    """Return each figure of a run with the published one of the same model.
 
     None where no model of the runs has a published row.
     """
@@ -83,7 +83,7 @@ def leaderboard_beside(runs: Sequence[RunData]) -> PaperTable | None:
         return None
     return PaperTable(
         "leaderboard_beside",
-        "ToRR: one's own figures beside the published ones of the same model",
+        "ToRR: figures of this run and published figures of the same model",
         ("model", "published as", "figure", "published", "here", "difference"),
         tuple(rows),
         notes=(

@@ -34,7 +34,7 @@ class _Name:
 
 
 def published_name(model: str, published: Iterable[str]) -> str | None:
-    """Return which of the published names is that of a model; None without one."""
+    """Return the published name of a model, or None."""
     model_name = _read(model)
     # Ollama's library serves the tuned model under the bare name.
     tuned = model_name.tuned or model.startswith(("ollama/", "ollama_chat/"))

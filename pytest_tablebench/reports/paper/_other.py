@@ -1,4 +1,4 @@
-"""One's runs beside the published rows of TAT-QA, AIT-QA and FeTaQA."""
+"""Runs with the published rows of TAT-QA, AIT-QA and FeTaQA."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def other_leaderboard(runs: Sequence[RunData]) -> PaperTable | None:
     lines = published("other_leaderboard")
     return beside_published(
         "other_leaderboard",
-        "TAT-QA, AIT-QA and FeTaQA beside the figures of their papers",
+        "TAT-QA, AIT-QA and FeTaQA with the figures of their papers",
         ("model", "source", *list(lines[0])[1:]),
         own_rows=rows,
         others=(

@@ -1,4 +1,4 @@
-"""Published rows, and one's own above them in a table of the same columns."""
+"""Published rows below the rows of runs, in a table of the same columns."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def beside_published(
     names: Mapping[str, str] | None = None,
     headline: Sequence[str] = (),
 ) -> PaperTable | None:
-    """Return one's own rows and behind them the published ones; None without any own.
+    """Return the rows of runs followed by the published rows; None without any run.
 
     The arguments are those of `PaperTable`, its rows in two parts. Where `names` has the model of
     an own row by its label and a published row is about the same model, the own row's note begins
@@ -50,7 +50,7 @@ def beside_published(
         pairs = same_model(names or {}, columns, row, published_rows)
         first = [pair for pair in pairs if pair.figure in headline] or pairs
         figures = ", ".join(f"{pair.figure} {pair}" for pair in first)
-        comparison = f"beside the published {first[0].model}: {figures}" if first else ""
+        comparison = f"compared with the published {first[0].model}: {figures}" if first else ""
         noted.append((row, "; ".join(filter(None, (comparison, note)))))
     noted += ((row, "") for row in published_rows)
     rows, row_notes = zip(*noted, strict=True)
@@ -67,7 +67,7 @@ def beside_published(
 
 @dataclass(frozen=True)
 class PublishedFigure:
-    """A published value and one's own, of one model and one figure."""
+    """A published value and a run's value, of one model and one figure."""
 
     model: str
     figure: str
@@ -86,14 +86,14 @@ def same_model(
     row: Sequence[Value],
     others: Iterable[Sequence[Value]],
 ) -> list[PublishedFigure]:
-    """Return the figures of a row beside those of the first published row of its model.
+    """Return the figures of a row with the figures of its model's first published row.
 
     Where rows have further names behind model and source, such as the strategy, these must agree.
 
     Arguments:
         names: the models by the labels that rows begin with.
         columns: the heads of all rows.
-        row: one's own.
+        row: the run's.
         others: the published rows.
     """
     model = names.get(str(row[0]))

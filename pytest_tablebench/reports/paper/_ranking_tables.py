@@ -21,13 +21,13 @@ _NO_SETS = "fewer than two disjoint sets of configurations can be drawn"
 
 
 def separability(tree: Tree) -> list[PaperTable]:
-    """Return the share of model pairs told apart, and the intervals behind it."""
+    """Return the share of separable model pairs, and their intervals."""
     scopes = {
         **tree["by_dataset"],
         "all, examples pooled": tree["pooled"],
         "all, datasets weighted equally": tree["stratified"],
     }
-    title = "Separability (share of model pairs told apart by their 95 % bootstrap intervals)"
+    title = "Separability (share of model pairs with disjoint 95 % bootstrap intervals)"
     rows = tuple(
         (name, model, float(low), float(high))
         for name, entry in scopes.items()

@@ -1,4 +1,4 @@
-"""One's runs beside the published rows of RealHiTBench (spec: realhitbench.md section 9)."""
+"""Runs with the published rows of RealHiTBench (spec: realhitbench.md section 9)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CITATION = (
 _CAVEATS = (
     "published rows were measured by other code, which compares the answers about rearranged "
     "tables with the model's own (--bench-structure=self), and judged by GPT-4o",
-    "the printed header of the paper's Table 5 has its columns swapped; they stand here by name",
+    "the printed header of the paper's Table 5 has its columns swapped; here they are right",
 )
 
 
@@ -74,7 +74,7 @@ def realhit_leaderboard(runs: Sequence[RunData]) -> PaperTable | None:
 def realhit_means(runs: Sequence[RunData]) -> PaperTable | None:
     """Return means by task and by tokens of the table, then Tables 3, 4 and 6 as printed.
 
-    One's mean of a task is that of its two figures, and of anything else that of its tasks' means.
+    The mean of a task is over its two figures; every other mean is over the tasks' means.
     Oversized tables count into the buckets above 10K tokens alone. `delta` is what leaving out a
     part of a strategy (`treethinker[tree=off]`) changes in `all`.
     """
@@ -92,7 +92,7 @@ def realhit_means(runs: Sequence[RunData]) -> PaperTable | None:
         others=published_means(names),
         notes=(
             CITATION,
-            "Table 4's means are not those of the columns of Table 2, Table 6 is over 500 "
+            "Table 4's means differ from the columns of Table 2, Table 6 is over 500 "
             "questions, and the paper does not say what counted the tokens of Table 3",
             "delta is the change of all against the whole strategy, as in Table 4",
         ),
@@ -102,7 +102,7 @@ def realhit_means(runs: Sequence[RunData]) -> PaperTable | None:
 def means_by_mode(runs: Sequence[RunData]) -> list[tuple[ModeMeans, float | None]]:
     """Return the means of each run by strategy and modality.
 
-    Beside them is the change of the mean over all tasks against the whole strategy, if the runs
+    They include the change of the mean over all tasks against the whole strategy, if the runs
     have one for the same questions.
     """
     means = [ModeMeans.of(*part) for part in _parts_of(runs, (BENCHMARK, LONG))]

@@ -1,4 +1,4 @@
-"""Sizes and structure of a run's tables beside RealHiTBench's Table 8."""
+"""Sizes and structure of a run's tables, with RealHiTBench's Table 8."""
 
 from __future__ import annotations
 

@@ -45,9 +45,9 @@ class RunData:
 
 
 def load_runs(paths: Sequence[Path]) -> list[RunData]:
-    """Read run folders; a folder that holds run folders stands for all of them, by name.
+    """Read run folders; a folder of run folders means all of them, by name.
 
-    Runs of one model are told apart by their folders. Raises `SettingsError` for a folder
+    Runs of one model are named by their folders. Raises `SettingsError` for a folder
     that is no run and holds none.
     """
     folders: dict[Path, Path] = {}

@@ -1,4 +1,4 @@
-"""Scores by skill as tables and as a radar plot, and one's runs beside TReB's published rows."""
+"""Scores by skill as tables and as a radar plot, and runs with TReB's published rows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _CITATION = (
 )
 _CAVEATS = (
     "published rows count the best of TCoT, PoT and ICoT; whether by subtask or by skill is not "
-    "said, so one's own rows are shown by each rule",
+    "said, so the run's own rows are shown by each rule",
     "they were measured on a test set whose answers are not public, by a judge that is not named",
 )
 
@@ -99,7 +99,7 @@ def skill_tables(analysis: Mapping[str, Any]) -> list[PaperTable]:
             tuple(by_mode),
             notes=(
                 "a strategy's score of a skill is over the subtasks it was asked",
-                "the price is that of the model under test, without a judge's",
+                "the price is for the model under test, without a judge",
             ),
         ),
         PaperTable(

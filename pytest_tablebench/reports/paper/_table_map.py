@@ -23,7 +23,7 @@ _BUCKETS = {"<10K": (0, 10_000), "10-20K": (10_000, 20_001), ">20K": (20_001, 1 
 
 
 def mapped_tables(runs: Sequence[RunData], benchmark: str) -> dict[str, list[MappedTable]]:
-    """Return the tables of a benchmark by model; empty where none of them has structure."""
+    """Return the tables of a benchmark by model; empty if none of them has structure."""
     by_model = {}
     for run in runs:
         rows = [row for row in run.rows if row.benchmark == benchmark]

@@ -1,4 +1,4 @@
-"""One's runs beside the published rows of ToRR's Table 5 (spec: torr_analyses.md section 12)."""
+"""Runs with the published rows of ToRR's Table 5 (spec: torr_analyses.md section 12)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The paper's analyses as figures, each as PNG and SVG (spec: torr_analyses.md).
 
-Colours are those of Okabe and Ito, told apart by marker or line style as well; maps run from
+The colours are Okabe and Ito's; markers or line styles differ as well; maps run from
 orange to blue. The same analysis gives the same bytes.
 """
 

@@ -22,7 +22,7 @@ NAME_LIMIT = 200
 """Characters of a name in a file; in the terminal names are cut much earlier."""
 
 _FORMULA = tuple("=+-@＝＋－＠")
-# What Markdown gives a meaning inside a table cell; an underscore only beside a non-letter.
+# What Markdown gives a meaning inside a table cell; an underscore only next to a non-letter.
 _ACTIVE = re.compile(r"[\\`*\[\]<>|~&$#]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|^[-+=]|(?<=^[0-9])[.)]")
 
 
@@ -31,8 +31,8 @@ class PaperTable:
     """One table of a report.
 
     `name` is the stem of its files. A cell is a text (a name), a whole number (a count), a
-    share or score shown with three digits, or None where nothing could be computed.
-    `row_notes` stands beside `rows` and says why, and what to know about a row; it may be
+    share or score shown with three digits, or None if it could not be computed.
+    `row_notes` has a note for each of `rows`: why, and what to know about the row; it may be
     empty. `shown` tells whether the terminal shows it, or only the files.
     """
 
