@@ -278,7 +278,7 @@ def test_an_unknown_model_stands_alone():
     run = run_data("gpt-4o-audio", torr("gpt-4o-audio", ["finqa"]))
     board = leaderboard([run])
     assert board is not None
-    assert "beside the published" not in board.row_notes[0]
+    assert "compared with the published" not in board.row_notes[0]
     assert leaderboard_beside([run]) is None
 
 
