@@ -52,7 +52,7 @@ all_distributions = importlib.metadata.distributions
 
 
 @cache
-def distributions_of(folder: str, changed: int) -> list[importlib.metadata.Distribution]:  # noqa: ARG001
+def distributions_of(folder: str, changed: int) -> list[importlib.metadata.Distribution]:
     """Return the distributions in a folder of the path, by when it was changed."""
     found = all_distributions(path=[folder])
     return [Installed(one._path) for one in found]  # type: ignore[attr-defined]
