@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from random import Random
-from typing import Any
 
 import pytest
 from hypothesis import given, settings

@@ -195,7 +195,7 @@ def test_litellm_is_imported_while_a_case_that_will_be_asked_is_collected(
     bench.pytester.makeconftest(
         f"{CONFTEST}\ndef pytest_collection_modifyitems(items):\n    items.clear()\n"
     )
-    for workers in ([], ["-n2"]):
+    for workers in ([], ["-n1"]):
         started.clear()
         bench.run("--model=openai/test-model", *workers)
         assert started.count(Ahead) == 1

@@ -228,7 +228,7 @@ def test_a_case_that_runs_again_is_shown_as_it_ended(bench):
     assert len(bench.records()) == 1
 
 
-@pytest.mark.parametrize("workers", reduced([0, 2], 2))
+@pytest.mark.parametrize("workers", reduced([0, 2], 1))
 def test_a_failing_subtest_fails_its_test_and_asks_no_more_often(bench, workers):
     body = """
     for word in ("3", "\\x1b[31m"):

@@ -60,7 +60,7 @@ def test_an_option_may_name_what_is_registered_further_down(deep: Bench, option:
 
 def test_it_may_under_workers_too(deep: Bench) -> None:
     given = [*GIVEN.values(), "--bench-gate-point"]
-    result = deep.run_apart("--model=echo/any", *given, "suites", "-n2")
+    result = deep.run_apart("--model=echo/any", *given, "suites", "-n1")
     result.assert_outcomes(passed=1)
     assert result.ret == 0
     [gate] = deep.facts()["gates"]
@@ -69,7 +69,7 @@ def test_it_may_under_workers_too(deep: Bench) -> None:
 
 @pytest.mark.parametrize(
     ("option", "workers"),
-    [("dataset", []), ("threshold", []), ("gate", []), ("dataset", ["-n2"]), ("gate", ["-n2"])],
+    [("dataset", []), ("threshold", []), ("gate", []), ("dataset", ["-n1"]), ("gate", ["-n1"])],
 )
 def test_what_nobody_registers_is_refused_all_the_same(
     deep: Bench, option: str, workers: list[str]

@@ -47,7 +47,7 @@ def refused(result: pytest.RunResult, *parts: str) -> None:
     assert "Traceback" not in result.stderr.str() + result.stdout.str()
 
 
-@pytest.mark.parametrize("workers", reduced([0, 2], 2))
+@pytest.mark.parametrize("workers", reduced([0, 2], 1))
 def test_a_gate_that_needs_more_examples_than_the_folder_has_says_so(bench, workers):
     """Half of the replies are right: ten times as many examples would hardly decide .45."""
     bench.data(toy=[[f"e{n:02}", f"{n % 2} of {n}?", ["36"]] for n in range(16)])

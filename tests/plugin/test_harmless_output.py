@@ -72,7 +72,7 @@ def test_a_reply_in_a_users_own_test_acts_on_nothing_from_workers(bench):
     bench.data(toy=[ADA])
     bench.suite(suite())
     model = bench.script({"default": f"{REPLY}\udc80"})
-    result = bench.run_apart("-n2", f"--model={model}", "--tb=native", "-rA", "-v")
+    result = bench.run_apart("-n1", f"--model={model}", "--tb=native", "-rA", "-v")
     assert_harmless(result.stdout.str())
 
 

@@ -298,7 +298,7 @@ def test_an_unknown_dataset_in_a_marker_names_the_nearest(bench):
     assert_short_error(result)
 
 
-@pytest.mark.parametrize("workers", reduced([0, 2], 2))
+@pytest.mark.parametrize("workers", reduced([0, 2], 1))
 def test_a_dataset_of_a_deeper_conftest_is_found(bench, workers):
     deep = bench.path / "tests/bench"
     deep.mkdir(parents=True)

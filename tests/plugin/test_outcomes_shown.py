@@ -62,7 +62,7 @@ def test_wrong_and_no_answer_look_the_same_from_workers(bench):
         {"match": "How old is Bo?", "text": "about forty"},
         {"match": "How old is Cy?", "error": "content_filter"},
     )
-    result = bench.run_apart("-n2", f"--model={model}", "--junitxml=junit.xml")
+    result = bench.run_apart("-n1", f"--model={model}", "--junitxml=junit.xml")
     result.assert_outcomes(failed=4, errors=2)
     text = result.stdout.str()
     assert "INTERNALERROR" not in text

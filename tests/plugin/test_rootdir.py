@@ -55,7 +55,7 @@ def test_a_blank_that_loses_a_gate_is_refused_with_the_command_that_works(
 
 def test_the_printed_command_has_the_gate(gated: Bench, tmp_path_factory) -> None:
     outside = tmp_path_factory.mktemp("outside")
-    refused = gated.pytester.runpytest_subprocess("-n2", "--bench-data", str(outside))
+    refused = gated.pytester.runpytest_subprocess("-n1", "--bench-data", str(outside))
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
     assert gated.pytester.runpytest_inprocess(*command_of(refused)[1:]).ret == UNDECIDED
 

@@ -327,7 +327,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_first_call(bench)
     assert bench.calls("ask") == []
 
 
-@pytest.mark.parametrize("workers", reduced([0, 2], 2))
+@pytest.mark.parametrize("workers", reduced([0, 2], 1))
 def test_a_run_that_is_refused_leaves_no_folder(bench, workers):
     spread = ["-n", str(workers)] if workers else []
     # Nobody listens there, and nobody is asked: the price of such a model is unknown.
@@ -340,7 +340,7 @@ def test_a_run_that_is_refused_leaves_no_folder(bench, workers):
 
 def test_a_folder_that_cannot_be_written_is_refused_with_workers_too(bench):
     (bench.path / "file").write_text("here")
-    result = bench.run_apart("-n2", "--model=echo/any", results="file/run")
+    result = bench.run_apart("-n1", "--model=echo/any", results="file/run")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "--bench-results: cannot write into " in result.stderr.str()
     assert bench.calls("ask") == []

@@ -21,7 +21,7 @@ def run(bench: Bench, *arguments: str, workers: int, results: str) -> pytest.Run
 # Recording and comparing.
 
 
-@pytest.mark.parametrize("workers", reduced([0, 2], 2))
+@pytest.mark.parametrize("workers", reduced([0, 2], 1))
 def test_answers_are_recorded_and_compared(bench: Bench, workers: int) -> None:
     model = answers(bench, bo="forty")
     first = run(bench, model, *RECORD, workers=workers, results="first")
@@ -314,7 +314,7 @@ def test_a_comparison_without_a_snapshot_is_no_success(bench: Bench) -> None:
 FAIL = "--bench-snapshot-changes=fail"
 
 
-@pytest.mark.parametrize("workers", reduced([0, 2], 2))
+@pytest.mark.parametrize("workers", reduced([0, 2], 1))
 def test_a_changed_answer_fails_its_test_where_asked_for(bench: Bench, workers: int) -> None:
     bench.run(answers(bench, cy="13"), *RECORD, results="first")
     before = content(bench)

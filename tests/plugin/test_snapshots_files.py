@@ -31,7 +31,7 @@ HOSTILE = {
 
 def test_hostile_answers_come_back_and_forge_nothing(bench: Bench) -> None:
     model = answers(bench, **HOSTILE)
-    bench.run_apart(model, *RECORD, "-n", "2", results="first")
+    bench.run_apart(model, *RECORD, "-n1", results="first")
     found = {name: entry.text for name, entry in stored(bench).items()}
     assert found == {f"test_toy[toy/{name}/html/none]": text for name, text in HOSTILE.items()}
     bench.run(model, *RECORD, results="second")
@@ -139,7 +139,7 @@ def test_snapshots_of_ones_own_are_left_to_syrupy(bench: Bench) -> None:
     own = "\n\ndef test_own(snapshot):\n    assert {value} == snapshot\n"
     bench.suite(SUITE + own.format(value=1))
     model = answers(bench)
-    options = ("--bench-snapshot", "-n", "2")
+    options = ("--bench-snapshot", "-n1")
     bench.run_apart(model, *options, "--snapshot-update", results="first").assert_outcomes(passed=4)
     before = content(bench)
     assert len(before) == 1
