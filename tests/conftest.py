@@ -12,6 +12,9 @@ from tests.support.matrix import draws
 
 pytest_plugins = ["pytester"]
 
+# What collection makes stays: looking through it again and again is a quarter of its time.
+gc.disable()
+
 # Pytest as tests start it has only the plugins they name: with `-p randomly`, say.
 PLAIN = "-p no:randomly -p no:rerunfailures -p no:hypothesispytest -p no:anyio -p no:platformdirs"
 os.environ["PYTEST_ADDOPTS"] = PLAIN
@@ -39,6 +42,7 @@ def pytest_collection_finish():
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
+    gc.enable()
 
 
 # A busy machine is no failure: no test is timed. Fewer draws than hypothesis makes by itself.

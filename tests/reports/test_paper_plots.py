@@ -53,9 +53,12 @@ def test_files_are_valid_and_not_blank(drawn, name):
 
 
 def test_the_same_analysis_gives_the_same_bytes(drawn, tmp_path):
-    again = write_plots(analysis(FIRST, SECOND), tmp_path)
-    for name, files in drawn.items():
-        for first, second in zip(files, again[name], strict=True):
+    again = write_plots(
+        analysis(FIRST, SECOND), tmp_path, reduced(PLOTS, *sorted(set(PLOTS) - EMPTY)[::4])
+    )
+    assert any(again.values())
+    for name, files in again.items():
+        for first, second in zip(drawn[name], files, strict=True):
             assert first.read_bytes() == second.read_bytes(), first.name
 
 
