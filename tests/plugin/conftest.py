@@ -69,7 +69,7 @@ def distributions(**where: Any) -> Iterator[importlib.metadata.Distribution]:
             yield from distributions_of(folder, path.stat().st_mtime_ns)
 
 
-importlib.metadata.distributions = distributions  # type: ignore[assignment]
+importlib.metadata.distributions = distributions
 
 
 @pytest.fixture(autouse=True)
