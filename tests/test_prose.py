@@ -11,6 +11,11 @@ from tests.support.prose import files, habits
 ROOT = Path(__file__).resolve().parents[1]
 
 PLACES: list[str] = [
+    "CHANGELOG.md",
+    "CODE_OF_CONDUCT.md",
+    "CONTRIBUTING.md",
+    "README.md",
+    "SECURITY.md",
     "benchmarks/RESULTS.md",
     "docs",
     "docs/example-repository",
