@@ -30,6 +30,7 @@ PLACES: list[str] = [
     "pytest_tablebench/hookspecs.py",
     "pytest_tablebench/interchange",
     "pytest_tablebench/metrics",
+    "pytest_tablebench/models",
     "pytest_tablebench/plugin.py",
     "pytest_tablebench/registry.py",
     "pytest_tablebench/reports",

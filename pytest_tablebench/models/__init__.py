@@ -1,4 +1,4 @@
-"""Models: the provider seam, the built-in models and everything that litellm reaches."""
+"""The built-in models, the models behind litellm, and the protocol that all providers implement."""
 
 from __future__ import annotations
 
@@ -58,13 +58,16 @@ def make_provider(
     timeout: float = 120.0,
     max_reply: int = MAX_REPLY,
 ) -> Provider | LiteLLMModel:
-    """Make the provider for a model name; a `LiteLLMModel` is one that the engine asks.
+    """Make the provider for a model name; the engine calls a `LiteLLMModel` asynchronously.
 
     Arguments:
-        name: that of a built-in model, `gguf:PATH`, or any name litellm takes.
+        name: a built-in model, `gguf:PATH`, or any name that litellm takes.
         api_base: address of the server, for models behind litellm.
         timeout: seconds one call may take, for models behind litellm.
         max_reply: bytes of UTF-8 that an answer keeps, for models behind litellm.
+
+    Raises:
+        SettingsError: the name is empty, or there is no such built-in model or file.
     """
     if not name.strip():
         raise SettingsError("the model name is empty; try tablebench/lexical or gpt-4o")

@@ -1,6 +1,6 @@
-"""What a server's reply may hold: bounded while it is read, checked before anybody parses it.
+"""Read a server's reply within limits, and check it before litellm parses it.
 
-Everything here is plain data; `_litellm_session` puts it between the socket and litellm.
+This module works on plain bytes; `_litellm_session` connects it to the socket.
 """
 
 from __future__ import annotations
@@ -13,31 +13,31 @@ from typing import Any
 from pytest_tablebench.models._usage import sound_usage
 
 ENCODINGS = "gzip, deflate"
-"""The compressions that `Body` undoes; it is asked for no other."""
+"""The compressions that `Body` undoes; requests accept no other."""
 
 PIECE = 1 << 18
-"""Bytes to which a compressed body grows between two looks at its size."""
+"""Bytes that one step of decompression produces at most."""
 
 LONGEST_BODY = 8_000_000
-"""Bytes of the longest reply, unpacked: a text of a megabyte has six of JSON at the very most."""
+"""Bytes of the longest decompressed reply. JSON needs at most six bytes for each byte of text."""
 
 LONGEST_NUMBER = 4000
-"""Digits of a whole number, a little below what Python still reads."""
+"""Digits of the longest whole number, a little below Python's limit."""
 
 ERROR = 2000
-"""Bytes that the body of an error may have: those who search it take long over much of it."""
+"""Bytes kept of an error's body, because searching long ones is slow."""
 
 
 class MangledBody(Exception):
-    """A body that is no reply, whatever it was meant to be; the text says why."""
+    """A body that is not a valid reply; the text gives the reason."""
 
 
 class RedirectRefused(Exception):
     """A server redirects to another host, port or scheme.
 
     Arguments:
-        origin: scheme, host and port that the request was sent to.
-        target: those of the redirect.
+        origin: scheme, host and port of the server that received the request.
+        target: scheme, host and port that it redirects to.
     """
 
     def __init__(self, origin: str, target: str) -> None:
@@ -47,15 +47,15 @@ class RedirectRefused(Exception):
 
 
 class Body:
-    """The body of one reply, unpacked as it comes, up to a number of bytes.
+    """The body of one reply, decompressed as it arrives, up to a limit.
 
     Arguments:
-        most: bytes that are read at most, unpacked.
+        most: bytes of the longest decompressed body.
         encoding: the Content-Encoding header.
 
     Raises:
-        MangledBody: here and later: it is compressed in another way, or not as it says, or is
-            longer than `most`.
+        MangledBody: the compression is unknown. Later methods raise it for damaged compression
+            and for a body longer than `most`.
     """
 
     def __init__(self, most: int = LONGEST_BODY, encoding: str = "") -> None:
@@ -66,16 +66,16 @@ class Body:
 
     @property
     def full(self) -> bool:
-        """Whether it is too long, and nothing more is to be read."""
+        """Whether the body exceeds its limit, so that reading stops."""
         return self._size > self._most
 
     @property
     def start(self) -> bytes:
-        """What was read, without what is too much."""
+        """The bytes read so far, up to the limit."""
         return b"".join(self._parts)[: self._most]
 
     def feed(self, data: bytes) -> Iterator[None]:
-        """Take in what has arrived, a bounded piece at each step; stop where it is full."""
+        """Add received bytes in steps of limited size; stop when the body is full."""
         for piece in self._unpack.feed(data):
             self._size += len(piece)
             self._parts.append(piece)
@@ -84,11 +84,11 @@ class Body:
                 return
 
     def forget(self) -> None:
-        """Release the content: an error that holds this object is kept for long."""
+        """Release the content, because an error may keep this object for long."""
         self._parts = []
 
     def finish(self) -> bytes:
-        """Return the whole body, after its end."""
+        """Return the whole body after its last byte has arrived."""
         if self.full:
             raise MangledBody(f"it is longer than {self._most:,} bytes")
         self._unpack.finish()
@@ -96,7 +96,7 @@ class Body:
 
 
 class _Unpacker:
-    """Undoes a compression without ever making much of little at once."""
+    """Decompresses in steps of limited size, so that small input cannot fill the memory."""
 
     def __init__(self, encoding: str) -> None:
         self._deflate = encoding == "deflate"
@@ -106,7 +106,7 @@ class _Unpacker:
         elif self._deflate:
             self._inflate = zlib.decompressobj()
         elif encoding not in {"", "identity"}:
-            raise MangledBody("it is compressed in a way nobody asked for")
+            raise MangledBody("it is compressed with an unknown method")
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         if self._inflate is None:
@@ -126,7 +126,7 @@ class _Unpacker:
         except zlib.error:
             if not self._deflate:
                 raise MangledBody("it is compressed and damaged") from None
-            # Some servers leave out the two bytes that RFC 1950 puts in front.
+            # Some servers leave out the two bytes of RFC 1950's header.
             self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)
             self._deflate = False
             return self._step(data)
@@ -139,10 +139,10 @@ class _Unpacker:
 
 
 def checked(body: bytes) -> bytes:
-    """Return a reply's body as litellm may read it: the same, or with a sound usage.
+    """Return a reply's body for litellm: unchanged, or with a valid usage.
 
     Raises:
-        MangledBody: it is no JSON, no UTF-8, or too much for a parser of JSON.
+        MangledBody: the body is not UTF-8 or not JSON, or a JSON parser cannot read it.
     """
     try:
         value, read = _parsed(body)
@@ -150,17 +150,17 @@ def checked(body: bytes) -> bytes:
             return body
         return json.dumps(value).encode("ascii")
     except UnicodeDecodeError:
-        raise MangledBody("it is no UTF-8") from None
+        raise MangledBody("it is not UTF-8") from None
     except RecursionError:
         raise MangledBody("it is nested too deeply") from None
     except TypeError:
-        raise MangledBody("it holds a number of thousands of digits") from None
+        raise MangledBody("it contains a number of thousands of digits") from None
     except ValueError:
-        raise MangledBody("it is no JSON") from None
+        raise MangledBody("it is not JSON") from None
 
 
 def shortened(body: bytes) -> bytes:
-    """Return an error's body, less of it where it is long: the first words of what it says."""
+    """Return an error's body; a long one is cut but keeps the beginning of its message."""
     if len(body) <= ERROR:
         return body
     try:
@@ -171,7 +171,7 @@ def shortened(body: bytes) -> bytes:
 
 
 def _small(value: object, levels: int) -> object:
-    """Return a part of a value of JSON that has the same shape as far as anybody looks."""
+    """Return a cut copy of a JSON value with the same outer structure."""
     if isinstance(value, str):
         return value[: ERROR // 2]
     if isinstance(value, dict):
@@ -183,10 +183,11 @@ def _small(value: object, levels: int) -> object:
 
 
 def _parsed(body: bytes) -> tuple[Any, bool]:
-    """Parse JSON, and tell whether all of it could be read.
+    """Return the parsed JSON, and whether each of its numbers could be read.
 
-    What could not is a whole number longer than Python converts. It may stand in a usage, which
-    costs the answer nothing, but nowhere else: nothing can write it as JSON again.
+    Python cannot convert whole numbers above its limit of digits. In a usage they are tolerated,
+    because the answer is still valid. Elsewhere they are an error, because they cannot be
+    written as JSON again.
     """
     try:
         return json.loads(body), True

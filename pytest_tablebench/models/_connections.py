@@ -1,9 +1,9 @@
 """Connections that carry one exchange at a time, and redirects that stay on their server.
 
 aiohttp keeps a connection for the next request. Bytes that a server sends between two exchanges
-would be read as the reply to the next request, so such a connection is closed. HTTP/1.1 has no
-number of an exchange: a second copy that arrives after the next request was sent looks like its
-reply (https://www.rfc-editor.org/rfc/rfc9112#section-9.2).
+would be read as the reply to the next request, so such a connection is closed. HTTP/1.1 does not
+number its exchanges: a second copy of a reply that arrives after the next request was sent looks
+like the reply to that request (https://www.rfc-editor.org/rfc/rfc9112#section-9.2).
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ def refused_redirect(url: URL, status: int, headers: Mapping[str, str]) -> Redir
         if target.origin() == url.origin():
             return None
         return RedirectRefused(str(url.origin()), str(target.origin()))
-    except ValueError:  # an address without a host, or that is none
+    except ValueError:  # an invalid address, or one without a host
         return RedirectRefused(str(url.origin()), place)
 
 
 class SoleRequest(aiohttp.ClientRequest):
-    """A request that takes no reply which arrived before the request was sent."""
+    """A request that never accepts a reply that arrived before the request was sent."""
 
     is_late = False
-    """Whether the connection held bytes from before this request."""
+    """Whether the connection contained bytes from before this request."""
 
     async def send(self, conn: Connection) -> aiohttp.ClientResponse:
-        """Send the request over a connection that holds nothing unread."""
+        """Send the request over a connection without unread bytes."""
         protocol, transport = conn.protocol, conn.transport
         if protocol is None or transport is None:
             raise aiohttp.ServerDisconnectedError
@@ -64,7 +64,7 @@ class SoleRequest(aiohttp.ClientRequest):
     async def write_bytes(
         self, writer: AbstractStreamWriter, conn: Connection, content_length: int | None = None
     ) -> None:
-        """Write headers and body. Before Python 3.12 this starts in a later step of the loop."""
+        """Write headers and body; before Python 3.12 this happens in a later step of the loop."""
         self._refuse_unread(conn)
         if not self.is_late:
             await super().write_bytes(writer, conn, content_length)
@@ -74,7 +74,7 @@ class SoleRequest(aiohttp.ClientRequest):
         if protocol is None or transport is None:
             return
         unread = len(protocol) > 0 or protocol.should_close
-        # On a new connection of TLS the server's session tickets may be unread.
+        # On a new TLS connection the server's session tickets may be unread.
         if not unread and (self._is_reused or transport.get_extra_info("sslcontext") is None):
             unread = _is_readable(transport)
         if unread:
@@ -85,7 +85,7 @@ class SoleRequest(aiohttp.ClientRequest):
 
 
 class _Idle(asyncio.Protocol):
-    """The protocol of a connection between two exchanges: it closes at the first byte."""
+    """The protocol of a connection between two exchanges; it closes at the first received byte."""
 
     def __init__(self, protocol: Any, transport: asyncio.Transport) -> None:
         self._protocol = protocol
@@ -108,7 +108,7 @@ class _Idle(asyncio.Protocol):
 
 
 def _is_readable(transport: asyncio.BaseTransport) -> bool:
-    """Return whether the system holds bytes, or the end, of a connection that were not read."""
+    """Return whether the operating system has unread bytes, or the end, of a connection."""
     number = transport.get_extra_info("socket").fileno()
     if not hasattr(select, "poll"):
         return bool(select.select([number], [], [], 0)[0])
@@ -120,9 +120,9 @@ def _is_readable(transport: asyncio.BaseTransport) -> bool:
 async def in_one_exchange(
     request: aiohttp.ClientRequest, ask: ClientHandlerType
 ) -> aiohttp.ClientResponse:
-    """Send a request; use another connection where the kept one held unread bytes.
+    """Send a request; use another connection if a kept one had unread bytes.
 
-    Raises `MangledBody` where a server replies on a new connection before it has the request.
+    Raises `MangledBody` if a server replies on a new connection before it receives the request.
     """
     while isinstance(request, SoleRequest):
         try:

@@ -1,9 +1,9 @@
-"""How a call looks to the providers that are asked without litellm's client.
+"""Requests to the providers that are called without litellm's HTTP client.
 
-A provider is in `WIRES` because tests/models/test_direct_*.py show that address, headers and
-body are those that litellm sends, for texts, pictures, system turns and each of `PARAMETERS`, and
-that all that a server can answer comes out the same. That holds for the releases of litellm that
-`not_tested` knows.
+A provider is in `WIRES` if tests/models/test_direct_*.py show that address, headers and body equal
+those that litellm sends, for texts, pictures, system turns and each of `PARAMETERS`, and that each
+response of a server is read with the same result. Both are true for the releases of litellm that
+`not_tested` accepts.
 """
 
 from __future__ import annotations
@@ -30,30 +30,30 @@ PARAMETERS = frozenset(
         *("extra_body", "extra_headers"),
     }
 )
-"""Parameters of a call that are translated here; with any other litellm makes the call."""
+"""Parameters that are translated here; a call with any other parameter is made by litellm."""
 
 _ROLES = frozenset({"system", "user", "assistant"})
 
 
 class Unforeseen(Exception):
-    """Something that no test has shown to be sent as litellm sends it; the text says what."""
+    """A request that no test compares with litellm's own; the text names the reason."""
 
 
 @dataclass(frozen=True)
 class Wire:
-    """What all calls with the same parameters have in common.
+    """The parts that all calls with the same parameters share.
 
     Arguments:
         name: the model's name at its provider.
         provider: litellm's name of the provider.
         config: litellm's configuration of the provider.
         url: the complete address.
-        headers: all of them but the length and the host.
-        options: what `transform_request` takes of the parameters.
-        extra: what goes into the body as it is.
-        encode: makes the body's JSON.
+        headers: all headers except the length and the host.
+        options: the parameters for `transform_request`.
+        extra: fields that are added to the body unchanged.
+        encode: encodes the body as JSON.
         proxy: the address of the proxy; None without one.
-        tls: how the server is made sure of, as aiohttp takes it.
+        tls: how the server's certificate is verified, as aiohttp takes it.
     """
 
     name: str
@@ -68,9 +68,9 @@ class Wire:
     tls: Any
 
     def body(self, messages: Sequence[Message]) -> bytes:
-        """Return the body of a request. Raises `Unforeseen`, or whatever litellm raises."""
+        """Return the body of a request. Raises `Unforeseen`, or any error of litellm."""
         if not _ROLES.issuperset(message.role for message in messages):
-            raise Unforeseen("a turn of another kind")
+            raise Unforeseen("an unknown role of a message")
         sent = self.config.transform_request(
             model=self.name,
             messages=as_openai(messages),
@@ -82,9 +82,9 @@ class Wire:
 
 
 def wire(litellm: Any, model: LiteLLMModel, params: Mapping[str, Any]) -> Wire | None:
-    """Return how calls with these parameters look; None: the provider is not in `WIRES`.
+    """Return the wire for calls with these parameters; None for a provider that is not in `WIRES`.
 
-    Raises `Unforeseen`, or whatever litellm raises: then litellm has to make the calls.
+    Raises `Unforeseen`, or any error of litellm; litellm then has to make the calls.
     """
     name, provider, key, base = litellm.get_llm_provider(
         model=model.model, api_base=model.api_base, api_key=model.api_key
@@ -94,8 +94,8 @@ def wire(litellm: Any, model: LiteLLMModel, params: Mapping[str, Any]) -> Wire |
     from litellm.types.utils import LlmProviders
     from litellm.utils import ProviderConfigManager
 
-    if strange := sorted(set(params) - PARAMETERS):
-        raise Unforeseen(f"the parameter {', '.join(strange)}")
+    if unknown := sorted(set(params) - PARAMETERS):
+        raise Unforeseen(f"the parameter {', '.join(unknown)}")
     _check_transport(litellm)
     plain_params = {k: copy.deepcopy(v) for k, v in params.items() if k != "extra_headers"}
     options = litellm.get_optional_params(
@@ -111,7 +111,7 @@ def wire(litellm: Any, model: LiteLLMModel, params: Mapping[str, Any]) -> Wire |
     url, sent, encode = make(litellm, route)
     parts = urlsplit(url)
     if parts.username is not None or parts.password is not None:
-        raise Unforeseen("an address with a name or password in it")
+        raise Unforeseen("an address that contains a user name or password")
     return Wire(
         *(name, provider, config, url, sent, options, extra, encode),
         proxy=_proxy(litellm, parts.scheme, parts.hostname or ""),
@@ -121,8 +121,6 @@ def wire(litellm: Any, model: LiteLLMModel, params: Mapping[str, Any]) -> Wire |
 
 @dataclass(frozen=True)
 class _WireRoute:
-    """What litellm says of a model and a call to it."""
-
     name: str
     key: str | None
     base: str | None
@@ -136,7 +134,7 @@ _Made = tuple[str, Mapping[str, str], Callable[[Any], str]]
 
 
 def _openai(litellm: Any, route: _WireRoute) -> _Made:
-    """What litellm has OpenAI's client send: its headers, and compact JSON."""
+    """Return the request of OpenAI's client as litellm configures it, with compact JSON."""
     import httpx
     import openai
     from litellm.llms.openai.workload_identity import resolve_openai_workload_identity_config
@@ -150,20 +148,20 @@ def _openai(litellm: Any, route: _WireRoute) -> _Made:
         api_base=route.base,
     )
     if bridge.get("mode") == "responses":
-        raise Unforeseen("a model that is asked in OpenAI's newer protocol")
+        raise Unforeseen("a model that needs OpenAI's newer protocol")
     if litellm.get_secret_bool("EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER"):
-        raise Unforeseen("an experiment of litellm's")
+        raise Unforeseen("litellm's experimental HTTP handler")
     env = os.environ.get
     base = route.base or litellm.api_base or env("OPENAI_BASE_URL") or env("OPENAI_API_BASE")
     key = route.key or litellm.api_key or litellm.openai_key or env("OPENAI_API_KEY")
     if resolve_openai_workload_identity_config(api_key=key, api_base=base) is not None:
-        raise Unforeseen("an identity instead of a key")
+        raise Unforeseen("a workload identity instead of a key")
     client = openai.AsyncOpenAI(
         api_key=key,
         base_url=base or "https://api.openai.com/v1",
         organization=litellm.organization or env("OPENAI_ORGANIZATION") or None,
-        # It asks nobody; without it OpenAI's would be made, which takes long.
-        http_client=httpx.AsyncClient(transport=httpx.MockTransport(_nobody), trust_env=False),
+        # It opens no connection. OpenAI's default client takes long to make.
+        http_client=httpx.AsyncClient(transport=httpx.MockTransport(_no_call), trust_env=False),
     )
     environment = {
         **client.default_headers,
@@ -192,7 +190,7 @@ def _handler(litellm: Any, route: _WireRoute) -> _Made:
 def _over(
     own_headers: Mapping[str, str], route: _WireRoute, headers: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Put headers over others, whatever the case of their names."""
+    """Return headers in which the given ones replace others of the same name, in any case."""
     from multidict import CIMultiDict
 
     from pytest_tablebench.models._body import ENCODINGS
@@ -206,26 +204,26 @@ def _over(
     return dict(joined)
 
 
-def _nobody(_: Any) -> Any:
-    raise Unforeseen("a call by a client that makes none")
+def _no_call(_: Any) -> Any:
+    raise Unforeseen("a call by a client that must not make any")
 
 
 def _check_transport(litellm: Any) -> None:
-    """Raise `Unforeseen` where somebody has told litellm to connect in another way."""
+    """Raise `Unforeseen` if litellm is configured to connect in another way."""
     from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
 
     if not AsyncHTTPHandler.should_use_aiohttp_transport() or litellm.force_ipv4:
-        raise Unforeseen("another client for HTTP")
+        raise Unforeseen("another HTTP client in litellm's settings")
     from pytest_tablebench.models._litellm_clients import SessionClient
 
     client = litellm.aclient_session
     is_ours = client is None or isinstance(client, SessionClient)
     if not is_ours or litellm.proxy_auth is not None:
-        raise Unforeseen("a client for HTTP of somebody's own")
+        raise Unforeseen("an HTTP client that the user has set")
 
 
 def _proxy(litellm: Any, scheme: str, host: str) -> str | None:
-    """Return the proxy that the environment names for a server, by litellm's rules."""
+    """Return the environment's proxy for a server, by litellm's rules; None without one."""
     from urllib.request import getproxies, proxy_bypass
 
     distrusted = os.environ.get("DISABLE_AIOHTTP_TRUST_ENV", "False").strip().lower() == "true"
@@ -237,21 +235,21 @@ def _proxy(litellm: Any, scheme: str, host: str) -> str | None:
 
 
 def _tls() -> Any:
-    """Return how litellm makes sure of a server: the certificates it trusts, or False."""
+    """Return litellm's setting for verifying certificates: an SSL context, or False."""
     from litellm.llms.custom_httpx.http_handler import get_ssl_configuration
 
     return get_ssl_configuration()
 
 
 def _groq(litellm: Any, route: _WireRoute) -> _Made:
-    """What litellm's own client sends, without what it makes of a wanted form of the reply."""
+    """Return litellm's own request, except for a `response_format`, which litellm rewrites."""
     if {"response_format", "json_mode", "tools"} & set(route.options):
-        raise Unforeseen("a form of the reply that is wanted")
+        raise Unforeseen("a response format or tools")
     return _handler(litellm, route)
 
 
 def _openrouter(litellm: Any, route: _WireRoute) -> _Made:
-    """What litellm's own client sends, and who asks."""
+    """Return litellm's own request with the headers that name the calling site."""
     env = os.environ.get
     headers = {
         "HTTP-Referer": env("OR_SITE_URL") or "https://litellm.ai",
@@ -274,4 +272,4 @@ WIRES: Mapping[str, Callable[[Any, _WireRoute], _Made]] = {
     "together_ai": _handler,
     "xai": _handler,
 }
-"""Providers that may be asked without litellm's client, by litellm's names."""
+"""How to make requests without litellm's client, by litellm's name of the provider."""

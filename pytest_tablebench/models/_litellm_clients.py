@@ -1,4 +1,4 @@
-"""HTTP clients for calls that do not go over the session which litellm is handed.
+"""HTTP clients for calls that do not use the session which litellm takes.
 
 These are calls to Azure, text completions, and all calls to batch services. The clients that
 litellm and OpenAI's package make for them follow a redirect to any server. They send it the
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     import openai
 
 CHUNK = 1 << 20
-"""Bytes of a file that are read at once."""
+"""Bytes of a file that one step reads."""
 
 
 class SessionClient(httpx.AsyncClient):
-    """A client whose requests go over the session of the running event loop.
+    """A client whose requests use the session of the running event loop.
 
-    litellm keeps one client for all event loops of the process. A request that this package did
-    not make is sent as by any other client.
+    litellm keeps one client for all event loops of the process. Requests that this package did
+    not make are sent as by any other client.
     """
 
     async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
@@ -41,7 +41,7 @@ class SessionClient(httpx.AsyncClient):
 
 
 def use_session_client(litellm: Any) -> None:
-    """Have litellm make its asynchronous calls by OpenAI's package over our session.
+    """Set our session client for litellm's asynchronous calls through OpenAI's package.
 
     A client that the user has set stays.
     """
@@ -51,7 +51,7 @@ def use_session_client(litellm: Any) -> None:
 
 @contextmanager
 def one_server_client(litellm: Any) -> Iterator[None]:
-    """Have litellm's calls to Azure inside follow redirects on one server only.
+    """Let litellm's calls to Azure inside the block follow redirects on one server only.
 
     A client that the user has set stays. The calls raise `RedirectRefused`, which litellm hides
     among the causes of its own error.
@@ -76,15 +76,15 @@ def openai_call(
     max_retries: int = 2,
     **arguments: Any,
 ) -> Any:
-    """Call a batch service that speaks OpenAI's protocol, with redirects on one server only.
+    """Call a batch service of OpenAI's protocol, with redirects on one server only.
 
     Arguments:
-        litellm: the module; it says which client and which key the user has set.
+        litellm: the module, which contains the client and the key that the user has set.
         method: litellm's name of the call.
-        api_base: address of the server; None is the environment's, or OpenAI's.
-        api_key: of the server; None is litellm's or the environment's.
+        api_base: address of the server; None uses the environment, or OpenAI's address.
+        api_key: of the server; None uses litellm's setting or the environment.
         timeout: seconds that one exchange may take.
-        max_retries: how often a call is made again that failed without a reply.
+        max_retries: retries of a call that failed without a reply.
         arguments: of the call.
 
     Raises the errors of OpenAI's client.

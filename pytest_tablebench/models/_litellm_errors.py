@@ -1,4 +1,4 @@
-"""What an exception out of litellm means: one of the reasons of a `ModelError`."""
+"""Translate exceptions of litellm into the reasons of a `ModelError`."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from pytest_tablebench.config.secrets import redact
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.models._body import MangledBody, RedirectRefused
 
-# Exceptions of HTTP clients, by name because each provider in litellm has its own client.
+# Class names of HTTP clients' exceptions: each provider in litellm has its own client.
 UNREACHABLE = frozenset(
     {"ConnectError", "ConnectTimeout", "ConnectionRefusedError", "UnsupportedProtocol", "gaierror"}
 )
 TOO_SLOW = frozenset({"APITimeoutError", "TimeoutError", "TimeoutException"})
 CUT_OFF = frozenset({"ConnectionError", "NetworkError", "RemoteProtocolError"})
-# aiohttp's for what is no HTTP: a status line, a header, the length of a chunk.
+# aiohttp's exceptions for an invalid status line, header or chunk length.
 NO_HTTP = frozenset({"HttpProcessingError"})
-# A reply of status 200 that breaks whoever reads it.
+# Exceptions for a reply of status 200 that cannot be parsed.
 UNREADABLE = frozenset({"JSONDecodeError", "RecursionError", "UnicodeDecodeError"})
 
-# The code of a server's error.
+# The code in a server's error.
 NO_MODEL = "model_not_found"
 
 TOO_LONG = "the prompt is longer than the model can read"
 
 SEARCHED = 2000
-"""Characters of an error that are looked into; what is shown of it is a tenth of that."""
+"""Characters of an error that are searched; a tenth of them is shown."""
 
 
 @dataclass(frozen=True)
 class Failures:
-    """The failures of calls to one model, each a `ModelError` that names it.
+    """Make the errors for calls to one model, each a `ModelError` that names the model.
 
     Arguments:
         model: the name as litellm takes it.
@@ -64,7 +64,7 @@ class Failures:
         )
 
     def redirected(self, refused: RedirectRefused) -> ModelError:
-        origin, target = _said(refused.origin, frozenset()), _said(refused.target, frozenset())
+        origin, target = _shown(refused.origin, frozenset()), _shown(refused.target, frozenset())
         return ModelError(
             f"{self.model}: the server at {origin} redirects to {target}; prompts and keys are "
             "not sent to another host, port or scheme; if that server is the right one, set "
@@ -75,9 +75,9 @@ class Failures:
 
     def unguarded(self, provider: str) -> ModelError:
         return ModelError(
-            f"{self.model}: litellm follows redirects of {provider}'s server to any other, with "
-            "prompts and keys, so it is not asked; if it has an OpenAI-compatible address, ask "
-            "for openai/NAME with --bench-api-base",
+            f"{self.model}: the call is not made, because litellm would send prompts and keys to "
+            f"any server that {provider}'s server redirects to; if it has an OpenAI-compatible "
+            "address, use openai/NAME with --bench-api-base",
             reason="bad_request",
             whole_run=True,
         )
@@ -89,11 +89,11 @@ class Failures:
         )
 
     def explain(self, litellm: Any, error: Exception, placed: frozenset[str]) -> ModelError:
-        """Tell which of our reasons an exception out of litellm is; `placed` are known secrets.
+        """Return the `ModelError` for an exception of litellm; `placed` are known secrets.
 
-        litellm's classes alone do not say: a refused connection, a missing key and nonsense
-        JSON are all an InternalServerError with status 500. What really happened is further
-        down the chain of causes: the HTTP client's exceptions and the server's response.
+        litellm's classes are too coarse: a refused connection, a missing key and invalid JSON are
+        all an InternalServerError with status 500. The cause is further down the chain: an
+        exception of the HTTP client, or the server's response.
         """
         chain = list(_causes(error))
         mangled = next((link for link in chain if isinstance(link, MangledBody)), None)
@@ -109,7 +109,7 @@ class Failures:
         if kinds & NO_HTTP and "ClientPayloadError" not in kinds:
             return failure("server_error", "what the server sent is not HTTP", retryable=True)
         codes = {getattr(link, "code", None) for link in chain} | {_error_field(response, "code")}
-        # litellm's proxy names the class of its own error in the text, and nowhere else.
+        # litellm's proxy names the class of its own error only in the text.
         kinds |= _kinds_named(response)
         if "ContextWindowExceededError" in kinds or "context_length_exceeded" in codes:
             return failure("context_window", TOO_LONG)
@@ -139,7 +139,7 @@ class Failures:
                     whole_run=True,
                 )
         status = _status(error, chain, response)
-        # litellm's proxy without a database says so of any key but its master key, with 400.
+        # litellm's proxy without a database refuses each key but its master key with 400.
         keyless = _error_field(response, "type") == "no_db_connection"
         if keyless or (response is None and _misses_key(error)):
             status = 401
@@ -148,15 +148,15 @@ class Failures:
         named_error = self._by_status(status, codes, kinds, failure, _retry_after(response))
         if named_error is not None:
             return named_error
-        # litellm reports a reply that it cannot read by a bare Exception or an error of its own.
+        # litellm reports an unreadable reply as a bare Exception or as an error of its own.
         unread = type(chain[-1]).__module__.startswith("litellm")
         if unread or kinds & UNREADABLE or any(type(link) is Exception for link in chain):
             return self.bad_reply("a reply that is no chat completion")
         return failure("error", "the call failed")
 
     def of_status(self, status: int | None, code: str, text: str) -> ModelError:
-        """Tell what an error means of which there is a status, a code and a text, and no more."""
-        failure = self._failure(_said(text, frozenset()))
+        """Return the `ModelError` for an error with a status, a code and a text."""
+        failure = self._failure(_shown(text, frozenset()))
         if code == "context_length_exceeded":
             return failure("context_window", TOO_LONG)
         if code == "content_filter":
@@ -165,7 +165,7 @@ class Failures:
         return error or self.bad_reply("a reply that is no chat completion")
 
     def _failure(self, detail: str, where: str = "") -> Callable[..., ModelError]:
-        """Return what makes an error of its reason and message, with what somebody else said."""
+        """Return a function that makes an error from reason and message and appends the detail."""
 
         def failure(reason: str, message: str, **flags: Any) -> ModelError:
             text = f"{self.model}{where}: {message}" + (f" [{detail}]" if detail else "")
@@ -181,7 +181,7 @@ class Failures:
         failure: Callable[..., ModelError],
         retry_after: float | None,
     ) -> ModelError | None:
-        """Tell what an HTTP status means; None where it says nothing."""
+        """Return the `ModelError` for an HTTP status; None if the status explains nothing."""
         if status in {401, 403}:
             return failure(
                 "auth",
@@ -195,7 +195,7 @@ class Failures:
         if status == 408:
             return self.timed_out()
         if status == 429:
-            # The one 429 that waiting does not cure.
+            # The one error of status 429 that does not end by waiting.
             spent = "insufficient_quota" in codes
             return failure(
                 "rate_limit",
@@ -215,13 +215,13 @@ class Failures:
             return failure(
                 "bad_request",
                 f"the request was refused with status {status}; check the model parameters",
-                # Refused by litellm itself: the same parameters go with every request.
+                # litellm itself refused parameters that each request of the run has.
                 whole_run="UnsupportedParamsError" in kinds,
             )
         return None
 
     def _provider_known(self, litellm: Any) -> bool:
-        """Whether litellm finds a provider for the model; the failed call does not say so."""
+        """Return whether litellm finds a provider for the model."""
         try:
             litellm.get_llm_provider(model=self.model, api_base=self.api_base)
         except litellm.BadRequestError:
@@ -230,7 +230,7 @@ class Failures:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The exception, what caused it, and so on down to the root."""
+    """Yield the exception, its cause, and so on down to the root."""
     seen: set[int] = set()
     link: BaseException | None = error
     while link is not None and id(link) not in seen:
@@ -240,24 +240,24 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def body_of(error: BaseException) -> str:
-    """Return what the server said with an error, else what the error says."""
+    """Return the body of the server's error response; without one, the text of the error."""
     response = _response(list(_causes(error)))
     try:
         return str(response.text) if response is not None else str(error)
-    except Exception:  # a body that is no text
+    except Exception:  # the body is not text
         return str(error)
 
 
 def forget_frames(error: BaseException) -> None:
-    """Let go of what an exception's tracebacks hold: whole replies, in circles that stay long."""
+    """Drop an exception's tracebacks, which keep whole replies alive in reference cycles."""
     for link in list(_causes(error)):
         link.__traceback__ = None
 
 
 def _response(chain: list[BaseException]) -> Any:
-    """The server's HTTP response, where one led to the error.
+    """Return the server's HTTP response that led to the error, or None.
 
-    Only the HTTP client's own exception holds it: litellm's carry responses made up by litellm.
+    Only the HTTP client's own exception has it: litellm's exceptions have invented responses.
     """
     for link in chain:
         if any(cls.__name__ in {"HTTPStatusError", "APIStatusError"} for cls in type(link).__mro__):
@@ -268,11 +268,11 @@ def _response(chain: list[BaseException]) -> Any:
 
 
 def _status(error: Exception, chain: list[BaseException], response: Any) -> int | None:
-    """The HTTP status; without a response, the one litellm gives unless it is its stopgap 500."""
+    """Return the HTTP status; without a response litellm's, unless it is its default 500."""
     if response is not None:
         return int(response.status_code)
     for link in chain:
-        # An error object inside a reply of status 200, as some gateways send it.
+        # Some gateways send an error object in a reply of status 200.
         if type(link) is Exception and isinstance(getattr(link, "status_code", None), int):
             return int(link.status_code)  # type: ignore[attr-defined]
     status = getattr(error, "status_code", None)
@@ -282,15 +282,15 @@ def _status(error: Exception, chain: list[BaseException], response: Any) -> int 
 def _broke_off(kinds: set[str]) -> bool:
     if kinds & TOO_SLOW:
         return False
-    # litellm calls a connection that was reset one that could not be made; aiohttp knows better.
+    # litellm reports a reset connection as one that could not be made; aiohttp does not.
     reset = "ClientOSError" in kinds and "ClientConnectorError" not in kinds
     return reset or bool(kinds & CUT_OFF and not kinds & UNREACHABLE)
 
 
 def _misses_key(error: Exception) -> bool:
-    """Whether a call failed before it was sent because no key was found.
+    """Return whether a call failed before it was sent because no key was found.
 
-    Each provider of litellm says so in an exception of another class; the words are common.
+    Each provider of litellm raises another class, but the words are similar.
     """
     return bool(
         re.search(r"(?i)\bmissing\b.{0,40}\b(credentials|api.?key|token)", _start(str(error)))
@@ -298,9 +298,9 @@ def _misses_key(error: Exception) -> bool:
 
 
 def _retry_after(response: Any) -> float | None:
-    """The seconds a Retry-After header asks for: a number or an HTTP date.
+    """Return the seconds in the Retry-After header, which has a number or an HTTP date.
 
-    litellm's proxy hands on what the provider behind it asks for under a name of its own.
+    litellm's proxy passes on the provider's header under a different name.
     """
     headers = response.headers if response is not None else {}
     value = headers.get("retry-after", headers.get("llm_provider-retry-after"))
@@ -314,35 +314,35 @@ def _retry_after(response: Any) -> float | None:
         try:
             when = parsedate_to_datetime(value)
             seconds = (when.astimezone(UTC) - datetime.now(UTC)).total_seconds()
-        except Exception:  # what is no date fails in many ways
+        except Exception:  # invalid dates raise many errors
             return None
     return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
 def _error_field(response: Any, name: str) -> Any:
-    """A text field of the error object in a response body, where there is one."""
+    """Return a text field of the error object in a response body; None without it."""
     try:
         value = json.loads(response.text)["error"][name]
-    except Exception:  # any body may come with an error status
+    except Exception:  # an error response may have any body
         return None
     return value if isinstance(value, str) else None
 
 
 def _kinds_named(response: Any) -> set[str]:
-    """The classes named before the text of an error: `litellm.BadRequestError: AError: text`."""
+    """Return the classes before an error's text, as in `litellm.BadRequestError: AError: text`."""
     message = _error_field(response, "message") or ""
     named = re.match(r"(?:[\w.]{1,80}: )*", message)
     return {name.rpartition(".")[2] for name in named[0].split(": ")} if named else set()
 
 
 def _names_no_model(response: Any) -> bool:
-    """Whether litellm's proxy says, with status 400, that it has no model of that name."""
+    """Return whether litellm's proxy reports, with status 400, that it has no such model."""
     message = _error_field(response, "message") or ""
     return re.match(r"[\w/]{0,80}:? ?Invalid model name passed in", message) is not None
 
 
 def _start(text: str) -> str:
-    """The beginning of a text, up to a word that is whole: half a key is not known as one."""
+    """Return the beginning of a text up to a whole word; half a key would not be redacted."""
     text = " ".join(text[: 10 * SEARCHED].split())
     if len(text) <= SEARCHED:
         return text
@@ -351,11 +351,11 @@ def _start(text: str) -> str:
 
 def _detail(error: Exception, response: Any, placed: frozenset[str]) -> str:
     message = _error_field(response, "message") or str(error).split("\nTraceback", 1)[0]
-    return _said(message, placed)
+    return _shown(message, placed)
 
 
-def _said(text: str, placed: frozenset[str]) -> str:
-    """What is shown of a text of somebody else's: its beginning, without secrets."""
+def _shown(text: str, placed: frozenset[str]) -> str:
+    """Return the beginning of an untrusted text for a message, without secrets."""
     text = re.sub(r"^(litellm\.\w+: |\w+Error: |\w+Exception - )+", "", _start(text))
     text = " ".join(redact(text, placed).split())
     return text if len(text) <= 200 else text[:199] + "…"

@@ -1,9 +1,9 @@
-"""What stands between the socket and litellm: a client session that bounds what it reads.
+"""A client session for litellm that limits how much it reads of a response.
 
-litellm takes a session of aiohttp for a call (`shared_session`), and aiohttp takes a class of
-responses for a session (`response_class`). The response here reads its body itself, no more of it
-than `_body` allows, and hands it on unpacked. What came of a call that was made without litellm can
-be played to it: then nobody is asked, and litellm says what it makes of it.
+litellm takes an aiohttp session for a call (`shared_session`), and an aiohttp session takes a class
+of responses (`response_class`). The response class here reads its body itself, within the limits of
+`_body`, and passes it on decompressed. The session can also replay the outcome of a call that was
+made without litellm: then no request is sent, and litellm interprets the recorded outcome.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class ResponseReading:
     """How the response to one call is read.
 
     Arguments:
-        recorded: what came of the call already; it is played, and nobody is asked.
-        direct: whether nobody but us reads the response.
+        recorded: the outcome of the call, if it was already made; it is replayed without a request.
+        direct: whether this package alone reads the response.
         redirected_by: the server that sent a redirect; the call goes to no other server.
     """
 
@@ -57,27 +57,27 @@ class ResponseReading:
 
 
 READING: ContextVar[ResponseReading] = ContextVar("READING")
-"""Of the call under way; set for its task."""
+"""The reading of the current call, set for its task."""
 
 MOST_OF_ERROR = 1 << 20
-"""Bytes of an error's body that are read."""
+"""Bytes read of an error's body."""
 
 CHUNK = 1 << 16
 
-# Bodies that are no single JSON value.
+# Types of bodies that consist of several JSON values.
 _STREAMS = ("text/event-stream", "application/x-ndjson", "application/vnd.amazon.eventstream")
 
 
 class BoundedResponse(aiohttp.ClientResponse):
-    """A response that has read its body, within limits, when it has started."""
+    """A response that reads its whole body, within limits, when it starts."""
 
     whole: bytes = b""
-    """The body, unpacked, as far as it was read."""
+    """The decompressed body, as far as it was read."""
     _plain: CIMultiDictProxy[str] | None = None
 
     @property
     def headers(self) -> CIMultiDictProxy[str]:
-        """The headers, without those that no longer fit the body."""
+        """The headers, without those about the compressed body."""
         return self._headers if self._plain is None else self._plain
 
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
@@ -98,7 +98,7 @@ class BoundedResponse(aiohttp.ClientResponse):
         return self
 
     def rewind(self) -> None:
-        """Have the body be read from its beginning."""
+        """Let the body be read from its beginning."""
         self.content = _stream(self.whole)
 
     async def _read_reply(self) -> bytes:
@@ -111,7 +111,7 @@ class BoundedResponse(aiohttp.ClientResponse):
         return whole if self.content_type in _STREAMS else checked(whole)
 
     async def _read_error(self) -> bytes:
-        """Read an error's body; the status says enough where it cannot be read."""
+        """Read an error's body; if that fails, the status is enough."""
         start = b""
         try:
             body = Body(MOST_OF_ERROR, self._encoding)
@@ -128,14 +128,14 @@ class BoundedResponse(aiohttp.ClientResponse):
     async def _read_into(self, body: Body) -> None:
         async for chunk in self.content.iter_chunked(CHUNK):
             for _ in body.feed(chunk):
-                await asyncio.sleep(0)  # other calls go on meanwhile
+                await asyncio.sleep(0)  # let other calls continue
             if body.full:
-                self.close()  # the rest is not wanted
+                self.close()
                 return
 
 
 def _stream(body: bytes) -> aiohttp.StreamReader:
-    """A body that has arrived, as the stream that aiohttp gives."""
+    """Return a body that has arrived as an aiohttp stream."""
     loop = asyncio.get_running_loop()
     stream = aiohttp.StreamReader(
         aiohttp.base_protocol.BaseProtocol(loop), len(body) + 1, loop=loop
@@ -154,7 +154,7 @@ async def _ask_for_known_encodings(
 
 
 async def _played(request: aiohttp.ClientRequest, ask: ClientHandlerType) -> aiohttp.ClientResponse:
-    """Ask the server, unless what came of it is known already."""
+    """Return the recorded outcome; without one, send the request."""
     recorded = READING.get().recorded
     if recorded is None:
         return await ask(request)
@@ -169,8 +169,7 @@ async def _on_one_server(
 ) -> aiohttp.ClientResponse:
     """Refuse a request to another server than the one that redirected the call.
 
-    The client that follows a redirect may read its address in another way than
-    `refused_redirect`.
+    aiohttp may parse the redirect's address differently than `refused_redirect` does.
     """
     origin = READING.get().redirected_by
     if origin is not None and request.url.origin() != origin:
@@ -179,8 +178,10 @@ async def _on_one_server(
 
 
 READ_BUFFER = 4 << 20
-"""Bytes that are taken from a socket before its sender has to wait. With aiohttp's own 64 KiB
-servers that send long replies are stopped again and again."""
+"""Bytes that are taken from a socket before the server has to wait.
+
+aiohttp's default of 64 KiB stops servers again and again while they send long replies.
+"""
 
 _sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, aiohttp.ClientSession]]
 _sessions = WeakKeyDictionary()
@@ -188,7 +189,7 @@ _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary(
 
 
 def _session(name: str, options: Callable[[], dict[str, Any]]) -> aiohttp.ClientSession:
-    """Return a session of the running event loop by its name, made once."""
+    """Return the session of the running event loop with this name; make it on first use."""
     sessions = _sessions.setdefault(asyncio.get_running_loop(), {})
     session = sessions.get(name)
     if session is None or session.closed:
@@ -202,14 +203,14 @@ def _session(name: str, options: Callable[[], dict[str, Any]]) -> aiohttp.Client
 
 
 def session() -> aiohttp.ClientSession:
-    """Return the session over which litellm makes the calls of the running event loop."""
+    """Return the session for the calls that litellm makes in the running event loop."""
 
     def options() -> dict[str, Any]:
         trace = aiohttp.TraceConfig()
         trace.on_request_start.append(_ask_for_known_encodings)
         from litellm.llms.custom_httpx.http_handler import get_ssl_configuration
 
-        # How many calls go on at once, and what a cookie may do, is for others to say.
+        # The engine limits the number of calls.
         connector = aiohttp.TCPConnector(limit=0, ssl=get_ssl_configuration())
         return {
             "connector": connector,
@@ -221,7 +222,7 @@ def session() -> aiohttp.ClientSession:
 
 
 def direct_session(provider: str, connections: int) -> aiohttp.ClientSession:
-    """Return the session for calls to one provider that litellm does not make."""
+    """Return the session for calls to one provider that are made without litellm."""
 
     def options() -> dict[str, Any]:
         return {
@@ -229,7 +230,7 @@ def direct_session(provider: str, connections: int) -> aiohttp.ClientSession:
             "read_bufsize": READ_BUFFER,
             "auto_decompress": False,
             "middlewares": (_on_one_server,),
-            # The call's own time limit ends it, by the wall clock.
+            # `DirectModel` limits the time of the whole call.
             "timeout": aiohttp.ClientTimeout(total=None, sock_connect=None),
         }
 
@@ -237,7 +238,7 @@ def direct_session(provider: str, connections: int) -> aiohttp.ClientSession:
 
 
 def client() -> Any:
-    """Return litellm's own kind of client over `session`, for providers that take no session."""
+    """Return litellm's HTTP client over `session`, for providers that take no session."""
     from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
 
     loop = asyncio.get_running_loop()
@@ -247,7 +248,7 @@ def client() -> Any:
 
 
 async def close() -> None:
-    """Close what the running event loop has open here."""
+    """Close the sessions and the client of the running event loop."""
     loop = asyncio.get_running_loop()
     if (made := _clients.pop(loop, None)) is not None:
         await made.close()

@@ -1,4 +1,4 @@
-"""What a server says that a model does not take: a parameter, or turns of the system."""
+"""Recognize which part of a request a server refuses: a parameter, or system turns."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pytest_tablebench.models.base import Request
 from pytest_tablebench.util.names import printable
 
 SYSTEM = "system"
-"""Stands for turns of the system, among the names of parameters."""
+"""Names system turns among the parameters."""
 
 RENAMED = {"max_tokens": "max_completion_tokens"}
-"""Parameters that some servers want under another name, and say so."""
+"""Parameters for which some servers require another name, which their error contains."""
 
 _OTHER_NAMES = {"stop": ("stop_sequences",), "reasoning_effort": ("effort", "reasoning")}
 _REFUSED = re.compile(
@@ -23,7 +23,7 @@ _REFUSED = re.compile(
     r"may only be|cannot (?:both )?be|deprecated|invalid (?:parameter|argument|field)",
     re.IGNORECASE,
 )
-# A value of the user's that is wrong is no refusal of the parameter.
+# An error about a wrong value does not refuse the parameter.
 _WRONG_VALUE = re.compile(
     r"must be|between|greater than|less than|at most|at least|too (?:large|high|long|low|small)|"
     r"exceed|maximum|minimum",
@@ -34,15 +34,16 @@ _LONGEST = 2000
 
 
 def refused_part(body: str, request: Request) -> str | None:
-    """Return what of a request a server refuses, by what it says with a status of 400 or 422.
+    """Return the part of a request that a server's error of status 400 or 422 refuses.
 
     Arguments:
-        body: the response, or what a client says of it.
-        request: what was asked.
+        body: the response, or a client's text about it.
+        request: the request that failed.
 
-    Returns the name of a parameter, `SYSTEM`, or None where nothing is named that can be left out.
+    Returns the name of a parameter, `SYSTEM`, or None if the error names no part that can be left
+    out.
     """
-    message, named = _said(body)
+    message, named = _error(body)
     if not _REFUSED.search(message):
         return None
     if _OF_SYSTEM.search(message) and any(
@@ -63,9 +64,9 @@ def refused_part(body: str, request: Request) -> str | None:
 
 
 def refusal_lines(refused: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Return what to say of parameters that are sent no more.
+    """Return the lines that report parameters which are no longer sent.
 
-    `refused` has the server's reason by model and parameter.
+    `refused` maps model and parameter to the server's reason.
     """
     return [
         f"{printable(model, 80)}: {printable(part, 40)} is left out from now on, because the "
@@ -75,8 +76,8 @@ def refusal_lines(refused: Mapping[str, Mapping[str, str]]) -> list[str]:
     ]
 
 
-def _said(body: str) -> tuple[str, str | None]:
-    """Return the message of an error and the parameter that it names, as far as there are any."""
+def _error(body: str) -> tuple[str, str | None]:
+    """Return the message of an error, and the parameter in its field `param` or None."""
     text = body[:_LONGEST]
     try:
         error: Any = json.loads(body)

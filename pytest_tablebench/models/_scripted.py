@@ -1,4 +1,4 @@
-"""A model that answers from a script: for tests, examples and trying out a set-up."""
+"""A model that answers from a script, for tests, examples and trying out a set-up."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ Replies: TypeAlias = Iterable[Entry] | Mapping[str, Entry] | Callable[[Request],
 
 
 class ScriptedModel:
-    """A model whose answers are written down beforehand.
+    """A model with prepared answers.
 
-    Each answer is a text, a `Reply`, or a `ModelError` to raise. `requests` holds what was
-    asked, in order. Safe to use from several threads.
+    Each answer is a text, a `Reply`, or a `ModelError` to raise. `requests` contains the received
+    requests, in order. Safe to use from several threads.
 
     Arguments:
         replies: answers in the order of the requests, or a mapping from case id to answer, or
             a function from `Request` to answer. A request without an answer is a
             `ModelError` with reason `not_scripted`.
-        remember: whether `requests` is kept; a run of a hundred thousand cases needs none.
+        remember: whether `requests` is filled; a run of a hundred thousand cases should not.
     """
 
     stored = False
@@ -44,10 +44,10 @@ class ScriptedModel:
     def from_file(cls, path: str | Path) -> ScriptedModel:
         """Read a script of JSON lines, in any order.
 
-        `{"case_id": ..., "text": ...}` answers one case, `{"match": ..., "text": ...}` every
-        prompt in which the match occurs as it stands, `{"default": text}` all others; the
-        first that applies in this sequence wins, among matches the earlier line. Beside
-        `text` there may be a `finish_reason`; `"error": reason` in its place is no answer.
+        `{"case_id": ..., "text": ...}` answers one case. `{"match": ..., "text": ...}` answers each
+        prompt that contains the match literally. `{"default": text}` answers all others. The first
+        that applies in this sequence wins; of several matches, the earlier line. A line with a
+        `text` may have a `finish_reason`. With `"error": reason` instead there is no answer.
         """
         return cls(_read(Path(path)), remember=False)
 
@@ -58,7 +58,7 @@ class ScriptedModel:
                 self.requests.append(request)
         entry = self._find(request)
         if isinstance(entry, ModelError):
-            # Without the traceback of the last time it was raised.
+            # The same object may have been raised before.
             raise entry.with_traceback(None)
         return entry if isinstance(entry, Reply) else Reply(entry, finish_reason="stop")
 
@@ -83,8 +83,6 @@ def _not_scripted(message: str) -> ModelError:
 
 @dataclass
 class _Script:
-    """What a script file says."""
-
     path: Path
     cases: dict[str, Entry] = field(default_factory=dict)
     matches: dict[str, Entry] = field(default_factory=dict)
@@ -119,7 +117,7 @@ def _read(path: Path) -> _Script:
 
 
 def _add(script: _Script, line: object) -> None:
-    """Add one line of a script file; a ValueError says what is wrong with it."""
+    """Add one line of a script file. Raises `ValueError` with the fault of the line."""
     if not isinstance(line, dict):
         raise ValueError('expected a JSON object, as in {"case_id": ..., "text": ...}')
     keys = {"case_id", "match", "default"}
@@ -131,7 +129,7 @@ def _add(script: _Script, line: object) -> None:
         raise ValueError("exactly one of 'case_id', 'match' and 'default' is needed")
     if chosen == ["default"]:
         if extra := sorted(line.keys() - {"default"}):
-            raise ValueError(f"'default' stands alone, without {extra[0]!r}")
+            raise ValueError(f"'default' excludes {extra[0]!r}")
         if script.default is not None:
             raise ValueError("a second 'default'")
         script.default = line["default"]

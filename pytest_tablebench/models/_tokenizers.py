@@ -1,4 +1,4 @@
-"""Tokenizers that litellm and tiktoken bring along, by model."""
+"""The tokenizers that litellm and tiktoken contain, by model, and the tokens of pictures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_tablebench.serializers.content import Image
 
-# A model with the encoding, by the name under which litellm's counter picks that encoding.
+# Encoding -> a model for which litellm's counter uses that encoding.
 STANDS_FOR = {
     "cl100k_base": "gpt-4",
     "o200k_base": "gpt-4o",
@@ -25,10 +25,10 @@ OPENAI_NAMES = frozenset({"azure", "azure_ai", "chatgpt", "github_copilot", "ope
 
 
 def tokenizer_of(litellm: Any, name: str, provider: str | None) -> str | None:
-    """The name of a model's tokenizer, if litellm brings it along."""
+    """Return the name of a model's tokenizer; None if litellm does not contain it."""
     if provider == "anthropic":
-        # The only one that was ever published. litellm leaves it out for the models that it
-        # counts far too low for, and would count those with a tokenizer of OpenAI's.
+        # Anthropic published one tokenizer. For newer models its counts are far too low, so
+        # litellm would count those with OpenAI's.
         is_older = name in litellm.anthropic_models and "claude-3" not in name
         return "anthropic" if is_older and _bundled("anthropic_tokenizer.json", litellm) else None
     if provider not in OPENAI_NAMES:
@@ -41,7 +41,7 @@ def tokenizer_of(litellm: Any, name: str, provider: str | None) -> str | None:
         return None
     if encoding not in STANDS_FOR:
         return None
-    # tiktoken's cache has a file for each encoding, named for the address it comes from.
+    # tiktoken's cache names the file of an encoding by the SHA-1 of its address.
     merges = "o200k_base" if encoding == "o200k_harmony" else encoding
     address = f"https://openaipublic.blob.core.windows.net/encodings/{merges}.tiktoken"
     file = hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()
@@ -57,13 +57,13 @@ def _bundled(file: str, litellm: Any) -> bool:
 
 
 _TILED = re.compile(r"(?:.*[/:])?(?:chatgpt-4o|gpt-4o|gpt-4\.1|gpt-4\.5)(?!-mini|-nano)")
-"""The models of OpenAI that count tiles of 512 pixels, 170 tokens each, and 85 for the whole."""
+"""OpenAI's models that count 170 tokens for each tile of 512 pixels, and 85 for the picture."""
 
 
 def picture_tokens(size: tuple[int, int], provider: str | None, model: str) -> int | None:
-    """Return the tokens that a provider counts for a picture of so many pixels.
+    """Return the tokens that a provider counts for a picture of this size in pixels.
 
-    None where it does not publish a rule that holds for the model.
+    None if the provider publishes no rule for the model.
     """
     if provider == "anthropic":
         width, height = _within(size, 1568)
@@ -77,7 +77,7 @@ def picture_tokens(size: tuple[int, int], provider: str | None, model: str) -> i
 
 
 def picture_size(picture: Image) -> tuple[int, int] | None:
-    """Return width and height in pixels, from the head of a PNG; None for what is no PNG."""
+    """Return width and height in pixels from a PNG's header; None for any other format."""
     head = picture.data[:24]
     if len(head) < 24 or head[:8] != b"\x89PNG\r\n\x1a\n" or head[12:16] != b"IHDR":
         return None
@@ -86,6 +86,6 @@ def picture_size(picture: Image) -> tuple[int, int] | None:
 
 
 def _within(size: tuple[int, int], most: int) -> tuple[float, float]:
-    """Return a size scaled down until no side is longer than `most`."""
+    """Return a size scaled down so that no side is longer than `most`."""
     shrunk = min(1.0, most / max(size))
     return size[0] * shrunk, size[1] * shrunk

@@ -1,6 +1,6 @@
-"""Numbers that servers tell about a call: sound, or unknown.
+"""Validate the numbers that servers report about a call.
 
-Whatever stands in a usage field, the answer beside it counts.
+An invalid number counts as unknown; the answer of the same reply stays valid.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ import re
 from typing import Any
 
 MOST = 10**9
-"""More tokens, seconds or US dollars than any call can take: it was made up."""
+"""Upper limit for tokens, seconds and US dollars; a larger number is not plausible."""
 
-# Where replies of litellm's providers have it: OpenAI's, Anthropic's and Bedrock's; Gemini's.
+# The field of OpenAI, Anthropic and Bedrock, and that of Gemini.
 _USAGE = ("usage", "usageMetadata")
-# Ollama has it in the reply itself.
+# Ollama puts the counts into the reply itself.
 _IN_REPLY = ("prompt_eval_count", "eval_count")
 _COUNT = re.compile(r"(_tokens|Tokens|_count|Count)$")
 _DETAILS = re.compile(r"details$", re.IGNORECASE)
@@ -21,7 +21,7 @@ _BASIC = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 
 def count(value: object) -> int | None:
-    """Return a whole number from 0 to 10^9; None for all else, which is unknown."""
+    """Return a whole number from 0 to 10^9; None for any other value."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
@@ -29,17 +29,17 @@ def count(value: object) -> int | None:
 
 
 def amount(value: object) -> float | None:
-    """Return a number from 0 to 10^9; None for all else, which is unknown."""
+    """Return a number from 0 to 10^9; None for any other value."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST:
-        return None  # NaN too: it is not above 0
+        return None  # including NaN
     return float(value)
 
 
 def sound_usage(reply: Any) -> bool:
-    """Make all of a reply's usage 0, in place, if any of it cannot be true; return whether.
+    """Set a reply's usage to 0, in place, if any of its numbers is invalid; return whether.
 
-    A prompt of 0 tokens is how litellm says that the usage is unknown. One wrong number makes the
-    others no better: a price of half of them would be a wrong price.
+    litellm reads a prompt of 0 tokens as an unknown usage. One wrong number makes the whole usage
+    unknown: a price computed from the others would be wrong.
     """
     if not isinstance(reply, dict):
         return False
@@ -61,13 +61,13 @@ def _is_sound(usage: object) -> bool:
     if not isinstance(usage, dict):
         return False
     counts = [count(value) or 0 for name, value in usage.items() if _COUNT.search(name)]
-    # A part of a count (cached, reasoning) is no larger than all counts together.
+    # A part of a count (cached, reasoning) cannot exceed the sum of all counts.
     most = sum(counts) if counts else MOST
     return all(_may_be(name, value, most) for name, value in usage.items())
 
 
 def _may_be(name: str, value: object, most: int) -> bool:
-    """Tell whether a field of a usage can be what it says."""
+    """Return whether a field of a usage has a plausible value."""
     if value is None:
         return True
     if _COUNT.search(name):

@@ -1,4 +1,4 @@
-"""The seam between the benchmark and whatever answers: requests in, replies or errors out."""
+"""The protocol of providers: a request goes in, a reply or an error comes out."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from pytest_tablebench.serializers.content import Content, Message, text_of, to_
 __all__ = ["MAX_REPLY", "Message", "Provider", "Reply", "Request", "limited"]
 
 FILE = "sha256:"
-"""How the endpoint of a request begins that is asked of a model in a file: its digest follows."""
+"""Prefix of `Request.api_base` for a model in a file; the file's digest follows."""
 
 MAX_REPLY = 1_000_000
-"""Bytes of UTF-8 that an answer keeps, unless an option says otherwise."""
+"""Bytes of UTF-8 that an answer keeps, unless an option sets another limit."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of a model: everything that can change the answer, and nothing else.
+    """A request to a model, with everything that can change the answer and nothing else.
 
     Arguments:
         model: the name as the user wrote it.
         messages: the whole conversation so far.
         params: every parameter that is sent.
-        api_base: the endpoint asked; None for the provider's own.
-        strategy: the strategy whose conversation this belongs to.
+        api_base: the endpoint; None for the provider's default.
+        strategy: the strategy that conducts the conversation.
         step: 0 for the first request of a conversation, 1 for the next, and so on.
-        repeat: 1 for the first time a case is asked, 2 for the second, and so on.
-        generation: the name under which a run asks anew; "" for a run that takes any answer.
-        case_id: tells scripted models and messages which case is asking; it is not sent, and
-            not part of the key.
+        repeat: 1 for the first repeat of a case, 2 for the second, and so on.
+        generation: a name that separates this run's answers from earlier ones; "" to reuse those.
+        case_id: the case, for scripted models and messages. It is not sent and not part of the
+            key.
     """
 
     model: str
@@ -53,7 +53,7 @@ class Request:
 
     @property
     def text(self) -> str:
-        """All message texts, joined by newlines: what a text-only model sees."""
+        """All message texts, joined by newlines."""
         return "\n".join(text_of(message.content) for message in self.messages)
 
     def key(self) -> str:
@@ -65,12 +65,12 @@ class Request:
         if self.generation:
             values.append(self.generation)
         if (self.api_base or "").startswith(FILE):
-            values[0] = ""  # the same file is the same model, whatever it is called here
+            values[0] = ""  # the same file is the same model under any name
         return hashlib.sha256(_ENCODE(values).encode("ascii")).hexdigest()
 
 
 def _plain(value: object) -> object:
-    """Return what JSON is written for a value it does not know: messages, other mappings."""
+    """Return messages and mappings as values of JSON."""
     if isinstance(value, Message):
         return {"role": value.role, "content": to_fields(value.content)}
     if isinstance(value, Mapping):
@@ -81,22 +81,22 @@ def _plain(value: object) -> object:
 _KEY_FIELDS = tuple(
     item.name for item in fields(Request) if item.compare and item.name != "generation"
 )
-"""Behind these the generation follows if there is one: keys of other requests are older."""
+"""The generation is appended only if there is one, so that older keys stay valid."""
 _ENCODE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_plain).encode
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What a model said. Token counts and cost are None when unknown, never 0.
+    """The reply of a model. Token counts and cost are None when unknown, never 0.
 
-    Whoever makes a reply, its numbers are sound: what is no whole number of tokens from 0 to 10^9,
-    no cost and no time from 0 to 10^9, is unknown. `from_store` marks an answer that was paid for
-    earlier; its counts, cost and latency are those of that time. `cut`: the model said more.
-    `reasoning_tokens` are those of its thinking, a part of `completion_tokens`.
+    The constructor sets invalid numbers to None: token counts that are not whole numbers from 0 to
+    10^9, costs and times outside 0 to 10^9. `from_store` marks an answer that an earlier call paid
+    for; its counts, cost and latency are those of that call. `cut` means that the text was longer.
+    `reasoning_tokens` counts the thinking, a part of `completion_tokens`.
 
-    `text` is the answer without the model's thoughts. A reply is made with the whole text: the
-    constructor moves leading thoughts to `thinking`, behind those that a server sends in a field
-    of their own, and keeps the whole text in `raw`. Without such thoughts `raw` is None.
+    `text` is the answer without the model's thoughts. Pass the whole text: the constructor moves
+    leading thoughts to `thinking`, after those that a server sends in a separate field, and keeps
+    the whole text in `raw`. Without such thoughts `raw` is None.
     """
 
     text: str
@@ -112,14 +112,12 @@ class Reply:
     reasoning_tokens: int | None = None
 
     def __post_init__(self) -> None:
-        fields_of_reply = vars(
-            self
-        )  # a frozen dataclass is changed only here, before anybody has seen it
+        fields_of_reply = vars(self)  # writable, although the dataclass is frozen
         if not isinstance(self.thinking, str):
             fields_of_reply["thinking"] = ""
         if self.raw is None and isinstance(self.text, str):
             parts = split_thoughts(self.text)
-            # Servers with a reasoning parser leave the empty lines behind the thoughts.
+            # Servers with a reasoning parser leave the empty lines after the thoughts.
             answer = parts.text.lstrip("\r\n") if self.thinking else parts.text
             if answer != self.text:
                 thinking = joined(self.thinking, parts.thinking)
@@ -134,12 +132,12 @@ class Reply:
 
     @property
     def written(self) -> str:
-        """The whole text as the model wrote it, with the thoughts that are part of it."""
+        """The whole text as the model wrote it, with its leading thoughts."""
         return self.text if self.raw is None else self.raw
 
     @property
     def beside(self) -> str:
-        """The thoughts that a server sent in a field of their own."""
+        """The thoughts that a server sent in a separate field."""
         inline = "" if self.raw is None else split_thoughts(self.raw).thinking
         return self.thinking.removesuffix(inline).rstrip()
 
@@ -154,15 +152,15 @@ class Reply:
 
 
 def limited(reply: Reply, most: int) -> Reply:
-    """Return a reply whose texts are cut to so many bytes of UTF-8 each, whole characters.
+    """Return a reply whose texts are cut to at most `most` bytes of UTF-8 each.
 
     Raises:
-        ModelError: it is no reply with a text; a provider that somebody wrote may return anything.
+        ModelError: a registered provider returned an object that is not a `Reply` with a text.
     """
     if not isinstance(reply, Reply) or not isinstance(reply.text, str):
         kind = type(reply.text if isinstance(reply, Reply) else reply).__name__
         raise ModelError(
-            f"the provider returned {kind}, where a Reply with a text is expected",
+            f"the provider returned {kind}; it has to return a Reply with a text",
             reason="bad_reply",
         )
     text, beside = _shortened(reply.written, most), _shortened(reply.thinking, most)
@@ -186,22 +184,22 @@ def _shortened(text: str, most: int) -> str | None:
 
 
 class Provider(Protocol):
-    """Something that answers requests.
+    """An object that answers requests.
 
-    `complete` returns one reply or raises `ModelError`; it is called from one thread at a
-    time and asks exactly once (retrying is the caller's business). What a call costs stands in
-    the reply: `cost_usd`. Thoughts at the beginning of its text are set apart; a provider that
-    has them by themselves returns `Reply(text, thinking=...)`.
+    `complete` returns one reply or raises `ModelError`. It is called from one thread at a time and
+    makes one attempt; the engine retries. The reply contains the cost of the call in `cost_usd`.
+    Thoughts at the beginning of its text are separated; a provider that receives them separately
+    returns `Reply(text, thinking=...)`.
 
-    A registered provider is made and asked in processes of the run's own, one object for each call
-    under way, where its maker is found by its name: a function or class of a module or a
-    conftest.py, or `maker.reference = "package.module:attribute"`. One whose maker or class has
-    `in_process = True` stays in the process of the tests, and so does one made by a lambda or an
-    inner function: it is asked one call at a time there, which no option about calls governs.
+    A registered provider runs in separate processes, one object for each concurrent call. For that
+    its maker must be importable by name: a function or class of a module or a conftest.py, or
+    `maker.reference = "package.module:attribute"`. If the maker or class has `in_process = True`,
+    or the maker is a lambda or an inner function, the provider stays in the test process. There it
+    answers one call at a time, and the options about concurrent calls have no effect.
 
-    One with `sees = False` reads no pictures: it is never shown any. Of one with `stored = False`
-    answers are not kept. One with `at_once = N` is asked for so many answers at a time at most.
-    Where one has an `identity`, that text stands for its endpoint in the keys of answers.
+    `sees = False`: the provider never receives pictures. `stored = False`: its answers are not
+    stored. `at_once = N`: it receives at most N concurrent calls. `identity`: a text that replaces
+    the endpoint in the keys of answers.
     """
 
     def complete(self, request: Request) -> Reply:
@@ -213,9 +211,9 @@ def as_read(reply: Reply, compat: Compat) -> Reply:
     """Return a reply as strategies and metrics receive it.
 
     `fixed` reads the answer without the model's thoughts. `reference` reads the whole text, as the
-    published code does, however the reply ended.
+    published code does, even if the reply was cut off.
 
-    Raises `ModelError` in `fixed` for a reply that the token limit ended before its answer.
+    Raises `ModelError` in `fixed` if the token limit ended the reply before its answer.
     """
     if compat == "reference":
         return reply.with_all_text()
@@ -224,13 +222,13 @@ def as_read(reply: Reply, compat: Compat) -> Reply:
         after = "" if tokens is None else f" after {tokens} tokens"
         content = "thoughts alone" if reply.written.strip() or reply.thinking else "no text"
         raise ModelError(
-            f"the token limit ended the reply{after}, which holds {content}", reason=CUT_OFF
+            f"the token limit ended the reply{after}, which contains {content}", reason=CUT_OFF
         )
     return reply
 
 
 def as_openai(messages: Iterable[Message]) -> list[dict[str, Any]]:
-    """Return the messages; pictures are `data:` URLs, the one form that all providers take."""
+    """Return messages of OpenAI's protocol. Pictures are `data:` URLs, which all providers take."""
     return [{"role": m.role, "content": _content(m.content)} for m in messages]
 
 

@@ -1,9 +1,9 @@
-"""Calls that litellm translates and we send: as fast as the connection.
+"""Calls that litellm translates and this package sends, because that is several times faster.
 
-litellm says where a request goes, how it looks and what the reply means; between the two the call
-is ours, so that nothing is logged, wrapped or looked up for it. What is no plain answer is played
-to litellm's own call, which then tells what it is without asking anybody: failures come out the
-same by either way, and nothing is asked twice.
+litellm determines address, request and the meaning of the reply. This package sends the request
+itself, without litellm's logging, wrappers and look-ups. If the response is not a plain answer,
+it is replayed to litellm's own call, which interprets it without a second request. So failures are
+the same either way.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from pytest_tablebench.models._litellm_session import BoundedResponse
 
 REDIRECTS = 20
-"""As many as litellm's client follows."""
+"""The limit of litellm's client."""
 
 _MOST_WIRES = 1000
 _MOST_COSTS = 10_000
 
 
 class DirectModel:
-    """A model whose calls are sent over our own connections, where that is known to be the same.
+    """A model whose calls use our own connections if they equal litellm's.
 
     Arguments:
-        model: makes all calls that are not.
+        model: makes all other calls.
         connections: calls at once, at most.
-        tell: is told, in one line and once, why calls go through litellm that should not.
-        insist: whether to tell so of a provider that nobody said could be asked.
+        tell: receives one line, once, if calls have to go through litellm.
+        insist: whether to report this also for a provider that is not in `WIRES`.
     """
 
     def __init__(
@@ -58,16 +58,15 @@ class DirectModel:
         self._wires: dict[str, Wire] = {}
         self._unpriced: set[str | None] = set()
         self._costs: dict[tuple[Any, ...], float | None] = {}
-        """What litellm says of replies in this minute, by what it depends on."""
         self._minute = 0
 
     @property
     def direct(self) -> bool:
-        """Whether calls are made here, as far as it is known."""
+        """Whether calls are made without litellm's client, as far as it is known."""
         return not self._by_litellm
 
     async def warm_up(self) -> None:
-        """Load litellm, and nothing that only its own calls need."""
+        """Load litellm without the modules that only its own calls need."""
         load()
 
     async def acomplete(self, request: Request) -> Reply:
@@ -96,7 +95,7 @@ class DirectModel:
         return limited(reply, self._model.max_reply)
 
     def _translated(self, request: Request) -> tuple[Wire, bytes] | None:
-        """Return how a request is sent, and its body; None: litellm has to send it."""
+        """Return the wire and the body of a request; None if litellm has to send it."""
         if self._by_litellm:
             return None
         try:
@@ -111,7 +110,7 @@ class DirectModel:
                     self._costs.clear()
                 how = self._wires[key] = made
             return how, how.body(request.messages)
-        except Exception as error:  # what litellm raises, it raises again where it makes the call
+        except Exception as error:  # litellm raises its errors again when it makes the call
             reason = str(error) if isinstance(error, Unforeseen) else type(error).__name__
             self._leave(f"because of {reason}")
             return None
@@ -119,14 +118,14 @@ class DirectModel:
     def _wire(self, request: Request) -> Wire | None:
         model = self._model
         if not_tested(litellm_version()):
-            self._by_litellm = True  # what is ahead of a run says so
+            self._by_litellm = True  # the run's announcement reports it
             return None
-        model.arguments(request)  # raises for parameters that no call may have
+        model.arguments(request)  # raises for reserved parameters
         made = wire(load(), model, request.params)
         if made is None:
             self._by_litellm = True
             if self._insist:
-                self._leave(f"because only {', '.join(WIRES)} are asked otherwise")
+                self._leave(f"because only {', '.join(WIRES)} can be called without it")
         return made
 
     def _leave(self, why: str) -> None:
@@ -134,7 +133,7 @@ class DirectModel:
         self._tell(f"calls to {self._model.model} are made by litellm, {why}")
 
     async def _send(self, how: Wire, body: bytes) -> BoundedResponse | Exception:
-        """Make a call; return the response, its body read, or what went wrong."""
+        """Make a call; return the response with its body, or the exception."""
         from pytest_tablebench.models._litellm_session import direct_session
 
         try:
@@ -148,13 +147,13 @@ class DirectModel:
             )
         except TimeoutError:
             raise
-        except Exception as error:  # whatever a client or a hostile server makes of it
+        except Exception as error:  # a client's error, or one that a hostile server causes
             return error
 
     def _read(
         self, how: Wire, outcome: BoundedResponse | Exception, latency_s: float
     ) -> Reply | None:
-        """Read a plain answer; None for all else, of which litellm knows what it is."""
+        """Read a plain answer; return None if litellm has to interpret the outcome."""
         if isinstance(outcome, Exception) or (body := _plain(outcome)) is None:
             return None
         litellm = sys.modules["litellm"]
@@ -178,24 +177,24 @@ class DirectModel:
     def _cost(
         self, litellm: Any, how: Wire, response: Any, body: Mapping[str, Any]
     ) -> float | None:
-        """Return what litellm says that a reply costs, in US dollars; None: it does not know.
+        """Return litellm's price of a reply in US dollars; None if it is unknown.
 
-        Replies with the same counts cost the same; litellm takes as long for it as for all else
-        about a reply. It is asked anew each minute: some prices depend on the time of day.
+        Computing it takes as long as the rest of reading a reply, so prices are cached by the
+        counts they depend on. The cache lasts a minute: some prices depend on the time of day.
         """
         headers = response._hidden_params.get("additional_headers") or {}
         if not body.get("usage") or any("cost" in name for name in headers):
-            return self._asked_cost(litellm, how, response)
+            return self._litellm_cost(litellm, how, response)
         minute = int(time.time() // 60)
         if minute != self._minute or len(self._costs) >= _MOST_COSTS:
             self._minute = minute
             self._costs.clear()
         key = (id(how), body["model"], body.get("service_tier"), json.dumps(body["usage"]))
         if key not in self._costs:
-            self._costs[key] = self._asked_cost(litellm, how, response)
+            self._costs[key] = self._litellm_cost(litellm, how, response)
         return self._costs[key]
 
-    def _asked_cost(self, litellm: Any, how: Wire, response: Any) -> float | None:
+    def _litellm_cost(self, litellm: Any, how: Wire, response: Any) -> float | None:
         named = getattr(response, "model", None)
         headers = response._hidden_params.get("additional_headers") or {}
         if named in self._unpriced and not any("cost" in name for name in headers):
@@ -218,9 +217,9 @@ class DirectModel:
 
 @dataclass(frozen=True)
 class _Raw:
-    """A response as litellm's configurations read it, parsed already.
+    """A parsed response as litellm's configurations read it.
 
-    The text they want for their log, which is not kept.
+    They read the text only for their log, which is not kept.
     """
 
     headers: Mapping[str, str]
@@ -233,7 +232,7 @@ class _Raw:
 
 
 def _plain(answer: BoundedResponse) -> dict[str, Any] | None:
-    """Return a response's body if it is a completion with one text and nothing odd about it."""
+    """Return a response's body if it is a completion with one text and no unusual field."""
     if answer.status != 200:
         return None
     try:
@@ -261,21 +260,21 @@ _OF_MESSAGES = frozenset({"role", "content", "reasoning_content"})
 
 
 def _is_plain_count(value: object) -> bool:
-    """Tell whether a field of a usage is a count, or an object of counts, or not known."""
+    """Return whether a field of a usage is a count, an object of counts, or null."""
     if isinstance(value, dict):
         return all(number is None or type(number) is int for number in value.values())
     return value is None or type(value) is int
 
 
 class _Unlogged:
-    """Takes what litellm's configurations tell of a reply, and tells nobody."""
+    """A logger that discards what litellm's configurations pass to it."""
 
     def post_call(self, *_: Any, **__: Any) -> None:
-        """Take a reply."""
+        """Discard the reply."""
 
     @property
     def model_call_details(self) -> dict[str, Any]:
-        """What is written into is forgotten."""
+        """A new dictionary, so that entries are discarded."""
         return {}
 
 

@@ -1,7 +1,7 @@
-"""Batch services of providers: files of requests, answered within a day.
+"""Batch services of providers: they answer files of requests within a day.
 
-litellm knows addresses and keys, and moves Azure's files; OpenAI's own client, which litellm would
-use without a way to refuse redirects, moves all others. litellm makes no file of requests, so the
+litellm determines addresses and keys, and moves Azure's files. OpenAI's client moves all others,
+because litellm has no way to refuse redirects there. litellm makes no files of requests, so the
 lines are made here, each with the body that litellm's translation gives for a single call.
 """
 
@@ -23,34 +23,34 @@ from pytest_tablebench.models.litellm_load import load
 from pytest_tablebench.models.litellm_model import LiteLLMModel
 
 BATCH_PROVIDERS = frozenset({"azure", "hosted_vllm", "litellm_proxy", "openai"})
-"""Providers whose batches were tried against a server that speaks their protocol."""
+"""Providers whose batches were tested against a server of their protocol."""
 
 OWN_KEYS = {"hosted_vllm": "HOSTED_VLLM_API_KEY", "litellm_proxy": "LITELLM_PROXY_API_KEY"}
-"""Variables with the keys of those to which litellm would send OpenAI's for want of one."""
+"""Environment variables for the keys of providers to which litellm would send OpenAI's key."""
 
 ENDPOINT = "/v1/chat/completions"
 
 MARK = "tablebench"
-"""The field of a batch's metadata by which it is found again."""
+"""The field of a batch's metadata with which the batch is found again."""
 
 PAGE = 100
 MOST_BATCHES = 20_000
 LOOK_S = 1.0
-"""Time between two looks at whether a file that was uploaded is ready for a batch."""
+"""Seconds between two checks whether the provider has read an uploaded file."""
 
 LONGEST_LINE = 32_000_000
-"""Bytes of one line of an output file; what makes sense is far below."""
+"""Bytes of the longest accepted line of an output file, far above plausible lengths."""
 
 
 @dataclass(frozen=True)
 class BatchState:
-    """What a provider says of a batch.
+    """The state of a batch at its provider.
 
     Arguments:
-        batch_id: the provider's name of it.
+        batch_id: the provider's id of the batch.
         status: the provider's word.
-        output_files: ids of the files that are ready: answers, and errors.
-        failure: why it failed, where it did.
+        output_files: ids of the files that are ready: answers and errors.
+        failure: why the batch failed; empty if it did not.
     """
 
     batch_id: str
@@ -60,13 +60,13 @@ class BatchState:
 
     @property
     def over(self) -> bool:
-        """Whether nothing more will come."""
+        """Whether the batch is finished."""
         return self.status in {"completed", "failed", "expired", "cancelled"}
 
 
 @dataclass(frozen=True)
 class BatchService(LiteLLMModel):
-    """The batch service that a model is asked through; `timeout` is for each call of it."""
+    """The batch service of a model; `timeout` applies to each call of the service."""
 
     def body(self, messages: Sequence[Mapping[str, Any]], params: Mapping[str, Any]) -> bytes:
         """Return the body of one request as litellm would send it, as JSON.
@@ -75,7 +75,7 @@ class BatchService(LiteLLMModel):
             messages: in the form of the OpenAI protocol.
             params: parameters of the call.
 
-        Raises `ModelError` where litellm cannot make it.
+        Raises `ModelError` if litellm cannot make it.
         """
         litellm = load()
         try:
@@ -83,8 +83,8 @@ class BatchService(LiteLLMModel):
             optional = litellm.get_optional_params(
                 model=name, custom_llm_provider=provider, **dict(params)
             )
-            for name_of_ours in ("max_retries", "stream"):
-                optional.pop(name_of_ours, None)
+            for litellm_only in ("max_retries", "stream"):
+                optional.pop(litellm_only, None)
             extra = optional.pop("extra_body", None) or {}
             config = litellm.utils.ProviderConfigManager.get_provider_chat_config(
                 model=name, provider=litellm.LlmProviders(provider)
@@ -101,7 +101,7 @@ class BatchService(LiteLLMModel):
             raise self._failure(error) from None
 
     def upload(self, data: bytes, name: str) -> str:
-        """Store a file of requests with the provider; return its id once a batch can be made of it.
+        """Upload a file of requests; return its id when a batch can be made of it.
 
         Raises `ModelError`.
         """
@@ -109,10 +109,10 @@ class BatchService(LiteLLMModel):
             "create_file", file=(name, data, "application/jsonl"), purpose="batch", max_retries=2
         )
         name, deadline = str(made.id), time.monotonic() + self.timeout
-        while made.status in {"pending", "running"}:  # Azure's words while it reads the file
+        while made.status in {"pending", "running"}:  # Azure is reading the file
             if time.monotonic() > deadline:
                 raise ModelError(
-                    f"{self.model}: its file of requests is not ready yet; run again",
+                    f"{self.model}: the provider has not yet read the file of requests; run again",
                     reason="timeout",
                 )
             time.sleep(LOOK_S)
@@ -120,9 +120,9 @@ class BatchService(LiteLLMModel):
         return name
 
     def create(self, file_id: str, mark: str) -> BatchState:
-        """Have the requests of a file answered. Raises `ModelError`.
+        """Create the batch of an uploaded file. Raises `ModelError`.
 
-        It is asked once and never again by itself: a second batch would be paid for, too.
+        The call is never retried: a second batch would cost money too.
         """
         return _state(
             self._call(
@@ -136,10 +136,10 @@ class BatchService(LiteLLMModel):
         )
 
     def find(self, mark: str) -> BatchState | None:
-        """Return the batch of that mark; None where the provider has none. Raises `ModelError`."""
+        """Return the batch with this mark; None if the provider has none. Raises `ModelError`."""
         page = self._call("list_batches", limit=PAGE, max_retries=2)
         try:
-            for batch in islice(page, MOST_BATCHES):  # it fetches the pages behind it
+            for batch in islice(page, MOST_BATCHES):  # fetches further pages
                 if (getattr(batch, "metadata", None) or {}).get(MARK) == mark:
                     return _state(batch)
         except Exception as error:
@@ -147,15 +147,15 @@ class BatchService(LiteLLMModel):
         return None
 
     def look(self, batch_id: str) -> BatchState:
-        """Return how far a batch is. Raises `ModelError`."""
+        """Return the state of a batch. Raises `ModelError`."""
         return _state(self._call("retrieve_batch", batch_id=batch_id, max_retries=2))
 
     def lines(self, file_id: str) -> Iterator[bytes]:
-        """Yield the lines of an output file as they come. Raises `ModelError`."""
+        """Yield the lines of an output file while it is downloaded. Raises `ModelError`."""
         answer = self._call("file_content", file_id=file_id)
         rest = b""
         try:
-            # Azure's files come whole.
+            # litellm returns Azure's files as a whole.
             for chunk in [answer.content] if hasattr(answer, "content") else answer:
                 *whole, rest = (rest + bytes(chunk)).split(b"\n")
                 yield from whole
@@ -169,16 +169,16 @@ class BatchService(LiteLLMModel):
             yield rest
 
     def reply(self, body: Mapping[str, Any]) -> Reply:
-        """Return the reply that a chat completion of an output file holds, with its batch price.
+        """Return the reply in a chat completion of an output file, with its batch price.
 
-        Raises `ModelError` where it holds none.
+        Raises `ModelError` if the body is not a chat completion.
         """
         litellm = load()
         body = dict(body)
         sound_usage(body)
         try:
             response = litellm.ModelResponse(**body)
-        except Exception:  # whatever a server wrote there
+        except Exception:  # the body may contain anything
             raise self.failures.bad_reply("a reply that is no chat completion") from None
         reply = self.reply_of(response)
         cost = self._price(litellm, response.usage)
@@ -187,9 +187,9 @@ class BatchService(LiteLLMModel):
     def price_at_most(
         self, messages: Sequence[Mapping[str, Any]], params: Mapping[str, Any]
     ) -> float | None:
-        """Return what a request costs in US dollars if its reply is as long as it may be.
+        """Return the price of a request in US dollars if its reply has the maximal length.
 
-        None where no price is known, or no limit of the reply.
+        None if the price or the limit of the reply is unknown.
         """
         litellm = load()
         longest = params.get("max_tokens", params.get("max_completion_tokens"))
@@ -205,12 +205,12 @@ class BatchService(LiteLLMModel):
         try:
             name, provider, *_ = litellm.get_llm_provider(self.model, api_base=self.api_base)
             costs = batch_cost_calculator(usage, name, provider)
-        except Exception:  # litellm knows no price, and says so in many ways
+        except Exception:  # litellm raises many errors for an unknown price
             return None
         return sum(costs) or None
 
     def _call(self, method: str, **arguments: Any) -> Any:
-        """Call the batch service; `what` is the name of litellm's function."""
+        """Call litellm's function `method` of the batch service."""
         litellm = load()
         from pytest_tablebench.models._litellm_clients import one_server_client, openai_call
 
@@ -218,8 +218,8 @@ class BatchService(LiteLLMModel):
             _, provider, key, base = litellm.get_llm_provider(self.model, api_base=self.api_base)
             if provider not in BATCH_PROVIDERS:
                 raise ModelError(
-                    f"{self.model}: no batch service of {provider} is known here; those of "
-                    f"{', '.join(sorted(BATCH_PROVIDERS))} are. Leave --bench-executor=batch out",
+                    f"{self.model}: batch services of {provider} are not supported, only of "
+                    f"{', '.join(sorted(BATCH_PROVIDERS))}; leave --bench-executor=batch out",
                     reason="bad_request",
                     whole_run=True,
                 )
@@ -228,7 +228,7 @@ class BatchService(LiteLLMModel):
             place = {"api_base": base or self.api_base, "api_key": key, "timeout": self.timeout}
             if provider != "azure":
                 return openai_call(litellm, method, **place, **arguments)
-            # litellm keeps one client for all calls, which would make a batch once more, too.
+            # litellm has one client for all calls; with retries it could create a batch twice.
             arguments["max_retries"] = 0
             with one_server_client(litellm):
                 return getattr(litellm, method)(custom_llm_provider=provider, **place, **arguments)
@@ -242,7 +242,7 @@ class BatchService(LiteLLMModel):
 
 
 def _state(batch: Any) -> BatchState:
-    """Return what litellm says of a batch as far as it is used; anything may stand in it."""
+    """Return the used fields of litellm's batch; servers may have put anything into them."""
     files = [getattr(batch, name, None) for name in ("output_file_id", "error_file_id")]
     errors = getattr(getattr(batch, "errors", None), "data", None) or []
     messages = "; ".join(str(getattr(file, "message", file))[:200] for file in errors[:3])

@@ -1,6 +1,6 @@
-"""What litellm knows about a model before it is asked: parameters, prices, limits, tokens.
+"""litellm's facts about a model, known before any call: parameters, prices, limits, tokens.
 
-All of it comes from tables inside litellm. Nothing here opens a connection.
+All of them come from tables inside litellm. Nothing here opens a connection.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pytest_tablebench.models.base import Message, as_openai
 from pytest_tablebench.models.litellm_load import load
 
 TESTED = ((1, 106), (1, 110))
-"""Releases of litellm, from the first one on and before the second, whose calls others may send."""
+"""Releases of litellm, from the first and before the second, that need not make the calls."""
 
 DIRECT = frozenset(
     {
@@ -26,16 +26,16 @@ DIRECT = frozenset(
         *("openai", "openrouter", "together_ai", "xai"),
     }
 )
-"""Providers that may be asked without litellm's client; `_direct_wires` says how."""
+"""Providers that can be called without litellm's client; see `_direct_wires`."""
 
-# Asked for facts about a model, litellm logs in there.
+# litellm logs in at these providers when it looks up facts about a model.
 LOGS_IN = frozenset({"chatgpt", "github_copilot"})
 
-# Asked for facts about a model, litellm asks a server: only its table is read.
+# litellm sends a request to a server when it looks up facts: here only its table is read.
 ASKS_A_SERVER = frozenset({"huggingface", "lemonade", "ollama", "ollama_chat"}) | LOGS_IN
 
-# Parameters that change the reply. One that litellm leaves out of the request without a word
-# is reported like one that it refuses.
+# Parameters that change the reply. If litellm silently leaves one out of the request, it is
+# reported like a refused one.
 CHANGES_THE_REPLY = frozenset(
     {
         "frequency_penalty",
@@ -61,7 +61,7 @@ CHANGES_THE_REPLY = frozenset(
 
 THINKING = frozenset({"reasoning_effort", "thinking"})
 
-# Parameters for litellm itself; no server sees them.
+# Parameters for litellm itself; they are not sent.
 FOR_LITELLM = frozenset(
     {"allowed_openai_params", "api_version", "custom_llm_provider", "metadata", "organization"}
 )
@@ -69,25 +69,25 @@ FOR_LITELLM = frozenset(
 
 @dataclass(frozen=True)
 class Resolution:
-    """What will be sent to a model, and what is known about it. None means unknown, never 0.
+    """What will be sent to a model, and facts about it. None means unknown, never 0.
 
     Arguments:
-        params: the parameters to call litellm with: those asked for, less `dropped`.
-        sent: the parameters that leave for the server, under the names litellm gives them there.
-        dropped: why each parameter that is not sent is not, by its name.
+        params: the parameters for litellm: the requested ones without `dropped`.
+        sent: the parameters that are sent to the server, under litellm's names for it.
+        dropped: the reason for each parameter that is not sent, by its name.
         provider: litellm's name of the provider.
         input_cost_per_token: US dollars for a token of the prompt.
         output_cost_per_token: US dollars for a token of the reply.
-        batch_input_cost_per_token, batch_output_cost_per_token: the same by a batch service; half
-            of them where litellm's table has no price of its own, as litellm takes it.
-        max_input_tokens: how many tokens of prompt the model reads.
-        tokenizer: name of the tokenizer that `count_tokens` counts with.
+        batch_input_cost_per_token, batch_output_cost_per_token: the same in a batch service; if
+            litellm's table has no such price, half of the usual one, as litellm computes it.
+        max_input_tokens: the longest prompt in tokens.
+        tokenizer: name of the tokenizer that `count_tokens` uses.
         sees: whether the model reads pictures.
-        continues: whether the model goes on with an assistant's turn that ends the messages.
+        continues: whether the model continues an assistant's turn that ends the messages.
         reasons: whether litellm's table says that the model thinks before it answers, with these
-            parameters: Claude does so only when told to. None from a version of this package that
-            did not look.
-        max_output_tokens: how many tokens the model writes at most, thinking included.
+            parameters: Claude thinks only if they request it. None from an older version of this
+            package.
+        max_output_tokens: the longest reply in tokens, thinking included.
         litellm_version: the release whose tables these facts come from.
     """
 
@@ -108,34 +108,34 @@ class Resolution:
     litellm_version: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as an object of JSON."""
+        """Return the fields as a JSON object."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self), default=str))
         return plain
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> Resolution:
-        """Make a resolution from what `to_json` returned, here or in another version of this."""
+        """Make a resolution from a result of `to_json`, also of another version of this package."""
         names = {item.name for item in fields(cls)}
         return cls(**{name: fact for name, fact in facts.items() if name in names})
 
 
 def resolve(model: str, api_base: str | None, params: Mapping[str, Any]) -> Resolution:
-    """Find out what of the parameters will be sent to a model, and what is known about it.
+    """Return which of the parameters will be sent to a model, and facts about the model.
 
-    About a model that litellm does not know nothing is known, and everything is sent as given.
+    If litellm does not know the model, all parameters are sent and the facts are None.
 
     Arguments:
         model: the name exactly as litellm takes it.
         api_base: address of the server; None leaves it to litellm.
-        params: the parameters asked for.
+        params: the requested parameters.
 
     Raises:
         ModelError: litellm cannot be imported.
     """
     litellm = load()
-    asked_params = dict(params)
-    provider, name = provider_of(litellm, model, api_base, asked_params.get("custom_llm_provider"))
-    kept, dropped = _sift(litellm, name, provider, asked_params) if provider else (asked_params, {})
+    requested = dict(params)
+    provider, name = provider_of(litellm, model, api_base, requested.get("custom_llm_provider"))
+    kept, dropped = _sift(litellm, name, provider, requested) if provider else (requested, {})
     sent = _sent(litellm, name, provider, kept)
     facts = _table(litellm, model, name, provider)
     return Resolution(
@@ -159,10 +159,10 @@ def resolve(model: str, api_base: str | None, params: Mapping[str, Any]) -> Reso
 
 
 def count_tokens(model: str, messages: Sequence[Message]) -> int | None:
-    """Count the tokens of a prompt as the model's provider will, near enough for a price.
+    """Return the approximate number of tokens that the provider counts for a prompt.
 
-    None where the model's tokenizer is unknown or would have to be downloaded. The tokens that
-    frame each message count; an image counts with litellm's fixed number.
+    None if the model's tokenizer is unknown or would have to be downloaded. The tokens around
+    each message are included. An image counts with litellm's fixed number.
 
     Arguments:
         model: the name exactly as litellm takes it.
@@ -175,7 +175,7 @@ def count_tokens(model: str, messages: Sequence[Message]) -> int | None:
 
 
 def tokens_of(model: str, messages: Sequence[Mapping[str, Any]]) -> int | None:
-    """Count what `count_tokens` counts, of messages in the form of the OpenAI protocol."""
+    """Return `count_tokens` for messages in the form of the OpenAI protocol."""
     litellm = load()
     provider, name = provider_of(litellm, model, None)
     tokenizer = tokenizer_of(litellm, name, provider)
@@ -184,7 +184,7 @@ def tokens_of(model: str, messages: Sequence[Mapping[str, Any]]) -> int | None:
     count = litellm.token_counter(
         model=STANDS_FOR.get(tokenizer, name),
         messages=messages,
-        use_default_image_token_count=True,  # else an image at an address would be fetched
+        use_default_image_token_count=True,  # otherwise an image's URL would be fetched
     )
     return int(count)
 
@@ -192,7 +192,7 @@ def tokens_of(model: str, messages: Sequence[Mapping[str, Any]]) -> int | None:
 def provider_of(
     litellm: Any, model: str, api_base: str | None, custom: str | None = None
 ) -> tuple[str | None, str]:
-    """The provider and the model's name there, as far as litellm knows them."""
+    """Return the provider, or None if litellm does not know it, and the model's name there."""
     prefix, _, rest = model.partition("/")
     if prefix in LOGS_IN:
         return prefix, rest
@@ -202,7 +202,7 @@ def provider_of(
             api_base=api_base,
             custom_llm_provider=custom,
         )
-    except Exception:  # an unknown name, or settings of a provider that are missing
+    except Exception:  # an unknown name, or missing settings of the provider
         return None, model
     return provider or None, name
 
@@ -210,13 +210,13 @@ def provider_of(
 def _sift(
     litellm: Any, name: str, provider: str, params: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Part the parameters into those the model takes and those it does not, with the reason.
+    """Return the parameters that the model takes, and the reason for each one that it does not.
 
-    Whether one is taken can depend on others (temperature on the effort of reasoning), so what
-    was refused is offered again beside all that was taken.
+    One parameter can allow another (the effort of reasoning allows the temperature). So refused
+    parameters are tried again together with all accepted ones.
     """
     kept: dict[str, Any] = {}
-    # Where two exclude each other, the one that chooses how the model thinks stays.
+    # If two parameters exclude each other, the one about thinking stays.
     offered = dict(sorted(params.items(), key=lambda item: item[0] not in THINKING))
     while True:
         refused: dict[str, str] = {}
@@ -236,14 +236,14 @@ def _sift(
         if _lost(litellm, name, provider, key, kept[key]):
             refused[key] = f"litellm does not send it to {provider}"
             del kept[key]
-    # In the order given: neither a record nor a key depends on the order of the search.
+    # In the given order, so that records and keys do not depend on the search.
     return {k: v for k, v in params.items() if k in kept}, {
         k: refused[k] for k in params if k in refused
     }
 
 
 def _refusal(litellm: Any, name: str, provider: str, params: dict[str, Any]) -> str | None:
-    """Why litellm refuses a set of parameters; None if it does not."""
+    """Return litellm's reason for refusing a set of parameters; None if it accepts them."""
     try:
         _mapped(litellm, name, provider, params)
     except litellm.UnsupportedParamsError as error:
@@ -264,16 +264,16 @@ def _is_thinking_claude(litellm: Any, name: str, provider: str, params: Mapping[
 
 
 def _lost(litellm: Any, name: str, provider: str, key: str, value: Any) -> bool:
-    """Whether litellm leaves a parameter out of the request without a word."""
+    """Return whether litellm silently leaves a parameter out of the request."""
     try:
         without = _mapped(litellm, name, provider, {})
         return key not in without and without == _mapped(litellm, name, provider, {key: value})
-    except Exception:  # cannot be told
+    except Exception:  # unknown
         return False
 
 
 def _mapped(litellm: Any, name: str, provider: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters as litellm will hand them to the provider's client."""
+    """Return the parameters as litellm passes them to the provider's client."""
     mapped: dict[str, Any] = litellm.get_optional_params(
         model=name,
         custom_llm_provider=provider,
@@ -283,7 +283,7 @@ def _mapped(litellm: Any, name: str, provider: str, params: Mapping[str, Any]) -
 
 
 def _sent(litellm: Any, name: str, provider: str | None, kept: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters that leave for the server, by the names they have there."""
+    """Return the parameters that are sent to the server, by their names there."""
     try:
         mapped = _mapped(litellm, name, provider, kept) if provider else dict(kept)
     except Exception:  # a wrong value and the like: the call itself will say so
@@ -301,7 +301,7 @@ def _sent(litellm: Any, name: str, provider: str | None, kept: Mapping[str, Any]
 
 
 def _table(litellm: Any, model: str, name: str, provider: str | None) -> Mapping[str, Any]:
-    """What litellm's table of models says; empty for a model that is not in it."""
+    """Return the entry in litellm's table of models; empty if the model has none."""
     for key in (model, f"{provider}/{name}", name):
         entry = litellm.model_cost.get(key)
         if entry and entry.get("litellm_provider") in {provider, None}:
@@ -309,16 +309,16 @@ def _table(litellm: Any, model: str, name: str, provider: str | None) -> Mapping
     if provider is None or provider in ASKS_A_SERVER:
         return {}
     try:
-        # Finds more than exact names: releases by date, regions, fine-tuned models.
+        # It also finds releases by date, regions and fine-tuned models.
         return dict(litellm.get_model_info(model=name, custom_llm_provider=provider))
-    except Exception:  # litellm raises a bare Exception for a model it has no price of
+    except Exception:  # litellm raises a bare Exception for a model without a price
         return {}
 
 
 def _sees(facts: Mapping[str, Any]) -> bool | None:
-    """Whether a model reads pictures. Where the table is silent it tells nothing.
+    """Return whether a model reads pictures; None without an entry.
 
-    Many models that read them have no such entry.
+    Many models that read pictures have no entry.
     """
     modalities = facts.get("supported_modalities")
     if facts.get("supports_vision") is True:
@@ -329,18 +329,17 @@ def _sees(facts: Mapping[str, Any]) -> bool | None:
 
 
 def _batch_price(facts: Mapping[str, Any], name: str) -> float | None:
-    """Return what a token costs in a batch."""
     usual = _positive(facts.get(name))
     return _positive(facts.get(f"{name}_batches")) or (None if usual is None else usual / 2)
 
 
 def _positive(value: Any) -> float | None:
-    """A number above 0. Where litellm says 0 (models on own servers) it means unknown."""
+    """Return a number above 0, or None. litellm's 0 (self-hosted models) means unknown."""
     return float(value) if isinstance(value, int | float) and value > 0 else None
 
 
 def litellm_version() -> str | None:
-    """Return the release that is installed, which need not be imported to be known."""
+    """Return the installed release of litellm without importing it; None if it is unknown."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
@@ -350,19 +349,19 @@ def litellm_version() -> str | None:
 
 
 def may_be_direct(model: str) -> bool:
-    """Tell whether a model's name says that its calls need not be made by litellm's client."""
+    """Return whether calls to this model can be made without litellm's client."""
     return model.partition("/")[0] in DIRECT and not_tested(litellm_version()) is None
 
 
 def not_tested(version: str | None) -> str | None:
-    """Say why all calls are litellm's with a release of it; None: with this one they need not be.
+    """Return why this release of litellm has to make all calls itself, or None.
 
-    Without litellm nothing is said: there are no calls.
+    None without litellm, because there are no calls then.
     """
     match = re.match(r"(\d+)\.(\d+)(\.|$)", version or "")
     if version is None or (match and TESTED[0] <= (int(match[1]), int(match[2])) < TESTED[1]):
         return None
     return (
-        f"litellm {version} makes all calls itself, which takes more CPU: only "
-        f"{TESTED[0][0]}.{TESTED[0][1]} and up to {TESTED[1][0]}.{TESTED[1][1]} is tested for more"
+        f"litellm {version} makes all calls itself, which takes more CPU; calls without its client "
+        f"are tested from {TESTED[0][0]}.{TESTED[0][1]} to below {TESTED[1][0]}.{TESTED[1][1]} only"
     )

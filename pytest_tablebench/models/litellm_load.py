@@ -1,4 +1,4 @@
-"""The import of litellm: seconds long, so on the first call and not before."""
+"""The import of litellm, which takes seconds and happens on the first call."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from pytest_tablebench.config.secrets import redact
 from pytest_tablebench.errors import ModelError
 
-# Read by litellm when it is imported: no download of price tables, no log lines of its own.
+# Read by litellm at import: no download of price tables, no log lines.
 ENVIRONMENT = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
@@ -24,14 +24,14 @@ READ_ONLY = r"Items? .+ on TypedDict class '\w+' (is|are) using the `ReadOnly` q
 
 
 def load() -> Any:
-    """Import litellm, which costs seconds, on the first call and not before."""
+    """Import litellm, which takes seconds the first time."""
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    # What a model refuses is found out and reported before the run, not dropped in silence.
+    # Refused parameters are reported before the run, not silently dropped.
     os.environ.pop("LITELLM_DROP_PARAMS", None)
     if "litellm" not in sys.modules:
-        # Said by pydantic about types of litellm, some of them not before a first call. It would
-        # stand in the middle of a run's output, or break the call where warnings are errors.
+        # pydantic warns about litellm's types, sometimes only at the first call. The warning
+        # would interrupt the run's output, or fail the call if warnings are errors.
         warnings.filterwarnings("ignore", READ_ONLY, UserWarning)
     try:
         with uncollected("litellm"):
@@ -44,18 +44,17 @@ def load() -> Any:
             whole_run=True,
         ) from None
     # litellm prints "Give Feedback / Get Help" on standard output for every error; this module
-    # attribute is its only switch (no environment variable, no argument), and its own Router
-    # sets it likewise: https://github.com/BerriAI/litellm/issues/5942
+    # attribute is the only switch: https://github.com/BerriAI/litellm/issues/5942
     litellm.suppress_debug_info = True
     return litellm
 
 
 @contextmanager
 def uncollected(module: str) -> Iterator[None]:
-    """Import a large module without the garbage collector, which would visit it many times.
+    """Import a large module without garbage collection, then freeze its objects.
 
-    What was loaded stays as it is, so it is taken out of the collector's sight for good. This
-    saves a third of the time of litellm's import, and its share of every later collection.
+    This saves a third of the time of litellm's import, and the visits of its objects in every
+    later collection.
     """
     if module in sys.modules or not gc.isenabled():
         yield

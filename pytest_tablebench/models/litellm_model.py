@@ -1,4 +1,4 @@
-"""Models behind litellm: every hosted API and local server, asked once per call."""
+"""Models behind litellm: every hosted API and local server."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
     Recorded = BoundedResponse | Exception
 
-# litellm's own time limit is per read, so a server that keeps dripping never meets it. The
-# margin lets litellm, which knows more, speak first.
+# litellm's own time limit is per read, so a slow stream never reaches it. The margin lets
+# litellm's more precise error come first.
 MARGIN_S = 1.0
 
-# Providers that litellm reaches through OpenAI's own client, which loads late and slowly.
+# Providers that litellm calls through OpenAI's own client, which loads late and slowly.
 SDK = frozenset({"azure", "openai"})
 
-# Providers for which litellm takes a client, and no session.
+# Providers for which litellm takes a client but no session.
 CLIENT_TAKEN = frozenset(
     {
         *("anthropic", "azure_ai", "bedrock", "bytez", "compactifai", "databricks", "datarobot"),
@@ -44,12 +44,12 @@ CLIENT_TAKEN = frozenset(
     }
 )
 
-# Providers that litellm reaches through the packages of OpenAI, over one client for all loops.
+# Providers that litellm calls through OpenAI's package, with one client for all event loops.
 SESSION_CLIENT = frozenset(
     {"azure", "azure_text", "text-completion-inception", "text-completion-openai"}
 )
 
-# Providers for which litellm takes neither: it would follow a redirect to any server.
+# Providers for which litellm takes neither, so that it would follow a redirect to any server.
 UNGUARDED = frozenset(
     {
         *("amazon_nova", "maritalk", "nlp_cloud", "oobabooga", "petals"),
@@ -57,10 +57,10 @@ UNGUARDED = frozenset(
     }
 )
 
-# The name of the thread or task of a call.
+# The name of a call's task.
 CALL = "tablebench-call"
 
-# How long a call that was told to stop may take to close its connection.
+# How long a cancelled call may take to close its connection.
 CLOSING_S = 1.0
 
 
@@ -72,11 +72,11 @@ class LiteLLMModel:
         model: the name exactly as litellm takes it (`gpt-4o`, `ollama/llama3.2`).
         api_base: address of the server; None leaves it to litellm.
         timeout: seconds one call may take, by the wall clock.
-        max_reply: bytes of UTF-8 that an answer keeps. Little more of a body is held in memory.
-        api_key: of the server; None leaves it to litellm, which looks into the environment.
+        max_reply: bytes of UTF-8 that an answer keeps.
+        api_key: of the server; None leaves it to litellm, which reads the environment.
 
     Raises:
-        SettingsError: the address is no URL, or the time limit is not above 0.
+        SettingsError: the address is not a URL, or the time limit is not above 0.
     """
 
     model: str
@@ -98,10 +98,11 @@ class LiteLLMModel:
         Cancelling it cancels the call and closes its connection.
 
         Arguments:
-            request: what is asked.
-            recorded: what came of the call already: nobody is asked, and litellm reads that.
+            request: the request.
+            recorded: the outcome of the call, if it was already made; litellm reads it and sends
+                nothing.
         """
-        import asyncio  # here: only the process that makes the calls needs it
+        import asyncio  # only the process that makes the calls needs it
 
         arguments = self.arguments(request)
         litellm = load()
@@ -136,32 +137,32 @@ class LiteLLMModel:
         return limited(reply, self.max_reply)
 
     async def warm_up(self) -> None:
-        """Load what litellm and the client below it load on their first call; ask no one.
+        """Load what litellm and its client load on their first call, without sending anything.
 
-        It saves about half a second of the first call, where there is time before it.
+        It saves about half a second of the first call.
         """
         litellm = load()
         messages = [{"role": "user", "content": "?"}]
         try:
-            # litellm answers by itself: no connection is opened.
+            # litellm makes the response itself and opens no connection.
             await litellm.acompletion(
                 model=self.model, messages=messages, mock_response=".", num_retries=0
             )
             if provider_of(litellm, self.model, self.api_base)[0] in SDK:
                 with uncollected("openai.resources"):
                     importlib.import_module("openai.resources")
-        except Exception:  # whatever it is, the first real call says it better
+        except Exception:  # the first real call reports the error
             return
 
     @property
     def failures(self) -> Failures:
-        """How failures of its calls are worded."""
-        # A server of the run's own has a port that changes: no record may hold it.
+        """The maker of errors for this model's calls."""
+        # The port of a server that the run started changes, so records must not contain it.
         place = self.api_base if self.api_key is None else None
         return Failures(self.model, place, self.timeout)
 
     def arguments(self, request: Request) -> dict[str, Any]:
-        """The arguments of litellm's call: never a retry of its own or of a client below it."""
+        """Return the arguments of litellm's call, without retries in litellm or its client."""
         if taken := sorted(RESERVED.intersection(request.params)):
             raise ModelError(
                 f"{', '.join(taken)} cannot be a model parameter; there are options and "
@@ -185,7 +186,7 @@ class LiteLLMModel:
         return call
 
     def _read(self, litellm: Any, outcome: Any, latency_s: float, request: Request) -> Reply:
-        """Read what a call ended with: litellm's response or an exception."""
+        """Return the reply in litellm's response, or raise the error for an exception."""
         if isinstance(outcome, Exception):
             placed = placed_secrets(self.api_base, request.params)
             placed |= frozenset([self.api_key] if self.api_key is not None else ())
@@ -193,17 +194,14 @@ class LiteLLMModel:
             if failure.reason == REFUSED:
                 failure.refused = refused_part(body_of(outcome), request)
             forget_frames(outcome)
-            # Raised here and not from it: its traceback carries headers and keys.
+            # Not raised `from` it: its traceback contains headers and keys.
             raise failure
         if isinstance(outcome, BaseException):
             raise outcome
         return self.reply_of(outcome, latency_s)
 
     def reply_of(self, response: Any, latency_s: float | None = None) -> Reply:
-        """Read litellm's response; what holds no answer is an error, not an empty answer.
-
-        Raises `ModelError`.
-        """
+        """Read litellm's response. Raises `ModelError` if it contains no answer."""
         try:
             choice = response.choices[0]
             content, finish_reason = choice.message.content, choice.finish_reason
@@ -216,11 +214,11 @@ class LiteLLMModel:
             content, blocks = read_blocks(content)
             thinking = thinking or blocks
         if content is None and finish_reason == "length":
-            content = ""  # a reasoning model spent all its tokens before the first word
+            content = ""  # a reasoning model spent all its tokens on thinking
         if not isinstance(content, str):
             raise self.failures.bad_reply("a reply without content")
         usage = getattr(response, "usage", None)
-        # Where the server sent no usage litellm says 0, and no prompt has 0 tokens.
+        # Without a usage from the server litellm sets 0; no prompt has 0 tokens.
         has_usage = bool(getattr(usage, "prompt_tokens", None))
         cost = getattr(response, "_hidden_params", {}).get("response_cost")
         return Reply(
@@ -228,7 +226,7 @@ class LiteLLMModel:
             finish_reason=finish_reason,
             prompt_tokens=usage.prompt_tokens if has_usage and usage else None,
             completion_tokens=usage.completion_tokens if has_usage and usage else None,
-            # 0 is no price: litellm says so without usage, and its table for self-hosted models.
+            # litellm's 0 means unknown: no usage, or a self-hosted model.
             cost_usd=cost or None,
             latency_s=latency_s,
             thinking=thinking,
@@ -237,7 +235,7 @@ class LiteLLMModel:
 
 
 def _reasoning_tokens(usage: Any) -> int | None:
-    """Return the tokens of thinking that a usage names; None where it names none."""
+    """Return the tokens of thinking in a usage; None without them."""
     details = getattr(usage, "completion_tokens_details", None)
     return getattr(details, "reasoning_tokens", None)
 
@@ -245,7 +243,7 @@ def _reasoning_tokens(usage: Any) -> int | None:
 async def close() -> None:
     """Close all connections that calls of the running event loop have left open."""
     if "litellm" not in sys.modules:
-        return  # registered providers alone were asked; the import would take seconds
+        return  # only registered providers were called; the import would take seconds
     from pytest_tablebench.models import _litellm_session as sessions
 
     await load().close_litellm_async_clients()
@@ -253,7 +251,6 @@ async def close() -> None:
 
 
 async def _timed(call: Coroutine[Any, Any, Any]) -> tuple[Any, float]:
-    """The result or exception of a call, and the seconds it took."""
     start = time.perf_counter()
     outcome: Any
     try:
@@ -267,14 +264,14 @@ _LEFT: set[asyncio.Task[Any]] = set()
 
 
 async def _stop(call: asyncio.Task[Any]) -> None:
-    """Cancel a call and wait, for a moment, until it has closed its connection.
+    """Cancel a call and wait up to `CLOSING_S` until it has closed its connection.
 
-    A call that ignores being cancelled is left behind; it ends with its connection.
+    A call that ignores the cancellation ends with its connection.
     """
     import asyncio
 
     call.cancel()
     await asyncio.wait({call}, timeout=CLOSING_S)
     if not call.done():
-        _LEFT.add(call)  # the event loop itself holds tasks by weak references
+        _LEFT.add(call)  # the event loop only has weak references to tasks
         call.add_done_callback(_LEFT.discard)

@@ -1,4 +1,4 @@
-"""When a failed call is made again. The dispatcher applies it to every call."""
+"""When a failed call is retried. The dispatcher applies this policy to every call."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from pytest_tablebench.errors import ModelError
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How often and after what wait a call is made again.
+    """How often a call is retried, and after what wait.
 
     Arguments:
-        retries: how many further attempts may follow the first.
-        max_wait_s: no wait is longer than so many seconds; a server that asks for a longer one
-            is not asked again, because asking earlier than it says only makes it worse.
+        retries: how many attempts may follow the first.
+        max_wait_s: the longest wait in seconds. If a server asks for a longer one, the call is not
+            retried, because an earlier retry would be refused too.
     """
 
     retries: int
     max_wait_s: float = 60.0
 
     def wait(self, error: ModelError, attempt: int) -> float | None:
-        """Return the seconds to wait before asking again, or None: do not ask again.
+        """Return the seconds to wait before the next attempt, or None for no further attempt.
 
-        The wait is what the server wishes by `Retry-After`. Where it has no wish, or wishes no
-        wait at all, it is drawn between 0 and a bound of 1 s that doubles with each attempt, up
-        to `max_wait_s` (exponential back-off with full jitter).
+        The wait is the server's `Retry-After`. If that is missing or 0, the wait is drawn between 0
+        and a bound of 1 s that doubles with each attempt, up to `max_wait_s` (exponential back-off
+        with full jitter).
 
-        The draw comes from the `random` module's own generator: the library that makes it has
-        no argument for another. Waits are times, nothing that a result may depend on.
+        The draw uses the global generator of `random`, because tenacity takes no other. No result
+        depends on it.
 
         Arguments:
             error: why the attempt failed.
-            attempt: which attempt failed, 1 for the first.
+            attempt: the number of the failed attempt, from 1.
         """
         if not error.retryable or attempt > self.retries or self._asks_too_much(error):
             return None
@@ -46,13 +46,13 @@ class RetryPolicy:
         return wait_random_exponential(max=self.max_wait_s)(state)
 
     def final(self, error: ModelError, attempts: int) -> ModelError:
-        """Return the error to report when there is no further attempt: it says how many there were.
+        """Return the error to report after the last attempt; it contains the number of attempts.
 
-        A wait above `max_wait_s` concerns every case of the run, whatever the error itself.
+        A required wait above `max_wait_s` makes any error an error of the whole run.
 
         Arguments:
-            error: why the last attempt failed; it is not changed, because a provider may raise
-                the same object for another request.
+            error: why the last attempt failed. It is not changed, because a provider may raise the
+                same object for another request.
             attempts: how many attempts were made.
         """
         too_much = self._asks_too_much(error)

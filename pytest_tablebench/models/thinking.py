@@ -1,7 +1,7 @@
 """Separation of a model's thoughts from its answer.
 
-Servers without a reasoning parser return both in one text. Only what leads a reply is taken off.
-A tag in a code block, a table row or quotation marks belongs to the answer.
+Servers without a reasoning parser return both in one text. Only thoughts at the beginning are
+separated. A tag in a code block, a table row or quotation marks belongs to the answer.
 """
 
 from __future__ import annotations

@@ -42,13 +42,13 @@ def test_a_file_is_a_model_that_litellm_asks_by_a_tame_name(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("name", "content", "why"),
     [
-        ("no.gguf", None, "there is no such file"),
-        (".", None, "there is no such file"),
-        ("a\0b", None, "there is no such file|cannot be read"),
-        ("empty.gguf", b"", "is no GGUF file"),
-        ("cut.gguf", b"GGUF\x03", "is no GGUF file"),
-        ("page.gguf", b"<!doctype html>", "is no GGUF file"),
-        ("m-00001-of-00003.gguf", START, "is a part of a model; join the parts"),
+        ("no.gguf", None, "the file does not exist"),
+        (".", None, "the file does not exist"),
+        ("a\0b", None, "the file does not exist|cannot be read"),
+        ("empty.gguf", b"", "is not a GGUF file"),
+        ("cut.gguf", b"GGUF\x03", "is not a GGUF file"),
+        ("page.gguf", b"<!doctype html>", "is not a GGUF file"),
+        ("m-00001-of-00003.gguf", START, "is one part of a model; join the parts"),
     ],
 )
 def test_what_is_no_model_is_said_at_once(

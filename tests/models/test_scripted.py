@@ -200,7 +200,7 @@ def test_case_missing_in_the_file(script: Path) -> None:
         ({"case_id": 7, "text": "x"}, "'case_id' has to be a text"),
         ({"case_id": "b", "text": None}, "'text' has to be a text"),
         ({"case_id": "a", "text": "y"}, "a second line for case_id 'a'"),
-        ({"default": "x", "text": "y"}, "without 'text'"),
+        ({"default": "x", "text": "y"}, "excludes 'text'"),
     ],
 )
 def test_bad_line(script: Path, line: object, says: str) -> None:

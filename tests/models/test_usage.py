@@ -154,6 +154,6 @@ def test_an_own_providers_answer_is_cut() -> None:
     [("26", "str"), (None, "NoneType"), (Reply(26), "int")],  # type: ignore[arg-type]
 )
 def test_an_own_provider_that_returns_no_answer(returned: Any, named: str) -> None:
-    with pytest.raises(ModelError, match=f"returned {named}, where a Reply") as caught:
+    with pytest.raises(ModelError, match=f"returned {named}; it has to return a Reply") as caught:
         limited(returned, MAX_REPLY)
     assert caught.value.reason == "bad_reply"

@@ -90,7 +90,7 @@ WITHOUT = {
     7: ("bad_reply", "without any choice", "(after 2 attempts)"),
     8: ("bad_reply", "without content", "(after 2 attempts)"),
     9: ("content_filter", "content filter"),
-    11: ("cut_off", "ended the reply after 3 tokens, which holds no text"),
+    11: ("cut_off", "ended the reply after 3 tokens, which contains no text"),
     12: ("auth", "API key"),
     13: ("not_found", "unknown model or wrong address"),
     15: ("context_window", "longer than the model can read"),

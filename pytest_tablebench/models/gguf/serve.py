@@ -1,11 +1,11 @@
 """A process that serves one model: `python -m pytest_tablebench.models.gguf.serve`.
 
-It reads one line of configuration from its standard input, loads the model, prints its address,
-and answers OpenAI's protocol at the loopback address to who knows the key. When its standard input
-ends, which it does with the process that started it, it ends.
+It reads one line of configuration from its standard input, loads the model and prints its address.
+Then it serves OpenAI's protocol at the loopback address to clients with the key. It ends when its
+standard input ends, which happens at the latest when the process that started it ends.
 
-One question at a time, and nothing of the one before is used again: an answer depends on its
-question alone.
+It handles one request at a time and reuses nothing of earlier ones: an answer depends on its
+prompt alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 
 def main() -> int:
-    """Serve the model that standard input names."""
+    """Serve the model that standard input configures; return the exit code."""
     read = b""
     while b"\n" not in read and (piece := os.read(0, 65536)):
         read += piece
@@ -27,7 +27,7 @@ def main() -> int:
     threading.Thread(target=_end_with_input, daemon=True).start()
     try:
         server = _server(json.loads(read))
-    except Exception as error:  # of a library; what it wrote before says more
+    except Exception as error:  # a library's error; its own output has the details
         sys.stderr.write(f"{error}\n")
         return 1
     sys.stdout.write(f"{server.listening_address}\n")
@@ -45,14 +45,14 @@ def _end_with_input() -> None:
 
 
 def _server(config: dict[str, Any]) -> Any:
-    """Return a server that listens. Raises whatever the library raises."""
+    """Return a listening server. Raises any error of the library."""
     import xllamacpp
 
     params = xllamacpp.CommonParams()
     params.model.path = config["file"]
     params.model_alias = {config["name"]}
     params.hostnames = ["127.0.0.1"]
-    params.port = 0  # one that is free: the system chooses it
+    params.port = 0  # the system chooses a free one
     params.api_keys = [config["key"]]
     params.ui = params.endpoint_slots = False
     params.verbosity = 1  # errors

@@ -1,6 +1,6 @@
 """The built-in model `tablebench/lexical`, which answers by matching words.
 
-Importing it loads nothing but the standard library.
+It needs only the standard library.
 """
 
 from pytest_tablebench.models.lexical._model import LexicalModel

@@ -1,4 +1,4 @@
-"""Answer a question from a table by a short list of fixed rules, the first that applies."""
+"""Answer a question from a table with a short list of fixed rules; the first that applies wins."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pytest_tablebench.models.lexical._words import (
 
 @dataclass(frozen=True)
 class _Extreme:
-    """A superlative: its direction, and header words it hints at."""
+    """A superlative: its direction, and header words that it suggests."""
 
     largest: bool
     hints: frozenset[str]
@@ -54,7 +54,7 @@ EXTREMES = _extremes()
 
 
 def answer_question(question: LexicalQuestion, table: FoundTable) -> str:
-    """Return the best guess, possibly empty when the table has no filled cell."""
+    """Return the best guess, which may be empty if the table has no filled cell."""
     laid = match(question, table.header, table.rows)
     if not laid.rows:
         return join(table.header, limit=1)
@@ -72,9 +72,9 @@ def pick_column(
     avoid: frozenset[int] = frozenset(),
     scores: Sequence[float] | None = None,
 ) -> int | None:
-    """Return the column with the best score; with `ordered` it holds numbers or dates.
+    """Return the column with the best score; with `ordered`, one with numbers or dates.
 
-    The score is how well its name fits, unless others are given.
+    The default score is how well the column's name matches the question.
     """
     scores = laid.header_scores if scores is None else scores
     for column in sorted(range(len(laid.header)), key=lambda column: -scores[column]):
@@ -86,7 +86,7 @@ def pick_column(
 
 
 def label_column(laid: Match, avoid: frozenset[int] = frozenset()) -> int:
-    """Return the column that names things: the asked one, or the first that is no number."""
+    """Return the column that names things: the asked one, or the first without numbers."""
     column = pick_column(laid, avoid=avoid)
     if column is not None:
         return column
@@ -102,7 +102,7 @@ def _is_count(question: LexicalQuestion) -> bool:
 
 
 def _neighbour(laid: Match) -> str:
-    """Which X comes right after or before Y: the next or previous row."""
+    """Answer which X comes right after or before Y with the next or previous row."""
     question, best = laid.question, laid.best_rows
     if len(best) != 1 or _is_count(question):
         return ""
@@ -120,7 +120,7 @@ def _neighbour(laid: Match) -> str:
 
 
 def _aggregate(laid: Match) -> str:
-    """Sum, mean or difference of a column over the rows that fit, or over all of them."""
+    """Return the sum, mean or difference of a column over the matching rows, or over all rows."""
     question = laid.question
     mean = question.has("average", "mean", "on average")
     total = question.has("total", "sum", "combined", "altogether", "in all", "overall sum")
@@ -151,13 +151,13 @@ def _is_total(laid: Match, row: int) -> bool:
 
 
 def _conditioned(laid: Match) -> str:
-    """How many or which rows meet a condition such as "more than 5"."""
+    """Answer how many or which rows meet a condition such as "more than 5"."""
     if not laid.conditions:
         return ""
     column = _condition_column(laid, laid.conditions[0])
     if column is None:
         return ""
-    rows = laid.rows_that_hold(column)
+    rows = laid.rows_that_meet(column)
     best = set(laid.best_rows)
     if best and laid.row_scores[min(best)] >= 1.5:
         rows = [row for row in rows if row in best]
@@ -187,7 +187,7 @@ def _condition_column(laid: Match, condition: Comparison) -> int | None:
 
 
 def _extreme(laid: Match) -> str:
-    """Which row, or which value, is the highest or lowest."""
+    """Answer which row, or which value, is the highest or lowest."""
     question = laid.question
     extremes = [(p, EXTREMES[w]) for p, w in enumerate(question.words) if w in EXTREMES]
     if not extremes or question.has("how many more"):
@@ -215,7 +215,7 @@ def _extreme(laid: Match) -> str:
 
 
 def _extreme_column(laid: Match, position: int, extreme: _Extreme) -> int | None:
-    """Return the ordered column that the superlative speaks of."""
+    """Return the ordered column that the superlative refers to."""
     close = laid.question.words[position + 1 : position + 5]
     scores = []
     for name, fits in zip(laid.header, laid.header_scores, strict=True):
@@ -230,7 +230,7 @@ def _extreme_column(laid: Match, position: int, extreme: _Extreme) -> int | None
 
 
 def _alternatives(laid: Match) -> list[int]:
-    """Return the rows named by "A or B", each by the cell that fits it best."""
+    """Return the rows named by "A or B"."""
     if not laid.question.has("or", "between"):
         return []
     strong = [row for row, score in enumerate(laid.row_scores) if score >= 1.3]
@@ -259,7 +259,7 @@ _FIRST = re.compile(r"\b(?:the|listed|came in|come) (first|last)\b|\b(first|last
 
 
 def _ends(laid: Match) -> str:
-    """Return the first or last row, of those that fit if several do."""
+    """Return the first or last row; of the matching rows if there are several."""
     match = _FIRST.search(laid.question.text.lower())
     if not match:
         return ""
@@ -270,7 +270,7 @@ def _ends(laid: Match) -> str:
 
 
 def _count(laid: Match) -> str:
-    """Return how many rows fit, or the number the asked column shows for the one that does."""
+    """Return the number of matching rows, or the matching row's number in the asked column."""
     question, best = laid.question, laid.best_rows
     if not _is_count(question):
         return ""
@@ -287,12 +287,12 @@ def _count(laid: Match) -> str:
 
 
 def _look_up(laid: Match) -> str:
-    """Return the asked column's cells of the rows that fit best."""
+    """Return the asked column's cells in the best matching rows."""
     best = laid.best_rows
     column = label_column(laid, laid.hit_columns)
     named = pick_column(laid)
     if laid.header_scores and laid.header_scores[column] <= 0 and named is not None:
-        # Every column whose name fits also holds words of the question: trust the name.
+        # Each column with a matching name also has matching cells: trust the name.
         column = named
     if not best:
         return laid.cell(0, column)

@@ -1,4 +1,4 @@
-"""Find the last table of a prompt, whatever its layout, and cut the prompt around it."""
+"""Find the last table of a prompt in any layout."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_tablebench.models.lexical._readers import (
 
 @dataclass(frozen=True)
 class FoundTable:
-    """A table as text cells, where it stood in the prompt, and how it was written.
+    """A table of text cells, its place in the prompt, and its layout.
 
     `layout` is a serializer's name. With `"concat"` there is no header and one row of words.
     """
@@ -39,7 +39,7 @@ _MARKS = ("<table", "pd.DataFrame(", "\\begin{tabular}", "col : ", '{"0": {', "\
 
 
 def next_label(text: str, start: int) -> int:
-    """Return where the next label line begins (its line end), or the end of the text."""
+    """Return the line end before the next line with a label, or the end of the text."""
     match = _NEXT_LABEL.search(text, start)
     return match.start() if match else len(text)
 
@@ -47,7 +47,7 @@ def next_label(text: str, start: int) -> int:
 def find_label(text: str, name: str, end: int) -> int:
     """Return where the text after the last `name` before `end` begins, or -1.
 
-    The name must stand at the beginning of its line, blanks aside.
+    Only blanks may precede the name in its line.
     """
     while True:
         place = text.rfind(name, 0, end)
@@ -62,7 +62,7 @@ def find_label(text: str, name: str, end: int) -> int:
 
 
 def _trim(parsed: Parsed) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Strip the cells and bound the size, whatever the text tried."""
+    """Strip the cells and limit the size, also for hostile text."""
     rows: list[tuple[str, ...]] = []
     cells = 0
     for row in parsed.rows:
@@ -74,12 +74,12 @@ def _trim(parsed: Parsed) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 
 
 def _read(text: str, start: int) -> FoundTable:
-    """Read the table that begins at `start`, in the first layout that fits."""
+    """Read the table that begins at `start`, in the first layout that matches."""
     while start < len(text) and text[start].isspace():
         start += 1
     stop = next_label(text, start)
     for layout, reader in READERS.items():
-        # A layout that says itself where it ends may hold a label in a cell.
+        # A cell may contain a label if the layout marks its own end.
         parsed = reader(text[start:] if layout in CLOSED else text[start:stop])
         if parsed is not None:
             return FoundTable(*_trim(parsed), layout, start, start + parsed.end)
@@ -87,9 +87,9 @@ def _read(text: str, start: int) -> FoundTable:
 
 
 def find_table(text: str) -> FoundTable:
-    """Return the last table of a prompt; text without any is one row of words.
+    """Return the last table of a prompt; a text without a table is one row of words.
 
-    The last `Table:` label decides; without one, the last sign of a known layout does.
+    The last `Table:` label decides; without one, the last mark of a known layout.
     """
     start = max(find_label(text, name, len(text)) for name in _TABLE_NAMES)
     if start >= 0:
@@ -110,7 +110,7 @@ def find_table(text: str) -> FoundTable:
 
 
 def _block_start(text: str, position: int) -> int:
-    """Return where the run of lines that begin with a pipe and hold `position` begins."""
+    """Return where the lines that begin with a pipe around `position` begin."""
     while True:
         line_start = text.rfind("\n", 0, position) + 1
         if not text.startswith("|", line_start):

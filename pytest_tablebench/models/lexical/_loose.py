@@ -1,4 +1,4 @@
-"""Answer from a table that is only a run of words, without rows and columns."""
+"""Answer from a table that is only a sequence of words, without rows and columns."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from pytest_tablebench.models.lexical._words import (
 _WINDOW = 12
 
 
-def _held(token: str, question: LexicalQuestion) -> list[str]:
-    """Return the telling words of the question that one word of the table holds."""
+def _shared_words(token: str, question: LexicalQuestion) -> list[str]:
+    """Return the question's words, without stop words, that a token of the table contains."""
     return [w for w in words(token) if w in question.word_set and w not in STOP_WORDS]
 
 
 def _best_place(tokens: Sequence[str], question: LexicalQuestion) -> tuple[int, int]:
-    """Return the end of the stretch that holds most words of the question, and their number."""
-    marks = [_held(token, question) for token in tokens]
+    """Return the end of the window with the most words of the question, and their number."""
+    marks = [_shared_words(token, question) for token in tokens]
     inside: dict[str, int] = {}
     best, best_count = -1, 0
-    for position, held in enumerate(marks):
-        for word in held:
+    for position, shared in enumerate(marks):
+        for word in shared:
             inside[word] = inside.get(word, 0) + 1
         if position >= _WINDOW:
             for word in marks[position - _WINDOW]:
                 inside[word] -= 1
                 if not inside[word]:
                     del inside[word]
-        if held and len(inside) >= best_count:
+        if shared and len(inside) >= best_count:
             best, best_count = position, len(inside)
     return best, best_count
 
 
 def answer_loosely(question: LexicalQuestion, tokens: Sequence[str]) -> str:
-    """Return the words next to where most words of the question stand."""
+    """Return the words after the place with the most words of the question."""
     if not tokens:
         return ""
     numbers = [(value, token) for token in tokens if (value := parse_number(token)) is not None]
@@ -57,9 +57,9 @@ def answer_loosely(question: LexicalQuestion, tokens: Sequence[str]) -> str:
         return after[0] if place >= 0 and after else "1"
     if place < 0:
         return tokens[0]
-    behind = list(tokens[place + 1 : place + 4]) or list(tokens[max(0, place - 1) : place + 1])
-    answer = behind[:1]
-    for token in behind[1:]:
+    following = list(tokens[place + 1 : place + 4]) or list(tokens[max(0, place - 1) : place + 1])
+    answer = following[:1]
+    for token in following[1:]:
         if not (answer[-1][:1].isupper() and token[:1].isupper()):
             break
         answer.append(token)
@@ -67,7 +67,7 @@ def answer_loosely(question: LexicalQuestion, tokens: Sequence[str]) -> str:
 
 
 def bears_out_loosely(statement: LexicalQuestion, tokens: Sequence[str]) -> bool:
-    """Say whether most of the statement's known words stand close together."""
-    held_words = {word for token in tokens for word in _held(token, statement)}
+    """Return whether most of the statement's words in the table are close together."""
+    shared = {word for token in tokens for word in _shared_words(token, statement)}
     _, together = _best_place(tokens, statement)
-    return bool(held_words) and together >= 0.75 * len(held_words)
+    return bool(shared) and together >= 0.75 * len(shared)

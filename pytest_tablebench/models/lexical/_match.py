@@ -1,4 +1,4 @@
-"""How well the words of a question fit the header and the cells of a table."""
+"""Score how well the words of a question match the header and the cells of a table."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _ASKS_FOR = (
 
 @dataclass(frozen=True)
 class Match:
-    """A question laid over a table.
+    """A question matched with a table.
 
     Arguments:
         header: the header cells. rows: the rows that are not empty.
-        header_scores: per column, how well its name fits the question.
-        row_scores: per row, how well its cells fit. `hits` are the columns whose cell did.
-        conditions: on numbers, in the order they are asked.
+        header_scores: for each column, how well its name matches the question.
+        row_scores: for each row, how well its cells match. `hits` are the matching columns.
+        conditions: on numbers, in the order of the question.
     """
 
     question: LexicalQuestion
@@ -44,7 +44,7 @@ class Match:
 
     @property
     def best_rows(self) -> list[int]:
-        """Return the rows that fit best, in order; none when no cell fits at all."""
+        """The best matching rows, in order; empty if no cell matches."""
         top = max(self.row_scores, default=0.0)
         if top <= 0:
             return []
@@ -52,7 +52,7 @@ class Match:
 
     @property
     def hit_columns(self) -> frozenset[int]:
-        """Return the columns whose cells made the best rows fit."""
+        """The columns whose cells match in the first of the best rows."""
         best = self.best_rows
         return self.hits[best[0]] if best else frozenset()
 
@@ -70,17 +70,16 @@ class Match:
                 keys.append((row, key))
         return keys
 
-    def rows_that_hold(self, column: int) -> list[int]:
+    def rows_that_meet(self, column: int) -> list[int]:
         """Return the rows whose cell in a column meets all conditions."""
-        held = self.conditions
         return [
             row
             for row, key in self.keys(column)
-            if all(comparison.holds(key) for comparison in held)
+            if all(condition.is_met(key) for condition in self.conditions)
         ]
 
     def is_ordered(self, column: int) -> bool:
-        """Say whether most filled cells of a column are numbers or dates."""
+        """Return whether most filled cells of a column are numbers or dates."""
         filled = sum(1 for row in range(len(self.rows)) if self.cell(row, column))
         return filled > 0 and len(self.keys(column)) >= 0.6 * filled
 
@@ -110,12 +109,12 @@ _ASKING = vocabulary("which what whose name list many much")
 
 
 def _asked_words(question: LexicalQuestion) -> set[str]:
-    """Return the words right behind "which", "what", "how many", "name" or "list"."""
+    """Return the words right after "which", "what", "how many", "name" or "list"."""
     asked_words: set[str] = set()
     for position, word in enumerate(question.words):
         if word in _ASKING:
-            behind = [w for w in question.words[position + 1 :] if w not in STOP_WORDS]
-            asked_words.update(behind[:2])
+            following = [w for w in question.words[position + 1 :] if w not in STOP_WORDS]
+            asked_words.update(following[:2])
             break
     return asked_words
 
@@ -123,7 +122,7 @@ def _asked_words(question: LexicalQuestion) -> set[str]:
 def _cell_score(
     cell: str, question: LexicalQuestion, ignored: frozenset[str]
 ) -> tuple[float, list[str]]:
-    """Return how well one cell fits, and the question's words it holds."""
+    """Return how well one cell matches, and the question's words in it."""
     parts = words(cell)
     if not parts or len(parts) > 200:
         return 0.0, []
@@ -139,7 +138,7 @@ def _cell_score(
 def _row_words(
     row: tuple[str, ...], score_of: Callable[[str], tuple[float, list[str]]]
 ) -> tuple[dict[str, float], frozenset[int]]:
-    """Return what each of the question's words is worth in a row, and the columns that fit."""
+    """Return the value of each of the question's words in a row, and the matching columns."""
     best: dict[str, float] = {}
     columns = set()
     for column, cell in enumerate(row):
@@ -156,11 +155,9 @@ def _row_words(
 def match(
     question: LexicalQuestion, header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]
 ) -> Match:
-    """Lay a question over a table; empty rows are left out of the result."""
+    """Match a question with a table; empty rows are left out of the result."""
     conditions = tuple(find_comparisons(question))
-    bounds = frozenset(
-        format_number(comparison.number) for comparison in conditions
-    )  # they name no cell
+    bounds = frozenset(format_number(comparison.number) for comparison in conditions)
     kept = tuple(row for row in rows if any(row))
     score_of = cache(lambda cell: _cell_score(cell, question, bounds))
     matched = [_row_words(row, score_of) for row in kept]

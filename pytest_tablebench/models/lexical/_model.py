@@ -1,4 +1,4 @@
-"""The built-in model `tablebench/lexical`: reads the prompt, answers by matching words."""
+"""The built-in model `tablebench/lexical`: it reads the prompt and answers by matching words."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from pytest_tablebench.models.lexical._statement import bears_out
 MARKER = "[Final Answer]:"
 
 MAX_ANSWER = 1000
-"""Characters of a reply at most: a hostile cell can be as long as the prompt."""
+"""Longest answer in characters; a hostile cell can be as long as the prompt."""
 
 
 class LexicalModel:
     """Answer table questions by word overlap: free, offline, deterministic, often wrong.
 
-    It sees nothing but `request.text`, as a language model would, so perturbing or
-    re-serializing a table changes its answers for the same reason it changes a model's.
-    Its scores are a floor to compare models with, and what the examples run on.
+    It reads only `request.text`, as a language model would. So perturbing or re-serializing a
+    table changes its answers. Its scores are a floor for comparison with models, and the examples
+    use it.
     """
 
     sees = stored = False
 
     def complete(self, request: Request) -> Reply:
-        """Answer one request; there is no text it fails on."""
+        """Answer one request; no text makes it fail."""
         prompt = request.text
         text = answer(prompt)
         return Reply(
@@ -41,7 +41,7 @@ class LexicalModel:
 def answer(prompt: str) -> str:
     """Return the one-line answer to a prompt's last question about its last table.
 
-    It stands behind the marker that the prompt asks for.
+    If the prompt asks for the marker, the answer follows it.
     """
     table = find_table(prompt)
     answer = _answer(prompt, table)
@@ -57,6 +57,6 @@ def _answer(prompt: str, table: FoundTable) -> str:
         true = bears_out_loosely(question, tokens) if loose else bears_out(question, table)
         return question.verdicts[0 if true else 1]
     answer = answer_loosely(question, tokens) if loose else answer_question(question, table)
-    # Lone surrogates, which JSON can spell, would break whoever writes the reply to a file.
+    # JSON can contain lone surrogates, which cannot be written to a file.
     clean = " ".join(answer[:MAX_ANSWER].encode("utf-8", "replace").decode().split())
     return clean or "unknown"

@@ -1,4 +1,4 @@
-"""What a prompt asks: the last question or statement, and the words that name an operation."""
+"""Find the last question or statement of a prompt, and its conditions on numbers."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Comparison:
     number: float
     position: int
 
-    def holds(self, value: float) -> bool:
-        """Say whether a cell's value meets the condition."""
+    def is_met(self, value: float) -> bool:
+        """Return whether a cell's value meets the condition."""
         if self.operator.startswith(">"):
             return value > self.number or (self.operator == ">=" and value == self.number)
         return value < self.number or (self.operator == "<=" and value == self.number)
@@ -33,7 +33,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class LexicalQuestion:
-    """The question's text and words, and how its truth is named if it is a statement.
+    """The question's text and words, and the words for true and false if it is a statement.
 
     `verdicts` is the pair of words for true and false, or None for an open question.
     """
@@ -44,7 +44,7 @@ class LexicalQuestion:
     word_set: frozenset[str] = field(default_factory=frozenset)
 
     def has(self, *phrases: str) -> bool:
-        """Say whether any of the phrases stands in the question, in whole words."""
+        """Return whether the question contains any of the phrases, in whole words."""
         spaced = f" {' '.join(self.words)} "
         return any(f" {phrase} " in spaced for phrase in phrases)
 
@@ -84,7 +84,7 @@ def find_question(text: str, table: FoundTable) -> LexicalQuestion:
 
 
 def _unlabelled(text: str, table: FoundTable) -> str:
-    """Return the last line outside the table that ends in a question mark, or just the last."""
+    """Return the last line outside the table, preferably one that ends in a question mark."""
     outside = text[table.end :][-MAX_QUESTION:] or text[: table.start][-MAX_QUESTION:]
     if table.layout == "concat" and table.start == 0:
         outside = text[-MAX_QUESTION:]
@@ -114,7 +114,7 @@ _SUFFIX = re.compile(r"\b(\d[\d,]*(?:\.\d+)?) (?:\w+ )?or (more|less|fewer|highe
 
 
 def find_comparisons(question: LexicalQuestion) -> list[Comparison]:
-    """Return the conditions on numbers, in the order they are asked."""
+    """Return the conditions on numbers; those like "5 or more" come last."""
     comparisons = []
     for match in _COMPARISON.finditer(question.text):
         operator = next(

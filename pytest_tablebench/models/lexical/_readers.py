@@ -1,8 +1,8 @@
-"""Read one table out of text, one function per layout; every one of them runs in linear time.
+"""Read one table from text, with one function per layout, each in linear time.
 
-The grammars are those of the text serializers (spec: torr.md section 5). A reader gets the
-text from the table's first character on and returns header, rows and the number of
-characters read, or None when the text is not in its layout. Nothing is evaluated.
+A layout is what a text serializer writes. A reader receives the text from the table's first
+character on. It returns header, rows and the number of characters read, or None if the text has
+another layout. Nothing is evaluated.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 MAX_COLUMNS = 500
-"""Columns beyond this are dropped: no real table has them, and hostile text might."""
+"""Further columns are dropped: real tables have fewer, hostile text may have more."""
 
 MAX_CELLS = 50_000
-"""Rows beyond this many cells are dropped, so that a huge table costs bounded time."""
+"""Rows after this number of cells are dropped, so that a huge table takes limited time."""
 
 
 class Parsed(NamedTuple):
-    """What a reader found. `end` is the number of characters that belong to the table."""
+    """A parsed table. `end` is the number of characters that belong to it."""
 
     header: list[str]
     rows: list[list[str]]
@@ -33,7 +33,7 @@ _TAG = re.compile(r"<(/?)(table|thead|tbody|tr|th|td)\b[^<>]*>", re.IGNORECASE)
 
 
 def read_html(text: str) -> Parsed | None:
-    """Read `<table>…</table>`; markup inside cells stays as it is, as serializers write it."""
+    """Read `<table>…</table>`; markup inside cells stays, as serializers write it."""
     if not text.startswith("<"):
         return None
     lines: list[list[str]] = []
@@ -60,7 +60,7 @@ def read_html(text: str) -> Parsed | None:
 
 
 def _cell(value: Any) -> str:
-    """Return a JSON value as the text a reader sees; null and NaN are empty."""
+    """Return a JSON value as the text that a reader sees; null and NaN are empty."""
     if value is None:
         return ""
     return value if isinstance(value, str) else str(value)
@@ -70,7 +70,7 @@ _DECODER = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=lambd
 
 
 def _decode(text: str, start: int) -> tuple[dict[str, Any], int] | None:
-    """Decode the JSON object at `start`; None when it is broken, empty or nested too deep."""
+    """Decode the JSON object at `start`; None if it is invalid, empty or nested too deeply."""
     try:
         value, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
@@ -125,7 +125,7 @@ _RULE = re.compile(r"\|(?:[ ]?:?-{3,}:?[ ]?\|)+[ ]*(?:\n|$)")
 
 
 def read_markdown(text: str) -> Parsed | None:
-    """Read a pipe table; line ends inside cells are kept, pipes inside cells split them."""
+    """Read a pipe table. Line ends inside cells are kept; pipes inside cells split them."""
     if not text.startswith("|"):
         return None
     source = text.rstrip().split("\n")
@@ -175,12 +175,12 @@ def read_row_major(text: str) -> Parsed | None:
 
 
 def read_csv(text: str) -> Parsed | None:
-    """Read comma separated lines: at least two, most of them as wide as the first.
+    """Read comma separated lines: at least two, and at least half as wide as the first.
 
-    One column is accepted only when every line has one cell.
+    A single column is accepted only if each line has one cell.
     """
     try:
-        # Only LF ends a line here; splitlines() would also split at other characters.
+        # Only LF ends a line; splitlines() would also split at other characters.
         source = io.StringIO(text.strip().replace("\r", " "), newline="\n")
         lines = [line for line in csv.reader(source) if line]
     except csv.Error:
@@ -194,7 +194,7 @@ def read_csv(text: str) -> Parsed | None:
     return Parsed(lines[0], lines[1:], len(text))
 
 
-# Arguments are short, so that hostile text costs no more than its length.
+# The lengths of arguments are limited, so that hostile text takes linear time.
 _COLUMNS = r"\{[^{}\n]{0,200}(?:\{[^{}\n]{0,200}\}[^{}\n]{0,200}){0,20}\}"
 _PIECE = re.compile(
     rf"""\\begin\{{tabular\}}(?:\[[^\]\n]{{0,9}}\])?(?:{_COLUMNS})?(?P<begin>)
@@ -215,9 +215,9 @@ _FIRST = re.compile(r"(?:[ \t]*%[^\n]*\n|\s)*\\begin\{(?:table|tabular)\}")
 
 
 def read_tabular(text: str) -> Parsed | None:
-    """Read the first `tabular`; None where there is none.
+    """Read the first `tabular`; None without one.
 
-    What stands in braces stays, commands go; a `tabular` in a cell is one text.
+    Text in braces stays, commands are removed; a `tabular` in a cell is one text.
     """
     if _FIRST.match(text) is None:
         return None
@@ -261,7 +261,7 @@ READERS: dict[str, Callable[[str], Parsed | None]] = {
     "latex": read_tabular,
     "csv": read_csv,
 }
-"""From the most to the least recognisable layout."""
+"""Layouts by serializer, the most recognizable first."""
 
 CLOSED = frozenset({"html", "json", "df", "latex"})
-"""Layouts that say themselves where they end."""
+"""Layouts that mark their own end."""

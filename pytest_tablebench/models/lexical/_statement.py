@@ -1,4 +1,4 @@
-"""Say whether a table bears out a statement: shared words, counts and extremes."""
+"""Decide whether a table supports a statement, by shared words, counts and extremes."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ _NEGATIONS = ("not", "never", "no", "neither", "didn", "isn", "wasn", "without",
 
 
 def bears_out(statement: LexicalQuestion, table: FoundTable) -> bool:
-    """Return the verdict on a statement; a negation turns it round."""
+    """Return whether the table supports a statement; a negation inverts the verdict."""
     laid = match(statement, table.header, table.rows)
     for check in (_check_comparison, _check_extreme, _check_count):
         verdict = check(laid)
         if verdict is not None:
             break
     else:
-        verdict = _one_row_holds_all(laid)
+        verdict = _one_row_has_all(laid)
     return verdict != statement.has(*_NEGATIONS)
 
 
 def _check_comparison(laid: Match) -> bool | None:
-    """Check "X is more than 5" on the row of X, "3 rows have more than 5" on the count."""
+    """Check "X is more than 5" on the row of X, and "3 rows have more than 5" on the count."""
     if not laid.conditions:
         return None
     column = pick_column(laid, ordered=True, avoid=laid.hit_columns)
     if column is None:
         return None
-    held = laid.rows_that_hold(column)
+    fitting = laid.rows_that_meet(column)
     count = _leading_count(laid)
     if count is not None:
-        return len(held) == count
+        return len(fitting) == count
     best = laid.best_rows
     if len(best) == 1 and max(laid.row_scores) >= 1:
-        return best[0] in held
+        return best[0] in fitting
     return None
 
 
 def _check_extreme(laid: Match) -> bool | None:
-    """Check "X has the highest Y": the row that fits best must be the extreme one."""
+    """Check "X has the highest Y": the best matching row must be the extreme one."""
     extremes = [EXTREMES[word] for word in laid.question.words if word in EXTREMES]
     best = laid.best_rows
     if not extremes or not best or max(laid.row_scores) < 1:
@@ -64,7 +64,7 @@ def _check_extreme(laid: Match) -> bool | None:
 
 
 def _in_order(laid: Match, rows: list[int]) -> tuple[int, int]:
-    """Return two rows in the order the statement names them."""
+    """Return two rows in the order in which the statement names them."""
 
     def place(row: int) -> int:
         held = {word for column in laid.hits[row] for word in words(laid.cell(row, column))}
@@ -79,7 +79,7 @@ def _in_order(laid: Match, rows: list[int]) -> tuple[int, int]:
 
 
 def _leading_count(laid: Match) -> int | None:
-    """Return the number a statement claims: "there are 3 …", "3 players …", "… 3 times"."""
+    """Return the number that a statement claims: "there are 3 …", "3 players …", "… 3 times"."""
     split = [number_word(word) for word in laid.question.words[:5]]
     for position, word in enumerate(split):
         if word.isdecimal() and len(word) <= 3:
@@ -98,19 +98,18 @@ def _check_count(laid: Match) -> bool | None:
     return fitting == count
 
 
-def _one_row_holds_all(laid: Match) -> bool:
-    """Say whether one row holds every word of the statement that the table knows."""
-    held_words: set[str] = set()
+def _one_row_has_all(laid: Match) -> bool:
+    """Return whether one row contains each word of the statement that the table contains."""
     names = {word for name in laid.header for word in words(name)}
-    holders: list[set[str]] = []
-    for row in laid.rows:
-        held = {word for cell in row for word in words(cell)} & laid.question.word_set
-        holders.append(held)
-        held_words |= held
-    telling = {word for word in held_words if word not in STOP_WORDS and word not in names}
-    numbers = {
-        word for word in laid.question.words if word[0].isdigit() and word not in names | held_words
-    }
-    if numbers or not telling:
+    shared_by_row = [
+        {word for cell in row for word in words(cell)} & laid.question.word_set for row in laid.rows
+    ]
+    shared: set[str] = set()
+    shared.update(*shared_by_row)
+    telling = shared - STOP_WORDS - names
+    has_other_number = any(
+        word[0].isdigit() and word not in names | shared for word in laid.question.words
+    )
+    if has_other_number or not telling:
         return False
-    return any(telling <= held for held in holders)
+    return any(telling <= row for row in shared_by_row)

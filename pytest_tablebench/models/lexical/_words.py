@@ -1,4 +1,4 @@
-"""Words and numbers of cells and questions, made comparable."""
+"""Normalize words and numbers of cells and questions for comparison."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 
 
 def _plain(word: str) -> str:
-    """Bring one lower-case word to the form that is compared."""
+    """Return the normal form of one lower-case word."""
     if word[0].isdigit():
         if "," in word:
             word = word.replace(",", "")
@@ -39,12 +39,12 @@ def _plain(word: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Split into lower-case words and numbers: no plural s, no thousands separators."""
+    """Split into lower-case words and numbers, without plural s and thousands separators."""
     return [_plain(word) for word in _WORD.findall(text.lower())]
 
 
 def number_word(word: str) -> str:
-    """Return the digits of a small number word, any other word unchanged."""
+    """Return the digits of a small number word; any other word is unchanged."""
     return _NUMBER_WORDS.get(word, word)
 
 
@@ -58,9 +58,9 @@ _SCALES = {"million": 1e6, "billion": 1e9, "bn": 1e9, "thousand": 1e3, "trillion
 
 
 def parse_number(text: str) -> float | None:
-    """Return the number a cell shows: separators, sign, currency, percent and unit allowed.
+    """Return the number in a cell, which may have separators, sign, currency, percent and unit.
 
-    Brackets around a number make it negative. Text that merely holds a number is None.
+    Brackets around a number make it negative. None for text that merely contains a number.
     """
     if not text or len(text) > 60:
         return None
@@ -80,7 +80,7 @@ def parse_number(text: str) -> float | None:
 
 
 def format_number(value: float) -> str:
-    """Write a computed number: whole numbers without a point, others with two decimals."""
+    """Format a computed number: whole numbers without a point, others with up to two decimals."""
     if not math.isfinite(value):
         return "0"
     if abs(value - round(value)) < 1e-9 and abs(value) < 1e15:
@@ -120,6 +120,6 @@ def order_key(text: str) -> float | None:
 
 
 def join(items: Iterable[str], *, limit: int = 20) -> str:
-    """Join items by comma and blank, each once, in order."""
+    """Join the distinct items in order, separated by a comma and a blank."""
     unique = dict.fromkeys(item for item in items if item)
     return ", ".join(list(unique)[:limit])

@@ -1,4 +1,4 @@
-"""Words on a sheet as the rows of a table, by where they stand. Pure geometry."""
+"""Arrange the words of a picture as the rows of a table, by their positions."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from statistics import median
 
 APART = 0.8
-"""Distance between the middles of two rows at least, in heights of the boxes of their words.
+"""The least vertical distance of two rows' middles, in heights of their words' boxes.
 
-rapidocr's boxes are half as high again as a line: the lines of one cell are 0.7 apart, rows 1.
+rapidocr's boxes are half as high again as a line: lines of one cell are 0.7 apart, rows 1.
 """
 
 
 @dataclass(frozen=True)
 class Word:
-    """A piece of text that was read, and its box in pixels; y grows downwards."""
+    """A recognized text and its box in pixels; y grows downwards."""
 
     text: str
     left: float
@@ -25,24 +25,24 @@ class Word:
 
     @property
     def middle(self) -> float:
-        """Its height on the sheet."""
+        """The vertical middle."""
         return (self.top + self.bottom) / 2
 
 
 @dataclass(frozen=True)
 class OcrGrid:
-    """What stands above a table, and its rows, the first one the header; all equally long."""
+    """The lines above a table, and its rows of equal length; the first row is the header."""
 
     above: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
 
 def grid_of(words: Iterable[Word]) -> OcrGrid:
-    """Return the table that words make.
+    """Return the table that words form.
 
-    Words beside each other make a row, and so do lines that follow closely, for a cell may have
-    several. The rows with the most cells say where columns are. What stands alone above them is
-    no part of the table.
+    Words at the same height form a row. So do lines that follow closely, because a cell may have
+    several lines. The rows with the most cells define the columns. Single cells above them are not
+    part of the table.
     """
     cells = [_cells(row) for row in _rows(words)]
     if not cells:
@@ -60,7 +60,7 @@ def grid_of(words: Iterable[Word]) -> OcrGrid:
 
 
 def _rows(words: Iterable[Word]) -> list[list[Word]]:
-    """Part words, from the top, where the middles of two are further apart than lines of a cell."""
+    """Split words into rows, from the top, at vertical distances above that of lines in a cell."""
     rows: list[list[Word]] = []
     ordered = sorted(words, key=lambda word: (word.middle, word.left))
     apart = APART * median(word.bottom - word.top for word in ordered) if ordered else 0.0
@@ -72,7 +72,7 @@ def _rows(words: Iterable[Word]) -> list[list[Word]]:
 
 
 def _cells(row: Iterable[Word]) -> list[Word]:
-    """Join what stands below each other in a row; return the cells from the left."""
+    """Join the lines of each cell in a row; return the cells from the left."""
     cells: list[Word] = []
     for word in row:  # from the top
         above = next((n for n, cell in enumerate(cells) if _below(word, cell)), None)
@@ -87,13 +87,13 @@ def _cells(row: Iterable[Word]) -> list[Word]:
 
 
 def _below(word: Word, cell: Word) -> bool:
-    """Whether a word is a further line of a cell; boxes of neighbours may overlap a little."""
+    """Return whether a word is a further line of a cell; their boxes may differ a little."""
     shared = min(word.right, cell.right) - max(word.left, cell.left)
     return shared > 0.5 * min(word.right - word.left, cell.right - cell.left)
 
 
 def _placed(row: Sequence[Word], columns: Sequence[tuple[float, float]]) -> tuple[str, ...]:
-    """Put the cells of a row into the columns that they share most with, or are next to."""
+    """Put each cell of a row into the column that it overlaps most, or else the nearest."""
     texts = [""] * len(columns)
     for cell in row:
 

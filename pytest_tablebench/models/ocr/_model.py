@@ -1,4 +1,4 @@
-"""Reads each picture of a prompt into a text table, and has the lexical model answer."""
+"""The built-in model `tablebench/ocr`, which reads pictures and answers by matching words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_tablebench.models.ocr._grid import OcrGrid, Word, grid_of
 from pytest_tablebench.serializers.content import Content, Image
 
 _LARGEST = 2048
-"""Pixels of the longer side in which text is looked for: larger pictures are made smaller."""
+"""Pixels of the longer side; larger pictures are scaled down before text is searched."""
 
 _REMEMBERED = 64
 
@@ -24,12 +24,12 @@ _REMEMBERED = 64
 class OcrModel:
     """Answer questions about tables in pictures: offline, deterministic, often wrong.
 
-    What is read and what is not is rapidocr's; which cell stands where is told by geometry alone.
-    Then it is `tablebench/lexical` with a Markdown table in the picture's place. A floor to compare
-    models that see with.
+    rapidocr recognizes the words, and their positions alone determine the cells. Then
+    `tablebench/lexical` answers from a Markdown table in place of the picture. Its scores are a
+    floor for comparison with models that read pictures.
 
     Raises:
-        SettingsError: what reads pictures is not installed.
+        SettingsError: the packages that read pictures are not installed.
     """
 
     sees = True
@@ -45,7 +45,7 @@ class OcrModel:
 
     @property
     def identity(self) -> str:
-        """What stands for the model in the keys of answers: releases read differently."""
+        """A text that identifies the model in the keys of answers: releases read differently."""
         return " ".join(f"{name}=={version(name)}" for name in ("rapidocr", "pytest-tablebench"))
 
     def complete(self, request: Request) -> Reply:
@@ -55,7 +55,7 @@ class OcrModel:
         return Reply(text, finish_reason="stop", cost_usd=0.0)
 
     def _text(self, content: Content) -> str:
-        """Return content as text: pictures that go on with a table are one table with it."""
+        """Return content as text; pictures that continue a table are joined with it."""
         if isinstance(content, str):
             return content
         parts: list[str | OcrGrid] = []
@@ -64,19 +64,19 @@ class OcrModel:
                 parts.append(part)
                 continue
             grid = self._read(part)
-            before = next((n for n, earlier in enumerate(parts) if _goes_on(earlier, grid)), None)
+            before = next((n for n, earlier in enumerate(parts) if _continues(earlier, grid)), None)
             if before is None:
                 parts.append(grid)
             else:
                 first = parts[before]
-                assert isinstance(first, OcrGrid)  # noqa: S101 - `_goes_on`
+                assert isinstance(first, OcrGrid)  # noqa: S101 - `_continues`
                 parts[before] = OcrGrid(first.above, (*first.rows, *grid.rows[1:]))
         return "".join(part if isinstance(part, str) else _written(part) for part in parts)
 
     def _read_image(self, image: Image) -> OcrGrid:
         try:
             words = self._reader(image.data)
-        except Exception as error:  # of a library, over bytes of anybody's
+        except Exception as error:  # the library's, for untrusted bytes
             raise ModelError(
                 f"tablebench/ocr cannot read a picture ({type(error).__name__})",
                 reason="bad_request",
@@ -85,18 +85,18 @@ class OcrModel:
 
     @cached_property
     def _reader(self) -> Any:
-        """What finds and reads words; its models lie in its package, and nothing is fetched."""
+        """The engine that finds and reads words. Its package contains the models."""
         import rapidocr
 
         models = Path(rapidocr.__file__).parent / "models"
         params = {
             "Global.log_level": "error",
-            "Global.use_cls": False,  # no line stands on its head
+            "Global.use_cls": False,  # no line is upside down
             "Det.model_path": str(_one(models, "*_det_*.onnx")),
             "Rec.model_path": str(_one(models, "*_rec_*.onnx")),
             "Det.limit_type": "max",
             "Det.limit_side_len": _LARGEST,
-            # Threads that spin take many times as long where the processors have other work.
+            # Spinning threads are many times slower on busy processors.
             "EngineConfig.onnxruntime.intra_op_num_threads": 1,
             "EngineConfig.onnxruntime.inter_op_num_threads": 1,
         }
@@ -111,7 +111,7 @@ def _one(models: Path, pattern: str) -> Path:
 
 
 def _words(words: Any) -> Iterator[Word]:
-    """Return what was read, as words with upright boxes."""
+    """Yield rapidocr's result as words with upright boxes."""
     if words.boxes is None or words.txts is None:
         return
     for box, text in zip(words.boxes, words.txts, strict=True):
@@ -119,13 +119,13 @@ def _words(words: Any) -> Iterator[Word]:
         yield Word(str(text), min(xs), min(ys), max(xs), max(ys))
 
 
-def _goes_on(part: str | OcrGrid, grid: OcrGrid) -> bool:
-    """Whether a table begins with the same header: large ones are shown in parts."""
+def _continues(part: str | OcrGrid, grid: OcrGrid) -> bool:
+    """Return whether both tables have the same header, as parts of a large table do."""
     return isinstance(part, OcrGrid) and part.rows[:1] == grid.rows[:1] != ()
 
 
 def _written(grid: OcrGrid) -> str:
-    """Return a table in Markdown, with what stands above it."""
+    """Return a table in Markdown, after the lines above it."""
     if not grid.rows:
         return "\n".join(grid.above)
     header, *rows = grid.rows
