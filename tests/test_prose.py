@@ -24,6 +24,7 @@ PLACES: list[str] = [
     "pytest_tablebench/config",
     "pytest_tablebench/datasets",
     "pytest_tablebench/errors.py",
+    "pytest_tablebench/generate",
     "pytest_tablebench/executors",
     "pytest_tablebench/extend.py",
     "pytest_tablebench/hooks",

@@ -1,4 +1,4 @@
-"""Questions from tables: by rule, by models that propose and examine, and of the plainest reading.
+"""Questions from tables: drawn by rule, written and examined by models, or probes of plain reading.
 
-What is asked by rule is answered in two independent ways, which have to agree.
+Answers of questions by rule are computed in two independent ways, which have to agree.
 """

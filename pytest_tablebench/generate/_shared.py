@@ -1,4 +1,4 @@
-"""What all ways to questions share: their data, digests of tables, languages."""
+"""Data files, digests and languages for all ways of making questions."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ LANGUAGES = ("en", "zh")
 
 @cache
 def data_file(name: str) -> dict[str, Any]:
-    """Return a TOML file of this room, such as `rules/en.toml`."""
+    """Return a TOML file of this package, such as `rules/en.toml`."""
     return tomllib.loads((files(__package__) / name).read_text(encoding="utf-8"))
 
 
 def digest_of(*content: object) -> str:
-    """Return 16 hexadecimal digits for a content."""
+    """Return 16 hexadecimal digits that identify the content."""
     return hashlib.sha256(repr(content).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def spoken(language: str, number: int, headings: Iterable[object]) -> str:
-    """Return the language of a question: as asked for, `both` in turns, `auto` by the headings."""
+    """Return the language of a question; `both` alternates, `auto` follows the headings."""
     if language == "both":
         return LANGUAGES[number % len(LANGUAGES)]
     if language == "auto":

@@ -1,8 +1,8 @@
-"""Writing a dataset folder table by table, so that a killed run goes on where it ended.
+"""Write a dataset folder table by table, so that a killed run can be continued.
 
-Until all is done the questions lie in one file of lines, with a line behind each table's that says
-how far the work came: what stands behind the last such line is made again. Then they are
-written in a drawn order, so that the first ones are a sample of all.
+During a run the questions are in one file of JSON lines. A line after each table's questions
+records the progress; questions after the last such line are made again. At the end the questions
+are written in a drawn order, so that the first ones are a sample of all.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ from pytest_tablebench.util.names import printable, slug
 from pytest_tablebench.util.seeds import seeded_random
 
 PART = ".generating.jsonl"
-"""What a run has written so far; gone when it is done."""
+"""The file of an unfinished run."""
 
 _FEW = 100
-"""Questions that are asked unless the user says more."""
+"""Number of questions that a run uses by default."""
 
 
 @dataclass(frozen=True)
 class TableSource:
-    """A table to be read.
+    """A table that can be read.
 
     Arguments:
         name: of the table.
-        read: returns the table, of the text of the reply where a model is asked. It raises
-            `DataError` or `TableError` for a file that cannot be read, `UnfitError` for what is no
-            table to ask about.
-        step: asks a model for the table; None: nothing is asked.
+        read: returns the table; with `step`, it receives the text of the reply. It raises
+            `DataError` or `TableError` for a file that cannot be read, and `UnfitError` for content
+            that is not a table for questions.
+        step: a request to a model for the table; None without one.
     """
 
     name: str
@@ -57,7 +57,7 @@ class TableSource:
     step: Ask | None = None
 
     def converse(self) -> Conversation[Table]:
-        """Return the table. Raises what `read` raises, and `ModelError`."""
+        """Return the table. Raises `ModelError` and the errors of `read`."""
         if self.step is None:
             return self.read()
         reply = yield from reply_text(self.step)
@@ -65,7 +65,7 @@ class TableSource:
 
 
 def text_table(table: Table) -> Table:
-    """Return a table with all its cells as the text that a CSV file gives back."""
+    """Return a table whose cells are texts, as read from a CSV file."""
     return Table(
         tuple(map(_text, table.header)),
         tuple(tuple(map(_text, row)) for row in table.rows),
@@ -75,7 +75,7 @@ def text_table(table: Table) -> Table:
 
 
 def _text(cell: Cell) -> str:
-    if cell is None or cell != cell:  # noqa: PLR0124 - what is not a number is unlike itself
+    if cell is None or cell != cell:  # noqa: PLR0124 - NaN
         return ""
     if isinstance(cell, bool):
         return "yes" if cell else "no"
@@ -86,12 +86,13 @@ def _text(cell: Cell) -> str:
 
 @dataclass(frozen=True)
 class PreparedTable:
-    """A table about which models have been asked.
+    """A table after the conversations with models.
 
     Arguments:
         name: of its source.
         finish: makes its questions.
-        table: as makers take it; None: it is left out, and `finish` counts why.
+        table: as makers take it; None for a table that is left out, of which `finish` counts the
+            reason.
     """
 
     name: str
@@ -113,18 +114,19 @@ def write_dataset(
     say: Callable[[str], None] = lambda _: None,
     answer: Answer | None = None,
 ) -> int:
-    """Write the questions about all sources as a dataset folder; return how many there are.
+    """Write the questions about all sources as a dataset folder; return their number.
 
     Arguments:
         folder: new, empty, or left by the same command when it was killed.
-        sources: in an order that is the same every time.
-        maker: of the questions.
-        made_with: what the questions depend on; a killed run goes on only with the same.
+        sources: in an order that is always the same.
+        maker: makes the questions.
+        made_with: the settings that determine the questions; a killed run can be continued only
+            with the same ones.
         limit: of questions in all.
         say: receives a message about each source that cannot be read.
-        answer: where models are asked; it may end before the sources do.
+        answer: answers the requests to models; it may end before the sources do.
 
-    Raises `DataError` for a folder that holds something else, or cannot be written.
+    Raises `DataError` if the folder has other contents or cannot be written.
     """
     try:
         part = _PartialFile(folder, made_with)
@@ -192,7 +194,7 @@ def _make(
 def prepare(
     source: TableSource, maker: QuestionMaker, say: Callable[[str], None]
 ) -> Conversation[PreparedTable]:
-    """Read a source's table, and ask models about it; `say` receives why it cannot be read."""
+    """Read a source's table, and hold the conversations about it; `say` receives reading errors."""
     try:
         table = yield from source.converse()
         if table.is_structured and not maker.reads_structure:
@@ -220,7 +222,7 @@ def _write_table(table: Table, path: Path) -> None:
 
 
 def _csv(table: Table) -> str:
-    """Return CSV whose header cannot be taken for one with other separators."""
+    """Return CSV with a quoted header, so that its separator is recognized correctly."""
     text = io.StringIO()
     csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n").writerow(table.header)
     csv.writer(text, lineterminator="\n").writerows(table.rows)
@@ -245,12 +247,12 @@ def _row(pair: Pair, file: str, title: str | None) -> dict[str, Any]:
 
 
 class _PartialFile:
-    """The file of a run that is under way.
+    """The file of an unfinished run.
 
     Attributes:
-        folder: that it lies in.
-        done: sources that are finished. digests: of their tables.
-        count: questions. state: of the maker after the last source, None at the beginning.
+        folder: that contains the file.
+        done: number of finished sources. digests: of their tables.
+        count: number of questions. state: of the maker after the last source, None at first.
     """
 
     def __init__(self, folder: Path, made_with: Mapping[str, Any]) -> None:
@@ -263,7 +265,7 @@ class _PartialFile:
         self._waiting: list[bytes] = []
         folder.mkdir(parents=True, exist_ok=True)
         if not self._path.exists() and any(folder.iterdir()):
-            raise DataError(f"{folder} holds something; name a folder that is not there yet")
+            raise DataError(f"{folder} is not empty; name a new folder")
 
     def __enter__(self) -> _PartialFile:
         end = self._read() if self._path.exists() else 0
@@ -278,7 +280,7 @@ class _PartialFile:
         self._file.close()
 
     def _read(self) -> int:
-        """Read what is there; return where the last finished table ends."""
+        """Read the file; return the offset after the last finished table."""
         place = end = count = 0
         with self._path.open("rb") as file:
             for line in file:
@@ -291,7 +293,7 @@ class _PartialFile:
                     if record != json.loads(json.dumps(self._head)):
                         raise DataError(
                             f"{self._path.parent} was begun with other tables or options; give "
-                            f"the same ones to go on, or name another folder"
+                            f"the same ones to continue, or name another folder"
                         )
                     end = place
                 elif "done" in record and line.endswith(b"\n"):
@@ -308,12 +310,11 @@ class _PartialFile:
         self._waiting.append(line)
 
     def append(self, row: Mapping[str, Any]) -> None:
-        """Add a question."""
         self._write(row)
         self.count += 1
 
     def close_table(self, digest: str, maker: QuestionMaker) -> None:
-        """Say that a source is finished."""
+        """Record that a source is finished."""
         self.done += 1
         if digest:
             self.digests.add(digest)
@@ -323,7 +324,7 @@ class _PartialFile:
         self._waiting.clear()
 
     def places(self) -> array[int]:
-        """Return where each question's line begins."""
+        """Return the offset of each question's line."""
         starts, place = array("Q"), 0
         with self._path.open("rb") as file:
             for line in file:
@@ -333,7 +334,7 @@ class _PartialFile:
         return starts
 
     def lines(self, places: Iterable[int]) -> Iterator[bytes]:
-        """Yield the lines that begin at these places."""
+        """Yield the lines at these offsets."""
         with self._path.open("rb") as file:
             for place in places:
                 file.seek(place)

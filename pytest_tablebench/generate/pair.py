@@ -1,4 +1,4 @@
-"""What a question is made of: steps that two paths work out, and what they find."""
+"""Questions with answers, and the plans from which their answers are computed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_tablebench.tables.table import Table
 
 
 class RejectedError(TableBenchError):
-    """A plan makes no good question of this table; `reason` is one of the counted words."""
+    """A plan gives no good question about a table; `reason` is one of the counted reasons."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -29,10 +29,10 @@ class PlanStep:
 
 @dataclass(frozen=True)
 class Plan:
-    """Steps in their order: some narrow the entries, one gives the answer, one may judge it.
+    """Steps in their order: some narrow the entries, one gives the answer, one may test it.
 
     Arguments:
-        recipe: the name of the recipe that it was drawn by.
+        recipe: the name of its recipe.
         steps: the operations with their arguments.
     """
 
@@ -66,12 +66,12 @@ class Amount:
 
 
 PlainAnswer = Texts | Amount | bool
-"""What the plain path gives; a truth value answers yes or no."""
+"""An answer computed from a plan; a bool answers yes or no."""
 
 
 @dataclass(frozen=True)
 class Other:
-    """A table that was made of another: what it is called beside that one, and it."""
+    """A table that was made from another one, and its name relative to that one."""
 
     name: str
     table: Table
@@ -82,17 +82,17 @@ class Pair:
     """A question with its answer, as a row of a dataset's questions.
 
     Arguments:
-        id: unique for one table; ASCII.
+        id: unique within one table; ASCII.
         question: the text.
         answers: the items of the answer.
         tags: skill, subtask, difficulty, language, recipe.
-        perturbations: those that leave the answer true.
-        metric: the kind of answer, "" where its text tells.
+        perturbations: those that keep the answer correct.
+        metric: the kind of answer; "" if its text determines the kind.
         tolerance: of a rounded number. unit: of a number.
-        plan: what the answer can be worked out from again, without steps where nothing can.
-        other: a table made of the given one, which the question is asked of.
-        threshold: the score from which an answer is right, "" where the dataset says.
-        aliases: other texts that are as right as an answer, by that answer.
+        plan: the plan that computes the answer; without steps if there is none.
+        other: the table of the question, if it was made from the given one.
+        threshold: the score from which an answer is right; "" for the dataset's.
+        aliases: other correct texts, by answer.
     """
 
     id: str

@@ -1,8 +1,8 @@
-"""What every way to questions is: it may ask models about a table, then makes questions of it.
+"""The base of all ways of making questions: converse with models about a table, then make pairs.
 
-Models are asked in conversations: generators that yield steps and are sent the outcomes, as
-strategies and judged metrics do. A conversation may also yield a list of conversations, which go
-on side by side; it is sent the list of their values, with the error of each that ended in one.
+A conversation is a generator that yields steps and receives their outcomes, like strategies and
+judged metrics. It may also yield a list of conversations, which run concurrently; then it receives
+the list of their values, with the exception in place of a value for each that failed.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ TableQuestions = tuple[str, Iterator[Pair]]
 """The digest of a table, and its questions."""
 
 Finish = Callable[[int | None], TableQuestions | None]
-"""Makes the questions of a table, that many at most; None: the table is left out."""
+"""Makes at most the given number of questions of a table; None if the table is left out."""
 
 
 def reply_text(step: Ask) -> Conversation[str]:
-    """Ask one question; the text of the reply is the value."""
+    """Send one request; return the text of the reply."""
     reply = yield step
     text: str = reply.text
     return text
 
 
 def values_of(outcomes: Iterable[Value | Exception]) -> list[Value]:
-    """Return the values of conversations. Raises the first error that ended one."""
+    """Return the values of conversations. Raises the first of their exceptions."""
     values = []
     for outcome in outcomes:
         if isinstance(outcome, Exception):
@@ -49,14 +49,14 @@ def values_of(outcomes: Iterable[Value | Exception]) -> list[Value]:
 
 @dataclass
 class Tally:
-    """Counts of what was made, and of what was not, by reason.
+    """Counts of accepted questions and tables, and of rejected ones by reason.
 
     Arguments:
         recipes: accepted questions by recipe.
-        verdicts: by recipe, how often the answer was yes and no.
-        rejected: questions that were not taken, by reason.
-        tables: tables by what became of them: `used`, or why they were left out.
-        course: further events on the way, by name.
+        verdicts: answers yes and no, by recipe.
+        rejected: rejected questions by reason.
+        tables: tables that are `used`, or left out by reason.
+        course: further events, by name.
     """
 
     recipes: Counter[str] = field(default_factory=Counter)
@@ -67,7 +67,7 @@ class Tally:
 
     @property
     def accepted(self) -> int:
-        """Number of questions."""
+        """Number of accepted questions."""
         return sum(self.recipes.values())
 
     def add(self, other: Tally) -> None:
@@ -76,26 +76,26 @@ class Tally:
             getattr(self, name).update(counts)
 
     def reject(self, error: RejectedError | ModelError, missing: str = "no reply") -> None:
-        """Count a question that is not taken; `missing` says what a model did not give."""
+        """Count a rejected question; `missing` is the reason if the model did not reply."""
         is_missing = isinstance(error, ModelError)
         self.rejected[f"{missing}: {error.reason}" if is_missing else error.reason] += 1
 
     def state(self) -> dict[str, dict[str, int]]:
-        """Return all counts as JSON takes them."""
+        """Return all counts as JSON values."""
         return {name: dict(counts) for name, counts in vars(self).items()}
 
     @classmethod
     def of(cls, state: Mapping[str, Mapping[str, int]]) -> Tally:
-        """Return the tally whose `state` this is."""
+        """Return the tally with this `state`."""
         return cls(**{name: Counter(counts) for name, counts in state.items()})
 
 
 class QuestionMaker:
-    """Makes questions of one table after the other, and counts them: that is all it remembers.
+    """Makes questions of one table after the other; its only state is the tally.
 
     Attributes:
         reads_structure: whether it takes tables with merged cells or several header lines.
-        together: how many questions in a row are of use together alone; their order stays.
+        together: how many consecutive questions form a unit; their order is kept.
     """
 
     reads_structure = False
@@ -106,14 +106,14 @@ class QuestionMaker:
 
     @abstractmethod
     def converse(self, table: Table) -> Conversation[Finish]:
-        """Ask models about a table, before questions of the tables before it are made.
+        """Converse with models about a table, perhaps before earlier tables are finished.
 
-        It changes nothing that other tables see: counts are added by the returned function.
+        It must not change anything that other tables use; the returned function adds the counts.
         """
 
     @property
     def accepted(self) -> int:
-        """Questions so far."""
+        """Number of accepted questions so far."""
         return self.tally.accepted
 
     def skip(self, reason: str) -> None:
@@ -121,7 +121,7 @@ class QuestionMaker:
         self.tally.tables[reason] += 1
 
     def left_out(self, reason: str) -> Finish:
-        """Return what counts a table that is left out, in its turn."""
+        """Return a function that counts a table as left out when its turn comes."""
         return lambda _: self.skip(reason)
 
     def state(self) -> dict[str, dict[str, int]]:

@@ -1,7 +1,7 @@
-"""Questions that are asked twice: of a table with structure, and of its twin.
+"""Questions about a table with structure and about its twin.
 
-In a twin whole parts have changed places (`tables.hierarchy.twins`), and every answer is the same
-as before: who is right of the one alone reads places, not the structure.
+In a twin whole parts are exchanged (`tables.hierarchy.twins`), and every answer stays the same. A
+model that answers only one of the two correctly reads positions, not the structure.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ __all__ = ["TwinGenerator", "question_pair", "twins_of"]
 
 
 class TwinGenerator(ProbeGenerator):
-    """Makes probes of one table with structure after the other, each for it and for a twin.
+    """Makes probes of tables with structure, each for the table and for a twin.
 
-    Where several kinds of parts can be exchanged there are as many twins, asked in turns.
+    A table has a twin for each kind of parts that can be exchanged; the twins alternate.
 
     Arguments:
         seed: another one gives other twins and probes.
         per_table: most probes of one table, each asked twice.
-        language: as `ProbeGenerator` takes it.
+        language: as for `ProbeGenerator`.
     """
 
     together = 2
@@ -40,17 +40,17 @@ class TwinGenerator(ProbeGenerator):
         self.exchanged: Counter[str] = Counter()
 
     def state(self) -> dict[str, dict[str, int]]:
-        """Return what was counted; a question that is asked twice counts once."""
+        """Return the counts; a question and its twin count once."""
         return {**super().state(), "exchanged": dict(self.exchanged)}
 
     def resume(self, state: Mapping[str, Mapping[str, int]]) -> None:
-        """Go on from a state."""
+        """Continue from a state."""
         counts = dict(state)
         self.exchanged = Counter(counts.pop("exchanged"))
         super().resume(counts)
 
     def make(self, table: Table, most: int | None) -> TableQuestions | None:
-        """Return a digest of the table and its questions, None for a table that is left out."""
+        """Return a digest of the table and its questions; None for a table that is left out."""
         if not table.is_structured:
             self.skip("without merged cells")
             return None
@@ -58,7 +58,7 @@ class TwinGenerator(ProbeGenerator):
         if made is None:
             return None
         if not is_kept(table, table):
-            self.skip("not read as it is written")
+            self.skip("read differently than written")
             return None
         digest, pairs = made
         twins = twins_of(table, digest, self._seed)
@@ -79,9 +79,9 @@ class TwinGenerator(ProbeGenerator):
 
 
 def twins_of(table: Table, digest: str, seed: int = 0) -> dict[str, Table]:
-    """Return the twins of a table that are read as they were made, by what was exchanged.
+    """Return the twins that are read as they were made, by the kind of exchanged parts.
 
-    `digest` is the table's; a table without structure has no twins.
+    `digest` is the table's digest; a table without structure has no twins.
     """
     twins: dict[str, Table] = {}
     if not table.is_structured:
@@ -94,7 +94,7 @@ def twins_of(table: Table, digest: str, seed: int = 0) -> dict[str, Table]:
 
 
 def question_pair(pair: Pair, exchange: str, table: Table, tags: Mapping[str, str]) -> list[Pair]:
-    """Return a question about its table, and the same about a twin of the table."""
+    """Return a question about its table, and the same question about a twin."""
     tags = {**pair.tags, "structure": exchange, **tags}
     again = replace(
         pair,

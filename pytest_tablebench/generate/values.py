@@ -1,9 +1,9 @@
-"""How a cell is read: as a number, as an answer, as what sums up others.
+"""Read cells as numbers, as answers, and as labels of summaries.
 
-Of numbers are read an optional currency sign, an optional minus, digits
-with or without separators between thousands, a decimal point, and one unit behind it:
-"1,234", "12.5%", "12 km", "$ -3.4 m", "9.50 €", "96 m³/s". Not read, hence text: a plus
-sign, leading zeros, ordinals ("3rd"), other scripts' digits, more than 15 digits.
+A number has an optional currency sign, an optional minus, digits with or without separators between
+thousands, a decimal point, and one unit after it: "1,234", "12.5%", "12 km", "$ -3.4 m", "9.50 €",
+"96 m³/s". Text, not numbers, are: a plus sign, leading zeros, ordinals ("3rd"), digits of other
+scripts, more than 15 digits.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class ParsedNumber:
 
     Arguments:
         value: the number.
-        before: what stands before the sign and digits, with its space.
-        after: what stands behind the digits, with its space.
-        decimals: digits behind the point, for a typed float without trailing zeros.
+        before: the text before sign and digits, with its space.
+        after: the text after the digits, with its space.
+        decimals: digits after the point; of a float without trailing zeros.
     """
 
     value: Decimal
@@ -48,26 +48,26 @@ class ParsedNumber:
 
     @property
     def form(self) -> tuple[str, str]:
-        """What has to be equal in all cells of a numeric column."""
+        """The parts that are equal in all cells of a numeric column."""
         return self.before, self.after
 
 
 def is_empty(cell: Any) -> bool:
-    """Tell whether a cell holds nothing: None, not-a-number or blank text."""
+    """Return whether a cell is None, not-a-number or blank text."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return True
     return isinstance(cell, str) and not cell.strip()
 
 
 def parse_number(cell: Any) -> ParsedNumber | None:
-    """Read a cell as a number, or return None for one that is not; booleans are not."""
+    """Return the number in a cell; None for any other content, including booleans."""
     if isinstance(cell, bool) or not isinstance(cell, str | int | float):
         return None
     match = _NUMBER.fullmatch(str(cell))
     if match is None or (match["after"] or "").strip() in _ORDINALS:
         return None
     whole, fraction = match["whole"].replace(",", ""), (match["fraction"] or ".")[1:]
-    if len(whole + fraction) > 15:  # what a float, the second way's number, keeps apart
+    if len(whole + fraction) > 15:  # a float, as the second way uses, has 15 digits
         return None
     value = Decimal(f"{match['sign'] or ''}{whole}.{fraction}")
     return ParsedNumber(
@@ -79,7 +79,7 @@ def parse_number(cell: Any) -> ParsedNumber | None:
 
 
 def answer_text(cell: Any) -> str | None:
-    """Return a cell as an answer item, or None where its written form is not certain.
+    """Return a cell as an answer item, or None if its written form is ambiguous.
 
     Serializers write booleans, missing values and floats like 12.0 in different ways, and
     replies are read as lists separated by comma and space, without quotes or a full stop.
@@ -100,7 +100,7 @@ def answer_text(cell: Any) -> str | None:
 
 
 def cell_key(cell: Any) -> tuple[str, ...]:
-    """Return what makes two cells the same to a reader: value and unit, or folded text."""
+    """Return a key that is equal for cells with one meaning: value and unit, or folded text."""
     number = parse_number(cell)
     if number is None:
         folded = unicodedata.normalize("NFKC", str(cell)).casefold()
@@ -110,10 +110,10 @@ def cell_key(cell: Any) -> tuple[str, ...]:
 
 
 def is_summary(text: str) -> bool:
-    """Tell whether a short text says that something is summed up (spec: treb.md section 6).
+    """Return whether a short text labels a sum or mean (spec: treb.md section 6.1).
 
-    Any text counts as a label, since nothing says which column holds them; rejecting a
-    table too many costs a few questions, a total counted as an entry makes them wrong.
+    Any text is checked, since no rule identifies the column of labels. Rejecting a table needlessly
+    costs a few questions; a total counted as an entry makes their answers wrong.
     """
     words = re.findall(r"[^\W\d_]+", text.casefold())
     if any(sign in text for sign in _SUMMARY_SIGNS):

@@ -69,10 +69,10 @@ I hope they are of use."""
             "these two people?",
             "Comparison",
         ),
-        "question has not 20 to 50 words",
-        "question has not 20 to 50 words",
+        "question does not have 20 to 50 words",
+        "question does not have 20 to 50 words",
         "question begins like a formula",
-        "a number stands twice",
+        "a number occurs twice",
     ]
     with pytest.raises(RefusedError, match="holds no question"):
         list(read_questions("I cannot.", TASKS["nr"]))

@@ -106,7 +106,7 @@ def test_tables_become_questions_and_these_a_folder_that_runs(
     assert set(rejected.removeprefix("rejected: ").split(", ")) == {
         "unknown sub-type 1",
         "duplicate 1",
-        "question has not 20 to 50 words 1",
+        "question does not have 20 to 50 words 1",
     }
     assert "then: tablebench generate answers" in out
     open_rows = rows(tmp_path / "asked/questions.csv")

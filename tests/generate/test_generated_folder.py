@@ -81,7 +81,7 @@ def test_every_kind_of_file_is_read(tmp_path: Path, capsys: pytest.CaptureFixtur
     [
         (["nowhere", "-o", "out"], "nowhere: no such file or folder"),
         (["empty", "-o", "out"], "no table in empty"),
-        (["tables", "-o", "text"], "text holds something"),
+        (["tables", "-o", "text"], "text is not empty"),
         (["tables", "-o", "out", "--subtask", "Table_Quer"], "did you mean 'Table_Query'"),
         (["text/a.txt", "-o", "out"], "a table must be a file of .csv"),
         (["words", "-o", "out"], "no question could be made; tables left out: no numeric column 1"),

@@ -53,7 +53,7 @@ def test_a_table_is_read_from_its_one_object() -> None:
         (table(rows=[[1] * 1000] * 1000), "reply is too long"),
         (table(rows=[*PORTS["rows"], [1, 2]]), "rows of unequal length"),
         (table(rows=[*PORTS["rows"], "abc"]), "rows of unequal length"),
-        (table(header=["port", "sea", " PORT"]), "two columns of one name"),
+        (table(header=["port", "sea", " PORT"]), "two columns with one name"),
         (table(header=["port", "sea", 3]), "heading is no text or number"),
         (table(header=["port", "sea", ""]), "heading is no text or number"),
         (table(header=["port", "sea", "<b>ships</b>"]), "heading has HTML in it"),

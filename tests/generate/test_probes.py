@@ -133,8 +133,8 @@ def test_probes_are_worded_in_both_languages() -> None:
 @pytest.mark.parametrize(
     ("table", "reason"),
     [
-        (Table(["a", "a"], [["1", "2"]]), "headings without names of their own"),
-        (Table(["a", ""], [["1", "2"]]), "headings without names of their own"),
+        (Table(["a", "a"], [["1", "2"]]), "empty or repeated headings"),
+        (Table(["a", ""], [["1", "2"]]), "empty or repeated headings"),
         (Table(["a", "b"], []), "too small"),
         (Table(["a", "b"], [["1"]]), "rows of unequal length"),
     ],

@@ -55,7 +55,7 @@ def reason(table: Table) -> str:
         (PRICES.replace(rows=[*PRICES.rows, ["合计", "x", "13.25", "0"]]), "summary"),
         (PRICES.replace(header=["Item", "Kind", "Mean price", "Year"]), "summary"),
         (PRICES.replace(header=["商品", "种类", "平均价格", "年份"]), "summary"),
-        (PRICES.replace(header=["Item", "Kind", "Price", "price "]), "two columns of one name"),
+        (PRICES.replace(header=["Item", "Kind", "Price", "price "]), "two columns with one name"),
         (PRICES.replace(rows=[row[:3] for row in PRICES.rows]), "rows of unequal length"),
         (Table(["a", "b"], [["x", "y"], ["u", "v"], ["s", "t"]]), "no numeric column"),
         (PRICES.replace(rows=[["x" * 9, "k", str(n), "1"] for n in range(4000)]), "too long"),

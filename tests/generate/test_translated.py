@@ -119,8 +119,8 @@ def test_questions_are_kept_that_are_answered_alike_there_and_back(
     assert "2 questions from 1 table" in out
     assert "accepted: 2; not: 5" in out
     for reason in (
-        "translated question is answered otherwise 1",
-        "question that came back is answered otherwise 1",
+        "translated question is answered differently 1",
+        "question translated back is answered differently 1",
         "numbers of the question have changed 1",
         "question is not translated 1",
         "reply is no JSON 1",

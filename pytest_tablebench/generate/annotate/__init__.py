@@ -1,7 +1,6 @@
 """RealHiTBench's annotation: questions by task, answers of several models, rated by a judge.
 
-What is asked is data (`tasks.toml`), what models are told too (`prompts.toml`). Spec:
-realhitbench.md section 8.
+The tasks are in `tasks.toml`, the prompts in `prompts.toml`. Spec: realhitbench.md section 8.
 """
 
 from pytest_tablebench.generate.annotate._answers import AnswerGenerator

@@ -1,4 +1,4 @@
-"""From questions to answers: several models answer, a judge rates (realhitbench.md section 8)."""
+"""Let several models answer questions and a judge rate the answers (realhitbench.md section 8)."""
 
 from __future__ import annotations
 
@@ -43,24 +43,24 @@ from pytest_tablebench.tables.table import Table
 __all__ = ["AnswerGenerator"]
 
 CHART = "realhit_chart"
-"""The metric of questions that are answered by a program."""
+"""The metric of questions whose answer is a program."""
 
 _PROGRAM = "import pandas as pd\nplt.show()"
-"""A program that a plan expects."""
+"""The program that a plan expects."""
 
 
 class AnswerGenerator(QuestionMaker):
-    """Has models answer the questions about one table after the other, and a judge rate them.
+    """Collects models' answers to the questions about a table, and a judge's marks for them.
 
-    The best by marks times frequency is taken.
+    The answer with the highest product of marks and frequency is taken.
 
     Arguments:
         questions: the questions, by the name of their table.
-        models: that answer, in the order in which ties are broken; one may stand there twice.
+        models: the answering models, in the order that decides ties; one may occur twice.
         judge: rates each different answer.
-        strategy: how the models are asked: `direct`, or `treethinker`: for the tree of the table's
-            headings, once a table, and then for each answer by it.
-        review: the file in which all candidates are written for a person; None: nowhere.
+        strategy: `direct`, or `treethinker`, which first requests the tree of the table's headings
+            and then the answers with it.
+        review: the file with all candidates for reviewers; None for no file.
     """
 
     reads_structure = True
@@ -81,17 +81,17 @@ class AnswerGenerator(QuestionMaker):
         self._review = ReviewFile(review)
 
     def state(self) -> dict[str, dict[str, int]]:
-        """Return what was counted, and how far the file for a person goes."""
+        """Return the counts and the size of the review file."""
         return {**super().state(), "review": {"bytes": self._review.size}}
 
     def resume(self, state: Mapping[str, Mapping[str, int]]) -> None:
-        """Go on from a state."""
+        """Continue from a state."""
         counts = dict(state)
         self._review.size = counts.pop("review")["bytes"]
         super().resume(counts)
 
     def converse(self, table: Table) -> Conversation[Finish]:
-        """Have the questions about a table answered, and the answers rated."""
+        """Collect answers to the questions about a table, and marks for the answers."""
         try:
             shows = text_of(table)
         except RefusedError as error:
@@ -102,7 +102,7 @@ class AnswerGenerator(QuestionMaker):
             self._candidates(table, shows, question, tally.course) for question in questions
         ]
         rated = list(zip(questions, outcomes, strict=True))
-        # Two files may hold one table, each with questions of its own.
+        # Two files may contain the same table with different questions.
         digest = digest_of(table.name, table.title, table.lines)
         return lambda most: (digest, self._pairs(table, rated, tally, most))
 
@@ -142,7 +142,7 @@ class AnswerGenerator(QuestionMaker):
         self.tally.tables["used"] += 1
 
     def _with_twin(self, table: Table, pair: Pair) -> Iterator[Pair]:
-        """Yield a question; one about structure also of a twin of its table, in turns."""
+        """Yield a question; for one about structure, also the question about a twin."""
         twins = {}
         if pair.tags.get("task") == STRUCTURE and is_kept(table, table):
             twins = twins_of(table, digest_of(table.title, table.lines, table.spans))
@@ -158,7 +158,8 @@ class AnswerGenerator(QuestionMaker):
     ) -> Conversation[list[Candidate]]:
         """Return the different answers with their marks.
 
-        Raises `RefusedError` where not all could be asked: fewer votes would decide.
+        Raises `RefusedError` if the run stopped before all models replied, because fewer votes
+        would decide.
         """
         outcomes = yield [
             self._answer(table, shows, question, place) for place in range(len(self._models))
@@ -190,12 +191,12 @@ class AnswerGenerator(QuestionMaker):
     def _answer(
         self, table: Table, shows: str, question: UnansweredQuestion, place: int
     ) -> Conversation[str]:
-        """Ask a model, by its place, for its answer; run one that is a program for what it draws.
+        """Return the answer of the model at a place; for a program, the values that it draws.
 
         Raises `RefusedError` if there is no answer.
         """
         model, draws = self._models[place], question.metric == CHART
-        # A plan expects another answer of each model: the judge rates each.
+        # A plan expects a different answer of each model, because the judge rates each.
         likely = _PROGRAM if draws else f"[Final Answer]: {'some words ' * 6}{place}"
         step = ask_for_answer(shows, question.task, question.text, model)
         if self._strategy != "direct":
@@ -220,7 +221,7 @@ class AnswerGenerator(QuestionMaker):
 
 
 def _require_budget(error: Exception) -> None:
-    """Raise `RefusedError` where nobody is asked any more, as the budget is spent."""
+    """Raise `RefusedError` if an error means that no further requests are sent."""
     if isinstance(error, ModelError) and (error.whole_run or error.reason in {"budget", STOPPED}):
         raise RefusedError(f"not all asked: {error.reason}") from None
 
@@ -230,14 +231,14 @@ def _is_tie(candidates: Sequence[Candidate]) -> bool:
 
 
 def _items(answer: str, question: UnansweredQuestion) -> tuple[str, ...]:
-    """Return the items of an answer; one that is no short one is whole, without bars."""
+    """Return the items of an answer; a long answer is one item without bars."""
     if question.metric:
         return (answer.replace("|", "/"),)
     return tuple(item for part in answer.split("|") if (item := part.strip()))
 
 
 def _same(new: str, old: str, question: UnansweredQuestion) -> bool:
-    """Whether an answer says what another one does: numbers by value, lists in any order."""
+    """Return whether two answers are equal: numbers by value, lists in any order."""
     if question.metric == CHART:
         shares = question.tags.get("subtype", "").startswith("Pie")
         return chart_verdict([json.loads(new)], [old], compat="fixed", shares=shares) == "true"

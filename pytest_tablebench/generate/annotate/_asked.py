@@ -1,4 +1,4 @@
-"""The questions that models are asked to answer, as a folder has them."""
+"""Questions without answers, as a folder contains them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pytest_tablebench.generate.annotate._prompts import TASKS, QuestionFamily
 __all__ = ["USUAL", "UnansweredQuestion"]
 
 USUAL = "fc"
-"""The task of a question that names none."""
+"""The task of a question without a tag `task`."""
 
 
 @dataclass(frozen=True)
 class UnansweredQuestion:
-    """A question without an answer, as a row of a folder has it."""
+    """A question without an answer, as a row of a folder."""
 
     id: str
     text: str
@@ -26,5 +26,5 @@ class UnansweredQuestion:
 
     @property
     def task(self) -> QuestionFamily:
-        """What the question is one of."""
+        """The family of the question."""
         return TASKS.get(self.tags.get("task", ""), TASKS[USUAL])

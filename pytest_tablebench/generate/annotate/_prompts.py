@@ -1,4 +1,4 @@
-"""What models are told of tasks, answers and complexity; the words are data (`prompts.toml`)."""
+"""Requests about tasks, answers and complexity; the texts are in `prompts.toml`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pytest_tablebench.tables.hierarchy.tree import TREE_PROMPT
 from pytest_tablebench.tables.table import Table
 
 _LONGEST = 60_000
-"""Characters of a table, as models are shown it."""
+"""Characters of the longest table that models receive."""
 
 _COVERED = "Summary Analysis"
-"""What is rated by what it covers, not by being correct."""
+"""The subtype that is rated by coverage instead of correctness."""
 
 
 @dataclass(frozen=True)
@@ -25,13 +25,13 @@ class QuestionFamily:
     """A family of questions.
 
     Arguments:
-        name, does: what it is called, and what it is.
-        subtypes: their names, and what each asks for.
-        form: what answers look like.
-        metric, threshold: how a dataset judges answers; "" where the form tells.
-        survives: perturbations that leave answers true.
-        examples: of questions, a line each.
-        suffix: what is put behind each question.
+        name, does: its name and description.
+        subtypes: descriptions by name.
+        form: the form of answers.
+        metric, threshold: how a dataset judges answers; "" if the form determines it.
+        survives: perturbations that keep answers correct.
+        examples: of questions, one a line.
+        suffix: appended to each question.
     """
 
     name: str
@@ -46,7 +46,7 @@ class QuestionFamily:
 
 
 STRUCTURE = "sc"
-"""The task whose questions are asked of a table and of its twin."""
+"""The task whose questions are asked about a table and its twin."""
 
 _WORDS = data_file("annotate/prompts.toml")
 TASKS: Mapping[str, QuestionFamily] = {
@@ -56,12 +56,11 @@ TASKS: Mapping[str, QuestionFamily] = {
 
 
 def text_of(table: Table) -> str:
-    """Return a table as models are shown it. Raises `RefusedError` for one that is left out."""
+    """Return a table as models receive it. Raises `RefusedError` for one that is left out."""
     return shown_whole(table, _latex, _LONGEST)
 
 
 def _latex(table: Table) -> str:
-    """Return a table as in the paper."""
     title = f' "{table.title}"' if table.title else ""
     return str(_WORDS["table"]).format(title=title, table=serialize(table, "latex"))
 
@@ -69,7 +68,7 @@ def _latex(table: Table) -> str:
 def ask_for_questions(
     shows: str, task: QuestionFamily, count: int, language: str, model: str
 ) -> Ask:
-    """Return the question for so many questions of a task."""
+    """Return the request for `count` questions of a task."""
     instructions = _WORDS["questions"].format(
         name=task.name,
         does=task.does,
@@ -83,31 +82,31 @@ def ask_for_questions(
 
 
 def ask_for_answer(shows: str, task: QuestionFamily, question: str, model: str) -> Ask:
-    """Return what a model is asked that answers a question."""
+    """Return the request for the answer to a question."""
     instructions = _WORDS["answers"].format(form=task.form)
     return ask_model(instructions, _WORDS["asked"].format(shows=shows, question=question), model)
 
 
 def ask_for_tree(shows: str, model: str) -> Ask:
-    """Return the question for the tree of a table's headings, as TreeThinker asks it."""
+    """Return the request for the tree of a table's headings, with TreeThinker's prompt."""
     question = Message("user", f"{TREE_PROMPT}\n\n{shows}")
     return Ask((question,), model, expected="(C0, 1, 1, heading)\n" * 3)
 
 
 def ask_by_tree(tree: Ask, drawn: str, task: QuestionFamily, question: str) -> Ask:
-    """Return what the model that drew a tree is asked next: a question, by the tree."""
+    """Return the next request to the model that drew a tree: answer a question with the tree."""
     instructions = _WORDS["by_tree"].format(form=task.form, question=question)
     turns = (*tree.messages, Message("assistant", drawn), Message("user", instructions))
     return replace(tree, messages=turns)
 
 
 def ask_for_score(shows: str, subtype: str, question: str, answer: str, model: str) -> Ask:
-    """Return what a judge is asked about an answer; there is no reference."""
+    """Return the request to a judge for marks of an answer, without a reference answer."""
     criterion = _WORDS["coverage" if subtype == _COVERED else "correctness"]
     text = _WORDS["answered"].format(shows=shows, question=question, answer=answer)
     return ask_model(_WORDS["judge"].format(criterion=criterion), text, model)
 
 
 def ask_for_complexity(shows: str, model: str) -> Ask:
-    """Return the question how complex a table is."""
+    """Return the request for marks of a table's complexity."""
     return ask_model(_WORDS["complexity"].format(), shows, model)

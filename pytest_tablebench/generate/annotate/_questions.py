@@ -1,4 +1,4 @@
-"""From a table to questions without answers, by task (spec: realhitbench.md section 8)."""
+"""Let a model write questions about a table, by task (spec: realhitbench.md section 8)."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from pytest_tablebench.tables.table import Table
 
 
 class QuestionGenerator(QuestionMaker):
-    """Has a model write questions about one table after the other, for each task.
+    """Lets a model write questions about one table after the other, for each task.
 
     Arguments:
-        model: that writes them.
-        tasks: those that are asked, of `TASKS`.
+        model: writes the questions.
+        tasks: names of tasks in `TASKS`.
         per_table: most questions of one table, shared by the tasks.
-        language: `en`, `zh`, `both`, or `auto`: that of the table.
+        language: `en`, `zh`, `both`, or `auto` for the table's language.
     """
 
     reads_structure = True
@@ -55,7 +55,7 @@ class QuestionGenerator(QuestionMaker):
         self._per_table, self._language = per_table, language
 
     def converse(self, table: Table) -> Conversation[Finish]:
-        """Have questions about a table written."""
+        """Collect questions about a table."""
         try:
             shows = text_of(table)
         except RefusedError as error:
@@ -118,7 +118,7 @@ class QuestionGenerator(QuestionMaker):
 def _written(
     reply: str | ModelError, task: QuestionFamily, count: int, tally: Tally
 ) -> Iterator[tuple[str, str]]:
-    """Yield the questions of a reply, with their sub-types; count why others cannot be taken."""
+    """Yield a reply's questions with their sub-types; count the rejected ones by reason."""
     try:
         if isinstance(reply, ModelError):
             raise reply

@@ -1,4 +1,4 @@
-"""Which of several models' answers is taken (spec: realhitbench.md section 8)."""
+"""Rank the answers of several models (spec: realhitbench.md section 8)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class Candidate:
 
     Arguments:
         answer: as the first of them wrote it.
-        models: that gave it, in the order in which they were asked; a name for each time.
-        score: a judge's marks from 0 to 100; None where there are none that can be read.
+        models: that gave it, in the order of their requests; repeated for each time.
+        score: a judge's marks from 0 to 100; None without readable marks.
     """
 
     answer: str
@@ -22,16 +22,16 @@ class Candidate:
 
     @property
     def final(self) -> float | None:
-        """The marks times how often the answer was given."""
+        """The marks times the number of models."""
         return None if self.score is None else self.score * len(self.models)
 
 
 def counted_alike(
     answers: Iterable[tuple[str, str]], same: Callable[[str, str], bool]
 ) -> list[Candidate]:
-    """Return the different answers of (model, answer) in the order in which they were given.
+    """Return the different answers of (model, answer) in the order of their first occurrence.
 
-    `same` tells whether an answer says what a former one does.
+    `same` returns whether an answer equals an earlier one.
     """
     candidates: list[Candidate] = []
     for model, answer in answers:
@@ -47,8 +47,8 @@ def counted_alike(
 def ranked(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return the candidates, the best first.
 
-    Equal products go by the marks, and equal marks by who was first; the paper does not say. What
-    has no marks comes last.
+    Equal products are ordered by marks, and equal marks by first occurrence; the paper has no rule.
+    Candidates without marks come last.
     """
 
     def place(candidate: Candidate) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Reading what models write of questions, answers and complexity; nothing of it is ever run."""
+"""Read models' replies with questions, answers and complexity; no part of them is executed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_tablebench.metrics.realhit_reply import read_reply
 from pytest_tablebench.metrics.steps import Execution
 
 DIMENSIONS = ("column_header", "row_header", "partition", "compound", "visual")
-"""What a model gives marks from 1 to 10 for; the last one is in no figure (spec, section 8)."""
+"""Dimensions of complexity, each with marks from 1 to 10; figures leave out the last one."""
 
 _LONGEST = {"reply": 200_000, "question": 1_000, "line": 600, "prose": 3_000, "values": 20_000}
 _MARK = re.compile(
@@ -23,18 +23,18 @@ _MARK = re.compile(
 _WORD = re.compile(r"[^\W_]+(?:[-'’.,:/&][^\W_]+)*")
 _SYLLABLE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 WORDS = range(20, 51)
-"""How many words a question may have."""
+"""Allowed numbers of words of a question."""
 
 _FORMULA = ("=", "+", "-", "@")
 
 Proposed = tuple[str, str] | RefusedError
-"""A question with its sub-type, or why it cannot be taken."""
+"""A question with its sub-type, or why it is rejected."""
 
 
 def read_questions(reply: str, task: QuestionFamily) -> Iterator[Proposed]:
     """Yield the questions of a reply in their order.
 
-    Raises `RefusedError` for a reply that holds none.
+    Raises `RefusedError` for a reply without questions.
     """
     if len(reply) > _LONGEST["reply"]:
         raise RefusedError("reply is too long")
@@ -49,11 +49,11 @@ def read_questions(reply: str, task: QuestionFamily) -> Iterator[Proposed]:
         parts[key] = reply[mark.end() : end]
     numbers = sorted(number for kind, number in parts if kind == "question")
     if not numbers:
-        raise RefusedError("reply holds no question")
+        raise RefusedError("reply has no question")
     for number in numbers:
         try:
             if number in twice:
-                raise RefusedError("a number stands twice")
+                raise RefusedError("a number occurs twice")
             subtype = parts.get(("subtype", number), "")
             yield _question(parts["question", number]), _subtype(subtype, task)
         except RefusedError as error:
@@ -65,12 +65,12 @@ def _question(text: str) -> str:
     if question.startswith(_FORMULA):
         raise RefusedError("question begins like a formula")  # a spreadsheet would run it
     if word_count(question) not in WORDS:
-        raise RefusedError(f"question has not {WORDS[0]} to {WORDS[-1]} words")
+        raise RefusedError(f"question does not have {WORDS[0]} to {WORDS[-1]} words")
     return question
 
 
 def word_count(text: str) -> int:
-    """Return how many words a text has; two characters of Chinese or Japanese count as one."""
+    """Return the number of words; two characters of Chinese or Japanese count as one word."""
     syllables = len(_SYLLABLE.findall(text))
     return len(_WORD.findall(_SYLLABLE.sub(" ", text))) + -(-syllables // 2)
 
@@ -84,7 +84,7 @@ def _subtype(text: str, task: QuestionFamily) -> str:
 
 
 def read_answer(reply: str, task: QuestionFamily) -> str:
-    """Return the answer that a reply marks, on one line. Raises `RefusedError`."""
+    """Return the marked answer of a reply, on one line. Raises `RefusedError`."""
     answer = read_reply(reply).answer
     if answer is None:
         raise RefusedError("no marked answer")
@@ -93,7 +93,7 @@ def read_answer(reply: str, task: QuestionFamily) -> str:
 
 
 def drawn_answer(ran: Execution) -> str:
-    """Return the values that a program drew, as a dataset has them. Raises `RefusedError`."""
+    """Return the values that a program drew, as a dataset's answer. Raises `RefusedError`."""
     values = chart_values(ran)
     if not values:
         raise RefusedError(f"program {ran.outcome if ran.outcome != 'ok' else 'draws nothing'}")
@@ -113,6 +113,6 @@ def _rounded(values: list[Any]) -> list[Any]:
 
 
 def read_complexity(reply: str) -> tuple[int, ...]:
-    """Return the marks in the order of `DIMENSIONS`. Raises `RefusedError`: not all are there."""
+    """Return the marks in the order of `DIMENSIONS`. Raises `RefusedError` if any is missing."""
     marks = read_marks(reply, DIMENSIONS, 10)
     return tuple(marks[name] for name in DIMENSIONS)

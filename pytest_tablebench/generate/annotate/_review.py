@@ -1,4 +1,4 @@
-"""The file in which a person sees all candidates, and the folder's questions as a table."""
+"""The file of all candidates for reviewers, and a folder's questions as a CSV table."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 REVIEW = "review.csv"
 
 CRITERIA = ("relevance", "completeness", "feasibility", "clarity")
-"""What people judge a question and its answer by (spec, section 8)."""
+"""The criteria for a question and its answer (spec, section 8)."""
 
 REVIEWERS = (1, 2)
-"""Both mark each question: the one who did not mend it checks the one who did."""
+"""Both reviewers mark each question."""
 
 
 def column(criterion: str, reviewer: int) -> str:
@@ -41,10 +41,10 @@ _FORMULA = ("=", "+", "-", "@", "\t")
 
 
 class ReviewFile:
-    """All candidates of all questions, a row each, the best of a question first.
+    """All candidates of all questions, one row each, the best of a question first.
 
     Attributes:
-        size: bytes of it that count; what stands behind them is written again.
+        size: valid bytes of the file; later bytes are overwritten.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -86,7 +86,7 @@ class ReviewFile:
         csv.writer(text).writerows(
             row if row is _HEADER else [*map(_cell, row), *blanks] for row in rows
         )
-        # A spreadsheet takes UTF-8 for what it is where it begins with its mark.
+        # Spreadsheets recognize UTF-8 by its byte order mark.
         data = text.getvalue().encode("utf-8-sig" if not self.size else "utf-8", "replace")
         with self._path.open("r+b" if self.size else "wb") as file:
             file.truncate(self.size)
@@ -96,20 +96,20 @@ class ReviewFile:
 
 
 def _cell(value: object) -> str:
-    """Return a cell that no spreadsheet takes for a formula."""
+    """Return a cell that no spreadsheet interprets as a formula."""
     text = str(value)
     return f"'{text}" if text.startswith(_FORMULA) and parse_number(text) is None else text
 
 
 def plain(cell: str) -> str:
-    """Return the text of a cell without the mark that keeps it from being a formula."""
+    """Return a cell's text without the quote that prevents a formula."""
     return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell
 
 
 def questions_as_table(folder: Path, defaults: Mapping[str, str]) -> None:
-    """Write a folder's `questions.jsonl` as `questions.csv`, which people can work on.
+    """Replace a folder's `questions.jsonl` with `questions.csv`, which people can edit.
 
-    `defaults` go into `tablebench.toml`, as they are written there. Raises `OSError`.
+    `defaults` are added to `tablebench.toml`, as TOML values. Raises `OSError`.
     """
     lines = folder / "questions.jsonl"
     rows = [json.loads(line) for line in lines.read_text(encoding="utf-8").splitlines()]

@@ -1,4 +1,4 @@
-"""Reads the marks of two reviewers back from `review.csv` (spec: realhitbench.md section 8)."""
+"""Read the marks of two reviewers from `review.csv` (spec: realhitbench.md section 8)."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _YES = frozenset({"yes", "y", "1", "true", "x", "ok"})
 _NO = frozenset({"no", "n", "0", "false"})
 
 Marks = Mapping[str, bool | None]
-"""A reviewer's mark by criterion; None: not marked yet."""
+"""A reviewer's mark by criterion; None if not marked yet."""
 
 
 @dataclass(frozen=True)
 class Reviewed:
-    """A question with the marks of both reviewers for the answer that was taken."""
+    """A question with both reviewers' marks for the taken answer."""
 
     id: str
     marks: tuple[Marks, Marks]
 
     @property
     def state(self) -> State:
-        """What the marks say together; the question is accepted if all marks are yes."""
+        """The state that follows from all marks; the question is accepted if all are yes."""
         marks = [mark for reviewer_marks in self.marks for mark in reviewer_marks.values()]
         if all(mark is None for mark in marks):
             return "not reviewed"
@@ -52,15 +52,15 @@ class Review:
     questions: Sequence[Reviewed]
 
     def counts(self) -> Counter[State]:
-        """Return how many questions are in each state."""
+        """Return the number of questions in each state."""
         return Counter(question.state for question in self.questions)
 
     def ids(self, state: State) -> list[str]:
-        """Return the questions in a state, in the order of the file."""
+        """Return the ids of the questions in a state, in the order of the file."""
         return [question.id for question in self.questions if question.state == state]
 
     def pairs(self, criterion: str) -> list[tuple[bool, bool]]:
-        """Return the marks of both reviewers for a criterion, where both gave one."""
+        """Return the marks of both reviewers for a criterion, for questions that both marked."""
         marks = ((first[criterion], other[criterion]) for first, other in self._marks())
         return [(first, other) for first, other in marks if first is not None and other is not None]
 
@@ -73,7 +73,7 @@ def read_review(folder: Path) -> Review:
     path = folder / REVIEW
     rows = read_rows(path)
     if not rows or not {"id", "taken"} <= rows[0].keys():
-        raise DataError(f"{path}: it has no rows with the columns id and taken")
+        raise DataError(f"{path}: there are no rows with the columns id and taken")
     questions = [
         Reviewed(
             plain(row["id"] or ""),
@@ -103,7 +103,7 @@ def _marks(path: Path, line: int, row: Mapping[str, str | None], reviewer: int) 
 
 
 def read_rows(path: Path) -> list[dict[str, str | None]]:
-    """Return the rows of a CSV file as a spreadsheet saves it. Raises `DataError`."""
+    """Return the rows of a CSV file as spreadsheets save it. Raises `DataError`."""
     try:
         text = path.read_text(encoding="utf-8-sig")
         head = text.partition("\n")[0]
@@ -112,13 +112,13 @@ def read_rows(path: Path) -> list[dict[str, str | None]]:
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from None
     except (UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{path} is no CSV file in UTF-8: {error}") from None
+        raise DataError(f"{path} is not a CSV file in UTF-8: {error}") from None
 
 
 def write_accepted(folder: Path, new: Path, review: Review) -> int:
-    """Write a dataset folder of the accepted questions; return how many there are.
+    """Write a dataset folder of the accepted questions; return their number.
 
-    The question about a twin is accepted with the one about its table. Raises `DataError`.
+    A twin question is accepted together with its original. Raises `DataError`.
     """
     rows = read_rows(folder / "questions.csv")
     accepted = set(review.ids("accepted"))

@@ -1,6 +1,6 @@
-"""Questions from tables by models: what one proposes, others examine before it is kept.
+"""Questions written by models: one proposes them, others examine each before it is kept.
 
-What is asked is data (`subtasks.toml`), what models are told too (`en.toml`, `zh.toml`).
+The subtasks are in `subtasks.toml`, the prompts in `en.toml` and `zh.toml`.
 """
 
 from pytest_tablebench.generate.llm._adversarial import COMPARED, AttackedQuestion

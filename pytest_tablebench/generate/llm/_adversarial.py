@@ -28,20 +28,20 @@ from pytest_tablebench.generate.question_maker import Conversation, reply_text
 from pytest_tablebench.metrics.typed_answer import KINDS, typed_answer
 
 TURNS = 3
-"""How often a question is put forward at most; the critic attacks it each time."""
+"""Most versions of a question; the critic attacks each."""
 
 COMPARED = {name: about for name, about in SUBTASKS.items() if about["metric"] in KINDS}
-"""Subtasks whose answers can be compared: of prose no majority can be taken."""
+"""Subtasks with comparable answers; prose answers allow no majority."""
 
 
 @dataclass(frozen=True)
 class AttackedQuestion:
-    """Keeps a question that withstands a critic, with the answer most solvers give.
+    """Keeps a question that a critic accepts, with the answer of most solvers.
 
     Arguments:
         model: proposed the question, and revises it.
-        critic: attacks whether a question can be answered, in one way alone, and is right.
-        solvers: answer without knowing the answer; each of `SOLVERS` has its model here.
+        critic: attacks whether the question is answerable and unique, and the answer correct.
+        solvers: answer without seeing the proposed answer; one model for each of `SOLVERS`.
     """
 
     model: str
@@ -81,9 +81,9 @@ class AttackedQuestion:
     def _solved(
         self, about: About, draft: Draft, turn: int, course: Counter[str]
     ) -> Conversation[Kept]:
-        """Return a question with the answer that most solvers give.
+        """Return a question with the answer of most solvers.
 
-        A solver without a readable reply has no vote. Raises `RefusedError`: no answer has most.
+        A solver without a readable reply has no vote. Raises `RefusedError` without a majority.
         """
         outcomes = yield [
             _vote(about, draft, number, model) for number, model in enumerate(self.solvers)
@@ -107,7 +107,7 @@ class AttackedQuestion:
 
 
 def _vote(about: About, draft: Draft, number: int, model: str) -> Conversation[tuple[str, ...]]:
-    """Ask a solver, by its number from 0; return the items of its answer."""
+    """Return the items of the answer of a solver, by its number from 0."""
     step = ask_solver(
         about.table,
         draft.question,
@@ -122,11 +122,11 @@ def _vote(about: About, draft: Draft, number: int, model: str) -> Conversation[t
 
 
 def _same(items: tuple[str, ...], expected: tuple[str, ...], metric: str) -> bool:
-    """Whether two answers say the same; one without items says that there is none."""
+    """Return whether two answers are equal; an empty one means that there is no answer."""
     if not items or not expected:
         return items == expected
-    # What is looked up may be a number, which is written in several ways.
+    # A looked up text may be a number, which has several spellings.
     kind = None if metric == "text" else metric
     tolerance = tolerance_of(expected, metric)
-    # A list's items stand on lines of their own: no comma in one parts it.
+    # One item per line, so that a comma does not split an item.
     return typed_answer("\n".join(items), expected, kind=kind, tolerance=tolerance).value == 1.0

@@ -1,4 +1,4 @@
-"""Tables that a model invents, where there are none to ask about (spec: treb.md section 6.2)."""
+"""Tables that a model invents (spec: treb.md section 6.2)."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from pytest_tablebench.util.seeds import seeded_random
 
 _REQUESTED_ROWS, _REQUESTED_COLUMNS = (6, 15), (4, 7)
 _ROWS, _COLUMNS = range(3, 31), range(2, 13)
-"""A table that is smaller gives nothing to ask; one that is larger was not asked for."""
+"""Accepted sizes: smaller tables give no questions, larger ones were not requested."""
 
 _LONGEST = {"title": 120, "heading": 60, "cell": 120}
 
 
 def invented(*, model: str, count: int, seed: int, language: str) -> Iterator[TableSource]:
-    """Yield so many tables that a model is asked for, each about another topic.
+    """Yield `count` tables that a model invents, each about another topic.
 
     Arguments:
-        model: that invents.
+        model: invents the tables.
         count: of tables.
         seed: another one gives other topics and sizes.
-        language: of headings and cells; `both` in turns, `auto` is English.
+        language: of headings and cells; `both` alternates, `auto` is English.
     """
     orders = {name: list(range(len(topics(name)))) for name in LANGUAGES}
     for name, order in orders.items():
@@ -40,12 +40,12 @@ def invented(*, model: str, count: int, seed: int, language: str) -> Iterator[Ta
         rows, columns = rng.randint(*_REQUESTED_ROWS), rng.randint(*_REQUESTED_COLUMNS)
         topic = topics(table_language)[orders[table_language][number % len(orders[table_language])]]
         step = ask_for_table(topic, number + 1, rows, columns, language=table_language, model=model)
-        # No name comes from a model: this one becomes that of a file.
+        # The name becomes a file name, so it does not come from the model.
         yield TableSource(f"invented-{number + 1}", read_table, step)
 
 
 def read_table(reply: str) -> Table:
-    """Return the table of a reply. Raises `UnfitError` for what is none, or not of a fit size."""
+    """Return the table of a reply. Raises `UnfitError` for an invalid table or size."""
     try:
         return _table(reply)
     except RefusedError as error:
@@ -64,7 +64,7 @@ def _table(reply: str) -> Table:
     title = plain_text(content["title"], _LONGEST["title"], "title")
     names = tuple(plain_text(name, _LONGEST["heading"], "heading") for name in header)
     if len(set(map(plain_question, names))) < len(names):
-        raise RefusedError("two columns of one name")
+        raise RefusedError("two columns with one name")
     cells = tuple(tuple(map(_cell, row)) for row in rows)
     if any(is_summary(str(cell)) for row in (names, *cells) for cell in row):
         raise RefusedError("summary row or column")

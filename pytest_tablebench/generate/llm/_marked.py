@@ -1,4 +1,4 @@
-"""Two discriminators mark what a model proposes; full marks are kept (spec: treb.md 6.2)."""
+"""Two discriminators mark proposed questions; full marks are required (spec: treb.md 6.2)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pytest_tablebench.generate.question_maker import Conversation, reply_text, 
 
 @dataclass(frozen=True)
 class MarkedQuestion:
-    """Keeps a question that both discriminators give full marks.
+    """Keeps a question with full marks from both discriminators.
 
     Arguments:
-        discriminators: the models that mark, two of them.
+        discriminators: the two models that mark.
     """
 
     discriminators: Sequence[str]

@@ -1,6 +1,6 @@
-"""The questions to models that make and check questions about tables.
+"""Requests to models that make and check questions about tables.
 
-Each carries a likely reply, so that a plan can price the questions that follow from it.
+Each has an expected reply, so that a plan can price the requests that follow from it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from pytest_tablebench.serializers.content import Message
 from pytest_tablebench.tables.table import Table
 
 DISCRIMINATORS = 2
-"""How many mark each question; each is told so in words of its own."""
+"""How many models mark each question; each has its own prompt."""
 
 SOLVERS = ("markdown", "csv", "html")
-"""Independent solvers: each is told to go its own way, and shown the table in its own format."""
+"""The table format of each independent solver; each also has its own instructions."""
 
 
 def _data(name: str) -> dict[str, Any]:
@@ -31,10 +31,10 @@ def _data(name: str) -> dict[str, Any]:
 
 
 DIGITS = re.compile(r"\d+(?:[.,:/-]\d+)*")
-"""Numbers of a text, which a translation keeps."""
+"""Numbers in a text, which a translation keeps."""
 
 SUBTASKS: Mapping[str, Mapping[str, str]] = _data("subtasks")
-"""By subtask: its skill, and the kind of its answers."""
+"""Skill and kind of answer, by subtask."""
 
 
 def yes_no(language: str) -> tuple[str, ...]:
@@ -43,14 +43,14 @@ def yes_no(language: str) -> tuple[str, ...]:
 
 
 def topics(language: str) -> tuple[str, ...]:
-    """Return what tables may be invented about."""
+    """Return the topics of invented tables."""
     return tuple(_data(language)["topics"])
 
 
 def ask_for_table(
     topic: str, number: int, rows: int, columns: int, *, language: str, model: str
 ) -> Ask:
-    """Return the question for a new table of a size about a topic; its number is told as well."""
+    """Return the request for a table of a size about a topic; its prompt contains the number."""
     words = _data(language)
     instructions = words["inventor"].format(rows=rows, columns=columns)
     content = words["invented"].format(number=number, topic=topic)
@@ -62,7 +62,7 @@ def ask_for_table(
 def ask_for_translation(
     texts: Sequence[str], translations: Mapping[str, str], language: str, model: str
 ) -> Ask:
-    """Return the question for texts in the other language; `translations` are in use already."""
+    """Return the request for texts in the other language; `translations` are used already."""
     instructions = _data(language)["translator"].format()
     content = json.dumps(
         {"known": dict(translations), "texts": list(texts)}, ensure_ascii=False, indent=0
@@ -72,14 +72,14 @@ def ask_for_translation(
 
 
 def _likely_translation(text: str, language: str) -> str:
-    """Return letters of the other language, which differ for each text, and the text's numbers."""
+    """Return distinct letters of the other language for each text, and the text's numbers."""
     first = ord("a") if language == "zh" else ord("\u4e00")
     letters = (chr(first + digit % 16) for digit in hashlib.sha256(text.encode()).digest()[:10])
     return " ".join(["".join(letters), *DIGITS.findall(text)])
 
 
 def shown(table: Table, subtask: str, language: str) -> str:
-    """Return a table with the kind of question. Raises `TableError`: it has no such form."""
+    """Return a table with the kind of question. Raises `TableError` if it cannot be serialized."""
     words = _data(language)
     text = _table(table, language, "markdown")
     return str(words["shown"].format(kind=words["kinds"][subtask], table=text))
@@ -92,9 +92,9 @@ def _table(table: Table, language: str, form: str) -> str:
 
 
 def shown_whole(table: Table, show: Callable[[Table], str], longest: int) -> str:
-    """Return a table as models are shown it, of at most `longest` characters.
+    """Return a table as models receive it, of at most `longest` characters.
 
-    Raises `RefusedError` for one that is left out.
+    Raises `RefusedError` for a table that is left out.
     """
     if not table.rows or not table.header:
         raise RefusedError("too small")
@@ -109,7 +109,7 @@ def shown_whole(table: Table, show: Callable[[Table], str], longest: int) -> str
 
 
 def ask_for_pairs(shows: str, subtask: str, language: str, count: int, model: str) -> Ask:
-    """Return the question for so many pairs; `shows` is the table with the kind of question."""
+    """Return the request for `count` pairs; `shows` is the table with the kind of question."""
     expected = _likely_pairs(subtask, language, count)
     return ask_model(_generator(subtask, language, count), shows, model, expected)
 
@@ -144,7 +144,7 @@ def ask_for_revision(
     history: Sequence[tuple[Draft, Attack]],
     model: str,
 ) -> Ask:
-    """Return the question for a better pair, after all pairs and attacks so far."""
+    """Return the request for a better pair, after all pairs and attacks so far."""
     words = _data(language)
     messages = [
         Message("system", _generator(subtask, language, 1).strip()),
@@ -166,9 +166,9 @@ def ask_for_revision(
 def ask_for_attack(
     shows: str, draft: Draft, language: str, model: str, *, is_last: bool = False
 ) -> Ask:
-    """Return the question to a critic for what is wrong with a pair.
+    """Return the request to a critic for faults of a pair.
 
-    A plan expects a fault, but none in the last turn: then all that can be asked is priced.
+    A plan expects a fault, and none in the last turn: so it prices the most possible requests.
     """
     words = _data(language)
     expected = {**dict.fromkeys(POINTS, True), "fault": ""}
@@ -187,18 +187,18 @@ def ask_solver(
     model: str,
     answers: Sequence[str],
 ) -> Ask:
-    """Return a question as one of `SOLVERS` is asked it, shown the table in its format.
+    """Return the request to one of `SOLVERS`, with the table in its format.
 
     Arguments:
-        table: that is shown.
-        question: that is asked.
+        table: the table.
+        question: the question.
         metric: the kind of answer.
-        language: of what is told.
+        language: of the prompt.
         number: of the solver, from 0.
-        model: that it is.
+        model: of the solver.
         answers: the right answer, which a plan expects.
 
-    Raises `TableError` where the table has no such form.
+    Raises `TableError` if the table cannot be serialized in that format.
     """
     words = _data(language)
     instructions = words["solver"].format(way=words["ways"][number], shape=words["shapes"][metric])
@@ -209,7 +209,7 @@ def ask_solver(
 
 
 def ask_for_marks(shows: str, draft: Draft, language: str, number: int, model: str) -> Ask:
-    """Return the question for marks to a discriminator, by its number from 0."""
+    """Return the request for marks to a discriminator, by its number from 0."""
     instructions = _data(language)["discriminator"][number].format()
     expected = dict.fromkeys(MARKS, FULL)
     return ask_model(instructions, _drafted(shows, draft, language), model, expected)
@@ -224,7 +224,7 @@ def _drafted(shows: str, draft: Draft, language: str) -> str:
 def ask_model(
     instructions: str, text: str, model: str, expected: Mapping[str, Any] | None = None
 ) -> Ask:
-    """Return a question with its instructions; `expected` is a likely reply, as JSON values."""
+    """Return a request with instructions; `expected` is a likely reply, as JSON values."""
     messages = Message("system", instructions.strip()), Message("user", text)
     likely = "" if expected is None else json.dumps(expected, ensure_ascii=False)
     return Ask(messages, model, likely)

@@ -29,12 +29,12 @@ from pytest_tablebench.generate.rules.generate import plain_question, says
 from pytest_tablebench.tables.table import Table
 
 _LONGEST = 40_000
-"""Characters of a table, as models are shown it."""
+"""Characters of the longest table that models receive."""
 
 
 @dataclass(frozen=True)
 class About:
-    """What questions are asked of: a table, as models are shown it with the kind of question."""
+    """A table and the kind of questions about it, with both as models receive them in `shows`."""
 
     table: Table
     subtask: str
@@ -49,29 +49,29 @@ class About:
 
 @dataclass(frozen=True)
 class Kept:
-    """A question that is good, and further tags of it."""
+    """An accepted question, and further tags for it."""
 
     draft: Draft
     tags: Mapping[str, str] = field(default_factory=dict)
 
 
 Examine = Callable[[About, Draft, Counter[str]], Conversation[Kept]]
-"""Examines a proposed question; counts by name what comes about on the way.
+"""Examines a proposed question; counts events by name.
 
-Raises `RefusedError` for a question that is not good, and `ModelError`.
+Raises `RefusedError` for a rejected question, and `ModelError`.
 """
 
 
 class ProposedQuestions(QuestionMaker):
-    """Has a model propose questions of one table after the other, and others examine them.
+    """Lets a model propose questions of one table after the other, and others examine them.
 
     Arguments:
         examine: the conversation about one proposed question.
-        made: the tag that says how questions came about.
-        model: that proposes.
+        made: the tag for the way in which questions were made.
+        model: proposes the questions.
         per_table: most questions of one table, shared by the subtasks.
-        language: `en`, `zh`, `both` in turns, or `auto`: that of the table's headings.
-        subtasks: those that are asked.
+        language: `en`, `zh`, `both` alternating, or `auto` for the language of the headings.
+        subtasks: the requested subtasks.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class ProposedQuestions(QuestionMaker):
         self._per_table, self._language, self._subtasks = per_table, language, tuple(subtasks)
 
     def converse(self, table: Table) -> Conversation[Finish]:
-        """Have questions about a table proposed and examined."""
+        """Let models propose and examine questions about a table."""
         try:
             shown_whole(
                 table, lambda candidate: shown(candidate, self._subtasks[0], LANGUAGES[0]), _LONGEST
@@ -121,7 +121,7 @@ class ProposedQuestions(QuestionMaker):
         digest: str,
         most: int | None,
     ) -> Iterator[Pair]:
-        """Yield the good questions; count why others are not."""
+        """Yield the accepted questions; count the others by reason."""
         self.tally.add(tally)
         seen = {plain_question(draft.question) for _, draft, _ in examined}
         left = most
@@ -139,7 +139,7 @@ class ProposedQuestions(QuestionMaker):
         self.tally.tables["used"] += 1
 
     def _shares(self, table: Table) -> Iterator[tuple[About, int]]:
-        """Yield the subtasks that are asked of a table, and for how many questions."""
+        """Yield the subtasks for a table, each with its number of questions."""
         each, rest = divmod(self._per_table, len(self._subtasks))
         for place, subtask in enumerate(self._subtasks):
             if count := each + (place < rest):
@@ -159,7 +159,7 @@ class ProposedQuestions(QuestionMaker):
             metric=about.metric,
             tolerance=draft.tolerance,
             tags={**tags, **kept.tags},
-            # Models are told not to speak of places, and it is looked for.
+            # The prompt excludes questions about positions.
             perturbations=("none", "shuffle_rows", "shuffle_cols"),
             threshold=about_subtask.get("threshold", ""),
         )
@@ -168,7 +168,7 @@ class ProposedQuestions(QuestionMaker):
 def _drafts(
     about: About, count: int, reply: str | ModelError, seen: set[str], tally: Tally
 ) -> Iterator[Draft]:
-    """Yield the questions of a reply that can be taken, which join those seen; count the others."""
+    """Yield the valid new questions of a reply and add them to `seen`; count the others."""
     try:
         if isinstance(reply, ModelError):
             raise reply
@@ -192,14 +192,14 @@ def _drafts(
 
 
 def read_question(about: About, pair: object) -> Draft:
-    """Read a question with its answer, which it must not say. Raises `RefusedError`."""
+    """Read a question with its answer, which it must not contain. Raises `RefusedError`."""
     draft = read_draft(pair, about.metric, yes_no(about.language))
     require_unsaid(about, draft)
     return draft
 
 
 def _is_duplicate(draft: Draft, proposed: Draft, seen: set[str]) -> bool:
-    """Whether a question that was revised is now another one of the table; it joins those seen."""
+    """Return whether a revised question equals another one of its table; add it to `seen`."""
     key = plain_question(draft.question)
     is_new = key == plain_question(proposed.question) or key not in seen
     seen.add(key)
@@ -207,12 +207,12 @@ def _is_duplicate(draft: Draft, proposed: Draft, seen: set[str]) -> bool:
 
 
 def require_unsaid(about: About, draft: Draft) -> None:
-    """Raise `RefusedError` where a question says its answer, other than yes or no."""
+    """Raise `RefusedError` if a question contains its answer, other than yes or no."""
     key = plain_question(draft.question)
     if about.metric != "yes_no" and any(says(key, answer) for answer in draft.answers):
         raise RefusedError("answer in question")
 
 
 def plain_digest(question: str) -> str:
-    """Return what names a question among those of its table."""
+    """Return digits that identify a question among the questions of its table."""
     return hashlib.sha256(plain_question(question).encode()).hexdigest()[:6]

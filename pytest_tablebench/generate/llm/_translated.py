@@ -1,4 +1,4 @@
-"""Questions in the other language, checked by the way back (spec: treb.md section 6.4)."""
+"""Translate questions to the other language, checked by translating back (treb.md section 6.4)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from pytest_tablebench.metrics.typed_dates import read_moment
 from pytest_tablebench.tables.table import Table
 
 _CHUNK = 2_000
-"""Characters of a table's texts that are translated at once: the reply has to hold them."""
+"""Characters of a table's texts in one request; the reply has to contain their translations."""
 
 _MOST_CHUNKS = 20
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
@@ -73,12 +73,12 @@ class OwnQuestion(Protocol):
 
 @dataclass(frozen=True)
 class Questions:
-    """The questions about one table that are asked in one language.
+    """The questions about one table in one language.
 
     Arguments:
         entries: the questions.
-        language: theirs, `en` or `zh`.
-        threshold: the score from which an answer is right that does not say so itself.
+        language: of the questions, `en` or `zh`.
+        threshold: the score from which an answer is right, for questions without a threshold.
     """
 
     entries: Sequence[OwnQuestion]
@@ -88,15 +88,13 @@ class Questions:
 
 @dataclass
 class _Translations:
-    """Translations that are in use for a table."""
-
     by_text: dict[str, str] = field(default_factory=dict)
 
     def back(self) -> _Translations:
         return _Translations({translation: text for text, translation in self.by_text.items()})
 
     def of(self, table: Table) -> Table:
-        """Return a table with the translation of each of its texts."""
+        """Return a table with all its texts translated."""
 
         def other(cell: Any) -> Any:
             return self.by_text.get(str(cell), cell)
@@ -109,7 +107,7 @@ class _Translations:
         )
 
     def inside(self, text: str) -> dict[str, str]:
-        """Return the translations of what stands in a text, the longest first."""
+        """Return the translations of the texts that occur in a text, the longest first."""
         folded = plain_question(text)
         names = [name for name in self.by_text if plain_question(name) in folded]
         return {name: self.by_text[name] for name in sorted(names, key=len, reverse=True)}
@@ -117,7 +115,7 @@ class _Translations:
 
 @dataclass(frozen=True)
 class _Both:
-    """A table and its translation, with the questions and the words in use."""
+    """A table and its translation, with the questions and the translations."""
 
     table: Table
     other: Table
@@ -128,13 +126,13 @@ class _Both:
 class Translator(QuestionMaker):
     """Translates the questions of one table after the other.
 
-    Each question is translated, and translated back by a call that does not know it. A solver
-    answers the translated question from the translated table, and the one that came back from the
-    table itself: both answers have to be right.
+    Each question is translated, and translated back by an independent call. A solver answers the
+    translated question from the translated table, and the back translation from the original table.
+    Both answers have to be right.
 
     Arguments:
-        model: that translates.
-        solver: that answers.
+        model: translates.
+        solver: answers.
         questions: by the name of their table.
         to: the language, `en` or `zh`.
     """
@@ -147,7 +145,7 @@ class Translator(QuestionMaker):
         self._questions, self._to = questions, to
 
     def converse(self, table: Table) -> Conversation[Finish]:
-        """Have a table and its questions translated."""
+        """Translate a table and its questions."""
         original = self._questions[table.name or ""]
         try:
             words = yield from self._words(table, original)
@@ -164,7 +162,7 @@ class Translator(QuestionMaker):
     def _accepted(
         self, original: Questions, outcomes: Sequence[Pair | RefusedError | ModelError]
     ) -> Iterator[Pair]:
-        """Yield the questions that were translated; count why others were not."""
+        """Yield the translated questions; count the others by reason."""
         for question, pair in zip(original.entries, outcomes, strict=True):
             if isinstance(pair, Pair):
                 kind = question.tags.get("subtask", question.context["kind"])
@@ -175,7 +173,6 @@ class Translator(QuestionMaker):
         self.tally.tables["used"] += 1
 
     def _words(self, table: Table, original: Questions) -> Conversation[_Translations]:
-        """Return the translation of a table's texts."""
         cells = [table.title or "", *table.header, *(cell for row in table.rows for cell in row)]
         texts = list(dict.fromkeys(filter(_is_words, map(str, cells))))
         chunks = list(_chunks(texts))
@@ -193,7 +190,6 @@ class Translator(QuestionMaker):
         return _Translations(dict(zip(texts, translations, strict=True)))
 
     def _pair(self, both: _Both, question: OwnQuestion) -> Conversation[Pair]:
-        """Return a question in the other language."""
         language, words = both.original.language, both.words
         texts = [question.text, *_own_words(question, words)]
         reply = yield from reply_text(
@@ -214,7 +210,7 @@ class Translator(QuestionMaker):
     def _require_solved(
         self, both: _Both, question: OwnQuestion, translated: str, answers: tuple[str, ...]
     ) -> Conversation[None]:
-        """Raise `RefusedError` unless a solver is right both ways; raises `ModelError`."""
+        """Raise `RefusedError` unless a solver is right in both languages; raises `ModelError`."""
         translations = both.words.back().inside(translated)
         outcomes = yield [
             reply_text(ask_for_translation([translated], translations, self._to, self._model)),
@@ -223,12 +219,12 @@ class Translator(QuestionMaker):
         back, reply = values_of(outcomes)
         returned, threshold = read_texts(back, [translated])[0], both.original.threshold
         if not _is_right(reply, answers, question, self._to, threshold):
-            raise RefusedError("translated question is answered otherwise")
+            raise RefusedError("translated question is answered differently")
         reply = yield from reply_text(
             self._to_solver(both.table, question, returned, 1, question.answers)
         )
         if not _is_right(reply, question.answers, question, both.original.language, threshold):
-            raise RefusedError("question that came back is answered otherwise")
+            raise RefusedError("question translated back is answered differently")
 
     def _made(
         self,
@@ -268,7 +264,7 @@ class Translator(QuestionMaker):
     def _to_solver(
         self, table: Table, question: OwnQuestion, text: str, number: int, answers: Sequence[str]
     ) -> Ask:
-        """Return a question to the solver: 0 there, 1 when it has come back."""
+        """Return a request to the solver: number 0 is the translation, 1 the back translation."""
         return ask_solver(
             table,
             text,
@@ -283,9 +279,9 @@ class Translator(QuestionMaker):
 def _is_right(
     reply: str, expected: Sequence[str], question: OwnQuestion, language: str, threshold: float
 ) -> bool:
-    """Whether a solver's reply is the answer, as a run would judge it.
+    """Return whether a solver's reply is right, by the rules of a run.
 
-    `threshold` holds where the question has none. Raises `RefusedError` for what is no answer.
+    `threshold` applies to questions without one. Raises `RefusedError` for an invalid reply.
     """
     items = read_solution(reply, _shape(question), yes_no(language))
     metric, context = question.metric or "typed_answer", question.context
@@ -297,7 +293,7 @@ def _is_right(
 
 
 def _own_words(question: OwnQuestion, words: _Translations) -> list[str]:
-    """Return the words of answers, aliases and unit that the table does not have."""
+    """Return the words of answers, aliases and unit that the table does not contain."""
     texts = [name for names in question.aliases.values() for name in names]
     texts.append(question.context.get("unit", ""))
     if question.context["kind"] != "yes_no":
@@ -306,7 +302,7 @@ def _own_words(question: OwnQuestion, words: _Translations) -> list[str]:
 
 
 def _shape(question: OwnQuestion) -> str:
-    """Return how a solver writes the answer: as one text, several, a number, or yes or no."""
+    """Return the form of the solver's answer: text, list, number, or yes_no."""
     kind = question.context["kind"]
     if kind in _LISTS or len(question.answers) > 1:
         return "list"
@@ -314,7 +310,7 @@ def _shape(question: OwnQuestion) -> str:
 
 
 def language_of(text: str) -> str:
-    """Return the language of a text, `en` or `zh`; names in it may be of the other one."""
+    """Return the language of a text, `en` or `zh`; names may be in the other one."""
     return "zh" if len(_CHINESE.findall(text)) > len(_LATIN.findall(text)) else "en"
 
 
@@ -330,7 +326,7 @@ def read_texts(reply: str, texts: Sequence[str]) -> list[str]:
 
 
 def _is_words(text: str) -> bool:
-    """Whether a text is to be translated: numbers and dates stay as they are."""
+    """Return whether a text is translated; numbers and dates are not."""
     if not any(map(str.isalpha, text)) or parse_number(text) is not None:
         return False
     return read_moment(text) is None
@@ -352,7 +348,7 @@ def _numbers(text: str) -> list[str]:
 
 
 def _require_unsaid(question: OwnQuestion, translated: str, answers: Sequence[str]) -> None:
-    """Raise `RefusedError` where a translation says the answer that the question did not say."""
+    """Raise `RefusedError` if a translation contains the answer and the question does not."""
     before, after = plain_question(question.text), plain_question(translated)
     is_said = any(says(before, answer) for answer in question.answers)
     if not is_said and any(says(after, answer) for answer in answers):

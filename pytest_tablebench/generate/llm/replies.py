@@ -1,4 +1,4 @@
-"""Reading what models write of questions and marks: strictly, and nothing of it is ever run."""
+"""Read models' replies with questions and marks strictly; no part of them is executed."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from pytest_tablebench.generate.pair import RejectedError
 from pytest_tablebench.generate.values import answer_text, parse_number
 
 MARKS = ("accuracy", "relevance", "coverage")
-"""What a discriminator marks (spec: treb.md section 6.2)."""
+"""The marks of a discriminator (spec: treb.md section 6.2)."""
 
 FULL = 5
-"""The full mark; the least is 1."""
+"""The full mark; the lowest is 1."""
 
 POINTS = ("answerable", "unique", "correct")
-"""What a critic attacks (spec: treb.md section 6.3)."""
+"""The points that a critic attacks (spec: treb.md section 6.3)."""
 
 _LONGEST = {"reply": 200_000, "question": 600, "item": 200, "prose": 1_500}
 _SHORT = {"text", "list", "number", "yes_no"}
-"""Kinds of answers that are compared, not likened."""
+"""Kinds of short answers, which are compared exactly."""
 
 _ITEMS = range(2, 16)
 _MARKUP = re.compile(r"</?[a-zA-Z][^<>]*>|<!|<\?|&(?:#\w+|[a-zA-Z]+);")
@@ -32,7 +32,7 @@ _BLOCK = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL | re.IGN
 
 
 class RefusedError(RejectedError):
-    """A reply, or a question in one, cannot be taken; `reason` is one of the counted words."""
+    """A reply, or a question in it, is rejected; `reason` is one of the counted reasons."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ class Draft:
 
 
 def read_drafts(reply: str) -> list[Any]:
-    """Return the pairs of a generator's reply, each still to be read.
+    """Return the pairs of a generator's reply, each for `read_draft`.
 
-    Raises `RefusedError` where the reply is not one object with a list of pairs.
+    Raises `RefusedError` if the reply is not one object with a list of pairs.
     """
     pairs = read_object(reply, ["pairs"], "reply is no list of pairs")["pairs"]
     if not isinstance(pairs, list):
@@ -59,8 +59,8 @@ def read_draft(pair: object, metric: str, yes: tuple[str, ...] = ()) -> Draft:
     """Read one pair.
 
     Arguments:
-        pair: what stands in the list.
-        metric: the kind of answer that was asked for; one of no short kind is prose.
+        pair: an element of the list.
+        metric: the requested kind of answer; kinds that are not short are prose.
         yes: the words for yes and no.
 
     Raises `RefusedError`.
@@ -74,7 +74,7 @@ def read_draft(pair: object, metric: str, yes: tuple[str, ...] = ()) -> Draft:
 
 
 def _require_certain(answers: tuple[str, ...], metric: str) -> None:
-    """Raise `RefusedError` for answers that replies cannot be compared with for certain."""
+    """Raise `RefusedError` for answers that cannot be compared reliably."""
     if metric in _SHORT and any(answer_text(answer) is None for answer in answers):
         raise RefusedError("answer cannot be compared")
 
@@ -99,7 +99,7 @@ def _answers(answer: object, metric: str, longest: str, yes: tuple[str, ...]) ->
 def read_marks(reply: str, names: Collection[str] = MARKS, most: int = FULL) -> Mapping[str, int]:
     """Return marks from 1 to `most`, by default a discriminator's.
 
-    Raises `RefusedError` where they are not all there.
+    Raises `RefusedError` if any is missing or invalid.
     """
     marks = read_object(reply, names, "marks cannot be read")
     if not all(type(mark) is int and 1 <= mark <= most for mark in marks.values()):
@@ -109,14 +109,14 @@ def read_marks(reply: str, names: Collection[str] = MARKS, most: int = FULL) -> 
 
 @dataclass(frozen=True)
 class Attack:
-    """What a critic found: points that do not hold, of `POINTS`, and what is wrong."""
+    """A critic's attack: the violated points, of `POINTS`, and the fault in words."""
 
     points: tuple[str, ...]
     fault: str
 
 
 def read_attack(reply: str) -> Attack:
-    """Return what a critic found. Raises `RefusedError` where it does not say so whole."""
+    """Return a critic's attack. Raises `RefusedError` for an incomplete reply."""
     content = read_object(reply, [*POINTS, "fault"], "attack cannot be read")
     points = tuple(name for name in POINTS if content[name] is False)
     if any(type(content[name]) is not bool for name in POINTS):
@@ -127,15 +127,15 @@ def read_attack(reply: str) -> Attack:
 def read_solution(
     reply: str, metric: str, yes: tuple[str, ...] = (), *, is_vote: bool = False
 ) -> tuple[str, ...]:
-    """Return the items of a solver's answer; none where it says that there is no answer.
+    """Return the items of a solver's answer; empty if the solver finds no answer.
 
     Arguments:
-        reply: the solver's.
-        metric: the kind of answer that was asked for.
+        reply: the solver's reply.
+        metric: the requested kind of answer.
         yes: the words for yes and no.
-        is_vote: whether it may become the answer, and has to be one that can be compared.
+        is_vote: whether it may become the answer, so that it has to be comparable.
 
-    Raises `RefusedError` for what is no answer of the kind.
+    Raises `RefusedError` for an invalid answer.
     """
     answer = read_object(reply, ["answer"], "reply is no answer")["answer"]
     if answer is None:
@@ -148,7 +148,7 @@ def read_solution(
 
 
 def read_object(reply: str, names: Collection[str], why: str) -> dict[str, Any]:
-    """Return the one JSON object of a reply, which has these names and no others.
+    """Return the one JSON object of a reply, which has exactly these names.
 
     It is the whole reply, or its one fenced block. Raises `RefusedError`, for another value with
     `why`.
@@ -177,7 +177,7 @@ def _json(reply: str) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(pairs)
     if len(content) < len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key occurs twice")
     return content
 
 
@@ -195,12 +195,12 @@ def plain_text(value: object, longest: int, kind: str) -> str:
     """Return a text on one line.
 
     Arguments:
-        value: by a model.
-        longest: it may be, in characters.
-        kind: of text; people alone read a `question` or `fault`, sheets read the others, too.
+        value: from a model.
+        longest: allowed characters.
+        kind: of text; only people read a `question` or `fault`, spreadsheets also read others.
 
-    Raises `RefusedError` for what is none, and for what a page, a sheet or a terminal would not
-    show as it stands there.
+    Raises `RefusedError` for other values, and for a text that a page, a spreadsheet or a terminal
+    would not show unchanged.
     """
     if not isinstance(value, str) or not value.strip():
         raise RefusedError(f"{kind} is no text or number")
@@ -219,7 +219,7 @@ def plain_text(value: object, longest: int, kind: str) -> str:
 
 
 def _is_formula(text: str) -> bool:
-    """Whether a sheet would work a text out, and not show it."""
+    """Return whether a spreadsheet would compute a text instead of showing it."""
     if text[0] in "+-" and text[1:].strip():
         return parse_number(text[1:].lstrip()) is None
     return text[0] in "=@"

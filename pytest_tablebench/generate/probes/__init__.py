@@ -1,6 +1,6 @@
-"""Questions of the most elementary reading: sizes, cells, rows, columns, merged cells.
+"""Questions of elementary reading: sizes, cells, rows, columns, merged cells.
 
-Whoever cannot answer them in a format cannot read a table in it.
+A model that cannot answer them in a format cannot read a table in that format.
 """
 
 from pytest_tablebench.generate.probes._probes import PROBES, ProbeGenerator

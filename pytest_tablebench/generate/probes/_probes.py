@@ -1,4 +1,4 @@
-"""Drawing probes: what is asked of a table, and what stands there."""
+"""Draw probes: questions about the content and size of a table, with their answers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ARRANGED = ("none", "shuffle_rows", "shuffle_cols")
 
 @dataclass(frozen=True)
 class Probe:
-    """What is asked: the fields of the wording, the answer, and what leaves it true."""
+    """The fields of the wording, the answer, and the perturbations that keep the answer correct."""
 
     fields: Mapping[str, object]
     answers: tuple[str, ...]
@@ -43,7 +43,7 @@ class Probe:
 
 
 class Board:
-    """A table as probes see it: only cells that can stand in an answer are asked for."""
+    """A table for drawing probes; cells that cannot be an answer raise `NothingError`."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -52,7 +52,7 @@ class Board:
         self.counts = Counter(map(cell_key, everything))
 
     def text(self, cell: Cell) -> str:
-        """Return a cell as an answer. Raises `NothingError` for one that cannot be one."""
+        """Return a cell as an answer. Raises `NothingError` for an ambiguous one."""
         text = None if is_empty(cell) else answer_text(cell)
         if text is None:
             raise NothingError
@@ -65,7 +65,7 @@ class Board:
         return tuple(map(self.text, cells))
 
     def once(self, cell: Cell) -> str:
-        """Return a cell that the table has nowhere else."""
+        """Return a cell whose value occurs only once in the table."""
         if self.counts[cell_key(cell)] != 1:
             raise NothingError
         return self.text(cell)
@@ -76,7 +76,7 @@ class Board:
 
     @cached_property
     def label(self) -> int | None:
-        """The first column whose cells name the rows: each there, and unlike the others."""
+        """The first column with a distinct name in each row; None without one."""
         for place in range(len(self.header)):
             cells = [row[place] for row in self.rows]
             writable = all(not is_empty(cell) and answer_text(cell) is not None for cell in cells)
@@ -86,7 +86,7 @@ class Board:
 
     @cached_property
     def paths(self) -> Counter[Path]:
-        """How many cells have the same headings above and beside them."""
+        """The number of cells with the same headings above and at their left."""
         table = self.table
         return Counter(
             table.path(row, place)
@@ -95,7 +95,7 @@ class Board:
         )
 
     def named(self, rng: Random) -> tuple[int, int, int]:
-        """Return the column of names, a row, and another column whose heading is its own."""
+        """Return the column of names, a row, and another column with a unique heading."""
         if self.label is None:
             raise NothingError
         row, place = self.place(rng)
@@ -197,7 +197,7 @@ def _merged(board: Board, rng: Random, along: str) -> Probe:
 
 
 def _under_merged(board: Board, rng: Random) -> Probe:
-    """Ask for what stands under a merged heading of the line above the last one."""
+    """Ask for the headings under a merged heading of the line above the last one."""
     table = board.table
     line = len(table.captions) + len(table.header_rows) - 1
     spans = [
@@ -214,7 +214,7 @@ def _under_merged(board: Board, rng: Random) -> Probe:
 
 
 def _path(board: Board, rng: Random) -> Probe:
-    """Ask for a cell by all the headings above it and beside it."""
+    """Ask for a cell by all the headings above it and at its left."""
     table = board.table
     if not (table.header_rows or table.row_levels or table.sections or table.row_headers > 1):
         raise NothingError
@@ -252,7 +252,7 @@ PROBES: Mapping[str, Callable[[Board, Random], Probe]] = {
 }
 
 STRUCTURED = ("columns", "merged_columns", "merged_rows", "under_merged", "path")
-"""What is asked of tables with structure: which of their lines is row 1 is open to dispute."""
+"""Probes of tables with structure, in which the number of a row is ambiguous."""
 
 
 class ProbeGenerator(QuestionMaker):
@@ -260,8 +260,8 @@ class ProbeGenerator(QuestionMaker):
 
     Arguments:
         seed: another one gives other probes.
-        per_table: most probes of one table; the kinds take turns.
-        language: `en`, `zh`, `both` in turns, or `auto`: that of the table's headings.
+        per_table: most probes of one table; the kinds alternate.
+        language: `en`, `zh`, `both` alternating, or `auto` for the language of the headings.
     """
 
     reads_structure = True
@@ -271,12 +271,12 @@ class ProbeGenerator(QuestionMaker):
         self._seed, self._per_table, self._language = seed, per_table, language
 
     def converse(self, table: Table) -> Conversation[Finish]:
-        """Ask no model."""
+        """Return `make` for the table, without a request to a model."""
         return partial(self.make, table)
         yield
 
     def make(self, table: Table, most: int | None) -> TableQuestions | None:
-        """Return a digest of the table and its probes, None for a table that is left out."""
+        """Return a digest of the table and its probes; None for a table that is left out."""
         try:
             table.require_rectangular("a probe")
         except TableError:
@@ -287,7 +287,7 @@ class ProbeGenerator(QuestionMaker):
             return None
         names = [cell_key(name) for name in table.header if not is_empty(name)]
         if not table.is_structured and len(set(names)) < len(table.header):
-            self.skip("headings without names of their own")
+            self.skip("empty or repeated headings")
             return None
         if len(repr((table.lines, table.spans))) > _LONGEST:
             self.skip("too long")

@@ -1,7 +1,7 @@
 """Questions from any table by rule, of every table skill, in English and Chinese.
 
-What is asked is data (`recipes.toml`), how it is said too (`en.toml`, `zh.toml`); an operation is
-an entry in `_draw`, `_plain`, `_frame` and `_wording`.
+The recipes are in `recipes.toml`, the wordings in `en.toml` and `zh.toml`. An operation is an entry
+in each of `_draw`, `_plain`, `_frame` and `_wording`.
 """
 
 from pytest_tablebench.generate._shared import LANGUAGES

@@ -1,4 +1,4 @@
-"""Drawing the arguments of steps: which columns, entries and values a question is about."""
+"""Draw the arguments of steps: the columns, entries and values of a question."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _T = TypeVar("_T")
 
 
 class NothingError(Exception):
-    """A table has nothing that a step could be about; other draws will find nothing either."""
+    """A table has nothing for a step; further draws would fail too."""
 
 
 def draw_steps(written: Sequence[str], sheet: ParsedSheet, rng: Random) -> tuple[PlanStep, ...]:
     """Draw the steps of a recipe, each written as `name` or `name:variant`.
 
-    Raises `NothingError`, or `RejectedError` where the steps so far leave nothing.
+    Raises `NothingError`, or `RejectedError` if the steps so far leave no entry.
     """
     draw = Draw(sheet, rng)
     for number, text in enumerate(written):
@@ -38,9 +38,9 @@ def draw_steps(written: Sequence[str], sheet: ParsedSheet, rng: Random) -> tuple
 
 
 class Draw:
-    """One plan on its way: the steps so far and the entries they leave.
+    """A plan being drawn: the steps so far and the entries that they leave.
 
-    `few`: whether what is drawn now has to leave no more entries than a list may have.
+    `few`: whether the next step must not leave more entries than a list may have.
     """
 
     def __init__(self, sheet: ParsedSheet, rng: Random) -> None:
@@ -51,19 +51,19 @@ class Draw:
         self.few = False
 
     def pick(self, choices: Sequence[_T]) -> _T:
-        """Return one of several. Raises `NothingError` where there is none."""
+        """Return one of several. Raises `NothingError` without any."""
         if not choices:
             raise NothingError
         return self.rng.choice(choices)
 
     def some(self, choices: Sequence[_T], count: int) -> tuple[_T, ...]:
-        """Return several, each once. Raises `NothingError` where there are not as many."""
+        """Return several different ones. Raises `NothingError` if there are too few."""
         if len(choices) < count:
             raise NothingError
         return tuple(self.rng.sample(choices, count))
 
     def column(self, choices: Sequence[str]) -> str:
-        """Return a column, one that no step speaks of yet where there is one."""
+        """Return a column, preferably one that no step uses yet."""
         fresh = [name for name in choices if name not in self.used]
         chosen = self.pick(fresh or choices)
         self.used.add(chosen)
@@ -77,7 +77,7 @@ class Draw:
         return first, second
 
     def names(self, count: int) -> tuple[str, ...]:
-        """Return the names of several of the entries."""
+        """Return the names of several entries."""
         label = self.label()
         return tuple(self.sheet.cells[label][row] for row in self.some(self.rows, count))
 
@@ -88,11 +88,11 @@ class Draw:
         return self.sheet.label
 
     def others(self) -> list[str]:
-        """Return the columns beside the one that names the entries."""
+        """Return the columns except the one that names the entries."""
         return [name for name in self.sheet.cells if name != self.sheet.label]
 
     def amount(self, *more: PlanStep) -> Amount:
-        """Return the number that the steps so far, and more of them, come to."""
+        """Return the number that results from the steps so far and `more`."""
         answer = plain_answer([*self.steps, *more], self.sheet)
         if not isinstance(answer, Amount):
             raise NothingError
@@ -105,7 +105,7 @@ class Draw:
         return f"{other:.{decimals}f}"
 
     def expected(self, column: str) -> str:
-        """Return a number that a test may tell from the column's mean, or may not."""
+        """Return a number for a test against the column's mean, significant or not."""
         values = [float(self.sheet.numbers[column].values[row]) for row in self.rows]
         if len(values) < 5 or len(set(values)) == 1:
             raise RejectedError("trivial")

@@ -1,4 +1,4 @@
-"""The second way to an answer: pandas and scipy on a data frame, which reads cells by itself."""
+"""The second way to an answer: pandas and scipy on a data frame, with its own reading of cells."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Frame:
     def __init__(self, sheet: ParsedSheet) -> None:
         import pandas as pd
 
-        # Any: what pandas' stubs say of one cell fits no computation with it.
+        # Any: pandas' stubs allow no computation with a single cell.
         self.texts: Any = pd.DataFrame(
             [list(row) for row in sheet.table.rows],
             columns=list(sheet.table.header),
@@ -40,7 +40,7 @@ class Frame:
 
     @cached_property
     def stats(self) -> Any:
-        """What scipy tests with; few questions need it."""
+        """`scipy.stats`, imported for the few questions that need it."""
         from scipy import stats
 
         return stats
@@ -50,12 +50,12 @@ class Frame:
         return self.floats[column].loc[rows]
 
     def entry(self, name: str) -> int:
-        """Return the place of a named entry."""
+        """Return the row of a named entry."""
         return int(self.texts.index[self.texts[self.label] == name][0])
 
 
 def frame_answer(steps: Sequence[PlanStep], frame: Frame) -> Result:
-    """Work out the steps on data frames."""
+    """Compute the answer of the steps on data frames."""
     rows = frame.texts.index
     result: Any = None
     for step in steps:
@@ -73,7 +73,7 @@ def frame_answer(steps: Sequence[PlanStep], frame: Frame) -> Result:
 
 
 def agrees(answer: PlainAnswer, result: Result) -> bool:
-    """Whether both ways say the same."""
+    """Return whether both ways give the same answer."""
     if isinstance(answer, bool) or isinstance(result, bool):
         return answer is result
     if isinstance(answer, Texts):

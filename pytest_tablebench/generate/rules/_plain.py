@@ -1,6 +1,6 @@
 """The first way to an answer: plain Python on the table's cells, with exact numbers.
 
-What makes a question empty, trivial or ambiguous is refused, by a reason that is counted.
+Empty, trivial and ambiguous questions are rejected, with a reason that is counted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def narrow(step: PlanStep, sheet: ParsedSheet, rows: Rows) -> Rows:
 
 
 def plain_answer(steps: Sequence[PlanStep], sheet: ParsedSheet) -> PlainAnswer:
-    """Work out the steps. Raises `RejectedError` where there is no single answer worth asking."""
+    """Compute the answer of the steps. Raises `RejectedError` without a unique, useful answer."""
     rows: Rows = tuple(range(sheet.size))
     steps = list(steps)
     while steps[0].name in NARROWING:

@@ -1,4 +1,4 @@
-"""Steps in plain Python that look for outliers, correlate and test."""
+"""Steps in plain Python that find outliers, correlate and test."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_tablebench.generate.rules._sheet import ParsedSheet
 ALPHA = 0.05
 """The level of every test (spec: treb.md section 6.1)."""
 _BORDER = 0.1
-"""A test whose statistic is this near to its critical value, in parts of it, decides nothing."""
+"""A test is rejected if its statistic is closer to the critical value than this share of it."""
 
 
 def _floats(sheet: ParsedSheet, rows: Rows, column: str, least: int) -> list[float]:
@@ -65,7 +65,7 @@ def _partner(sheet: ParsedSheet, rows: Rows, column: str, others: Sequence[str])
 
 
 def _beyond(statistic: float, critical: float) -> bool:
-    """Whether a test rejects, by its critical value."""
+    """Return whether a test rejects, by its critical value."""
     if abs(abs(statistic) - critical) <= _BORDER * critical:
         raise RejectedError("borderline")
     return abs(statistic) > critical
@@ -139,7 +139,7 @@ def _even(sheet: ParsedSheet, rows: Rows, by: str) -> bool:
 
     cells = [sheet.cells[by][row] for row in rows]
     counts = [cells.count(value) for value in sorted(set(cells))]
-    if len(counts) < 2 or sum(counts) < 5 * len(counts):  # the usual condition of the test
+    if len(counts) < 2 or sum(counts) < 5 * len(counts):  # the test's usual condition
         raise RejectedError("trivial")
     critical = float(stats.chi2.ppf(1 - ALPHA, len(counts) - 1))
     return not _beyond(formulas.chi_square_even(counts), critical)

@@ -1,4 +1,4 @@
-"""Steps in plain Python that choose entries, look cells up, count, compute and claim."""
+"""Steps in plain Python that choose entries, look up cells, count, compute and compare."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from pytest_tablebench.generate.rules._sheet import ParsedSheet
 from pytest_tablebench.generate.values import answer_text, cell_key, parse_number
 
 MOST_ITEMS = 8
-"""A longer list is a test of patience, not of reading."""
+"""Items of the longest list; longer ones test patience instead of reading."""
 
 Rows = tuple[int, ...]
-"""Entries by their place in the table, in the order of the step that chose them."""
+"""Entries by their row in the table, in the order of the step that chose them."""
 
 
 # Steps that narrow the entries
@@ -41,7 +41,7 @@ def _where(sheet: ParsedSheet, rows: Rows, column: str, test: str, values: Seque
 
 
 def number(text: str) -> Decimal:
-    """Return the number that a text of a question is."""
+    """Return the number in a text of a question."""
     parsed = parse_number(text)
     if parsed is None:
         raise RejectedError("ambiguous")
@@ -63,7 +63,7 @@ def _top(sheet: ParsedSheet, rows: Rows, column: str, count: int, highest: bool)
     order = sorted(rows, key=lambda row: values[row], reverse=highest)
     border = [values[row] for row in order[: count + 1]]
     if len(set(border)) < len(border):
-        raise RejectedError("ambiguous")  # a tie leaves open who belongs to them
+        raise RejectedError("ambiguous")  # a tie at the border
     return tuple(order[:count])
 
 
@@ -106,7 +106,7 @@ def _cell_at(sheet: ParsedSheet, rows: Rows, row: int, column: int) -> Texts:  #
 
 
 def _place(sheet: ParsedSheet, value: str) -> tuple[int, int]:
-    """Return where a value stands that the table has once."""
+    """Return row and column of a value that occurs once in the table."""
     if sheet.counts[cell_key(value)] != 1:
         raise RejectedError("ambiguous")
     for row, cells in enumerate(sheet.table.rows):
@@ -172,7 +172,7 @@ def _distinct(sheet: ParsedSheet, rows: Rows, column: str) -> Amount:
 
 
 def column_values(sheet: ParsedSheet, rows: Rows, column: str, least: int = 2) -> list[Decimal]:
-    """Return the numbers of several entries, which are not all alike."""
+    """Return the numbers of several entries. Raises `RejectedError` if all are equal."""
     values = [sheet.numbers[column].values[row] for row in rows]
     if len(values) < least or len(set(values)) == 1:
         raise RejectedError("trivial")

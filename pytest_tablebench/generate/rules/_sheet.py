@@ -1,4 +1,4 @@
-"""A table that questions can be made of: its columns by use, read once."""
+"""A table for questions: its columns by use, read once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 class UnfitError(TableBenchError):
-    """No question is made of a table; the message is the reason that is counted."""
+    """No questions can be made from a table; the message is the reason that is counted."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,11 @@ class ParsedSheet:
     """A rectangular table of text cells, none of them empty.
 
     Arguments:
-        table: as the dataset's reader gives it.
+        table: from the dataset's reader.
         digest: of its content.
         cells: the columns that a question can name, by heading, in their order.
         numbers: the numeric ones among them.
-        label: the column that names the entries, "" where none does.
+        label: the column that names the entries; "" without one.
     """
 
     table: Table
@@ -75,7 +75,7 @@ class ParsedSheet:
         if any(is_empty(cell) for row in (table.header, *table.rows) for cell in row):
             raise UnfitError("missing values")
         if len({cell_key(name) for name in table.header}) < len(table.header):
-            raise UnfitError("two columns of one name")
+            raise UnfitError("two columns with one name")
         if any(map(is_summary, texts)):
             raise UnfitError("summary row or column")
         columns = zip(*table.rows, strict=True)
@@ -97,7 +97,7 @@ class ParsedSheet:
 
     @cached_property
     def measures(self) -> tuple[str, ...]:
-        """Numeric columns that measure something: no years, no numbers that are names."""
+        """Numeric columns with measurements: no years, no identifiers."""
         return tuple(
             name
             for name, numbers in self.numbers.items()
@@ -106,7 +106,7 @@ class ParsedSheet:
 
     @cached_property
     def summed(self) -> tuple[str, ...]:
-        """Measures whose sum means something."""
+        """Measures whose sum is meaningful."""
         units = data_file("rules/words.toml")["units_not_summed"]
         return tuple(
             name
@@ -117,7 +117,7 @@ class ParsedSheet:
 
     @cached_property
     def groups(self) -> tuple[str, ...]:
-        """Text columns in which values come back; each is a way to group the entries."""
+        """Text columns with repeated values; each is a way to group the entries."""
         return tuple(
             name
             for name, cells in self.cells.items()
@@ -129,17 +129,17 @@ class ParsedSheet:
 
     @cached_property
     def counts(self) -> Counter[tuple[str, ...]]:
-        """How often a value stands in the table, its headings counted."""
+        """The number of occurrences of each value in the table, including headings."""
         return Counter(cell_key(cell) for line in self.table.lines for cell in line)
 
     @cached_property
     def rows_by_name(self) -> dict[str, int]:
-        """The entry of each name."""
+        """The row of each entry's name."""
         return {name: row for row, name in enumerate(self.cells[self.label])} if self.label else {}
 
 
 def _numbers(cells: tuple[str, ...]) -> Numbers | None:
-    """Return a column as numbers: every cell is one, and all have one unit."""
+    """Return a column as numbers; None unless each cell is a number with the same unit."""
     numbers: list[ParsedNumber] = []
     for cell in cells:
         number = parse_number(cell)
@@ -151,7 +151,7 @@ def _numbers(cells: tuple[str, ...]) -> Numbers | None:
 
 
 def _names(cells: tuple[str, ...]) -> bool:
-    """Whether each cell names one entry: writable, unlike the others, no date and no number."""
+    """Return whether the cells are distinct names: unambiguous, and no dates or numbers."""
     if any(answer_text(cell) is None or parse_number(cell) is not None for cell in cells):
         return False
     if all(_is_date(cell) for cell in cells):
@@ -170,7 +170,7 @@ def _is_date(cell: str) -> bool:
 
 
 def _says(name: str, kind: str) -> bool:
-    """Whether a heading has a word of a list, in either language."""
+    """Return whether a heading contains a word of a list, in either language."""
     words = data_file("rules/words.toml")
     heading_words = set(re.findall(r"[^\W\d_]+", name.casefold()))
     return bool(heading_words & set(words[kind])) or any(

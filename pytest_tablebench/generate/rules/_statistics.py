@@ -1,4 +1,4 @@
-"""Statistics in plain Python, from their formulas; the other path asks scipy for the same."""
+"""Statistics in plain Python, from their formulas; the other way uses scipy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def spread(values: Sequence[float]) -> float:
 
 
 def skewness(values: Sequence[float]) -> float:
-    """Return m3 / m2^1.5, the moments about the mean with n."""
+    """Return m3 / m2^1.5, from central moments with n."""
     return float(_moment(values, 3) / _moment(values, 2) ** 1.5)
 
 
@@ -43,7 +43,7 @@ def pearson(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def ranks(values: Sequence[float]) -> list[float]:
-    """Return ranks from 1; equal values share the mean of theirs."""
+    """Return ranks from 1; equal values share their mean rank."""
     places: dict[float, list[int]] = {}
     for place, value in enumerate(sorted(values), start=1):
         places.setdefault(value, []).append(place)
@@ -75,13 +75,13 @@ def f_statistic(groups: Sequence[Sequence[float]]) -> tuple[float, int, int]:
 
 
 def chi_square_even(counts: Sequence[int]) -> float:
-    """Return the sum of (observed - expected)^2 / expected, all expected alike."""
+    """Return the sum of (observed - expected)^2 / expected, with equal expectations."""
     expected = sum(counts) / len(counts)
     return math.fsum((count - expected) ** 2 / expected for count in counts)
 
 
 def tukey_outside(values: Sequence[float]) -> set[int] | None:
-    """Return the places beyond 1.5 interquartile ranges; None where quartiles' rules differ."""
+    """Return the places beyond 1.5 interquartile ranges; None if rules for quartiles disagree."""
     outside = []
     for method in ("inclusive", "exclusive"):
         low, _, high = quantiles(values, n=4, method=method)
@@ -91,7 +91,7 @@ def tukey_outside(values: Sequence[float]) -> set[int] | None:
 
 
 def z_outside(values: Sequence[float]) -> set[int] | None:
-    """Return the places more than 3 standard deviations from the mean; None: n or n - 1 matters."""
+    """Return the places beyond 3 standard deviations; None if it depends on n or n - 1."""
     mean, sample = _mean(values), spread(values)
     outside = [
         {n for n, value in enumerate(values) if abs(value - mean) > 3 * deviation}
@@ -101,7 +101,7 @@ def z_outside(values: Sequence[float]) -> set[int] | None:
 
 
 def shapiro_p(values: Sequence[float]) -> float:
-    """Return the p of Shapiro and Wilk's test of normality, 3 to 5000 values.
+    """Return the p-value of Shapiro and Wilk's test of normality, for 3 to 5000 values.
 
     Royston's approximation, Applied Statistics algorithm AS R94 (1995).
     """
@@ -145,5 +145,4 @@ def shapiro_p(values: Sequence[float]) -> float:
 
 
 def _poly(x: float, *factors: float) -> float:
-    """Return the polynomial with these factors, that of x^0 first."""
     return sum(factor * x**power for power, factor in enumerate(factors))

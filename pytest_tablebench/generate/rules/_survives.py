@@ -1,4 +1,7 @@
-"""Which perturbations leave a question's answer true: what it needs is what they keep."""
+"""The perturbations that keep a question's answer correct.
+
+An answer stays correct if the perturbation changes nothing that a step of its plan needs.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +25,15 @@ CHANGES: Mapping[str, frozenset[str]] = {
     "synonym_names": frozenset({"wording of names"}),
     "abbreviate_names": frozenset({"wording of names"}),
 }
-"""What each perturbation of `tables.perturbations` changes; of rows, those that hold something.
+"""What each perturbation of `tables.perturbations` changes; for rows, rows with content.
 
-Those that are not here change what is asked for, or the answer with the table.
+Perturbations that are missing here change the requested value, or the answer with the table.
 """
 
 _BY_NAME = frozenset({"names", "rows"})
 _COUNTED = _BY_NAME | {"row count"}
 _ONE_CELL = frozenset({"rows", "row count", "column count"})
-"""Of questions about a value that the table has once."""
+"""For questions about a value that occurs once in the table."""
 _NEEDS: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(("where", "both", "either", "extreme", "exceeds"), _BY_NAME),
     **dict.fromkeys(("cell", "cells", "find", "change", "ratio", "is_cell", "is_more"), _BY_NAME),
@@ -46,7 +49,7 @@ _SIDES: Mapping[str, frozenset[str]] = {
 
 
 def surviving(steps: Sequence[PlanStep]) -> tuple[str, ...]:
-    """Return the perturbations under which the answer stays true."""
+    """Return the perturbations that keep the answer correct."""
     needs: set[str] = set()
     for step in steps:
         if step.name == "neighbour":

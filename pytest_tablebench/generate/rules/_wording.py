@@ -1,4 +1,4 @@
-"""Putting plans into words: the templates are data, one file for each language."""
+"""Put plans into words, with templates from one file for each language."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "normal": ("column",),
     "even": ("by",),
 }
-"""How the templates call the arguments of each operation that gives an answer."""
+"""The templates' names for the arguments of each operation that gives an answer."""
 
 _VARIANTS = {"rule", "kind"}
 """Arguments that choose between templates."""
@@ -61,14 +61,12 @@ def word(
 
 
 class _Wording:
-    """One question being written."""
-
     def __init__(self, sheet: ParsedSheet, templates: dict[str, Any], rng: Random) -> None:
         self.sheet, self.of, self.rng = sheet, templates, rng
         self.words: dict[str, str] = templates["words"]
 
     def question(self, steps: Sequence[PlanStep], answer: PlainAnswer) -> str:
-        """Return the whole text: how the entries are narrowed, what is asked, in which form."""
+        """Return the whole text: the narrowing steps, the question, the form of the answer."""
         count = next(n for n, step in enumerate(steps) if step.name not in NARROWING)
         narrowing, (main, *judging) = steps[:count], steps[count:]
         intro, rows = self.narrowed(narrowing)
@@ -87,11 +85,9 @@ class _Wording:
         return f"{intro}{gap}{text}{self.suffix(main, steps, answer)}"
 
     def choose(self, wordings: Sequence[str], fields: dict[str, str]) -> str:
-        """Return one of the wordings, filled in."""
         return self.rng.choice(wordings).format_map(fields)
 
     def quoted(self, text: str) -> str:
-        """Return a heading or a value as it reads in a sentence."""
         quotes = self.of["quotes"]
         return f"{quotes['open']}{text}{quotes['close']}"
 
@@ -100,13 +96,13 @@ class _Wording:
         return f" {text} ".strip() if parse_number(text) is not None else self.quoted(text)
 
     def key(self, step: PlanStep) -> str:
-        """Return the name of a step's templates: of its operation, or its variant's own."""
+        """Return the name of a step's templates: the operation, with its variants."""
         names = ARGUMENTS[step.name]
         variants = [str(step.arguments[n]) for n, name in enumerate(names) if name in _VARIANTS]
         return ":".join([step.name, *variants])
 
     def fields(self, step: PlanStep) -> dict[str, str]:
-        """Return what the templates of a step are filled with."""
+        """Return the fields for the templates of a step."""
         names = ARGUMENTS[step.name]
         fields: dict[str, str] = {}
         for name, argument in zip(names, step.arguments, strict=True):
@@ -138,12 +134,12 @@ class _Wording:
         return fields
 
     def part(self, column: str, statistic: str) -> str:
-        """Return the name of a statistic without the entries that it is taken over."""
+        """Return a statistic's name without the entries that it is computed over."""
         fields = {"column": self.quoted(column), "statistic": self.of["statistics"][statistic]}
         return str(self.of["nouns"]["part"]).format_map(fields)
 
     def narrowed(self, steps: Sequence[PlanStep]) -> tuple[str, str]:
-        """Return the sentences that narrow the entries, and what the rest is then called."""
+        """Return the sentences that narrow the entries, and the name of the remaining ones."""
         if not steps:
             return "", self.words["all"]
         if len(steps) == 1:
@@ -155,9 +151,9 @@ class _Wording:
         return gap.join(sentences), self.words["remaining"]
 
     def phrase(self, step: PlanStep, place: str) -> str:
-        """Return how one step chooses entries.
+        """Return the words for a step that chooses entries.
 
-        `place`: `entries` for the whole phrase, `first` and `then` for those in sentences.
+        `place`: `entries` for the whole phrase, `first` and `then` for a part of a sentence.
         """
         narrow = self.of["narrow"]
         if step.name == "top":
@@ -186,7 +182,6 @@ class _Wording:
         return str(self.words["those"].format(step=text))
 
     def condition(self, column: str, test: str, values: Sequence[str]) -> str:
-        """Return a test on one column."""
         written = [self.value(value) for value in values]
         return str(
             self.of["tests"][test].format(
@@ -195,7 +190,7 @@ class _Wording:
         )
 
     def suffix(self, main: PlanStep, steps: Sequence[PlanStep], answer: PlainAnswer) -> str:
-        """Return what the question says of the answer's form."""
+        """Return the sentence about the form of the answer."""
         suffixes: dict[str, str] = self.of["suffixes"]
         if isinstance(answer, bool):
             return suffixes["yes_no"]

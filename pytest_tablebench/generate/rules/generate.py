@@ -1,4 +1,4 @@
-"""From tables to questions: draw, answer in two ways, put into words, keep the balance."""
+"""From tables to questions: draw, answer in two ways, put into words, balance the kinds."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 
 _DRAWS = 6
-"""Draws of one recipe that may be rejected before a table is left alone with it."""
+"""Rejected draws of one recipe after which it is dropped for a table."""
 
 _MOST_AHEAD = 3
-"""How often yes may be right more often than no, or no than yes, to questions of one recipe."""
+"""The most by which one recipe's answers yes and no may differ in number."""
 
 _YES_NO = {"en": ("yes", "no"), "zh": ("是", "否")}
 
@@ -49,7 +49,7 @@ SKILLS: Mapping[str, str] = data_file("rules/recipes.toml")["skills"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is asked: steps, of which only the arguments are open."""
+    """A kind of question: the operations of its steps, whose arguments are drawn."""
 
     name: str
     subtask: str
@@ -58,7 +58,7 @@ class Recipe:
 
     @cached_property
     def cell(self) -> tuple[str, str]:
-        """What the balance is kept over."""
+        """The unit of the balance."""
         return self.subtask, self.difficulty
 
 
@@ -71,13 +71,13 @@ RECIPES: Mapping[str, Recipe] = {
 
 
 class RuleGenerator(QuestionMaker):
-    """Makes questions of one table after the other; what it remembers does not grow with them.
+    """Makes questions of one table after the other, with state of constant size.
 
     Arguments:
-        seed: another one gives other questions; the same gives the same of the same tables.
+        seed: another one gives other questions; the same one gives the same for the same tables.
         per_table: most questions of one table.
-        language: `en`, `zh`, `both` in turns, or `auto`: that of the table's headings.
-        subtasks: those that are asked; all of `SKILLS` by default.
+        language: `en`, `zh`, `both` alternating, or `auto` for the language of the headings.
+        subtasks: the kinds of questions; by default all of `SKILLS`.
     """
 
     def __init__(
@@ -94,29 +94,29 @@ class RuleGenerator(QuestionMaker):
         self._cells = self.cells()
 
     def converse(self, table: Table) -> Conversation[Finish]:
-        """Ask no model."""
+        """Return `make` for the table, without a request to a model."""
         return partial(self.make, table)
         yield
 
     def make(self, table: Table, most: int | None) -> TableQuestions | None:
-        """Return a digest of the table and its questions, None for a table that is left out."""
+        """Return a digest of the table and its questions; None for a table that is left out."""
         sheet = self.sheet(table)
         return None if sheet is None else (sheet.digest, self.pairs(sheet, most))
 
     def resume(self, state: Mapping[str, Mapping[str, int]]) -> None:
-        """Go on from a state."""
+        """Continue from a state."""
         super().resume(state)
         self._cells = self.cells()
 
     def cells(self) -> Counter[tuple[str, str]]:
-        """Return accepted questions by subtask and difficulty."""
+        """Return the number of accepted questions by subtask and difficulty."""
         counts: Counter[tuple[str, str]] = Counter()
         for name, count in self.tally.recipes.items():
             counts[RECIPES[name].cell] += count
         return counts
 
     def sheet(self, table: Table) -> ParsedSheet | None:
-        """Return a table that questions can be made of; else count why not."""
+        """Return a table as a sheet; None for an unfit table, whose reason is counted."""
         try:
             return ParsedSheet.of(table)
         except UnfitError as error:
@@ -126,7 +126,7 @@ class RuleGenerator(QuestionMaker):
     def pairs(self, sheet: ParsedSheet, most: int | None = None) -> Iterator[Pair]:
         """Yield up to `most` questions about a sheet, in a good mixture of subtasks.
 
-        The kind asked least so far is next, as far as the table gives something for it.
+        The next recipe is always the least used one that the table allows.
         """
         frame, seen = Frame(sheet), set[object]()
         rng = seeded_random(f"rules/{sheet.digest}", seed=self._seed)
@@ -152,7 +152,7 @@ class RuleGenerator(QuestionMaker):
         self.tally.tables["used"] += 1
 
     def _next(self, open_recipes: Mapping[str, int]) -> Recipe:
-        """Return the recipe asked least, of the subtask and difficulty asked least."""
+        """Return the least used recipe of the least used subtask and difficulty."""
         cells, used = self._cells, self.tally.recipes
         return min(
             (RECIPES[name] for name in open_recipes),
@@ -201,7 +201,7 @@ class RuleGenerator(QuestionMaker):
         )
 
     def _is_one_sided(self, recipe: Recipe, holds: bool) -> bool:
-        """Whether a recipe had this verdict too often to have it once more."""
+        """Return whether a recipe had this verdict too often to have it once more."""
         verdicts = self.tally.verdicts
         ahead = verdicts[f"{recipe.name} {holds}"] - verdicts[f"{recipe.name} {not holds}"]
         return ahead >= _MOST_AHEAD
@@ -232,12 +232,12 @@ def _written(amount: Amount) -> str:
 
 
 def plain_question(text: str) -> str:
-    """Return a question as it is compared with others."""
+    """Return a question in the form for comparisons."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def says(question: str, answer: str) -> bool:
-    """Whether a question holds its answer, not only as a part of other words."""
+    """Return whether a question contains its answer as whole words."""
     plain = plain_question(answer)
     if len(plain) < 2 or plain not in question:
         return False
