@@ -74,7 +74,7 @@ I hope they are of use."""
         "question begins like a formula",
         "a number occurs twice",
     ]
-    with pytest.raises(RefusedError, match="holds no question"):
+    with pytest.raises(RefusedError, match="has no question"):
         list(read_questions("I cannot.", TASKS["nr"]))
 
 
