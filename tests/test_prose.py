@@ -51,6 +51,8 @@ PLACES: list[str] = [
 
 @pytest.mark.parametrize("place", PLACES)
 def test_plain_english(place: str) -> None:
+    if not (ROOT / place).exists():
+        pytest.skip(f"no checkout: {place} is absent")
     listed = [habit for path in files([ROOT / place]) for habit in habits(path)]
     assert [(str(habit.path.relative_to(ROOT)), habit.line, habit.words) for habit in listed] == []
 

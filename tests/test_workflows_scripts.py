@@ -118,7 +118,7 @@ def test_a_part_that_never_came_is_named_and_nothing_decided(
     )
     assert half.exit_code == 11, half.log
     assert half.outputs["verdict"] == "undecided"
-    assert "not whole: part 2 of 2 is missing" in half.log
+    assert "incomplete: part 2 of 2 is missing" in half.log
 
 
 @needs_bash

@@ -87,7 +87,10 @@ def test_the_report_shows_the_published_row_of_the_model(
     assert main(["report", str(tmp_path / "run"), "--no-plots", f"--out={tmp_path / 'rep'}"]) == 0
     # Of ToRR's Table 2: FinQA .39, TabFact .83.
     said = capsys.readouterr().out
-    assert "compared with the published gpt-4o: FinQA published .39, here .500, TabFact published" in said
+    assert (
+        "compared with the published gpt-4o: FinQA published .39, here .500, TabFact published"
+        in said
+    )
 
 
 def test_scores_that_are_missing_are_counted(

@@ -306,7 +306,9 @@ def test_the_serializer_spread_of_a_run_stands_before_table_5():
     figures = dict(zip(table.columns, table.rows[0], strict=True))
     assert (figures["FinQA"], figures["WikiTQ"]) == (0.25, None)
     # Table 5: gpt-4o has .05 in FinQA.
-    assert table.row_notes[0].startswith("compared with the published gpt-4o: FinQA published .05, here")
+    assert table.row_notes[0].startswith(
+        "compared with the published gpt-4o: FinQA published .05, here"
+    )
     assert len(table.rows) == 15
     assert torr_spread([run_data("m", cells("m", "finqa", benchmark="torr"))]) is None
 
