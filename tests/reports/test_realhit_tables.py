@@ -70,7 +70,8 @@ def test_a_model_of_the_paper_is_shown_beside_its_row_of_the_same_input_and_stra
     board = realhit_leaderboard([run(*OWN, model="openai/gpt-4o-2024-11-20")])
     assert board is not None
     assert board.row_notes[0].startswith(
-        "compared with the published GPT4o: FC em published .603, here .500, CG pass@1 published .201,"
+        "compared with the published GPT4o: FC em published .603, here .500, "
+        "CG pass@1 published .201,"
     )
     by_tree = [replace(row, strategy="treethinker") for row in OWN]
     board = realhit_leaderboard([run(*by_tree, model="openai/gpt-4o-2024-11-20")])
