@@ -38,4 +38,4 @@ __all__ = [
 ]
 
 STRATEGIES: tuple[Strategy, ...] = (Direct(), TCoT(), PoT(), ICoT(), TreeThinker())
-"""Those that come with the package."""
+"""The built-in strategies."""

@@ -1,4 +1,4 @@
-"""All that is asked about one case: each version of its question, and again without the form."""
+"""The questions of one case: each version of its question, repeated if the form is missing."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pytest_tablebench.models.thinking import split_thoughts
 from pytest_tablebench.strategies.base import Conversation, Said, Strategy, Task
 
 PARSED = "parse@1"
-"""The part that says whether the first reply had the form that a dataset asks for."""
+"""The part that is 1 if the first reply had the answer form of the dataset."""
 
 UNCLOSED = "unclosed_thinking"
 """The flag of a conversation in which a reply consists of thoughts that do not end."""
 
 
 def texts_of(reply: str) -> list[str]:
-    """Return the answers in the text of a case of several questions; any other text is one."""
+    """Return the answers in the text of several questions, or the text as the only answer."""
     try:
         texts = json.loads(reply) if reply.startswith("[") else None
     except (ValueError, RecursionError):
@@ -36,11 +36,11 @@ def texts_of(reply: str) -> list[str]:
 def asked_about(
     strategy: Strategy, tasks: Sequence[Task], form: ReplyForm | None = None, retries: int = 0
 ) -> Generator[Step, Reply | Execution, Said]:
-    """Have each of a case's tasks done by a strategy, one after the other.
+    """Run a strategy on each task of a case, one after the other.
 
-    A reply that has not the form is asked for again, at most `retries` times: the last question
-    of the conversation, with a note at its end each time. The last reply counts. Of several tasks
-    the texts are one JSON list, and of each part the lowest number is kept.
+    If a reply lacks the answer form, the last question is repeated with a note at its end, at most
+    `retries` times. The last reply counts. The texts of several tasks become one JSON list, and
+    each part keeps its lowest number.
     """
     answers = []
     facts: dict[int, Mapping[str, Any]] = {}
@@ -97,7 +97,7 @@ class _Replies:
         self._is_unclosed = False
 
     def read(self, outcome: Reply | Execution) -> Reply | Execution:
-        """Return what the strategy receives. Raises `ModelError` for a reply without an answer."""
+        """Return the reply for the strategy. Raises `ModelError` for a reply without an answer."""
         if not isinstance(outcome, Reply):
             return outcome
         self.count += 1
@@ -118,7 +118,7 @@ class _Replies:
 def _followed(
     conversation: Conversation, replies: _Replies
 ) -> Generator[Step, Reply | Execution, tuple[Said, Ask | None]]:
-    """Return what a conversation came to, and what it asked last."""
+    """Return the answer of a conversation, and its last question."""
     last: Ask | None = None
     try:
         step = next(conversation)
@@ -126,7 +126,7 @@ def _followed(
             last = step if isinstance(step, Ask) else last
             try:
                 outcome = replies.read((yield step))
-            except ModelError as error:  # of a question that was refused, or a reply cut off
+            except ModelError as error:  # the question was refused, or the reply cut off
                 step = conversation.throw(error)
             else:
                 step = conversation.send(outcome)

@@ -1,4 +1,4 @@
-"""Which demonstrations an example is shown (spec: torr.md sections 2 and 6.3)."""
+"""The choice of demonstrations for an example (spec: torr.md sections 2 and 6.3)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_tablebench.util.seeds import seeded_random
 
 
 def input_fields(example: Example) -> dict[str, Any]:
-    """Return the example's inputs as plain values: what identity and draws are based on."""
+    """Return the example's inputs as plain values, the basis of identity and draws."""
     return {
         name: value.as_mapping() if isinstance(value, Table) else value
         for name, value in example.inputs.items()
@@ -26,11 +26,11 @@ def choose(
 ) -> list[int]:
     """Draw `count` of the candidates' indices, seeded by the example's input fields.
 
-    Raises `DataError` when there are fewer candidates than asked for.
+    Raises `DataError` if there are fewer than `count` candidates.
     """
     if count > len(candidates):
         raise DataError(
-            f"{count} demonstrations asked for, but only {len(candidates)} are there; "
+            f"{count} demonstrations requested, but only {len(candidates)} available; "
             f"lower --bench-shots"
         )
     return seeded_random(dict(fields), seed=42 + seed).sample(candidates, count)
@@ -39,15 +39,15 @@ def choose(
 class DemonstrationPool:
     """A pool under one perturbation: duplicates removed, items loaded and perturbed on demand.
 
-    Only items whose text inputs agree can be duplicates or equal to the example, so tables
-    are loaded for those alone. An item that cannot be loaded or perturbed equals no other: it
-    stays, and its error is for the examples that draw it.
+    Only items with the same text inputs can be duplicates or equal to the example, so only their
+    tables are loaded. An item that cannot be loaded or perturbed equals no other. It stays in the
+    pool, and the examples that draw it get its error.
     """
 
     def __init__(self, pool: Pool, change: Callable[[Table], Table]) -> None:
         self._pool = pool
         self._change = change
-        # The same few items are asked for in every format, one after the other.
+        # The serializers of an example need the same few items one after the other.
         self._loaded = lru_cache(maxsize=256)(self._load)
         self._by_key: dict[Hashable, list[int]] = {}
         for index in range(len(pool)):
@@ -73,7 +73,7 @@ class DemonstrationPool:
         return later
 
     def _fields(self, index: int) -> dict[str, Any] | None:
-        """Return an item's inputs, or None where they cannot be had."""
+        """Return an item's inputs, or None if they cannot be loaded."""
         try:
             return input_fields(self[index])
         except (DataError, TableError):
@@ -89,7 +89,7 @@ class DemonstrationPool:
     def draw(self, example: Example, count: int, *, seed: int = 0) -> list[int]:
         """Return the indices of a (perturbed) example's demonstrations, in prompt order.
 
-        They are fewer than `count` where the pool has no more.
+        There are fewer than `count` if the pool has no more.
         """
         if not count:
             return []

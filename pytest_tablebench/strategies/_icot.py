@@ -38,10 +38,10 @@ GO_ON = "\n\nGo on right where it ends, without repeating any of it."
 
 
 class ICoT:
-    """The model writes, its blocks are run, and it continues in the same turn, up to a last text.
+    """The model writes, its blocks are run, and it continues in the same turn until a last text.
 
-    Where a model does not continue a turn of its own, the text so far is given to it in the user's
-    turn, and the record has the flag `turn_restated`.
+    If a model cannot continue its own turn, the text so far is sent in the user's turn, and the
+    record has the flag `turn_restated`.
     """
 
     name = "icot"
@@ -50,7 +50,7 @@ class ICoT:
     parameters: ClassVar[Mapping[str, Callable[[Any], Any]]] = {"max_exec": at_least(0)}
 
     def rounds(self, params: Mapping[str, Any]) -> tuple[int, int]:
-        """Return the least and the most questions: one behind each program, and the first."""
+        """Return the smallest and largest number of questions: the first, and one per program."""
         return 1, params.get("max_exec", MAX_PROGRAMS) + 1
 
     def converse(self, task: Task) -> Conversation:
@@ -85,7 +85,7 @@ class _InterleavedChat:
         self.restated = False
 
     def go_on(self, so_far: str) -> Generator[Step, Reply | Execution, str]:
-        """Return what the model writes behind the text so far."""
+        """Return the model's continuation of the text so far."""
         messages = (*self._system, Message("user", self._user))
         if so_far and self._continues is not False:
             try:

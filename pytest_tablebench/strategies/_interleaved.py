@@ -1,7 +1,7 @@
 """A conversation in which a model writes text, programs are run, and it continues (TReB's ICoT).
 
-Nothing is asked or run here: a value says what was written so far, and what is due next (spec:
-treb.md section 3).
+This module asks and runs nothing. A value contains the text so far and the next step (spec: treb.md
+section 3).
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from pytest_tablebench.strategies._replies import (
 )
 
 MAX_PROGRAMS = 3
-"""How many programs are run, unless the parameter `icot_max_exec` says otherwise."""
+"""The default of the parameter `icot_max_exec`: the largest number of programs."""
 
 MAX_OUTPUT = 10_000
-"""How many characters of a program's output `fixed` shows the model; `reference` shows all."""
+"""Characters of a program's output that `fixed` shows the model; `reference` shows all."""
 
 
 @dataclass(frozen=True)
 class Interleaved:
     """A conversation so far.
 
-    Where `program` is a text, that program is to be run and its output given to `ran`. Else the
-    model is asked, unless the conversation is `finished`; its reply is given to `said`.
+    If `program` is a text, it is the next program to run, and `ran` receives its output. Otherwise
+    the model is asked next, unless the conversation is `finished`, and `said` receives its reply.
 
     Arguments:
         compat: `reference` takes the next block of the whole text, where a fence that a program
             printed counts as the model's; `fixed` the first block of the reply.
-        max_programs: how many programs are run. Code in the reply behind the last is text.
+        max_programs: the largest number of programs. Later code in a reply counts as text.
         text: the assistant's turn so far, which the model is asked to continue.
-        programs: the programs so far, as they are run.
+        programs: the programs so far, in the form that is run.
         finished: whether `text` is the whole conversation.
-        program: the program that is due.
-        begins: where in `text` the model's last words begin, behind all output.
+        program: the next program.
+        begins: where in `text` the model's last words begin, after all output.
     """
 
     compat: Compat = "fixed"
@@ -54,7 +54,7 @@ class Interleaved:
     def said(self, reply: str) -> Interleaved:
         """Continue with the model's reply.
 
-        What it wrote behind the code that is run now (results it made up, an early box) is lost.
+        Text after the code that runs now (invented results, an early box) is discarded.
         """
         text = self.text + reply
         count = len(self.programs)
@@ -82,10 +82,7 @@ class Interleaved:
 
     @property
     def answer(self) -> str:
-        """The text that is judged.
-
-        `fixed` knows which text is the model's, and needs no fence to find its last words.
-        """
+        """The text that is judged. `fixed` finds the model's last words without a fence."""
         if self.compat == "reference":
             return boxed_answer(self.text, self.compat)
         return last_box(self.text) or self.text[self.begins :] or self.text

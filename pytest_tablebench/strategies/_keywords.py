@@ -1,4 +1,4 @@
-"""Reads which words of a question matter, and which headers they mean, from a model's reply."""
+"""Parsing of the keywords of a question, and of their headers, in a model's reply."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Alignment:
         return tuple(dict.fromkeys(name for names in self.headers.values() for name in names))
 
     def lines(self) -> list[str]:
-        """Return a line for each keyword, for people."""
+        """Return a readable line for each keyword."""
         return [f"{word} -> {' | '.join(names) or 'none'}" for word, names in self.headers.items()]
 
 
@@ -52,7 +52,7 @@ def read_keywords(reply: str) -> tuple[str, ...]:
     first = None
     for text in reply[marks[-1].end() :].lstrip("\r\n").splitlines()[:_MOST]:
         item = _ITEM.match(text)
-        # The next step of a numbered reply is no item of a list with dashes.
+        # The next step of a numbered reply is not an item of a list with dashes.
         if not item or item[1].isdigit() != (first or item)[1].isdigit():
             break
         first = first or item
@@ -73,7 +73,7 @@ def read_alignment(reply: str) -> Alignment:
 
 
 def share_of_headers(keywords: Iterable[str], tree: HeaderTree) -> float | None:
-    """Return which share of keywords are texts of headers of a tree; None without a keyword.
+    """Return the share of keywords that are header texts of a tree; None without a keyword.
 
     Case and white space do not matter.
     """

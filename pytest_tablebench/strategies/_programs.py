@@ -1,7 +1,7 @@
 """A model's programs over its tables: the input of the sandbox, and the reply to the model.
 
-Spec: treb.md sections 3 and 4. Each program has a process of its own; the blocks of one
-conversation share their names all the same, because those before are run again, unseen.
+Spec: treb.md sections 3 and 4. Each program has its own process. The blocks of one
+conversation still share their names, because earlier blocks run again without output.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _STOPPED = {
 
 
 def frame_names(tables: Sequence[Table], compat: Compat) -> dict[str, Table]:
-    """Return the tables by the names of their frames; `reference` knows the first alone."""
+    """Return the tables by the names of their frames; `reference` has only the first."""
     shown = tables[:1] if compat == "reference" else tables
     return {
         f"df{number if number > 1 else ''}": content
@@ -43,19 +43,19 @@ def program_step(
     compat: Compat,
     earlier: Sequence[str] = (),
 ) -> Execute:
-    """Return the step that runs a program, behind the earlier ones of its conversation.
+    """Return the step that runs a program after the earlier ones of its conversation.
 
-    `tables` are by the names of their frames. Raises `TableError` for a table with ragged rows.
+    `tables` are keyed by the names of their frames. Raises `TableError` for ragged rows.
     """
-    lying: dict[str, bytes] = {}
+    table_files: dict[str, bytes] = {}
     places = {}
     for name, table in tables.items():
         text, lines = frame_csv(table, compat)
-        lying[f"{name}.csv"] = text.encode("utf-8", "surrogatepass")
+        table_files[f"{name}.csv"] = text.encode("utf-8", "surrogatepass")
         places[name] = (f"{name}.csv", lines)
     job = {"kind": kind, "compat": compat, "tables": places, "earlier": list(earlier)}
-    lying["job.json"] = json.dumps(job).encode()
-    return Execute(code, lying, runner=_runner())
+    table_files["job.json"] = json.dumps(job).encode()
+    return Execute(code, table_files, runner=_runner())
 
 
 def observation(execution: Execution) -> str:

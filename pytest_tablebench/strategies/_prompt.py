@@ -1,4 +1,4 @@
-"""How a prompt is put together (spec: torr.md section 4)."""
+"""Assembly of a prompt (spec: torr.md section 4)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_tablebench.datasets import PromptParts
 from pytest_tablebench.serializers.content import Content, Message, images_of
 
 _SOFT = "\\N"
-"""The reference's soft newline: a line end that swallows those right before it."""
+"""The reference's soft newline: a line end that removes the line ends right before it."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,8 @@ def assemble(
     """Return the prompt: instruction, demonstrations, source, target prefix.
 
     Pieces are joined by soft newlines. `reference` resolves them in the finished text, as the
-    published code does: that also swallows brackets, backslashes and a capital N at the end
-    of a piece, and turns a backslash and N inside data into a line end. `fixed` keeps all
-    text and swallows line ends only.
+    published code does. This also removes brackets, backslashes and a capital N at the end of a
+    piece, and turns a backslash and N inside data into a line end. `fixed` removes only line ends.
     """
     instruction = parts.instruction
     if compat == "reference" and parts.reference_instruction is not None:
@@ -46,21 +45,21 @@ def assemble(
         text = _SOFT + _SOFT.join(pieces)
         start = re.match(r"(?:\n|\\N)*\\N", text)
         return _join(text[start.end() if start else 0 :].split(_SOFT), "\n\\N()")
-    # Line ends before the first text would be swallowed by the soft newline that follows.
+    # The soft newline that follows would remove line ends before the first text.
     while pieces and not pieces[0].strip("\n"):
         pieces.pop(0)
     return _join(pieces, "\n")
 
 
 def published_turns(parts: PromptParts, prompt: Content, question: Content) -> tuple[Message, ...]:
-    """Return the messages in which published scripts ask, where a reply was put into them.
+    """Return the messages of the published scripts, which contain an invented reply.
 
-    Three turns; a prompt with pictures is one message, with the pictures at its end (spec:
-    realhitbench.md section 2).
+    There are three turns. A prompt with pictures is one message, with the pictures at its end
+    (spec: realhitbench.md section 2).
 
     Arguments:
         parts: the prompt's pieces.
-        prompt: all of them put together.
+        prompt: all pieces joined.
         question: the same without the instruction.
     """
     if pictures := images_of(prompt):

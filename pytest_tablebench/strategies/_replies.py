@@ -1,7 +1,7 @@
 """Reading replies in TReB's answer forms (spec: treb.md section 3).
 
-Replies are hostile: every function here takes any text, raises nothing, and needs time that grows
-with its length alone.
+Replies are hostile: every function accepts any text, raises nothing, and takes time proportional to
+its length.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _FILTERED = (
 
 @dataclass(frozen=True)
 class Block:
-    """A block of Python in a text: its code, and where what follows it begins."""
+    """A block of Python in a text: its code, and where the following text begins."""
 
     code: str
     end: int
@@ -45,7 +45,7 @@ class Block:
 def json_answer(reply: str, compat: Compat) -> str:
     """Return the answer of a reply that was asked for a fenced `json` object (TCoT).
 
-    It is the text of `answer` in the last such block, or the whole reply if that block is no
+    It is the text of `answer` in the last such block, or the whole reply if that block is not an
     object with an answer. `reference` first removes everything up to the last `</think>`.
     """
     text = after_thinking(reply) if compat == "reference" else reply
@@ -61,7 +61,7 @@ def json_answer(reply: str, compat: Compat) -> str:
 def python_blocks(text: str) -> list[Block]:
     """Return the closed blocks of Python in a text.
 
-    The fence is written in small letters; letters may follow at once, digits and blanks may not.
+    The fence is in lower case; letters may follow directly, digits and blanks may not.
     """
     return [Block(text[start:end], end + len(FENCE)) for start, end in _fenced(text, _PYTHON)]
 
@@ -80,8 +80,8 @@ def _fenced(text: str, opening: re.Pattern[str]) -> Iterator[tuple[int, int]]:
 def runnable(code: str, compat: Compat) -> str:
     """Return the program that a block of code is run as (spec: treb.md section 4).
 
-    `reference` deletes each line that holds one of the filtered texts, whatever it means there.
-    `fixed` runs the block as it is written: what it may do is for the sandbox to say.
+    `reference` deletes each line that contains one of the filtered texts. `fixed` runs the block
+    unchanged, because the sandbox limits what it can do.
     """
     if compat == "fixed":
         return code
@@ -92,22 +92,22 @@ def runnable(code: str, compat: Compat) -> str:
 def boxed_answer(text: str, compat: Compat) -> str:
     r"""Return the answer of a conversation that was asked to end in `\boxed{}` (ICoT).
 
-    It is what the last balanced box holds, or else the text behind the last result of a program,
-    or else all of it. `reference` removes everything up to the last `</think>` first, and skips
-    one character behind the fence of that result, whatever it is; `fixed` only a line end.
+    It is the content of the last balanced box, or else the text after the last result of a program,
+    or else the whole text. `reference` first removes everything up to the last `</think>`, and
+    skips any one character after the fence of that result; `fixed` skips only a line end.
     """
     answer = after_thinking(text) if compat == "reference" else text
     return last_box(answer) or _behind_result(answer, compat) or answer
 
 
 def last_box(text: str) -> str:
-    """Return what the last balanced box holds; an empty text without a box."""
+    """Return the content of the last balanced box, or an empty text."""
     boxes = list(_boxes(text))
     return boxes[-1] if boxes else ""
 
 
 def _boxes(text: str) -> Iterator[str]:
-    """What each balanced box holds, in order; boxes inside others are part of these."""
+    """The content of each balanced box, in order; nested boxes belong to the outer ones."""
     closing: dict[int, int] = {}
     opened: list[int] = []
     for mark in re.finditer(r"[{}]", text):

@@ -24,7 +24,7 @@ from pytest_tablebench.tables.table import Table
 
 _MODES: Mapping[str, Mode] = {"markdown": "TCoT_md", "html": "TCoT_html"}
 UNBOUNDED = 1 << 40
-"""Tokens of a context that holds everything."""
+"""Tokens of an unlimited context."""
 
 SYSTEM = """\
 You are an expert in reading and analysing tables. Think about the task step by step.
@@ -40,8 +40,8 @@ the form of the output, or of leaving out explanations, is about this text alone
 class TCoT:
     """One request for an object with `thought` and `answer`; the answer is judged.
 
-    In Markdown and HTML a table of 50 rows or more, or 20 columns or more, is shown with its first
-    50 rows, and with what half of `context` tokens holds; in other formats it is shown whole.
+    In Markdown and HTML, a table with at least 50 rows or 20 columns is cut to its first 50 rows
+    and to half of `context` tokens. In other formats it is shown whole.
     """
 
     name = "tcot"

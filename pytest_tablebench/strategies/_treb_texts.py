@@ -1,4 +1,4 @@
-"""How TReB writes tables into prompts (spec: treb.md section 3)."""
+"""Tables in TReB's prompts (spec: treb.md section 3)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CUT = "..."
 
 @dataclass(frozen=True)
 class TableText:
-    """A table as the model is shown it, and whether something of it is missing."""
+    """A table as the model sees it, and whether a part of it is missing."""
 
     text: str
     cut: bool = False
@@ -37,18 +37,18 @@ def table_text(
     compat: Compat = "fixed",
     count_tokens: Callable[[str], int] = lambda text: -(-len(text) // 4),
 ) -> TableText:
-    """Return a table as the given Markdown or HTML, with its first 50 rows where it is large.
+    """Return a table as the given Markdown or HTML, cut to its first 50 rows if it is large.
 
-    It has half of the context. `reference` counts characters of text as if they were tokens, and
-    cuts in the midst of a cell; `fixed` counts tokens and leaves out whole rows.
+    It may use half of the context. `reference` counts characters instead of tokens, and cuts inside
+    cells; `fixed` counts tokens and leaves out whole rows.
 
     Arguments:
-        mode: says which form is shown.
-        markdown: the table as its file gives it.
+        mode: the form to show.
+        markdown: the table in its file.
         html: the same.
-        shape: rows and columns of the table as it was read; None where it could not be, and then
-            the given form is shown whole.
-        header_rows: how many rows of the table are its head, 1 where that is not known.
+        shape: rows and columns of the table; None if it could not be read, so that the given form
+            is shown whole.
+        header_rows: the number of header rows, 1 if unknown.
         context: tokens of the model's context.
         compat: see above.
         count_tokens: tokens of a text, about four characters each by default.
@@ -84,7 +84,7 @@ class _Lines:
 
 
 def _fitting(lines: _Lines, tokens: int, count_tokens: Callable[[str], int]) -> int:
-    """Return how many rows have room, by halves; 0 where not even the head has."""
+    """Return the number of rows that fit, by halving; 0 if not even the header fits."""
     low, high = 0, min(len(lines.body), _ROWS)
     while low < high:
         middle = (low + high + 1) // 2
@@ -100,13 +100,13 @@ def _lines(mode: Mode, text: str, header_rows: int) -> _Lines:
 
 
 def _markdown_lines(markdown: str, header_rows: int) -> _Lines:
-    """Lines with a bar are the table: its head, the line below the head, its rows."""
+    """The lines with a bar: header, the line below it, rows."""
     lines = [line for line in markdown.split("\n") if "|" in line]
     return _Lines(lines[: header_rows + 1], lines[header_rows + 1 :])
 
 
 def _html_lines(html: str) -> _Lines:
-    """The first table: its head, and the rows of its body, or all rows where it has none."""
+    """The first table: its header, and the rows of its body, or all rows without one."""
     from bs4 import BeautifulSoup
 
     table = BeautifulSoup(html, "html.parser").find("table")
