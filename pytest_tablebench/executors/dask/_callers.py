@@ -149,7 +149,8 @@ class DaskCallers(CallerPool):
             task.cancel()
         for job in worker.jobs.values():
             self._listener.lost(job)
-        self._waiting_tasks |= worker.tasks
+        for key, waiting_task in worker.tasks.items():
+            self._queue(key, waiting_task)
         self._hand_out()
         self._ask_again(worker)
 
@@ -188,12 +189,15 @@ class DaskCallers(CallerPool):
         if not self._config["score_there"]:
             return False
         self.start()
+        self._queue(key, (do, body))
+        self._hand_out()
+        return True
+
+    def _queue(self, key: str, task: Task) -> None:
         if self._broken is not None:
             self._listener.ran(key, {"error": error_fields(self._broken)}, None)
         else:
-            self._waiting_tasks[key] = do, body
-            self._hand_out()
-        return True
+            self._waiting_tasks[key] = task
 
     def _hand_out(self) -> None:
         """Send all waiting work to workers that are ready."""
