@@ -414,8 +414,8 @@ def test_without_dask_the_extra_is_named(
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"bench_scheduler": "tcp://h:1"}, "--bench-scheduler goes with --bench-executor=dask"),
-        ({"bench_score_there": True}, "--bench-score-there goes with --bench-executor=dask"),
+        ({"bench_scheduler": "tcp://h:1"}, "--bench-scheduler needs --bench-executor=dask"),
+        ({"bench_score_there": True}, "--bench-score-there needs --bench-executor=dask"),
         (
             {"bench_executor": "dask", "bench_api_base": "http://me:secret@h/v1"},
             "--bench-api-base with a password or a query would go to every machine",
