@@ -1,11 +1,11 @@
-"""The speed tables: every measurement against its yardstick or goal, in one run.
+"""The speed tables: each measurement against its yardstick or goal, in one run.
 
     python -m benchmarks [PART ...] [--quick]
 
 Parts: rouge, fin_qa, serialize, analyses, gates, stopping, shared_tables, large_tables, generate
 (computing), store, page, allure, snapshots (files), sandbox (charts), engine (model calls; about
 half an hour, with `--quick` a few minutes), scale (a cluster; half an hour as well).
-Without a name, all of them.
+Without a name, all parts run.
 """
 
 import argparse

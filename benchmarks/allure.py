@@ -1,11 +1,11 @@
-"""What Allure results cost: ours in each mode, against allure-pytest itself.
+"""The cost of Allure results: ours in each mode, and allure-pytest's.
 
     python benchmarks/allure.py [--cases 35000] [--pytest-cases 2000] [--modes all wrong] [--quick]
 
 Ours are written from made-up records (40 % wrong, 1 % without an answer) with a table of 20 rows
-for each example and perturbation. Allure-pytest is timed as CPU of bare parametrized tests
-with `--alluredir` less the same tests without, the best of three. Where the npm package
-`allure` is installed (.ci/browser-tools), the time its generator takes is shown too.
+for each example and perturbation. Allure-pytest is timed as the CPU of bare parametrized tests with
+`--alluredir` minus the CPU without it, the best of three. If the npm package
+`allure` is installed (.ci/browser-tools), the time of its generator is printed too.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def texts(cases: int) -> Iterator[PromptText | ExampleText]:
 
 
 def folder_size(folder: Path) -> tuple[int, float]:
-    """Files, and megabytes on disk in blocks of 4 KiB."""
+    """Return the number of files, and megabytes on disk in blocks of 4 KiB."""
     sizes = [path.stat().st_size for path in folder.iterdir()]
     return len(sizes), sum(-(-size // 4096) * 4096 for size in sizes) / 1e6
 

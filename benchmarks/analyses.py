@@ -1,9 +1,9 @@
-"""What all analyses of the ToRR paper cost, over random scores of the paper's size.
+"""The cost of all analyses of the ToRR paper, over random scores of the paper's size.
 
     python benchmarks/analyses.py [--models 14] [--datasets 10] [--examples 100] [--missing 0.01]
 
-Prints seconds for reading the records alone and for everything, and the peak memory of the
-process before (libraries loaded) and after. Records are made on the fly, so they are no part of it.
+Prints the seconds for reading the records alone and for everything, and the peak memory of the
+process before (libraries loaded) and after. The records are generated while they are read.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PERTURBATIONS = ["none", "shuffle_rows", "shuffle_cols", "transpose", "insert_em
 
 
 def records(models: int, datasets: int, examples: int, missing: float) -> Iterator[dict[str, Any]]:
-    """Yield random records; half of the datasets have right or wrong, half any score."""
+    """Yield random records; half of the datasets have scores 0 or 1, half any score."""
     draw = random.Random(0).random
     for model in range(models):
         level = 0.3 + 0.4 * model / models
@@ -47,7 +47,6 @@ def records(models: int, datasets: int, examples: int, missing: float) -> Iterat
 
 
 def peak_mb() -> float:
-    """Return the peak resident memory of this process."""
     import resource  # not on Windows
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

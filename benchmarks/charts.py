@@ -1,10 +1,10 @@
-"""Published predictions of RealHiTBench's charts, scored in both modes with the libraries here.
+"""Scores of published predictions of RealHiTBench's charts, in both compat modes.
 
     python benchmarks/charts.py RESULTS DATA_FOLDER
 
 RESULTS is a JSON file of predictions: an object whose `results` is a list of rows with the fields
-`FileName`, `QuestionType`, `SubQType`, `Reference` and `Prediction`. DATA_FOLDER holds
-`realhitbench/data/tables`. The programs run in the sandbox. Printed are the versions of the
+`FileName`, `QuestionType`, `SubQType`, `Reference` and `Prediction`. DATA_FOLDER contains
+`realhitbench/data/tables`. The programs run in the sandbox. The output lists the versions of the
 libraries, the number of charts and of missing workbooks, and for each mode the programs that ran
 and those that drew the expected values.
 """
@@ -33,7 +33,6 @@ CHART = "Visualization"
 
 
 def versions() -> str:
-    """Return Python and the libraries that programs use, with their versions."""
     found = [f"Python {platform.python_version()}"]
     for name in LIBRARIES:
         try:

@@ -1,12 +1,12 @@
-"""A Dask cluster on this machine, as a process of its own that does as it is told.
+"""A Dask cluster on this machine, in a separate process that takes commands.
 
     python -m benchmarks.dask_cluster --workers 2
 
-It prints the scheduler's address. Lines on its standard input: `kill` kills a worker and starts
-another, `restart` kills the scheduler and all workers and starts them again at the same address,
-`weigh` prints a line of JSON: resident megabytes of all of it, and seconds of CPU so far of
-scheduler, workers and the callers they started. It ends, and everything with it, when its standard
-input closes.
+It prints the scheduler's address and reads commands from its standard input, one a line. `kill`
+kills a worker and starts another. `restart` kills the scheduler and all workers and starts them
+again at the same address. `weigh` prints a line of JSON: resident megabytes of all processes, and
+CPU seconds so far of scheduler, workers and the callers they started. When its standard input
+closes, it ends the cluster and itself.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ __all__ = ["ROLES", "Cluster", "cluster"]
 
 
 class Cluster:
-    """The other side: a cluster in a process of its own; made by `cluster`."""
+    """A handle of a cluster in another process; made by `cluster`."""
 
     def __init__(self, address: str, process: subprocess.Popen[str]) -> None:
         self.address = address
         self._process = process
 
     def tell(self, what: str) -> str:
-        """Have something done; return what it says."""
+        """Send a command; return the line that it prints."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(f"{what}\n")
@@ -43,7 +43,7 @@ class Cluster:
 
 @contextlib.contextmanager
 def cluster(workers: int) -> Iterator[Cluster]:
-    """Run a cluster for the time of a with statement."""
+    """Run a cluster for the duration of a with statement."""
     with subprocess.Popen(
         [sys.executable, "-m", "benchmarks.dask_cluster", "--workers", str(workers)],
         stdin=subprocess.PIPE,
@@ -60,7 +60,7 @@ def cluster(workers: int) -> Iterator[Cluster]:
 
 
 ROLES = ("dask_scheduler", "dask_worker", "local.caller")
-"""What the commands of the processes are told apart by."""
+"""Parts of command lines by which the processes are distinguished."""
 
 
 class _Here:
@@ -106,7 +106,7 @@ class _Here:
         self._running.clear()
 
     def weigh(self) -> dict[str, float]:
-        """Look at every process; what one that is gone has used still counts."""
+        """Return memory and CPU of all processes; CPU of ended processes is included."""
         found = 0
         for process in psutil.Process().children(recursive=True):
             with contextlib.suppress(psutil.Error):

@@ -2,13 +2,13 @@
 
     python -m benchmarks.engine [--quick] [--rows 1,4] [--peers FOLDER]
 
-Every figure is measured on whole process trees, from process start, against a server of its own
-process that only waits (`benchmarks.load_server`). Efficiency is the ideal wall time (calls x wait
-/ connections) over the real one. Beside it stands what bounds it on this machine: a bare import of
-litellm, and empty items of pytest with the same plugins. `--peers` also measures other tools (see
+Each figure is measured on whole process trees, from process start, against a server process that
+only waits (`benchmarks.load_server`). Efficiency is the ideal wall time (calls x wait /
+connections) divided by the real one. The table also contains its limits here: a bare import of
+litellm, and empty pytest items with the same plugins. `--peers` also measures other tools (see
 `benchmarks.peers`), with the first and the third row.
-The whole table takes about half an hour on two quiet cores, `--quick` a few minutes; reduced
-figures hold the fixed cost of a start against few cases and miss the goals for that alone.
+The whole table takes about half an hour on two quiet cores, `--quick` a few minutes. Reduced
+runs miss the goals, because few cases share the fixed cost of a start.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from benchmarks.peers import Outcome, compare
 BROKER = "pytest_tablebench.executors.local.broker"
 
 PEERS_CASES = 2000
-"""Cases of the third row that other tools are asked: some do thirty a second. Rates compare."""
+"""Cases of the third row for other tools, because some make thirty a second. Rates are compared."""
 
 PROCESSING_S = 0.5
-"""An answer read so long ago should have been stored, on a busy machine too."""
+"""An answer that was read this long ago has to be stored, even on a busy machine."""
 
 
 def _name(grid: Grid, connections: int, workers: int) -> str:
@@ -42,7 +42,7 @@ def _name(grid: Grid, connections: int, workers: int) -> str:
 
 
 def _show_common(bench: Bench, run: str, measured: Measured, connections: int) -> None:
-    """Lines that every run against the server has."""
+    """Print the lines of each run against the server."""
     cost, server = measured.cost, measured.server
     most = server["max_in_flight"]
     bench.show(run, "most calls in flight", f"{most}", f"<= {connections}", most <= connections)
@@ -64,7 +64,7 @@ def _show_common(bench: Bench, run: str, measured: Measured, connections: int) -
 
 @dataclass(frozen=True)
 class Floor:
-    """What this machine leaves to anybody: the calls of a run by scripts that only call litellm."""
+    """The ceiling of this machine: the calls of a run made by scripts that only call litellm."""
 
     scripts: int
     efficiency: float
@@ -73,7 +73,7 @@ class Floor:
 
     @classmethod
     def measured(cls, bench: Bench, run: Measured, connections: int) -> Floor:
-        """Make the same calls, by as many processes as made them in a run."""
+        """Make the calls of a run with as many processes as the run used."""
         scripts = max(1, run.cost.litellm)
         calls = run.server["requests"] // scripts
         size = round(run.server["body_bytes"])
@@ -99,14 +99,13 @@ class Floor:
         )
 
     def show(self, bench: Bench, run: str) -> None:
-        """Print what it came to."""
         what = f"  bare scripts over litellm ({self.scripts})"
         bench.show(run, what, f"{self.efficiency:.2f}")
         bench.show(run, "    CPU of one of its calls", f"{self.call_cpu_s * 1000:.2f} ms")
 
 
 def _show_start(bench: Bench, run: str, measured: Measured, connections: int) -> None:
-    """What the import of litellm alone leaves of the efficiency, whoever needs it."""
+    """Print the efficiency that a bare import of litellm allows."""
     alone = bench.import_s()
     ideal = measured.server["prompts"] * bench.wait / connections
     bench.show(run, "  a bare import of litellm", f"{alone:.1f} s")
@@ -114,7 +113,7 @@ def _show_start(bench: Bench, run: str, measured: Measured, connections: int) ->
 
 
 def _show_own_cpu(bench: Bench, run: str, measured: Measured, bare: Bare, goal: float) -> None:
-    """CPU of a run beside the processes that make its calls, and beside bare items."""
+    """Print the CPU of a run, of the processes that make its calls, and of bare items."""
     cost, each = measured.cost, 1000 / measured.records
     own = (cost.cpu_s - cost.litellm_cpu_s - bare.cost.cpu_s) * each
     modules = cost.cpu_by_module.items()
@@ -122,16 +121,16 @@ def _show_own_cpu(bench: Bench, run: str, measured: Measured, bare: Bare, goal: 
     bench.show(run, "CPU of the tree, a case", f"{cost.cpu_s * each:.2f} ms")
     bench.show(run, "  of the callers, imports too", f"{cost.litellm_cpu_s * each:.2f} ms")
     bench.show(run, "  of bare items", f"{bare.cost.cpu_s * each:.2f} ms")
-    bench.show(run, "  beside the two: our own", f"{own:.2f} ms", f"<= {goal} ms", own <= goal)
+    bench.show(run, "  without the two: our own", f"{own:.2f} ms", f"<= {goal} ms", own <= goal)
     bench.show(run, "    of that, the broker", f"{broker:.2f} ms")
 
 
 OWN_CPU_MS = {0: 1.0, 2: 1.5}
-"""Of a case, at most, by workers."""
+"""Goal for a case, by the number of workers."""
 
 
 def speed(bench: Bench) -> None:
-    """1,000 cases at 64 in flight, by the peers too."""
+    """Measure 1,000 cases at 64 in flight, also with other tools."""
     grid, connections = Grid(200).times(bench.scale), 64
     found = []
     for workers, goal in ((0, 0.75), (2, 0.72)):
@@ -154,7 +153,7 @@ def speed(bench: Bench) -> None:
 
 
 def _peers(bench: Bench, cases: int, connections: int, wait: float) -> list[Outcome]:
-    """Measure the other tools over the same load, where there are any."""
+    """Measure the other tools over the same load, if there are any."""
     if bench.peers is None:
         return []
     load = f"{cases} in {wait * 1000:g} ms"
@@ -168,7 +167,7 @@ def _peers(bench: Bench, cases: int, connections: int, wait: float) -> list[Outc
 
 
 def steady(bench: Bench) -> None:
-    """20,000 cases at 128 in flight: efficiency, memory, and CPU of our own code a case."""
+    """Measure 20,000 cases at 128 in flight: efficiency, memory, and our own CPU for a case."""
     grid, connections = Grid(1000, 5, 4).times(bench.scale), 128
     floor = None
     for workers, least in ((0, 0.92), (2, 0.88)):
@@ -196,7 +195,7 @@ def steady(bench: Bench) -> None:
 
 
 def fast(bench: Bench) -> None:
-    """20,000 cases at 256 in flight, by a server that answers in 20 ms; by the peers fewer."""
+    """Measure 20,000 cases at 256 in flight with answers after 20 ms; other tools with fewer."""
     grid, connections, wait = Grid(1000, 5, 4).times(bench.scale), 256, 0.02
     rates = []
     for workers, goal in ((0, 500), (2, 700)):
@@ -218,7 +217,7 @@ def fast(bench: Bench) -> None:
 
 
 def crowd(bench: Bench) -> None:
-    """1,000 cases with sixteen workers."""
+    """Measure 1,000 cases with sixteen workers."""
     grid, connections, workers = Grid(200).times(bench.scale), 64, 16
     with bench.serve() as server:
         measured = bench.run(grid, server, connections=connections, workers=workers)
@@ -234,7 +233,7 @@ def crowd(bench: Bench) -> None:
 
 
 def stored(bench: Bench) -> None:
-    """35,000 cases whose answers are all stored, against bare no-op items."""
+    """Measure 35,000 cases whose answers are all stored, and bare no-op items."""
     if not bench.has_store:
         print("no answer store in this version: nothing to measure for stored answers")
         return
@@ -262,7 +261,7 @@ def stored(bench: Bench) -> None:
 
 
 def delivered_answers(log: Iterable[str]) -> dict[str, float]:
-    """Read a load server's log: prompts whose answer a client has read, and when it was sent."""
+    """Return the answered prompts that a client has read, with the time, from a load server's log."""
     counts: Counter[str] = Counter()
     times: dict[str, float] = {}
     for line in log:
@@ -276,12 +275,12 @@ def delivered_answers(log: Iterable[str]) -> dict[str, float]:
 def asked_again(
     delivered: Iterable[str], before: Mapping[str, list[int]], after: Mapping[str, list[int]]
 ) -> list[str]:
-    """Return the delivered prompts that had more requests after than before."""
+    """Return the delivered prompts with more requests after than before."""
     return [digest for digest in delivered if after[digest][0] > before[digest][0]]
 
 
 def killed(bench: Bench) -> None:
-    """Kill -9 of everything at half of the cases, then the same command again."""
+    """Kill -9 all processes at half of the cases, then run the same command again."""
     grid, connections, workers = Grid(200).times(bench.scale), 64, 2
     run, store = f"{grid.cases} cases, killed at 50 %, -n 2", bench.root / "store-killed"
     log = bench.root / "killed.log"
@@ -304,7 +303,7 @@ def killed(bench: Bench) -> None:
         ages = [end - delivered[digest] for digest in repeated]
         shown = f"{min(ages):.3f} to {max(ages):.3f} s"
         bench.show(run, "  delivered so long before the end", shown)
-        # What was read from the socket but not yet through litellm dies with the process.
+        # An answer that litellm has not yet processed is lost with the process.
         long = sum(age > PROCESSING_S for age in ages)
         bench.show(run, f"  over {PROCESSING_S} s before", f"{long}", "0", long == 0)
     calls = again.server["requests"] - before["requests"]
@@ -313,7 +312,7 @@ def killed(bench: Bench) -> None:
 
 
 ROWS = {"1": speed, "2": steady, "3": fast, "4": crowd, "5": stored, "6": killed}
-"""By the goals' order; CPU of our own code is measured with the second."""
+"""In the order of the goals; our own CPU is measured with the second."""
 
 
 def main() -> None:

@@ -37,7 +37,7 @@ def pytest_collection_finish(session):
 
 @dataclass(frozen=True)
 class Grid:
-    """Which cases a run has."""
+    """The cases of a run."""
 
     examples: int
     serializers: int = 5
@@ -54,37 +54,37 @@ class Grid:
 
 @dataclass
 class Measured:
-    """A run of pytest, what the server saw of it, and what it left."""
+    """A run of pytest, the server's counts, and the results."""
 
     cost: Cost
     server: dict[str, Any]
     collected: float | None
-    """Unix time at which the last process had collected."""
+    """Unix time at which the last process finished collection."""
     records: int
     answered: int
-    """Records that hold an answer."""
+    """Records with an answer."""
 
 
 @dataclass(frozen=True)
 class Bare:
-    """A run of no-op items: what pytest and its plugins leave to anybody."""
+    """A run of no-op items: the cost of pytest and its plugins alone."""
 
     cost: Cost
     rate: float
-    """Items a second, once all are collected."""
+    """Items a second after collection."""
 
 
 @dataclass
 class Bench:
-    """A folder to run pytest in, and what its version of the plugin knows."""
+    """A folder for runs of pytest."""
 
     root: Path
     scale: float
     wait: float
     transport: str | None = None
-    """What `--bench-transport` is given; None: nothing."""
+    """The value of `--bench-transport`; None to leave the option out."""
     peers: Path | None = None
-    """The folder of other tools' environments."""
+    """The folder with other tools' environments."""
     lines: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -142,9 +142,9 @@ class Bench:
         more: Sequence[str] = (),
         at: Callable[[float], None] = lambda _: None,
     ) -> Measured:
-        """Run the suite once; with `kill_at` until so large a share of the cases is answered.
+        """Run the suite once; with `kill_at`, kill it at that share of answered cases.
 
-        `more` are further arguments; `at` is told the share of answered cases every now and then.
+        `more` are further arguments. `at` is called regularly with the share of answered cases.
         """
         self._runs += 1
         results = self.results = self.root / f"results-{self._runs}"
@@ -188,7 +188,7 @@ class Bench:
         return Measured(cost, stats, max(times, default=None), len(outcomes), answered)
 
     def bare(self, grid: Grid, workers: int) -> Bare:
-        """Run no-op items under the ids of a grid's cases, once for each number of workers."""
+        """Run no-op items with the ids of a grid's cases, once for each number of workers."""
         if (grid, workers) not in self._bare:
             self._bare[grid, workers] = self._run_bare(grid, workers)
         return self._bare[grid, workers]
@@ -216,7 +216,7 @@ class Bench:
         return Bare(cost, grid.cases / (cost.started + cost.wall_s - collected))
 
     def import_s(self) -> float:
-        """Return the seconds from a process's start until it has imported litellm."""
+        """Return the seconds from the start of a process until it has imported litellm."""
         script = "import litellm, time; print(time.time())"
         started = time.time()
         said = subprocess.run(
@@ -229,7 +229,7 @@ class Bench:
         return float(said) - started
 
     def efficiency(self, measured: Measured, connections: int) -> float:
-        """Ideal wall time over the real one, by the distinct prompts that had to be asked."""
+        """Return the ideal wall time, from the number of distinct prompts, divided by the real one."""
         ideal: float = measured.server["prompts"] * self.wait / connections
         return ideal / measured.cost.wall_s
 

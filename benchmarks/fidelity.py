@@ -1,10 +1,10 @@
-"""How much the two compat modes differ, dataset by dataset, on the same replies.
+"""Differences between the two compat modes on the same replies, by dataset.
 
     python benchmarks/fidelity.py DATA_FOLDER [--limit 100]
 
 Five replies to every example are scored in both modes: the demonstration's own answer (`gold`),
 the same as `Answer: **...**` (`wrapped`), the answer of the next example (`other`), the built-in
-lexical model's, and nothing (`empty`).
+lexical model's, and an empty one (`empty`).
 `prompts` is the share of prompts over all 35 configurations whose text differs between the modes.
 """
 

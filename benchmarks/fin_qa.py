@@ -1,11 +1,11 @@
-"""Time of one FinQA program comparison, with sympy as the last resort and with sympy alone.
+"""Time of one comparison of FinQA programs, with sympy as the last resort and with sympy alone.
 
     .venv/bin/python -m benchmarks.fin_qa [--data FOLDER] [--programs 1000]
 
-FOLDER is a FinQA checkout. Its gold programs, with their numbers changed, are compared with
-replies of the kinds models give: the same program, operands in another order, a wrong number,
-a wrong operation, an unused step before it, a sum divided term by term. Both rules judge the
-same pairs in the same run, and must agree on each.
+FOLDER is a FinQA checkout. Its gold programs, with other numbers, are compared with typical replies
+of models: the same program, operands in another order, a wrong number, a wrong operation, an
+unused step at the beginning, a sum divided term by term. Both rules judge the same pairs in the
+same run, and must agree on each.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def written(program: Program) -> str:
 
 
 def renumbered(program: Program, draw: random.Random) -> Program:
-    """Replace every number by another, the same one by the same one."""
+    """Replace each number by another, equal numbers by equal ones."""
     changed: dict[str, str] = {}
 
     def new(argument: str) -> str:
@@ -81,7 +81,7 @@ def unused_step(program: Program, _: random.Random) -> Program:
 
 
 def term_by_term(program: Program, _: random.Random) -> Program:
-    """Write (a - b) / c as a / c - b / c, where the program is that."""
+    """Write (a - b) / c as a / c - b / c, if the program has that form."""
     if len(program) == 2 and program[0][0] in {"add", "subtract"} and program[1][0] == "divide":
         (name, first, second), (_divide, top, bottom) = program
         if top == "#0" and "#" not in bottom:

@@ -1,9 +1,9 @@
-"""What judging gates costs on a run of ToRR's size, and what following a run for stopping costs.
+"""The cost of judging gates on a run of ToRR's size, and of following a run for early stopping.
 
     python benchmarks/gates.py [--datasets 10] [--examples 100] [--gates 20]
 
 Prints seconds for judging all gates against a baseline (reading the records included) and
-microseconds for each record fed to a stopping rule.
+microseconds for each record that a stopping rule receives.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def records(datasets: int, examples: int, seed: int) -> list[ScoreRow]:
 
 
 def gate_texts(datasets: int) -> list[str]:
-    """Return many gates of all kinds, the whole benchmark's first."""
+    """Return many gates of all kinds, the gates of the whole benchmark first."""
     scopes = ["torr", "all", *(f"d{number}" for number in range(datasets)), "d0[html]", "torr[csv]"]
     return [
         *(f"{scope}.{measure} >= baseline - 0.05" for measure, scope in product(MEASURES, scopes)),

@@ -1,9 +1,9 @@
-"""How many questions a minute `tablebench generate rules` writes, and what memory it takes.
+"""Questions a minute and memory of `tablebench generate rules`.
 
     python -m benchmarks.generate [--questions 20000] [--rows 24]
 
 The goal is 20,000 accepted questions a minute on two cores, and memory that does not grow with
-them. One process does the work: time of the processor says what an idle core gives.
+their number. One process does the work; its CPU time estimates the rate on an idle core.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What an item of ours costs beside a bare parametrized no-op test with the same ids.
+"""The cost of one item of this plugin and of a bare parametrized no-op test with the same id.
 
     python benchmarks/items.py [--examples 1000] [--workers 2]
 
 Prints collection (seconds, CPU, peak memory) and a whole run with a model that answers at once
-(CPU per case). Everything is measured in one go, each figure as the best of `--repeat` runs, and
-compared as a ratio: seconds alone say more about the machine than about the code.
+(CPU per case). All figures are measured in one run, each as the best of `--repeat`, and compared
+as ratios, because seconds depend more on the machine than on the code.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TOOLS = ("hypothesispytest", "randomly", "rerunfailures")
-"""Plugins that our tests need and nobody's runs have: they cost, and one of them shuffles."""
+"""Plugins that only our tests need: they cost time, and one of them shuffles the items."""
 
 PYTEST = [sys.executable, "-m", "pytest", *(f"-pno:{name}" for name in ("cacheprovider", *TOOLS))]
 FORMATS, CHANGES = 7, 5
@@ -76,7 +76,7 @@ def write_data(folder: Path, examples: int) -> None:
 
 
 def measure(folder: Path, *arguments: str, repeat: int) -> Cost:
-    """Run pytest in a fresh process and return its cost, the best of several runs."""
+    """Run pytest in a fresh process; return its cost, the best of several runs."""
     costs = []
     for _ in range(repeat):
         started = time.perf_counter()

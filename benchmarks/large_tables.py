@@ -2,8 +2,8 @@
 
     python -m benchmarks.large_tables
 
-Each file is made, and then checked in a process of its own. Prints CPU seconds (goal: at most 10)
-and peak MB (goal: at most 500), both with the start of Python.
+Each file is checked in a separate process. Prints CPU seconds (goal: at most 10) and peak MB (goal:
+at most 500), both including the start of Python.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def html_of_attributes(path: Path) -> None:
 
 
 def workbook(value: Any, code: str, rows: int, columns: int = 200) -> Callable[[Path], None]:
-    """Return what writes a workbook whose cells all hold a value with a number format."""
+    """Return a function that writes a workbook of cells with one value and number format."""
 
     def write(path: Path) -> None:
         import openpyxl
@@ -103,7 +103,7 @@ def measure(folder: Path) -> None:
 
 
 def main() -> None:
-    print(f"{'file':<34}{'CPU s':>8}{'MB':>8}  first thing that check says")
+    print(f"{'file':<34}{'CPU s':>8}{'MB':>8}  first problem")
     with tempfile.TemporaryDirectory() as place:
         for title, (name, write) in FILES.items():
             folder = Path(place) / name.replace(".", "_")

@@ -1,4 +1,4 @@
-"""What litellm itself costs: a bare script that asks N questions, so many at a time.
+"""The cost of litellm itself: a bare script that sends questions, with limited concurrency.
 
     python -m benchmarks.litellm_floor http://127.0.0.1:PORT/v1 1000 64 [PROMPT_CHARACTERS]
 

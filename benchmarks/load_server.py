@@ -3,27 +3,27 @@
     python -m benchmarks.load_server --wait 0.5 --reply entailed [--log FILE]
 
 It prints its base URL when it listens and runs until it is terminated (with `--stdin`, until its
-standard input closes). Its own CPU per request is far below any client's, so what a load test
-sees is the client. From Python::
+standard input closes). Its own CPU per request is far below any client's, so that a load test
+measures the client. From Python::
 
     with running(wait=0.5) as server:
-        ...                       # ask server.url
+        ...                       # send requests to server.url
         server.stats()["max_in_flight"]
 
-`GET /stats` gives JSON: `requests`, `answered` (written while the client was there), `unread`
-(of those, discarded by a client that ended without reading them), `gone` (the client left before
-its answer was due), `in_flight`, `max_in_flight`, `mean_in_flight` (over the time from the first
-request to the last answer), `prompts` (distinct), `repeated` (prompts asked more than once),
-`body_bytes` (the mean request), `first_request`, `last_request`, `last_answer` (Unix time in
-seconds, null before) and `cpu_s` (the server's own). `GET /stats?prompts` adds `by_prompt`:
-digest -> [requests, answered]; a prompt's digest is `prompt_digest(messages)`.
+`GET /stats` returns JSON: `requests`, `answered` (written to a connected client), `unread`
+(answered, but the client ended without reading), `gone` (the client left before its answer was
+due), `in_flight`, `max_in_flight`, `mean_in_flight` (from the first request to the last answer),
+`prompts` (distinct), `repeated` (prompts with more than one request), `body_bytes` (the mean
+request), `first_request`, `last_request`, `last_answer` (Unix time in seconds, null before) and
+`cpu_s` (of the server). `GET /stats?prompts` adds `by_prompt`: digest -> [requests, answered]; a
+prompt's digest is `prompt_digest(messages)`.
 
-The log has one line for each answer, `digest time answered`, and later `digest time unread` where
-a client took it back; it is complete after any `GET /stats` and at the end.
+The log has one line for each answer, `digest time answered`, and a later `digest time unread` if
+a client did not read it. It is complete after any `GET /stats` and at the end.
 
     python -m benchmarks.load_server --measure
 
-prints what the server itself costs and can do.
+prints the server's own CPU and rate.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ FLUSH_S = 0.1
 
 
 def prompt_digest(messages: Sequence[Any]) -> str:
-    """Return 32 hex digits that name a prompt, whatever client sent it."""
+    """Return 32 hexadecimal digits that identify a prompt, independent of the client."""
     try:
         text = "\0".join([part for m in messages for part in (m["role"], m["content"])])
     except TypeError:  # content in parts, or null
@@ -68,7 +68,7 @@ def http_reply(status: str, payload: object, *, close: bool = False) -> bytes:
 
 
 def completion(reply: str) -> bytes:
-    """Return the one answer this server gives, as a whole HTTP response."""
+    """Return the server's only answer, as a whole HTTP response."""
     message = {"role": "assistant", "content": reply}
     return http_reply(
         "200 OK",
@@ -84,7 +84,7 @@ def completion(reply: str) -> bytes:
 
 
 class Load:
-    """What all connections share: the answer, the wait and the counts."""
+    """The state that all connections share: the answer, the wait and the counts."""
 
     def __init__(self, wait: float, reply: str, log: TextIO | None) -> None:
         self.wait = wait
@@ -194,7 +194,7 @@ class Connection(asyncio.Protocol):
             self._next()
 
     def _next(self) -> None:
-        """Start the request at the front of the buffer, if it is all there."""
+        """Start the request at the front of the buffer, if it is complete."""
         head_end = self.buffer.find(b"\r\n\r\n")
         if head_end < 0:
             if len(self.buffer) > MAX_HEAD_BYTES:
@@ -262,8 +262,8 @@ class Connection(asyncio.Protocol):
             self.load.end(self.waiting, delivered=False)
             self.waiting = None
         elif self.last is not None and isinstance(exc, ConnectionError):
-            # A socket that closes (or dies) with unread bytes resets the connection; one that
-            # has read everything closes it in order.
+            # A socket that closes with unread bytes resets the connection; after reading all
+            # bytes it closes the connection in order.
             self.load.take_back(self.last)
             self.last = None
 
@@ -288,14 +288,14 @@ async def serve(given: argparse.Namespace) -> None:
 
 
 class Running:
-    """A server in a process of its own; made by `running`."""
+    """A handle of a server in another process; made by `running`."""
 
     def __init__(self, url: str, process: subprocess.Popen[str]) -> None:
         self.url = url
         self.process = process
 
     def stats(self, *, prompts: bool = False) -> dict[str, Any]:
-        """Ask the server for its counts."""
+        """Return the server's counts."""
         address = self.url.removesuffix("/v1") + "/stats" + "?prompts" * prompts
         direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with direct.open(address, timeout=30) as reply:
@@ -307,7 +307,7 @@ class Running:
 def running(
     *, wait: float = 0.5, reply: str = "entailed", log: Path | None = None
 ) -> Iterator[Running]:
-    """Run a server in a process of its own for the time of a with statement."""
+    """Run a server in another process for the duration of a with statement."""
     command = [sys.executable, __file__, "--stdin", f"--wait={wait}", f"--reply={reply}"]
     if log is not None:
         command.append(f"--log={log}")
@@ -327,7 +327,7 @@ def running(
 
 
 async def _ask(url: str, requests: int, connections: int) -> None:
-    """Send small requests over many connections, each as soon as the last is answered."""
+    """Send small requests over many connections, each as soon as the last one is answered."""
     port = int(url.removesuffix("/v1").rpartition(":")[2])
     head = b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: "
     numbers = iter(range(requests))
@@ -347,7 +347,7 @@ async def _ask(url: str, requests: int, connections: int) -> None:
 
 
 def measure(wait: float, requests: int = 20_000, connections: int = 64) -> None:
-    """Print the server's own CPU per request and what it answered in a second."""
+    """Print the server's own CPU per request and its requests a second."""
     with running(wait=wait) as server:
         before = server.stats()["cpu_s"]
         started = time.perf_counter()

@@ -1,10 +1,10 @@
-"""What the page of a large run costs: to write, to open, to filter.
+"""The cost of the page of a large run: to write, to open, to filter.
 
     python -m benchmarks.page [--examples 100] [--datasets 10] [--prompt 8000]
 
 Makes up a run (by default 10 datasets x 100 examples x 35 configurations = 35,000 cases), writes
-its page, and opens it in headless chromium where that is installed. Ratios say more than seconds:
-writing is compared with reading the run's records, opening with an empty page.
+its page, and opens it in headless chromium if that is installed. The output also has ratios:
+of writing to reading the run's records, and of opening to opening an empty page.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SEARCHES = (
 
 
 def timed(action: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> Any:
-    """Return what the action does, and seconds of wall or CPU."""
+    """Return the result of the action, and its seconds of wall or CPU time."""
     started = clock()
     return action(), clock() - started
 
@@ -87,7 +87,7 @@ def in_browser(path: Path) -> dict[str, float] | None:
             page.wait_for_selector("html[data-ready-ms]", timeout=60_000)
             opening.append(time.perf_counter() - started)
         _, reading = timed(lambda: page.wait_for_selector("html[data-searched]", timeout=120_000))
-        # Seconds of the page's own thread: on a busy machine others take most of those on a clock.
+        # Seconds of the page's own thread, because wall time depends on other processes.
         clock = page.context.new_cdp_session(page)
         clock.send("Performance.enable", {"timeDomain": "threadTicks"})
         searches = [_search(page, clock, text) for text in SEARCHES]
@@ -121,7 +121,7 @@ def _steps(page: Any) -> list[Callable[[], None]]:
 
 
 def _search(page: Any, clock: Any, text: str) -> tuple[float, float]:
-    """Return seconds of the page's thread, and of a clock, to find a text in all there is."""
+    """Return seconds of the page's thread, and of wall time, to search all texts."""
     before = _busy(clock)
     wall = _filter(page, lambda: page.fill("#search", text))
     cost = _busy(clock) - before
@@ -175,7 +175,7 @@ def main() -> None:
             print(
                 f"opening           {found['open']:8.2f} s   (goal {OPEN_S}; {ratio:.0f} x empty)"
             )
-            print(f"reading all texts {found['read']:8.2f} s   behind that, while idle")
+            print(f"reading all texts {found['read']:8.2f} s   after opening, while idle")
             print(
                 f"slowest search    {found['search']:8.3f} s   of the page's thread "
                 f"({found['search_wall']:.3f} by the clock; goal {SEARCH_S})"

@@ -1,18 +1,18 @@
-"""Other tools over the same load: short questions, so many in flight, from process start.
+"""Other tools over the same load: short questions, a limit of concurrent calls, from process start.
 
     python -m benchmarks.peers FOLDER [--questions 1000] [--connections 64]
 
-FOLDER holds an environment for each tool that is to be measured; the others are left out:
+FOLDER contains an environment for each tool to measure; other tools are left out:
 
     FOLDER/deepeval/bin/python     deepeval
-    FOLDER/deepeval_litellm/bin/python  deepeval and litellm, which it then asks through
+    FOLDER/deepeval_litellm/bin/python  deepeval and litellm, which makes its calls
     FOLDER/inspect/bin/python      inspect_ai and openai
     FOLDER/lm_eval/bin/lm_eval     lm_eval[api]
     FOLDER/node/node_modules/.bin/promptfoo
 
-Each asks a model behind an OpenAI-compatible address as its own documentation says, with its
-caches, telemetry and progress display off, and compares every answer with the expected text.
-deepeval measures answers that are there already, so its metric is what asks.
+Each calls a model at an OpenAI-compatible address as its own documentation describes, with its
+caches, telemetry and progress display off, and compares each answer with the expected text.
+deepeval evaluates existing answers, so its metric makes the calls.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ metric_list:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one tool made of the load."""
+    """The figures of one tool over the load."""
 
     efficiency: float
     rate: float
@@ -194,7 +194,7 @@ def _promptfoo(tools: Path, folder: Path, url: str, count: int, connections: int
 class Tool:
     name: str
     needs: str
-    """The file below the tools' folder without which it is not there."""
+    """A file in the tools' folder that exists if the tool is installed."""
     command: Callable[[Path, Path, str, int, int], list[str]]
 
 
@@ -208,7 +208,7 @@ TOOLS = (
 
 
 def measure(tool: Tool, tools: Path, *, questions: int, connections: int, wait: float) -> Outcome:
-    """Run one tool once. Raises RuntimeError, with its last words, where it fails."""
+    """Run one tool once. Raises RuntimeError with its last output if it fails."""
     with (
         tempfile.TemporaryDirectory() as temporary,
         running(wait=wait, reply="entailed") as server,
@@ -250,7 +250,7 @@ def compare(
     wait: float,
     show: Callable[[str, str, str], None],
 ) -> list[Outcome]:
-    """Measure every tool that is there, and show what it came to; return all that did."""
+    """Measure and print every installed tool; return the figures."""
     outcomes = []
     for tool in TOOLS:
         if not (tools / tool.needs).exists():

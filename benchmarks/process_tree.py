@@ -1,10 +1,10 @@
-"""What a command and everything it starts costs: wall time, CPU, memory over time, who has litellm.
+"""The cost of a command and all processes it starts: wall time, CPU, memory, litellm's share.
 
     cost = run([sys.executable, "-m", "pytest"], cwd=folder)
 
 Processes that leave the command's session or lose their parent still count. On Linux this
-process becomes the parent of such orphans, so that the kernel's own accounting covers them all;
-elsewhere their CPU is what the last sample saw.
+process becomes the parent of such orphans, so that the kernel accounts for them; elsewhere their
+CPU comes from the last sample.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ PR_SET_CHILD_SUBREAPER = 36
 
 SAMPLE_S = 0.2
 EACH_PSS = 5
-"""Shares of shared pages are summed in every so many samples: the kernel walks all pages."""
+"""Samples between two sums of shared pages, which take long because the kernel walks all pages."""
 
 LITELLM_FILE = "/fastuuid/"
-"""A compiled package that litellm imports at once, and nothing else in a run of ours does."""
+"""Part of a compiled package's path; in our runs only litellm imports it, at its start."""
 
 LITELLM_COMMAND = "pytest_tablebench.executors.local.caller"
-"""Where mapped files cannot be listed, the processes that may import litellm."""
+"""The processes that may import litellm, for systems that cannot list mapped files."""
 
 LINGER_S = 30.0
 
@@ -55,34 +55,34 @@ class Sample:
 
 @dataclass
 class Cost:
-    """What a command cost with everything it started."""
+    """The cost of a command and all processes it started."""
 
     started: float = 0.0
     """Unix time."""
     wall_s: float = 0.0
-    """Until the command itself ended."""
+    """Until the command ended."""
     linger_s: float = 0.0
-    """From then until the last process it started ended."""
+    """From then until its last process ended."""
     cpu_s: float = 0.0
     litellm_cpu_s: float = 0.0
-    """The share of processes with litellm, as the last samples saw it."""
+    """The CPU of processes with litellm, by their last samples."""
     cpu_by_module: dict[str, float] = field(default_factory=dict)
-    """The same of all processes, by what `-m` names; the rest under an empty name."""
+    """The CPU of all processes, by the module after `-m`; other processes under an empty name."""
     litellm: int = 0
     """Processes seen with litellm loaded."""
     returncode: int = 0
     left_over: int = 0
-    """Processes that had to be ended."""
+    """Processes that had to be killed."""
     samples: list[Sample] = field(default_factory=list)
 
     @property
     def peak_rss_mb(self) -> float:
-        """The most the sum of all resident sizes came to."""
+        """The highest sum of all resident sizes."""
         return max((sample.rss_mb for sample in self.samples), default=0.0)
 
     @property
     def peak_pss_mb(self) -> float | None:
-        """The same with shared pages counted once; None where the system does not tell."""
+        """The same with shared pages counted once; None if the system does not report it."""
         return max((s.pss_mb for s in self.samples if s.pss_mb is not None), default=None)
 
     def rss_mb_between(self, low: float, high: float) -> float | None:
@@ -95,7 +95,7 @@ class Cost:
 
 
 class Tree:
-    """A child of this process and its descendants, remembered once seen.
+    """A child of this process and all its descendants seen so far.
 
     Arguments:
         pid: the child's.
@@ -112,7 +112,7 @@ class Tree:
         self.with_litellm: set[psutil.Process] = set()
 
     def refresh(self) -> list[psutil.Process]:
-        """Look for new descendants of all known processes; return those that run."""
+        """Look for new descendants; return the running processes."""
         for process in list(self.known):
             with contextlib.suppress(psutil.Error):
                 for child in process.children(recursive=True):
@@ -123,7 +123,6 @@ class Tree:
         return [process for process in self.known if _runs(process)]
 
     def sample(self, at: float, progress: float | None, *, shares: bool) -> Sample:
-        """Measure every process once."""
         rss = pss = 0
         has_pss = False
         running = self.refresh()
@@ -146,7 +145,7 @@ class Tree:
         return Sample(at, rss / 2**20, pss / 2**20 if has_pss else None, len(running), progress)
 
     def kill(self) -> int:
-        """Kill -9 everything, the command first; return how many processes that were."""
+        """Kill -9 all processes, the command first; return their number."""
         killed: set[psutil.Process] = set()
         while running := [process for process in self.refresh() if process not in killed]:
             for process in running:
@@ -176,7 +175,7 @@ def _has_litellm(process: psutil.Process) -> bool:
 
 
 def adopt_orphans() -> bool:
-    """Become the parent of descendants that lose theirs; False where the system cannot."""
+    """Become the parent of orphaned descendants; return False if the system cannot do it."""
     if sys.platform != "linux":
         return False
     refused: int = ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -184,7 +183,7 @@ def adopt_orphans() -> bool:
 
 
 def _reap(tree: Tree) -> None:
-    """Wait for adopted children that have ended, so that their CPU is accounted for."""
+    """Wait for ended adopted children, so that their CPU is accounted for."""
     for child in tree.ours.children():
         if child.pid not in tree.others and child != tree.root:
             with contextlib.suppress(psutil.Error, ChildProcessError):
@@ -204,9 +203,9 @@ def run(
     """Run a command to its end and measure its whole process tree.
 
     Arguments:
-        output: where its standard output and error go.
-        progress: asked at each sample for a figure kept with it.
-        kill_when: asked at each sample; once it is true, everything is killed (signal 9).
+        output: receives its standard output and error.
+        progress: called at each sample; its value is kept with the sample.
+        kill_when: called at each sample; if it returns true, all processes are killed (signal 9).
     """
     adopted = adopt_orphans()
     others = {child.pid for child in psutil.Process().children()}
@@ -234,7 +233,7 @@ def run(
     waiter.start()
     number = 0
     while not ended.wait(SAMPLE_S):
-        # The progress is asked first: killing must follow on the answer to it at once.
+        # `progress` is called first, so that killing follows `kill_when` at once.
         if kill_when is not None and kill_when():
             tree.kill()
             break

@@ -1,4 +1,4 @@
-"""ROUGE here and in the rouge-score package, over the same pairs of texts, in one run.
+"""ROUGE of this package and of rouge-score, over the same pairs of texts.
 
     python benchmarks/rouge.py [--pairs 1000] [--words 80]
 

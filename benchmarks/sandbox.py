@@ -1,9 +1,9 @@
-"""Programs a second in warm workers, and in a fresh process for each, in one run.
+"""Programs a second in warm workers and in fresh processes.
 
     python -m benchmarks.sandbox [--charts 60] [--fresh 6] [--workers 2]
 
-The chart is one of four kinds, drawn from a table beside it; its values are read from the figure,
-as the metrics do. Seconds are by the clock, after the workers have started.
+The programs draw one of four kinds of charts from a table in their folder; their values are read
+from the figure, as the metrics do. Wall time is measured after the start of the workers.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PROGRAM = "import pandas as pd\nimport matplotlib.pyplot as plt\ndf = pd.read_cs
 
 
 def charts(count: int) -> list[Execute]:
-    """Return chart programs as the metric has them run."""
+    """Return chart programs as the metric runs them."""
     made = []
     for number in range(count):
         kind = list(DRAWN)[number % len(DRAWN)]
@@ -61,7 +61,7 @@ def a_second(run: Callable[[Execute], object], tasks: Sequence[Execute], workers
 
 
 def fresh(task: Execute) -> None:
-    """Do the same in a process of its own, without any shutting in."""
+    """Run a task in a new process, without isolation."""
     with tempfile.TemporaryDirectory() as folder:
         given = {"program.py": task.program.encode(), "runner.py": task.runner.encode()}
         for name, data in {**task.files, **given}.items():

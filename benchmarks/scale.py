@@ -2,11 +2,11 @@
 
     python -m benchmarks.scale [--cases 100000] [--connections 128] [--workers 2] [--waits 0,0.5]
 
-For a server that answers at once and for one that takes half a second: cases a second, the share
-of the ideal (calls x wait / connections) of the wall time, memory a case on either side. At a
-third of the cases a worker is killed, at two thirds the scheduler with all workers, and both
-started again. Then it is counted what was asked although its answer was stored, and a second run
-over the same store, without a cluster, has to give the same records and make no call.
+Measures cases a second, the share of the ideal wall time (calls x wait / connections) and memory
+for each case, with a server that answers at once and one that takes half a second. At a third of
+the cases a worker is killed, at two thirds the scheduler with all workers; both are started again.
+Then the requests for stored answers are counted. A second run over the same store, without a
+cluster, has to give the same records and make no call.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from benchmarks.engine import PROCESSING_S
 from benchmarks.engine_runs import Bench, Grid
 
 OF_THE_RUN = {"latency_s", "from_store", "cost_usd", "steps"}
-"""Fields of a record that tell of one run's calls."""
+"""Fields of a record that depend on one run's calls."""
 
 
 WEIGH_S = 1.0
-"""Time between two looks at the cluster's memory and CPU."""
+"""Seconds between two measurements of the cluster's memory and CPU."""
 
 
 def asked_though_stored(log: Path, wait: float) -> tuple[int, int]:
-    """Return how many prompts were answered twice, and how many of them once they were stored.
+    """Return how many prompts were answered twice, and how many of these after they were stored.
 
-    The log of the load server has a line for each answer: digest, Unix time, what happened.
+    The log of the load server has a line for each answer: digest, Unix time, event.
     """
     times: dict[str, list[float]] = {}
     for line in log.read_text().splitlines():
@@ -48,14 +48,14 @@ def asked_though_stored(log: Path, wait: float) -> tuple[int, int]:
 
 
 def undisturbed(log: Path, cases: int) -> float:
-    """Return how many answers came in a second while nothing befell: from 5 to 30 % of them."""
+    """Return the answers a second before the first mishap, from 5 to 30 % of the answers."""
     times = sorted(float(line.split()[1]) for line in log.read_text().splitlines())
     low, high = round(0.05 * cases), round(0.30 * cases)
     return (high - low) / (times[high] - times[low])
 
 
 def records(folder: Path) -> dict[str, dict[str, Any]]:
-    """Read a run's records, without what tells of its calls."""
+    """Return a run's records without the fields that depend on its calls."""
     found = {}
     with (folder / "records.jsonl").open(encoding="utf-8") as lines:
         for line in lines:
@@ -66,7 +66,7 @@ def records(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 class Mishaps:
-    """What befalls the cluster, by the share of cases that are answered; and what it weighs."""
+    """Kills parts of the cluster at given shares of answered cases, and measures the cluster."""
 
     def __init__(self, there: Cluster) -> None:
         self._there = there
@@ -85,7 +85,7 @@ class Mishaps:
             self.happened.append(what)
 
     def cpu_ms(self, role: str, cases: int) -> float | None:
-        """Return the CPU of a part of the cluster for each case, while nothing befell."""
+        """Return the CPU of a part of the cluster for each case, before the first mishap."""
         inside = [(share, one[role]) for share, one in self.weighed if 0.05 <= share <= 1 / 3]
         if len(inside) < 2 or inside[0][0] == inside[-1][0]:
             return None
@@ -144,7 +144,7 @@ def measure(bench: Bench, grid: Grid, wait: float, connections: int, workers: in
 
 
 def grid_of(cases: int) -> Grid:
-    """Return a grid of about so many cases: ToRR's usual one of five formats by two orders."""
+    """Return a grid of about `cases` cases, in ToRR's usual five formats by two orders."""
     return Grid(max(5, cases // 50 * 5), 5, 2)
 
 

@@ -2,10 +2,10 @@
 
     python benchmarks/serialize.py [--tables 1000] [--data FOLDER]
 
-FOLDER is a WikiTableQuestions checkout whose tables of at most 200 cells are taken in turn;
-without it the tables are made up: 4 to 33 rows, 3 to 8 columns, at most 200 cells. Beside it stands
-the time pandas alone needs to build and list a data frame of each table once per perturbation,
-which the published code does for its `df` format.
+FOLDER is a WikiTableQuestions checkout, of which tables of at most 200 cells are used; without it
+the tables are made up: 4 to 33 rows, 3 to 8 columns, at most 200 cells. For comparison the output
+has the time that pandas alone needs to build and list a data frame of each table once per
+perturbation, which the published code does for its `df` format.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""How often intervals and gates are wrong where examples share tables, with clusters and without.
+"""Error rates of intervals and gates if examples share tables, with clusters and without.
 
     python -m benchmarks.shared_tables [--runs 2000] [--seed 0]
 
-Each simulated run has 120 questions, 10 over each of 12 tables. The model is right in a table with
-a probability of that table (beta distributed), so that two answers over one table correlate. Each
-run is made into lines of records.jsonl, read back as records, and judged through the score table as
-`tablebench rejudge` and `merge` judge a folder. Once the records name their tables, and once they
-do not, as those of earlier versions.
+Each simulated run has 120 questions, 10 about each of 12 tables. Each table has its own probability
+of right answers (beta distributed), so that answers about one table correlate. Each run is written
+as lines of records.jsonl, read back as records, and judged through the score table like a folder
+by `tablebench rejudge` and `merge`: once with the tables' names in the records, and once without
+them, as earlier versions wrote records.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def right_answers(draw: np.random.Generator, correlation: float) -> list[bool]:
 
 
 def records_of(answers: Sequence[bool], *, named: bool) -> Iterator[Record]:
-    """Yield the records of a run, written and read as a run folder has them."""
+    """Yield the records of a run after writing and reading them like a run folder's."""
     for number, is_right in enumerate(answers):
         record = Record(
             case_id=f"d/e{number}/html/none",

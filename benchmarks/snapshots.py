@@ -1,11 +1,11 @@
-"""What comparing answers with stored ones adds to a run, and what recording them does.
+"""The cost of comparing answers with stored ones in a run, and of recording them.
 
     python -m benchmarks.snapshots [--cases 10000] [--words 120] [--repeat 3]
 
 Three runs over the same cases with a model that answers at once: without snapshots, recording
-all answers anew, and comparing each with the stored one. Seconds and, as seconds alone say more
-about the machine than about the code, the ratio to the run without. The goal is that comparing
-10,000 answers adds less than 10 s.
+all answers anew, and comparing each with the stored one. Prints seconds and their ratio to the run
+without snapshots, because seconds depend more on the machine than on the code. The goal is that
+comparing 10,000 answers adds less than 10 s.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def main() -> None:
         }
         best: dict[str, Cost] = {}
         for _ in range(given.repeat):
-            # In turns, so that a busy minute does not fall on one of them alone.
+            # Alternating, so that a busy minute does not affect only one kind of run.
             for way, options in ways.items():
                 if way == "recording":
                     shutil.rmtree(root / "snapshots", ignore_errors=True)
@@ -79,7 +79,7 @@ def main() -> None:
 
 
 def alone(path: Path, answer: str) -> float:
-    """Return the CPU seconds of what the run does besides, without the run around it."""
+    """Return the CPU seconds of reading the file and comparing, outside a run."""
     line = json.dumps({"raw": answer})
     started = time.process_time()
     file = SnapshotFile.load(path, "m")

@@ -1,9 +1,9 @@
-"""What share of the planned cases each stopping rule has asked when it is sure.
+"""The share of the planned cases that each stopping rule needs for its decision.
 
     python benchmarks/stopping.py [--runs 20]
 
-A row is a place where a user is: how many examples and configurations a run plans, and which
-gates judge it. A model's score on an example hangs on the example (its level) and on chance.
+A row is a typical situation: the numbers of planned examples and configurations, and the gates. A
+model's score on an example depends on the example (its level) and on chance.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PERTURBATIONS = ["none", "shuffle_rows", "shuffle_cols", "transpose", "insert_em
 GRID = list(product(SERIALIZERS, PERTURBATIONS))
 
 PLACES: Sequence[tuple[str, int, int, float, str, float]] = (
-    # what it is, examples, configurations, mean score, gate, drop from the baseline
+    # description, examples, configurations, mean score, gate, drop from the baseline
     ("whole grid, far above the bound", 100, 35, 0.6, "d.performance >= 0.4", 0.0),
     ("whole grid, near the bound", 100, 35, 0.5, "d.performance >= 0.45", 0.0),
     ("whole grid, a drop of 10 points", 100, 35, 0.5, "d.performance >= baseline - 0.02", 0.1),
@@ -34,7 +34,7 @@ PLACES: Sequence[tuple[str, int, int, float, str, float]] = (
 
 
 def cells(examples: int, configurations: int, level: float, seed: int) -> list[ScoreRow]:
-    """Return the cells of a made-up run: three in four examples always come out the same."""
+    """Return the cells of a made-up run, in which three in four examples always score the same."""
     world, draw = random.Random(f"world {seed}"), random.Random(f"draw {level} {seed}").random
     found = []
     for example in range(examples):
@@ -47,7 +47,7 @@ def cells(examples: int, configurations: int, level: float, seed: int) -> list[S
 
 
 def share(rule_name: RuleName, gate: str, new: list[ScoreRow], old: list[ScoreRow]) -> float:
-    """Return the share of the cases that were fed when the rule had decided."""
+    """Return the share of the cases that the rule had received when it decided."""
     rule = make_rule(rule_name, [gate], new, baseline=old if "baseline" in gate else None)
     for number, record in enumerate(order(new, rule_name), start=1):
         rule.feed(record)

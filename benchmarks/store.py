@@ -1,9 +1,9 @@
-"""The answer store at 100,000 answers of about 400 characters: open, memory, look-up, put.
+"""The answer store with 100,000 answers of about 400 characters: open, memory, look-up, put.
 
     python -m benchmarks.store [--answers 100000] [--folder FOLDER]
 
-Yardsticks, in the same run: reading the files, and `json.loads` of the same lines. Times are of
-the second of two passes: the files are in the system's memory.
+Yardsticks in the same run are reading the files, and `json.loads` of the same lines. Times are
+from the second of two passes, so that the files are in the system's memory.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def fill(folder: Path, answers: int) -> float:
-    """Write the answers, from two writers in turn, and return the seconds of one put."""
+    """Write the answers with two alternating writers; return the seconds of one put."""
     draw = random.Random(0)
     texts = [" ".join(draw.choices(WORDS, k=50)) for _ in range(500)]
     spent = 0.0

@@ -1,9 +1,9 @@
-"""CPU of one call by each transport, beside a bare client's, in one process each.
+"""CPU of one call with each transport, and with a bare client, in one process each.
 
     python -m benchmarks.transports [--calls 3000] [--connections 64] [--characters 600]
 
-The server is a process of its own that answers at once. What is printed is CPU of the process that
-asks, without imports and first calls: requests are made, replies read, nothing is stored.
+The server is another process that answers at once. The output is the CPU of the calling process,
+without imports and first calls: it makes requests and reads replies, and stores nothing.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ async def _measure(
     used, wall = time.process_time() - cpu, time.perf_counter() - started
     print(json.dumps({"first": first, "cpu_ms": used / calls * 1000, "wall_s": wall}))
     sys.stdout.flush()
-    os._exit(0)  # what litellm leaves open is not measured
+    os._exit(0)  # skip litellm's clean-up
 
 
 def main() -> None:

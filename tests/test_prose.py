@@ -16,7 +16,7 @@ PLACES: list[str] = [
     "CONTRIBUTING.md",
     "README.md",
     "SECURITY.md",
-    "benchmarks/RESULTS.md",
+    "benchmarks",
     "docs",
     "pytest_tablebench",
     "suites",
