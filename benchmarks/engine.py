@@ -261,7 +261,7 @@ def stored(bench: Bench) -> None:
 
 
 def delivered_answers(log: Iterable[str]) -> dict[str, float]:
-    """Return the answered prompts that a client has read, with the time, from a load server's log."""
+    """Return the prompts whose answer a client has read, and when, from a load server's log."""
     counts: Counter[str] = Counter()
     times: dict[str, float] = {}
     for line in log:

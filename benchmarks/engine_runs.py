@@ -229,7 +229,7 @@ class Bench:
         return float(said) - started
 
     def efficiency(self, measured: Measured, connections: int) -> float:
-        """Return the ideal wall time, from the number of distinct prompts, divided by the real one."""
+        """Return the ideal wall time for the distinct prompts, divided by the real one."""
         ideal: float = measured.server["prompts"] * self.wait / connections
         return ideal / measured.cost.wall_s
 

@@ -20,6 +20,7 @@ PLACES: list[str] = [
     "docs",
     "pytest_tablebench",
     "suites",
+    "tests/support",
 ]
 """Rooms, modules and pages that are in plain English, from the project's root."""
 

@@ -114,7 +114,7 @@ def test_a_part_that_never_came_is_named_and_nothing_decided(
     assert part.outputs["verdict"] == "part"
     assert set(part.uploads) == {"tablebench-run-part-1"}
     half = run_action(
-        github, tmp_path / "half", workspace, beside=part.uploads, **given, merge="true"
+        github, tmp_path / "half", workspace, other_uploads=part.uploads, **given, merge="true"
     )
     assert half.exit_code == 11, half.log
     assert half.outputs["verdict"] == "undecided"

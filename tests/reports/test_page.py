@@ -41,7 +41,7 @@ def test_the_verdict_names_the_failing_gate_and_why(tmp_path: Path) -> None:
         tmp_path, [record()], gates=[Gate(), Gate("b.x >= 1", state="holds", reason="fine")]
     )
     assert text_of(soup, ".verdict .cause") == (
-        "all.performance >= 0.5: the interval lies below the bound"
+        "all.performance >= 0.5: the interval is below the bound"
     )
 
 

@@ -1,4 +1,4 @@
-"""Records, the Allure results written of them, and these read back."""
+"""Make records, write their Allure results, and read these back."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def write(folder: Path, records: Iterable[Record], mode: Any = "all", **options:
 
 
 def results(folder: Path) -> dict[str, dict[str, Any]]:
-    """The results of a folder by full name."""
+    """Return the results of a folder by full name."""
     contents = [json.loads(path.read_text("utf-8")) for path in folder.glob("*-result.json")]
     return {result["fullName"]: result for result in contents}
 

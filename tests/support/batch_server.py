@@ -1,6 +1,6 @@
-"""A loopback server that speaks OpenAI's batch protocol: files, batches, output and error files.
+"""A loopback server of OpenAI's batch protocol: files, batches, output and error files.
 
-Nothing is answered until a test says so (`finish`), and how: all of it, a part, none.
+It answers a batch only when a test calls `finish`, which also chooses the answered requests.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ HANDLED = ("/files", "/batches")
 
 @dataclass
 class Handed:
-    """One batch that was handed in."""
+    """A submitted batch."""
 
     batch_id: str
     rows: list[dict[str, Any]]
@@ -51,7 +51,7 @@ class BatchServer:
     """The server.
 
     Arguments:
-        answer: the text that answers the body of a request.
+        answer: returns the text that answers the body of a request.
         usage: tokens of a prompt and of a reply.
     """
 
@@ -65,11 +65,11 @@ class BatchServer:
         self.inputs: dict[str, str] = {}
         self.keys: set[str | None] = set()
         self.break_off: str | None = None
-        """`before` or `after`: a batch is refused a reply before it is made, or after."""
+        """`before` or `after`: creating a batch fails before or after the batch exists."""
         self.page = 100
-        """Batches that one answer lists at most."""
+        """Most batches in one list."""
         self.reading = 0
-        """Times that a file which was uploaded is not ready yet, as Azure has it."""
+        """How many times an uploaded file is not ready yet, as on Azure."""
         self.paths: set[str] = set()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
         self._http.owner = self  # type: ignore[attr-defined]
@@ -83,7 +83,7 @@ class BatchServer:
 
     @property
     def asked(self) -> list[str]:
-        """The keys of all requests that were handed in, each as often as it was."""
+        """The keys of all submitted requests, including repetitions."""
         return [row["custom_id"] for batch in self.batches for row in batch.rows]
 
     def finish(
@@ -95,12 +95,12 @@ class BatchServer:
         extra: Iterable[bytes] = (),
         errors: Iterable[str] = (),
     ) -> None:
-        """End the batches that are under way.
+        """End the running batches.
 
         Arguments:
-            status: how.
-            answered: whether the request of that number has an answer.
-            failing: status and code of the error that a request of that number has instead.
+            status: the status of the batches.
+            answered: returns whether the request with this number has an answer.
+            failing: status and code of errors, by the number of the request.
             extra: further lines of the output file.
             errors: why the whole batch was refused.
         """
@@ -148,7 +148,7 @@ class BatchServer:
         self.batches.append(batch)
         self.inputs[batch.batch_id] = given["input_file_id"]
         if self.break_off == "after":
-            return 500, {"error": {"message": "nobody knows", "code": None}}
+            return 500, {"error": {"message": "unknown state", "code": None}}
         return 200, batch.body(given["input_file_id"])
 
     def get(self, path: str, after: str | None) -> tuple[int, Any]:
@@ -224,7 +224,7 @@ def _failed(row: dict[str, Any], status: int, code: str) -> bytes:
 
 
 def _uploaded(data: bytes, kind: str) -> bytes:
-    """The content of the part named `file` of a form."""
+    """Return the content of a form's part named `file`."""
     boundary = b"--" + re.search(r"boundary=([^;]+)", kind)[1].strip('"').encode()  # type: ignore[index]
     for part in data.split(boundary):
         head, _, content = part.partition(b"\r\n\r\n")
@@ -238,7 +238,7 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 10
 
     def log_message(self, *_: object) -> None:
-        """Stay quiet."""
+        """Log nothing."""
 
     def do_POST(self) -> None:
         data = self.rfile.read(int(self.headers.get("Content-Length", 0)))

@@ -1,4 +1,4 @@
-"""A model that is asked by litellm's own call and by ours, at the same server."""
+"""Call a model at the same server through litellm and directly."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.calls import plain
 from tests.support.loop_thread import LoopThread
 from tests.support.openai_server import OpenAIServer, Received
 
-# One model of each provider whose tables litellm does not have, and some that it treats apart.
+# One model of each provider without a table in litellm, and some with special treatment.
 NAMES = ["openai/test-model", "hosted_vllm/test", "openai/gpt-4o", "openai/o3-mini", "openai/gpt-5"]
 HOSTED = [
     "deepseek/deepseek-chat",
@@ -24,7 +24,7 @@ HOSTED = [
     "together_ai/meta-llama/Llama-3.3-70B-Instruct-Turbo",
     "xai/grok-3",
 ]
-"""One model of each of the others."""
+"""One model of each other provider."""
 
 PICTURE = Image("image/png", b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
 
@@ -45,7 +45,7 @@ Seen = tuple[Received | None, Reply | tuple[Any, ...]]
 
 
 class Both:
-    """A model, asked both ways."""
+    """A model that is called in both ways."""
 
     def __init__(self, name: str, server: OpenAIServer | str, loop: LoopThread | Fresh) -> None:
         self.told: list[str] = []
@@ -55,7 +55,7 @@ class Both:
         self._direct = DirectModel(self._plain, connections=4, tell=self.told.append, insist=True)
 
     def ask(self, request: Request) -> tuple[Seen, Seen]:
-        """What the server saw, and what came of it: by litellm and directly."""
+        """Return the server's requests and the outcomes: through litellm and directly."""
         return self._one(self._plain, request), self._one(self._direct, request)
 
     def _one(self, model: LiteLLMModel | DirectModel, request: Request) -> Seen:
@@ -75,7 +75,7 @@ class Both:
 
 
 class Fresh:
-    """Runs each call in an event loop of its own, as if in a new process."""
+    """Runs each call in a new event loop, as in a new process."""
 
     def run(self, call: Any) -> Any:
         async def closing() -> Any:

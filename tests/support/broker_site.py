@@ -1,4 +1,4 @@
-"""A broker as a process of its own, and a caller that the test plays."""
+"""A broker in a separate process; the test acts as its caller."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ def request(text: str = "How old is Ada?", **more: Any) -> Request:
 
 
 class Asker(LocalExecutor):
-    """An executor that sends at once what it is asked."""
+    """An executor that sends each submitted request immediately."""
 
     def ask(self, key: str, request: Request, **work: Any) -> None:
         self.submit(Work(key, request, **work), next(iter(self._lanes)))
         self.look()
 
     def look(self) -> None:
-        """Send what waits and take in what has arrived; `come` still returns it."""
+        """Send waiting requests and read what has arrived; `come` still returns it."""
         self._read(0)
 
 
 class Caller:
-    """What makes the calls: here the test."""
+    """A caller of the broker, played by the test."""
 
     def __init__(self, port: int) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=30)
@@ -60,7 +60,7 @@ class Caller:
         self._socket.sendall(pack(head))
 
     def take(self) -> tuple[dict[str, Any], bytes]:
-        """The next message of the broker; times out where there is none."""
+        """Return the broker's next message; time out without one."""
         while not self._arrived:
             data = self._socket.recv(65536)
             assert data, "the broker has closed the connection"
@@ -79,7 +79,7 @@ class Caller:
 
 
 class Site:
-    """A broker and who is connected to it."""
+    """A broker and its connections."""
 
     def __init__(self, folder: Path, *, descriptors: int | None = None, **config: Any) -> None:
         self.store = folder / "answers"
@@ -106,7 +106,7 @@ class Site:
         )
         if descriptors is not None:
             limits = descriptors, descriptors
-            resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE, limits)  # Linux has it
+            resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE, limits)  # on Linux
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(pack(given))
@@ -125,7 +125,7 @@ class Site:
         return caller
 
     def close(self) -> None:
-        # The broker first: it would start a caller of its own in place of ours.
+        # The broker first, because it would replace our caller.
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.close()
@@ -139,9 +139,9 @@ class Site:
 
 
 def come(client: LocalExecutor, number: int = 1, *, seconds: int = 30) -> dict[str, Outcome]:
-    """The next outcomes of a client."""
+    """Return the next outcomes of a client."""
     found: dict[str, Outcome] = {}
-    deadline = time.monotonic() + seconds  # a look ends with whatever comes first
+    deadline = time.monotonic() + seconds  # one wait may return fewer outcomes
     while len(found) < number and client.lost is None and time.monotonic() < deadline:
         found.update(client.outcomes(wait=True))
     assert len(found) == number

@@ -1,4 +1,4 @@
-"""A page in Chromium, and all that a page made of hostile text must not do."""
+"""A page in Chromium that records what hostile text must not cause."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-"""How Chromium starts: as root, and without a word to the network."""
+"""Options of Chromium: allow root, and no network of its own."""
 
 
 @dataclass
 class Watched:
-    """A page, and all it did that a page with hostile text must not do."""
+    """A page, and all its events that hostile text must not cause."""
 
     page: Any
     events: list[str] = field(default_factory=list)
@@ -48,15 +48,15 @@ class Watched:
 
     @property
     def unwanted(self) -> list[str]:
-        """Everything but the page itself being asked for; `hacked` if a payload ran."""
+        """All requests except the page itself, and `hacked` if a payload ran."""
         own = self.page.url.partition("#")[0]
         ran = ["hacked"] if self.page.evaluate("window.hacked === 1") else []
         return ran + [e for e in self.events if e.partition("#")[0] != f"request: {own}"]
 
 
 def wait_for(page: Any, expression: str, arg: Any = None) -> None:
-    """Wait until JavaScript is true in a page.
+    """Wait until a JavaScript expression is true in a page.
 
-    Playwright's own `wait_for_function` looks again by `eval`, which the page's policy stops.
+    Playwright's own `wait_for_function` uses `eval`, which the page's policy forbids.
     """
     until(lambda: bool(page.evaluate(expression, arg)), expression, seconds=30)

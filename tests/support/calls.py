@@ -1,4 +1,4 @@
-"""One call through litellm, from an ordinary test."""
+"""Single calls through litellm from an ordinary test."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tests.support.openai_server import OpenAIServer
 
 __all__ = ["GENEROUS_S", "MODELS", "QUIETLY", "Make", "asking", "direct", "failing", "plain"]
 
-# The two ways to a server that speaks OpenAI's protocol: OpenAI's client, litellm's own.
+# The two clients for a server of OpenAI's protocol: OpenAI's and litellm's.
 MODELS = ["openai/test-model", "hosted_vllm/test"]
 GENEROUS_S = 30.0
 
-# litellm loads some of its modules not before a first call or question, and the warnings at that
-# are its own; as errors they would leave the modules half loaded.
+# litellm loads some modules at its first call. Their warnings as errors would leave the modules
+# half loaded.
 QUIETLY = pytest.mark.filterwarnings(f"ignore:{READ_ONLY}:UserWarning")
 
 Make = Callable[..., Blocking]
@@ -34,29 +34,29 @@ def plain(
     timeout: float = GENEROUS_S,
     max_reply: int = MAX_REPLY,
 ) -> LiteLLMModel:
-    """A model at a server or an address."""
+    """Return a model at a server or an address."""
     url = server if isinstance(server, str) else server.url
     return LiteLLMModel(model=name, api_base=url, timeout=timeout, max_reply=max_reply)
 
 
 def direct(model: LiteLLMModel) -> DirectModel:
-    """The same model, asked without litellm's client where that is known to be the same."""
+    """Return the same model, called without litellm's client if possible."""
     return DirectModel(model, connections=64, tell=lambda _: None)
 
 
 def asking(**params: Any) -> Request:
-    """A short question with these parameters."""
+    """Return a short request with these parameters."""
     messages = (Message("system", "Be short."), Message("user", "How old is Sophia?"))
     return Request("test", messages, params)
 
 
 def failing(model: Blocking, request: Request | None = None) -> ModelError:
-    """The error of a call that fails, after a look at what every error has in common."""
+    """Return the error of a failing call, after checks that apply to every error."""
     with pytest.raises(ModelError) as caught:
         model.complete(request or asking())
     failure = caught.value
     assert "\n" not in str(failure)
-    # A traceback shows the causes too, and those hold headers and keys.
+    # A traceback also shows the causes, which contain headers and keys.
     assert failure.__cause__ is None
     assert failure.__context__ is None or failure.__suppress_context__
     return failure

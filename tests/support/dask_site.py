@@ -1,4 +1,4 @@
-"""A Dask cluster on loopback: a scheduler and workers, each a process of its own."""
+"""A Dask cluster on loopback: scheduler and workers in separate processes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WORKERS_KEY = "sk-of-the-workers-0a4d7e11"
 
 
 class DaskSite:
-    """A scheduler at one address, which can come back there, and the workers of the moment."""
+    """A scheduler at a fixed address, at which it can be restarted, and the current workers."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -40,25 +40,23 @@ class DaskSite:
             )
 
     def start_worker(self) -> None:
-        """Add a worker."""
         alone = ("--no-nanny", "--nthreads", "1", "--no-dashboard", "--memory-limit", "0")
         self.workers.append(self._start("dask_worker", self.address, *alone))
 
     def start(self, workers: int = 2) -> None:
-        """Start all of it, also again."""
+        """Start or restart the whole cluster."""
         host = ("--host", "127.0.0.1", "--port", str(self._port))
         self.scheduler = self._start("dask_scheduler", *host, "--no-dashboard")
         for _ in range(workers):
             self.start_worker()
 
     def kill_worker(self) -> None:
-        """Kill the first worker."""
         worker = self.workers.pop(0)
         worker.kill()
         worker.wait()
 
     def close(self) -> None:
-        """Kill all of it; what callers are at, they finish."""
+        """Kill the whole cluster; callers finish their calls."""
         for process in (self.scheduler, *self.workers):
             process.kill()
             process.wait()

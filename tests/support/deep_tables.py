@@ -1,4 +1,4 @@
-"""Tables with structure, drawn at random, and what each of their cells stands under."""
+"""Random tables with structure, and the headings that apply to each of their cells."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ names = st.text("abcdefgäß&<>{}_%$#\\ ", min_size=1, max_size=6).map(lambda te
 
 
 def as_text(table: Table) -> Table:
-    """The same table with its values as text, as HTML has them."""
+    """Return the table with its values as text, as in HTML."""
     parts: dict[str, Any] = {
         part: [
             ["" if cell is None else str(cell) for cell in line] for line in getattr(table, part)
@@ -29,7 +29,7 @@ def as_text(table: Table) -> Table:
 
 @st.composite
 def header(draw: st.DrawFn, columns: int, depth: int, first: int) -> tuple[Any, Any, Any]:
-    """Lines of names over columns, their merges, and the names over each column."""
+    """Draw header lines with merged cells, and the headings over each column."""
     if depth == 1:
         line = draw(st.lists(names, min_size=columns, max_size=columns))
         return [line], [], [(name,) for name in line]
@@ -58,7 +58,7 @@ def header(draw: st.DrawFn, columns: int, depth: int, first: int) -> tuple[Any, 
 
 @st.composite
 def deep_tables(draw: st.DrawFn) -> tuple[Table, Paths]:
-    """A table that a sheet shows without doubt, and the paths of its rows and columns."""
+    """Draw an unambiguous table, and the paths of its rows and columns."""
     columns, depth = draw(st.integers(2, 5)), draw(st.integers(1, 3))
     outer = draw(st.integers(1, 2))
     lines, spans, column_paths = draw(header(columns, depth, outer))
@@ -88,7 +88,7 @@ def deep_tables(draw: st.DrawFn) -> tuple[Table, Paths]:
             label = draw(names)
             values = draw(st.lists(st.integers(0, 99), min_size=columns, max_size=columns))
             rows.append([*(["" if number else title] if outer == 2 else []), label, *values])
-            # Without a section of their own rows stand under the last one there was.
+            # Rows belong to the last section before them.
             levels.append(draw(st.integers(0, len(stack))))
             stack = [*stack[: levels[-1]], label]
             above = under

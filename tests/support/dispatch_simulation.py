@@ -1,4 +1,4 @@
-"""A dispatcher under a clock of the test's own: no sockets, no waiting."""
+"""A dispatcher with a simulated clock: no sockets, no waiting."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SLOW = ("timeout", {"retryable": True})
 REFUSED = ("bad_request", {})
 
 PATIENCE_S = 180.0
-"""Seconds that a provider may answer nothing at all, unless a test says otherwise."""
+"""Default seconds that a provider may leave all calls unanswered."""
 
 
 def failure(kind: tuple[str, dict[str, Any]], **more: Any) -> ModelError:
@@ -46,7 +46,7 @@ def failure(kind: tuple[str, dict[str, Any]], **more: Any) -> ModelError:
 
 
 class DispatchSimulation:
-    """A dispatcher, its clock and timers, the calls under way and what was delivered."""
+    """A dispatcher, its clock and timers, the calls in flight and the delivered outcomes."""
 
     def __init__(
         self,
@@ -100,12 +100,12 @@ class DispatchSimulation:
     def fail(
         self, kind: tuple[str, dict[str, Any]], *, job: Job | None = None, **more: Any
     ) -> None:
-        """Have a call fail, the oldest one unless another is named."""
+        """Let a call fail, by default the oldest one."""
         ended = self.under_way.pop(0 if job is None else self.under_way.index(job))
         self.dispatcher.fail(ended, failure(kind, **more))
 
     def pass_time(self) -> bool:
-        """Go on to the next timer; False without any."""
+        """Advance to the next timer; return False without any."""
         if not self._timers:
             return False
         self._early /= 2
@@ -115,7 +115,7 @@ class DispatchSimulation:
         return True
 
     def reasons(self) -> dict[str, str]:
-        """What was delivered of each job that ended without an answer."""
+        """The delivered reasons of each job that ended without an answer."""
         return {
             key: outcome["error"]["reason"]
             for key, (outcome,) in self.delivered.items()

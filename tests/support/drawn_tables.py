@@ -22,7 +22,7 @@ CHINESE = (
 
 
 def drawn_table(seed: int, *, rows: int | None = None) -> Table:
-    """A table of 5 to 60 rows; every third one is Chinese."""
+    """Return a table of 5 to 60 rows; every third one is Chinese."""
     rng = Random(f"drawn table {seed}")
     header, regions, word = CHINESE if seed % 3 == 2 else ENGLISH
     size = rng.choice((5, 8, 14, 24, 40, 60)) if rows is None else rows
@@ -57,7 +57,6 @@ def drawn_table(seed: int, *, rows: int | None = None) -> Table:
 
 
 def write_tables(folder: Path, count: int, *, rows: int | None = None) -> None:
-    """Write drawn tables as CSV files."""
     folder.mkdir(parents=True, exist_ok=True)
     for seed in range(count):
         table = drawn_table(seed, rows=rows)

@@ -1,4 +1,4 @@
-"""A run with all that a record can hold, for what writes it in other forms."""
+"""A run whose records use every field, for tests of exports."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STEP = {"kind": "ask", "digest": "ab12", "outcome": "stop", "cost_usd": None, "l
 
 
 def full_records() -> list[Record]:
-    """The three outcomes, and every field of a record used by one case at least."""
+    """Return records of the three outcomes; each field is used by at least one."""
     facts: dict[str, Any] = {
         "model": "acme/m-1",
         "references": ("Hexley", "HEXLEY"),
@@ -75,7 +75,7 @@ def full_records() -> list[Record]:
 
 
 def write_full_run(path: Path, **facts: Any) -> Path:
-    """Write the run, with its texts and with places of one's own machine in `run.json`."""
+    """Write the run with its texts, and with local paths in `run.json`."""
     local = {"store": "/home/me/answers", "data": "/home/me/data", "api_base": "http://10.1.2.3"}
     run_facts = {"model": "acme/m-1", "start": "2026-05-01T10:00:00+00:00", "exit_code": 0}
     ended = {"end": "2026-05-01T10:05:00+00:00", "missing": {"wikitq": "/home/me/data/wikitq"}}
@@ -91,5 +91,5 @@ def write_full_run(path: Path, **facts: Any) -> Path:
 
 
 def record_lines(run: Path) -> list[dict[str, Any]]:
-    """The records of a run folder as they stand there."""
+    """Return the records of a run folder as they are written."""
     return [json.loads(line) for line in (run / "records.jsonl").read_text("ascii").splitlines()]

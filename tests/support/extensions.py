@@ -1,4 +1,4 @@
-"""Installs the example packages of `tests/extensions`, and runs pytest where they are installed."""
+"""Install the example packages of `tests/extensions`, and run pytest with them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ EXTENSIONS = Path(__file__).resolve().parents[1] / "extensions"
 def install(target: Path, names: Iterable[str]) -> Path:
     """Install packages of `tests/extensions` into a folder, and return it.
 
-    pip builds them with the hatchling that is there: no network, no environment of its own. The
-    sources are copied first, as a build leaves files behind.
+    pip builds them with the installed hatchling, without network and isolation. It builds from a
+    copy of the sources, because a build leaves files behind.
     """
     pytest.importorskip("hatchling", reason="builds the packages with hatchling, without isolation")
     built = target / "sources"
@@ -57,25 +57,23 @@ class Extended:
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """The records of the run, in file order."""
         text = (self.folder / "run" / "records.jsonl").read_text(encoding="utf-8")
         return [json.loads(line) for line in text.splitlines()]
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The content of run.json."""
         found: dict[str, Any] = json.loads((self.folder / "run" / "run.json").read_text("utf-8"))
         return found
 
     @property
     def items(self) -> list[str]:
-        """The ids of the collected items, between their brackets."""
+        """The ids of the collected items, from between their brackets."""
         lines = [line for line in self.output.splitlines() if line.endswith("]")]
         return [line.partition("[")[2][:-1] for line in lines]
 
 
 def run_extended(installed: Path, folder: Path, *arguments: str) -> Extended:
-    """Run pytest in a folder, with the extensions of another one installed and none named."""
+    """Run pytest in a folder, with extensions that are installed but not named."""
     path = os.pathsep.join(filter(None, (str(installed), os.environ.get("PYTHONPATH"))))
     options = ["-pno:cacheprovider", "--bench-results=run", "--bench-store=none", "--bench-no-page"]
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Faults drawn by the prompt, held answers, and what is left of a run that was killed."""
+"""Faults chosen by the prompt, held answers, and the state that a killed run leaves."""
 
 from __future__ import annotations
 
@@ -58,17 +58,17 @@ TRANSIENT: Mapping[str, Callable[[], Behaviour]] = {
     "no content": null_content,
     "wrong content type": lambda: nonsense(b"<html>busy</html>", content_type="text/html"),
 }
-"""Everything that may pass when one asks again."""
+"""Faults that a retry may overcome."""
 
 
 class Faulty:
-    """Answers right, but for a share of the calls: which ones, the prompt itself decides.
+    """Answers correctly, except for a share of the calls, which the prompt determines.
 
     Arguments:
-        count: examples that are asked about.
-        share: the share of calls that go wrong.
+        count: number of examples.
+        share: the share of failing calls.
         kinds: the kinds of fault, names in `TRANSIENT`.
-        grouped: whether each case meets one kind only, and some case of each kind surely does;
+        grouped: whether each case meets only one kind, and each kind meets some case;
             otherwise any call may meet any kind.
     """
 
@@ -101,14 +101,14 @@ class Faulty:
 
 
 class Patient(threading.Event):
-    """An event waited for until the test opens it, longer than the server otherwise would."""
+    """An event that waits until the test sets it, longer than the server's time limit."""
 
     def wait(self, timeout: float | None = None) -> bool:
         return super().wait(180)
 
 
 class Held:
-    """Answers so many cases right, the first that ask; holds all others until opened."""
+    """Answers the first cases correctly; holds all others until opened."""
 
     def __init__(self, count: int, through: int) -> None:
         self.script = Script(count)
@@ -129,12 +129,12 @@ class Held:
 
     @property
     def answered(self) -> set[str]:
-        """The ids of the examples that were let through."""
+        """The ids of the answered examples."""
         return {self.script.examples[number].id for number in self.through}
 
     @property
     def asked(self) -> dict[int, int]:
-        """How often each case was asked."""
+        """The number of requests for each case."""
         return self.script.asked
 
 
@@ -146,7 +146,7 @@ def held_run(
     connections: int,
     **options: Any,
 ) -> Iterator[tuple[Process, OpenAIServer]]:
-    """A run that has the answers let through in its store, and waits for held ones."""
+    """Start a run; yield when the answers are stored and the other calls wait."""
     count = len(held.script.examples)
     waiting = min(connections, count - held._let)
     with (
@@ -171,7 +171,7 @@ def held_run(
 
 
 def stored(store: Path) -> set[str]:
-    """The ids of the examples of which a store holds an answer."""
+    """Return the ids of the examples with an answer in a store."""
     found = set()
     for path in sorted((store / "segments").glob("*.jsonl")):
         for line in path.read_bytes().split(b"\n")[:-1]:
@@ -187,14 +187,14 @@ def _tree(process: Process) -> list[Any]:
 
 
 def engine_processes(process: Process) -> list[Any]:
-    """The processes that make the model calls of a run (psutil), while pytest lives."""
+    """Return the processes that make a run's model calls (psutil), while pytest runs."""
     return [
         child for child in _tree(process) if "tablebench.executors.local" in str(child.cmdline())
     ]
 
 
 def kill(process: Process, victim: str) -> list[Any]:
-    """End a process of a run, or all, without a chance to tidy up; return those that are left.
+    """Kill one process of a run, or all, without clean-up; return those that still run.
 
     `victim` is worker (one of xdist's), pytest (alone, or the controller), broker, caller or all.
     """
@@ -217,7 +217,7 @@ def kill(process: Process, victim: str) -> list[Any]:
 
 
 def comparable(records: Mapping[str, Record]) -> dict[str, Any]:
-    """Records without what may differ between two runs over the same answers."""
+    """Return records without the fields that may differ between runs over the same answers."""
     aside = ("latency_s", "cost_usd", "from_store")
     return {
         case_id: json.dumps(

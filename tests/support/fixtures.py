@@ -13,6 +13,6 @@ __all__ = ["openai_server"]
 
 @pytest.fixture
 def openai_server() -> Iterator[OpenAIServer]:
-    """A fresh scripted server on 127.0.0.1."""
+    """Yield a new scripted server on 127.0.0.1."""
     with OpenAIServer() as server:
         yield server

@@ -1,4 +1,4 @@
-"""Answers the conversations of a maker with replies that a test gives."""
+"""Answer the conversations of a question maker with a test's replies."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def pairs_of(
     reply_to: Callable[[Ask], str],
     run: Callable[[Execute], Execution] | None = None,
 ) -> list[Pair] | None:
-    """Return the questions that a maker makes of a table; None: it leaves the table out."""
+    """Return the questions that a maker makes of a table; None if it leaves the table out."""
     questions = answered(maker.converse(table), reply_to, run)(None)
     return None if questions is None else list(questions[1])
 
 
 def expected_steps(maker: QuestionMaker, table: Table) -> list[Ask]:
-    """Return the questions to models that a plan expects about a table."""
+    """Return the requests to models that a plan expects for a table."""
     steps: list[Ask] = []
 
     def reply_to(step: Ask) -> str:

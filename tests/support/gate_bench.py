@@ -1,4 +1,4 @@
-"""The toy bench with as many examples as a gate needs, and a model that answers as planned."""
+"""The toy bench with as many examples as a gate needs, and a model that answers by a plan."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["COUNT", "NO", "RIGHT", "WRONG", "GateBench", "names", "options", "ou
 RIGHT, WRONG, NO = "right", "wrong", "no answer"
 
 COUNT = 30
-"""Examples of a run unless it says otherwise."""
+"""Default number of examples of a run."""
 
 PLANNED = """
 
@@ -51,18 +51,17 @@ def pytest_tablebench_register_provider(register):
 
 
 def names(count: int) -> list[str]:
-    """The ids of the examples."""
     return [f"e{number:03}" for number in range(count)]
 
 
 def outcomes(*, wrong: int = 0, unanswered: int = 0, count: int = COUNT) -> dict[str, str]:
-    """A plan: first the right answers, then the wrong ones, last those that never come."""
+    """Return a plan: first the right answers, then the wrong ones, then the missing ones."""
     kinds = [RIGHT] * (count - wrong - unanswered) + [WRONG] * wrong + [NO] * unanswered
     return dict(zip(names(count), kinds, strict=True))
 
 
 class GateBench(Bench):
-    """A toy bench of numbered examples; `model` writes down what one answers."""
+    """A toy bench of numbered examples; `model` writes the plan of a model."""
 
     def __init__(self, pytester: pytest.Pytester, count: int = COUNT) -> None:
         super().__init__(pytester)
@@ -71,30 +70,27 @@ class GateBench(Bench):
         pytester.makeconftest(CONFTEST + PLANNED)
 
     def examples(self, count: int, dataset: str = "toy") -> None:
-        """Set the number of examples."""
         rows = [[name, f"Question {name}?", [str(int(name[1:]))]] for name in names(count)]
         self.data(**{dataset: rows})
 
     def model(self, plan: Mapping[str, Any], name: str = "x") -> str:
-        """Write a plan and return the option that asks its model."""
+        """Write a plan and return the option that chooses its model."""
         (self.path / f"{name}.plan.json").write_text(json.dumps(dict(plan)), encoding="utf-8")
         return f"--model=plan/{name}"
 
     def gates(self, folder: str = "run") -> list[dict[str, Any]]:
-        """The gates as run.json has them."""
         gates: list[dict[str, Any]] = self.facts(folder)["gates"]
         return gates
 
     def states(self, folder: str = "run") -> list[str]:
-        """The states of the gates."""
         return [gate["state"] for gate in self.gates(folder)]
 
     def asked(self) -> list[str]:
-        """The ids of the cases the model was asked, in order."""
+        """Return the ids of the cases that the model received, in order."""
         return [case_id for case_id, _ in self.calls("asked")]
 
     def way(self, workers: int) -> Callable[..., pytest.RunResult]:
-        """Run in this process for 0 workers, else apart with so many."""
+        """Run in this process for 0 workers, else in separate processes."""
         if not workers:
             return self.run
 
@@ -105,5 +101,4 @@ class GateBench(Bench):
 
 
 def options(gates: Sequence[str]) -> list[str]:
-    """Gates as options."""
     return [f"--bench-gate={gate}" for gate in gates]

@@ -1,4 +1,4 @@
-"""Made-up runs of two models with a known truth (spec: statistics.md section 11)."""
+"""Simulated runs of two models with known true means (spec: statistics.md section 11)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CONFIGURATIONS = [(f"s{place // 5}", f"p{place % 5}") for place in range(35)]
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What gates look at in a record."""
+    """The fields of a record that gates use."""
 
     dataset: str
     example_id: str
@@ -25,13 +25,12 @@ class Record:
 
 
 class World:
-    """Scores of two models whose examples' difficulties go together.
+    """Scores of two models with correlated difficulties of examples.
 
-    Every example has a value of its own, the two models' joined by a normal copula with
-    correlation .5. Right/wrong: the value is beta distributed with the given mean and
-    intraclass correlation, and the chance of each answer to be right. Continuous: the value is
-    U-shaped (beta, a + b = 1.2), and each answer's score is that value with probability
-    sqrt(correlation), otherwise a fresh one.
+    Each example has a value for each model; a normal copula with correlation .5 joins the two.
+    Right/wrong: the value is beta distributed with the given mean and intraclass correlation, and
+    is the probability of each right answer. Continuous: the value is U-shaped (beta, a + b = 1.2),
+    and each answer's score is that value with probability sqrt(correlation), otherwise a new draw.
     """
 
     def __init__(
@@ -39,7 +38,7 @@ class World:
     ) -> None:
         from scipy.special import betaincinv, ndtr
 
-        # Quantiles on a grid of normal values: drawing is then a table look-up.
+        # Quantiles on a grid of normal values make drawing a table look-up.
         self.normal = np.linspace(-6, 6, 4001)
         shape = 1 / icc - 1 if binary else 1.2
         self.binary, self.copied = binary, np.sqrt(icc)
@@ -49,7 +48,7 @@ class World:
         ]
 
     def scores(self, draw: np.random.Generator, examples: int, cells: int = 35) -> list[np.ndarray]:
-        """Scores of the new and of the old model, of the shape (examples, cells)."""
+        """Return scores of the new and of the old model, of the shape (examples, cells)."""
         first = draw.standard_normal(examples)
         second = 0.5 * first + np.sqrt(0.75) * draw.standard_normal(examples)
         found = []
@@ -64,7 +63,7 @@ class World:
 
 
 def six_worlds(**options: float) -> list[World]:
-    """Right/wrong and continuous scores, each with three intraclass correlations."""
+    """Return right/wrong and continuous scores, each with three intraclass correlations."""
     return [
         World(icc=icc, binary=binary, **options)
         for binary in (True, False)
@@ -73,7 +72,7 @@ def six_worlds(**options: float) -> list[World]:
 
 
 def cases_of(examples: int, cells: int = 35, dataset: str = "d") -> list[Record]:
-    """Planned cases, without a score."""
+    """Return planned cases, without a score."""
     return [
         Record(dataset, f"e{row:04}", *CONFIGURATIONS[column])
         for row in range(examples)
@@ -82,7 +81,7 @@ def cases_of(examples: int, cells: int = 35, dataset: str = "d") -> list[Record]
 
 
 def as_records(scores: np.ndarray, dataset: str = "d") -> list[Record]:
-    """Records of an array of scores (NaN without an answer), examples by configurations."""
+    """Return records of an array of scores (NaN without an answer), examples by configurations."""
     return [
         Record(
             dataset,

@@ -1,4 +1,4 @@
-"""Small files of NumericNLG, SciGen and QTSumm as upstream writes them; the content is made up."""
+"""Small files of NumericNLG, SciGen and QTSumm in upstream's format, with made-up content."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ __all__ = [
 
 
 Content = Any
-"""What a file holds: a value written as JSON, or text or bytes written as they are."""
+"""A file's content: a value written as JSON, or text or bytes written unchanged."""
 
 
 def write(folder: Path, files: dict[str, Content]) -> Path:
@@ -60,7 +60,7 @@ def write(folder: Path, files: dict[str, Content]) -> Path:
 
 
 def html(header: list[str], rows: list[list[str]]) -> str:
-    """The form upstream writes: one line, blanks between the tags."""
+    """Return a table in upstream's form: one line, with blanks between the tags."""
     head = "".join(f"      <th>{name}</th>" for name in header)
     body = "".join(
         f"    <tr>{''.join(f'      <td>{cell}</td>' for cell in row)}    </tr>" for row in rows

@@ -1,4 +1,4 @@
-"""GitHub as far as the model gate needs it: artifacts and comments, behind an API on loopback."""
+"""The parts of GitHub that the model gate uses: artifacts and comments, in an API on loopback."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ ACTION = ROOT / ".github" / "actions" / "model-gate" / "action.yml"
 REPOSITORY = "team/product"
 TOKEN = "ghs-marked-31c7e0"
 OWN, FORK = 1, 2
-"""Numbers of the repository and of a fork of it."""
+"""Ids of the repository and of a fork of it."""
 
 needs_action = pytest.mark.skipif(not ACTION.exists(), reason="no checkout: .github is not there")
 
 
 @dataclass
 class GitHub:
-    """Repositories' artifacts and runs, and the API that tells of them."""
+    """Artifacts and runs of repositories, and the API that returns them."""
 
     folder: Path
     url: str = ""
@@ -47,11 +47,11 @@ class GitHub:
     asked: list[tuple[str, str | None]] = field(default_factory=list)
     refuse: int | None = None
     comments: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
-    """Of pull requests, by number; oldest first."""
+    """By number of the pull request; oldest first."""
     tokens: dict[str, dict[str, str]] = field(
         default_factory=lambda: {TOKEN: {"contents": "read", "actions": "read"}}
     )
-    """What each token may do."""
+    """Permissions by token."""
 
     def add(
         self,
@@ -64,7 +64,7 @@ class GitHub:
         conclusion: str | None = "success",
         repository: str = REPOSITORY,
     ) -> dict[str, Any]:
-        """Add an artifact of a new run; return what the API says of it."""
+        """Add an artifact of a new run; return the API's entry for it."""
         number = len(self.artifacts) + 1
         if content is not None:
             shutil.copytree(content, self.folder / str(number))
@@ -82,14 +82,14 @@ class GitHub:
         return artifact
 
     def comment(self, pull: int, body: str, author: str = "github-actions[bot]") -> dict[str, Any]:
-        """Add a comment to a pull request; return what the API says of it."""
+        """Add a comment to a pull request; return the API's entry for it."""
         number = sum(map(len, self.comments.values())) + 1
         comment = {"id": number, "body": body, "user": {"login": author}}
         self.comments.setdefault(pull, []).append(comment)
         return comment
 
     def said(self, request: str, token: str | None, content: dict[str, Any]) -> tuple[int, Any]:
-        """Return status and answer of a request: its method and its address."""
+        """Return status and content of the response to a request, by method and address."""
         if self.refuse:
             return self.refuse, {}
         method, _, address = request.partition(" ")
@@ -114,7 +114,7 @@ class GitHub:
         return 200, changed
 
     def answer(self, address: str) -> Any:
-        """Return what the API says, None for what there is not."""
+        """Return the API's content at an address; None if there is none."""
         parts = urlsplit(address)
         query = {key: values[0] for key, values in parse_qs(parts.query).items()}
         found = re.fullmatch(r"/repos/([^/]+/[^/]+)(/.*)?", parts.path)
@@ -139,7 +139,7 @@ class GitHub:
 
     @contextmanager
     def serve(self) -> Iterator[GitHub]:
-        """Answer on a free port of this machine while the block runs."""
+        """Serve on a free port of this machine inside a with statement."""
         world = self
 
         class Handler(BaseHTTPRequestHandler):

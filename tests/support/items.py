@@ -1,4 +1,4 @@
-"""Ids of the items that a run collected, and a suite over the starter tables."""
+"""The ids of collected items, and a suite over the starter tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STARTER = SUITE.replace('"toy"', '"starter"').replace("test_toy", "test_starter"
 
 
 def ids(result: pytest.RunResult) -> list[str]:
-    """The part between the brackets of each node id that `--collect-only -q` or -v printed."""
+    """Return the parts between brackets of the node ids that `--collect-only -q` or -v printed."""
     found = [re.search(r"::\w+\[(.*?)\](?: |$)", line) for line in result.outlines]
     return [match[1] for match in found if match]
 

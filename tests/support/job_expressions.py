@@ -1,7 +1,7 @@
-"""Expressions of workflows (`${{ }}`), as far as ours use them; anything else is an error.
+"""Evaluate the expressions (`${{ }}`) that our workflows use; any other one is an error.
 
-After GitHub's "Evaluate expressions in workflows and actions": operators, what is true, loose
-comparison, and how values become text.
+The rules are from GitHub's "Evaluate expressions in workflows and actions": operators, truth, loose
+comparison, and conversion to text.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _WHOLE = re.compile(r"\$\{\{(.*?)\}\}", re.S)
 _STATES = ("success", "failure", "always", "cancelled")
 
 Scope = Mapping[str, Any]
-"""Contexts by name, and under a name of `_STATES` what that function says."""
+"""Contexts by name; under the names in `_STATES` the results of these functions."""
 
 
 def filled(value: Any, scope: Scope) -> Any:
-    """Return a value of the file with its expressions put in; one alone keeps its type."""
+    """Return a value of the file with evaluated expressions; a single expression keeps its type."""
     if not isinstance(value, str):
         return value
     if (alone := _WHOLE.fullmatch(value.strip())) and "}}" not in alone[1]:
@@ -34,7 +34,7 @@ def filled(value: Any, scope: Scope) -> Any:
 
 
 def condition(text: str | None, scope: Scope) -> bool:
-    """Whether an `if` holds; one that asks for no state asks for success too."""
+    """Return the value of an `if`; without a status function, success is required too."""
     text = "success()" if text is None else str(text).strip()
     text = text[3:-2] if text.startswith("${{") and text.endswith("}}") else text
     asks = any(f"{state}()" in text for state in _STATES)
@@ -42,7 +42,7 @@ def condition(text: str | None, scope: Scope) -> bool:
 
 
 def evaluate(text: str, scope: Scope) -> Any:
-    """Return the value of an expression. Raises `AssertionError` for what is not known here."""
+    """Return the value of an expression. Raises `AssertionError` for unsupported parts."""
     reader = _Reader(text, scope)
     value = reader.either()
     assert not reader.tokens, f"not understood: {text!r} at {reader.tokens[0]}"
@@ -50,12 +50,12 @@ def evaluate(text: str, scope: Scope) -> Any:
 
 
 def truth(value: Any) -> bool:
-    """Whether a value counts as true; an empty list does."""
+    """Return whether a value counts as true; an empty list does."""
     return isinstance(value, (list, dict)) or bool(value)
 
 
 def as_text(value: Any) -> str:
-    """Return what a value is in the midst of a text."""
+    """Return a value as part of a text."""
     if value is None or isinstance(value, bool):
         return {None: "", True: "true", False: "false"}[value]
     assert not isinstance(value, (list, dict)), f"no text: {value!r}"
@@ -63,7 +63,7 @@ def as_text(value: Any) -> str:
 
 
 def _same(left: Any, right: Any) -> bool:
-    """Whether two values are equal: texts without case, different types as numbers."""
+    """Return whether two values are equal: texts ignoring case, different types as numbers."""
     if isinstance(left, str) and isinstance(right, str):
         return left.lower() == right.lower()
     if isinstance(left, (list, dict)) or isinstance(right, (list, dict)):
@@ -86,7 +86,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {"format": _format, "fromJSON": json
 
 
 class _Reader:
-    """Reads an expression from left to right, and works it out on the way."""
+    """Reads an expression from left to right and evaluates it."""
 
     def __init__(self, text: str, scope: Scope) -> None:
         self.text, self.scope, self.tokens = text, scope, []
@@ -98,7 +98,7 @@ class _Reader:
             at = found.end()
 
     def take(self, *signs: str) -> str:
-        """Take the next token where it is one of these signs."""
+        """Return the next token if it is one of these signs."""
         if self.tokens and self.tokens[0][0] == "sign" and self.tokens[0][1] in signs:
             return str(self.tokens.pop(0)[1])
         return ""
@@ -166,7 +166,7 @@ class _Reader:
             assert sign == "." or self.take("]"), f"no ']': {self.text!r}"
             path += f".{key}"
             if value is None:
-                continue  # nothing of nothing, as on an event without that part
+                continue  # a part that the event does not have
             assert isinstance(value, Mapping), f"not known here: {path}"
             try:
                 value = value[key]

@@ -1,4 +1,4 @@
-"""The steps of one job, run on this machine; see `workflow_runner.py`."""
+"""Run the steps of one job on this machine; see `workflow_runner.py`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _WITH = {
 
 
 class Known(dict[str, Any]):
-    """A context in which what is not there is empty, as GitHub has it for outputs and secrets."""
+    """A context in which missing names are empty, as GitHub's outputs and secrets are."""
 
     def __init__(self, values: Mapping[str, Any], empty: Any) -> None:
         super().__init__(values)
@@ -47,22 +47,22 @@ class Known(dict[str, Any]):
 
 @dataclass(frozen=True)
 class Job:
-    """What came of a job."""
+    """The result of a job."""
 
     result: str
     """success, failure or skipped."""
     exit_code: int = 0
-    """Of the first step that failed, else 0."""
+    """Of the first failed step, else 0."""
     log: str = ""
     outputs: dict[str, str] = field(default_factory=dict)
     summary: str = ""
     uploads: dict[str, Path] = field(default_factory=dict)
-    """Artifacts by name; only of folders that are there."""
+    """Artifacts by name; only of folders that exist."""
     temp: Path = Path()
 
 
 class Runner:
-    """A machine with one job."""
+    """A machine that runs one job."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Runner:
         self.environment = environment
         self.event: tuple[str, dict[str, Any]] = ("push", {})
         self.artifacts: dict[str, Path] = {}
-        """Of the whole run, by name; its jobs share it."""
+        """The run's artifacts by name, shared by its jobs."""
         self.uploads: dict[str, Path] = {}
         self.installs = False
         self.limit: int | None = None
@@ -89,13 +89,13 @@ class Runner:
         self.log = ""
 
     def job(self, outputs: dict[str, str]) -> Job:
-        """Return what has come of it."""
+        """Return the result so far."""
         summary = (self.folder / "summary.md").read_text("utf-8")
         result = "failure" if self.failed else "success"
         return Job(result, self.failed, self.log, outputs, summary, self.uploads, self.temp)
 
     def steps(self, steps: Sequence[Mapping[str, Any]], scope: Mapping[str, Any]) -> dict[str, Any]:
-        """Run steps in order; return the context that their outputs make."""
+        """Run steps in order; return the context with their outputs."""
         known = {step["id"]: {"outputs": Known({}, "")} for step in steps if "id" in step}
         for step in steps:
             assert step.keys() <= _STEP, f"not known here: {step.keys() - _STEP}"
@@ -111,7 +111,7 @@ class Runner:
         return {"steps": known}
 
     def used(self, step: Mapping[str, Any], scope: Mapping[str, Any]) -> Mapping[str, str]:
-        """Do what an action does; return its outputs."""
+        """Simulate an action; return its outputs."""
         given = {key: as_text(filled(text, scope)) for key, text in step.get("with", {}).items()}
         name = str(step["uses"]).partition("@")[0]
         if name not in _WITH:
@@ -150,7 +150,7 @@ class Runner:
         }
 
     def download(self, given: Mapping[str, str]) -> None:
-        """Fetch artifacts: one of another run by its number, or those of this run."""
+        """Download artifacts of another run by its number, or of this run."""
         target = self.workspace / given.get("path", ".")
         if "artifact-ids" in given:
             assert self.github.tokens[given["github-token"]].get("actions"), "actions: read"
@@ -199,7 +199,7 @@ class Runner:
         return dict(line.split("=", 1) for line in lines)
 
     def variables(self, outputs: Path, scope: Mapping[str, Any]) -> dict[str, str]:
-        """Return the environment of a script: a machine's own, GitHub's, and the step's."""
+        """Return the environment of a script: the machine's, GitHub's, and the step's variables."""
         machine = {
             name: value
             for name, value in os.environ.items()
@@ -238,7 +238,7 @@ class Runner:
 
 
 def own_path(uses: str) -> str:
-    """Return the path in this repository of what `uses` names."""
+    """Return the path in this repository that `uses` names."""
     owner, found, path = uses.partition("/.github/")
     assert found, f"not known here: {uses}"
     assert re.fullmatch(r"\$|[\w.-]+/pytest-tablebench", owner), f"not known here: {uses}"
@@ -246,7 +246,6 @@ def own_path(uses: str) -> str:
 
 
 def read_yaml(path: Path) -> dict[Any, Any]:
-    """Return the content of a workflow or an action."""
     content = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert isinstance(content, dict), path
     return content

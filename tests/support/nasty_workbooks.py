@@ -14,7 +14,7 @@ _TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
 
 
 def nasty_workbook(path: Path, sheet: str, shared: str = "") -> Path:
-    """Write a workbook whose one sheet, `S`, has this XML, and return its path.
+    """Write a workbook whose only sheet, `S`, has this XML; return its path.
 
     `shared` is the XML of shared texts: `<si><t>a</t></si>`.
     """

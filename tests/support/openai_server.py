@@ -4,10 +4,10 @@ In a test::
 
     with OpenAIServer() as server:
         server.queue(error(429, headers={"Retry-After": "3"}), text("42"))
-        ...                                     # ask server.url
+        ...                                     # send requests to server.url
         assert server.calls == 2
 
-As a process of its own, until its standard input closes or the time limit passes; it prints its
+In a separate process, until its standard input closes or the time limit passes; it prints its
 address when it is ready::
 
     python -m tests.support.openai_server --port-file PATH --reply TEXT
@@ -51,7 +51,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What the server does with one request; made by the functions below."""
+    """How the server treats one request; made by the functions below."""
 
     body: bytes = b""
     status: int = 200
@@ -59,13 +59,13 @@ class Behaviour:
     content_type: str = "application/json"
     way: Literal["reply", "hang", "drip", "drop", "drop_midway", "raw", "endless"] = "reply"
     after: threading.Event | threading.Barrier | None = None
-    """Answer only after waiting for this: holds calls in flight without sleeping."""
+    """Wait for this before answering; it holds calls in flight without sleeping."""
     thinks: float = 0.0
-    """Seconds until it answers, as a model needs them."""
+    """Seconds until the answer."""
     answer: bool = False
-    """Whether this is what a model has to be paid for."""
+    """Whether this is an answer that a user pays for."""
     piece: bytes = b""
-    """What an endless reply repeats."""
+    """The repeated part of an endless reply."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Received:
 def completion(
     choices: list[dict[str, Any]], usage: tuple[int, int] | None, model: str = "test-model"
 ) -> bytes:
-    """A chat-completion object as bytes; `usage` is (prompt tokens, completion tokens)."""
+    """Return a chat-completion object as bytes; `usage` is (prompt tokens, completion tokens)."""
     payload: dict[str, Any] = {
         "id": "chatcmpl-1",
         "object": "chat.completion",
@@ -136,7 +136,7 @@ def error(
     headers: Mapping[str, str] | None = None,
     code: str | None = None,
 ) -> Behaviour:
-    """Answer with an HTTP status and the error object OpenAI sends with it."""
+    """Answer with an HTTP status and the error object that OpenAI sends with it."""
     payload = {"error": {"message": message, "type": "scripted", "param": None, "code": code}}
     return Behaviour(json.dumps(payload).encode(), status=status, headers=dict(headers or {}))
 
@@ -144,17 +144,17 @@ def error(
 def nonsense(
     body: bytes = b'{"choices": [{"mess', *, content_type: str = "application/json"
 ) -> Behaviour:
-    """Answer status 200 with a body that is no chat completion."""
+    """Answer with status 200 and a body that is not a chat completion."""
     return Behaviour(body, content_type=content_type)
 
 
 def hang() -> Behaviour:
-    """Say nothing until the server closes."""
+    """Send nothing until the server closes."""
     return Behaviour(way="hang")
 
 
 def drip() -> Behaviour:
-    """Send headers, then one blank every 20 ms until the server closes: never idle, never done."""
+    """Send headers, then one blank every 20 ms until the server closes."""
     return Behaviour(way="drip")
 
 
@@ -169,27 +169,27 @@ def drop_midway() -> Behaviour:
 
 
 def packed(body: bytes, encoding: str = "gzip", *, status: int = 200) -> Behaviour:
-    """Answer with a body that is said to be compressed so; whether it is, is up to the caller."""
+    """Answer with a body and a Content-Encoding, which need not fit."""
     return Behaviour(body, status=status, headers={"Content-Encoding": encoding})
 
 
 def raw(reply: bytes) -> Behaviour:
-    """Send these bytes as they are, status line and headers among them, and close."""
+    """Send these bytes unchanged, including status line and headers, and close."""
     return Behaviour(reply, way="raw")
 
 
 def endless(start: bytes, piece: bytes, *, headers: Mapping[str, str] | None = None) -> Behaviour:
-    """Send a start, then a piece over and over, in chunks, until the client has had enough."""
+    """Send a start, then a piece repeatedly, in chunks, until the client closes."""
     return Behaviour(start, headers=dict(headers or {}), way="endless", piece=piece)
 
 
 class OpenAIServer:
-    """The server; every request gets `text("ok")` until told otherwise.
+    """The server; by default it answers every request with `text("ok")`.
 
     Arguments:
-        decide: what to do with the body of a request.
-        port: where to listen; 0 lets the system choose. A closed server can so be back again.
-        tls: how it shows its certificate; None: it speaks in the clear.
+        decide: returns the behaviour for the body of a request.
+        port: where to listen; 0 lets the system choose. A closed server's port can be reused.
+        tls: the certificate's context; None for plain HTTP.
     """
 
     def __init__(
@@ -203,11 +203,11 @@ class OpenAIServer:
         self.decide: Callable[[dict[str, Any]], Behaviour] = decide or (lambda _: text("ok"))
         self.requests: list[Received] = []
         self.repeated: list[Received] = []
-        """Requests for what had been answered, whole, before."""
+        """Requests that repeat a completely answered one."""
         self.paths = ("/chat/completions",)
-        """Ends of the paths that are served."""
+        """Endings of the served paths."""
         self.max_in_flight = 0
-        """Most calls at once; one ends when the last part of its reply is about to be sent."""
+        """Most calls at once; a call ends just before the last part of its reply is sent."""
         self.sent = 0
         """Bytes that endless replies have sent."""
         self._answered: set[str] = set()
@@ -224,24 +224,23 @@ class OpenAIServer:
         self.decide = lambda _: behaviour
 
     def queue(self, *behaviours: Behaviour) -> None:
-        """Treat the next requests so, in this order; what comes after gets status 500."""
+        """Treat the next requests in this order; later ones get status 500."""
         waiting = deque(behaviours)
         exhausted = error(500, "nothing more is scripted")
         self.decide = lambda _: waiting.popleft() if waiting else exhausted
 
     @property
     def calls(self) -> int:
-        """How many requests arrived."""
+        """The number of received requests."""
         return len(self.requests)
 
     @property
     def port(self) -> int:
-        """The port, chosen by the system."""
         return int(self._http.server_address[1])
 
     @property
     def url(self) -> str:
-        """What a client takes as its base URL."""
+        """The base URL for a client."""
         return f"{self._scheme}://127.0.0.1:{self.port}/v1"
 
     def __enter__(self) -> OpenAIServer:
@@ -257,7 +256,7 @@ class OpenAIServer:
         self.close()
 
     def close(self) -> None:
-        """Stop, end what hangs and wait for every thread."""
+        """Stop, end hanging replies and wait for every thread."""
         self.closing.set()
         self._http.shutdown()
         self._thread.join()
@@ -293,24 +292,24 @@ class _HTTPServer(ThreadingHTTPServer):
         self.owner = owner
         super().__init__(("127.0.0.1", port), _Handler)
         if tls is not None:
-            # The handshake is the handler's: who does not trust it keeps nobody waiting.
+            # The handler makes the handshake, so that a failing one does not block others.
             self.socket = tls.wrap_socket(
                 self.socket, server_side=True, do_handshake_on_connect=False
             )
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of a client that does not trust the certificate."""
+        """Ignore clients that do not trust the certificate."""
         if not isinstance(sys.exception(), ssl.SSLError | ConnectionError):
             super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    timeout = 10  # a client that connects and says nothing does not keep the server open
+    timeout = 10  # a silent client does not keep the server open
     server: _HTTPServer
 
     def log_message(self, *_: object) -> None:
-        """Stay quiet."""
+        """Log nothing."""
 
     def do_POST(self) -> None:
         self.close_connection = True
@@ -327,12 +326,12 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.flush()
                 owner._note_answer(received)
         except ConnectionError:
-            pass  # the client has gone; nobody is left to tell
+            pass  # the client has gone
         finally:
             self._end()
 
     def _end(self) -> None:
-        """Count the call as over: before the client can know it, and may start another."""
+        """Count the call as ended before the client can know it and start another one."""
         if self._under_way:
             self._under_way = False
             self.server.owner._end()
@@ -392,11 +391,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--limit", type=float, default=120.0, help="stop after so many seconds")
     options = parser.parse_args(arguments)
     with OpenAIServer(lambda _: text(options.reply)) as server:
-        # Written aside and renamed, so that a reader sees no port or the whole port.
+        # Written to another file and renamed, so that a reader never sees a part of the port.
         aside = options.port_file.with_suffix(".part")
         aside.write_text(str(server.port), encoding="ascii")
         aside.replace(options.port_file)
-        sys.stdout.write(f"{server.url}\n")  # whoever reads standard output need not poll
+        sys.stdout.write(f"{server.url}\n")  # readers of standard output need not poll
         sys.stdout.flush()
         done = threading.Event()
 

@@ -1,4 +1,4 @@
-"""Replies for each of the three outcomes, and suites in users' own words."""
+"""Replies for each of the three outcomes, and suites as users write them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dataset folders as a user writes them."""
+"""Dataset folders as users write them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ QUESTIONS = (
 
 
 def write_folder(folder: Path, files: Mapping[str, str | bytes] | None = None) -> Path:
-    """Write files into a new folder: by default two questions about a price list."""
+    """Write files into a new folder, by default two questions about a price list."""
     folder.mkdir(parents=True)
     content = {"prices.csv": PRICES, "questions.csv": QUESTIONS} if files is None else files
     for name, text in content.items():
@@ -32,34 +32,33 @@ def write_folder(folder: Path, files: Mapping[str, str | bytes] | None = None) -
 
 
 def only(data: Path) -> FolderDataset:
-    """Return the dataset of the only folder there."""
+    """Return the dataset of the only folder."""
     (found,) = folder_datasets(data)
     return found
 
 
 def opened(data: Path, files: dict[str, str | bytes]) -> RowSource[FolderQuestion]:
-    """Write a folder and open it."""
     folder = write_folder(data / "mine", files)
     return only(data).open(folder)
 
 
 def problems(data: Path) -> list[str]:
-    """What is said of the only folder."""
+    """Return the reported problems of the only folder."""
     found = only(data)
     return [str(problem) for problem in found.open(data / found.folder).problems]
 
 
 def asked(table: str, files: dict[str, str | bytes], tmp_path: Path) -> list[str]:
-    """What is said of a folder with one question about `table`, beside a good one."""
+    """Return the problems of a folder with a question about `table` and a valid question."""
     questions = f"table,question,answer\n{table},How many?,3\nprices.csv,What does tea cost?,2.40\n"
     write_folder(tmp_path / "mine", {"prices.csv": PRICES, "questions.csv": questions, **files})
     source = only(tmp_path).open(tmp_path / "mine")
-    assert source.example_ids(None) == ["3"]  # the good one runs
+    assert source.example_ids(None) == ["3"]  # the valid one runs
     return [str(problem) for problem in source.problems]
 
 
 def workbook(path: Path, **sheets: list[list[object]]) -> None:
-    """Write an XLSX file of one sheet for each keyword, with its rows."""
+    """Write an XLSX file with one sheet for each keyword, which gives its rows."""
     book = openpyxl.Workbook()
     book.remove(book.worksheets[0])
     for title, rows in sheets.items():

@@ -1,4 +1,4 @@
-"""The page of a run, written and read back."""
+"""Write the page of a run and read it back."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Gate:
     n_cases: int | None = None
     clopper_pearson: tuple[float, float] | None = None
     state: str = "fails"
-    reason: str | None = "the interval lies below the bound"
+    reason: str | None = "the interval is below the bound"
 
 
 def changed(case_id: str, kind: str, old: str, new: str) -> dict[str, Any]:
-    """What snapshots.json says of an answer that is not the stored one."""
+    """Return the entry of snapshots.json for an answer that differs from the stored one."""
     return {"case_id": case_id, "kind": kind, "old": {"text": old}, "new": {"text": new}}
 
 

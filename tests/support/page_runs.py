@@ -1,4 +1,4 @@
-"""Made-up run folders of any size for pages: written as a run writes them, drawn from a seed."""
+"""Made-up run folders of any size for pages, drawn from a seed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WORDS = [
 
 
 def record(**changes: Any) -> Record:
-    """A right answer, unless told otherwise; the case id follows from its parts."""
+    """Return a record, by default of a right answer; the case id follows from its parts."""
     plain: dict[str, Any] = {
         "model": "m",
         "benchmark": "torr",
@@ -72,7 +72,7 @@ def make_records(
     skill: float = 0.6,
     model: str = "openai/test-model",
 ) -> Iterable[Record]:
-    """One record for each cell of the grid; easy and hard datasets, formats and examples."""
+    """Return one record for each cell of the grid; its parts vary in difficulty."""
     for number, dataset in enumerate(datasets):
         for example in range(examples):
             draw = random.Random(f"{seed}/{dataset}/{example}")
@@ -123,7 +123,7 @@ def write_run(
     prompt: int = 1200,
     run: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Write a run folder; `prompt` is about the number of characters of each prompt."""
+    """Write a run folder; `prompt` is the approximate length of each prompt in characters."""
     kept = list(records)
     writer = RunFolder(folder)
     for record in kept:

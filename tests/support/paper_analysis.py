@@ -1,4 +1,4 @@
-"""An analysis of two models on two datasets, written by hand in the form `analyse` returns."""
+"""An analysis of two models on two datasets, in the form that `analyse` returns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def nothing(reason: str, **more: Any) -> dict[str, Any]:
 
 
 def analysis(first: str = ALPHA, second: str = BETA) -> dict[str, Any]:
-    """`first` is complete; `second` has no answer in d2 and lacks one configuration in d1."""
+    """Return the analysis; `second` has no answer in d2 and lacks one configuration in d1."""
     none = "no scores"
     part = "no value in: d2"
     complete = {"n_incomplete": 0, "flags": [], "n_examples": 2}

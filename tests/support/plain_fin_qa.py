@@ -1,7 +1,7 @@
-"""The published equality of FinQA programs with sympy alone: slow, unbounded, no short cuts.
+"""The published equality of FinQA programs with sympy alone: slow and unbounded.
 
-What the metric's short cuts are checked against, and timed against in benchmarks/fin_qa.py.
-Written from spec torr.md section 8.6; only the splitting into tokens is the metric's own.
+Tests compare the metric with it, and benchmarks/fin_qa.py compares their times. Written from spec
+torr.md section 8.6; only the tokenizer is shared with the metric.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ TABLE = {"table_max", "table_min", "table_sum", "table_average"}
 
 
 def plain_same_programs(first: str, second: str) -> bool:
-    """Tell whether two programs are equal, `first` giving the symbols."""
+    """Return whether two programs are equal; `first` defines the symbols."""
     texts = formula_texts(first, second)
     return texts is not None and plain_same_texts(*texts)
 
 
 def plain_same_texts(first: str, second: str) -> bool:
-    """Tell whether sympy simplifies two formulas over a0, a1, ... to the same form."""
+    """Return whether sympy simplifies two formulas over a0, a1, ... to the same form."""
     from sympy import simplify
 
     try:
@@ -35,7 +35,7 @@ def plain_same_texts(first: str, second: str) -> bool:
 
 
 def formula_texts(first: str, second: str) -> tuple[str, str] | None:
-    """Return both programs' formulas as texts; None where the rule refuses one of them."""
+    """Return both programs' formulas as texts; None if the rule refuses one of them."""
     names: dict[str, str] = {}
     try:
         steps = _steps(tokens_of(first))

@@ -1,8 +1,8 @@
-"""The models `plain/...`: a registered provider that asks an `OpenAIServer`, without litellm.
+"""The models `plain/...`: a registered provider that calls an `OpenAIServer` without litellm.
 
-Importing litellm takes most of the time of a short run. Tests of what happens around the calls, in
-whole pytest processes, ask these models; what litellm makes of replies, the others show. The server
-is told which process asks, as `user`. Loaded with `-p tests.support.plain_model`.
+Importing litellm takes most of the time of a short run. Tests of whole pytest processes use these
+models, unless they test how litellm reads replies. The field `user` of a request names the calling
+process. Loaded with `-p tests.support.plain_model`.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ STATUS = {
     429: ("rate_limit", "too many requests"),
     500: ("server_error", "the server failed with status 500"),
 }
-"""Status to the reason and the words that litellm's errors have with us."""
+"""Status -> the reason and the words of our errors for litellm."""
 
 
 class Plain:
-    """Asks the server at the run's address, with one connection a call."""
+    """Calls the server at the run's address, with one connection for each call."""
 
     def __init__(self, model: str, settings: Settings) -> None:
         self.model = model
@@ -63,7 +63,7 @@ class Plain:
 
     def post(self, body: str) -> tuple[int, Any]:
         connection = http.client.HTTPConnection(self.base.hostname or "", self.base.port)
-        # Of the process that asks: on a cluster that is a worker's own.
+        # The key of the calling process; on a cluster that is a worker's own.
         headers = {"Authorization": f"Bearer {os.environ.get('OPENAI_API_KEY', '')}"}
         try:
             connection.request("POST", f"{self.base.path}/chat/completions", body, headers)

@@ -58,6 +58,7 @@ QUOTED: frozenset[str] = frozenset(
         "pytest_tablebench/strategies/_icot.py",
         "pytest_tablebench/strategies/_pot.py",
         "pytest_tablebench/strategies/_treethinker.py",
+        "tests/support/realhit_files.py",
     }
 )
 """Files, from the project's root, whose strings are quoted: prompts of papers, data."""

@@ -1,4 +1,4 @@
-"""Small upstream datasets, and a place that pulls them from a scripted server."""
+"""Small upstream datasets, and a data folder that pulls them from a scripted server."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def sha256(content: bytes) -> str:
 
 @dataclass
 class Place:
-    """A server, a data folder, and what was said and waited."""
+    """A server, a data folder, and the messages and waits of pulls."""
 
     server: UpstreamServer
     data: Path
@@ -68,7 +68,7 @@ class Place:
         pull(names, self.data, **defaults, servers=servers, **options)
 
     def refused(self, *names: str, **options: Any) -> str:
-        """The one line that a pull fails with."""
+        """Return the one line of a failing pull."""
         with pytest.raises(DataError) as caught:
             self.pull(*names, **options)
         assert "\n" not in str(caught.value)
@@ -79,7 +79,7 @@ class Place:
         return content
 
     def files(self, name: str) -> dict[str, bytes]:
-        """The dataset's files; ours aside."""
+        """Return the dataset's files, without our own ones."""
         folder = self.data / name
         return {
             path.relative_to(folder).as_posix(): path.read_bytes()

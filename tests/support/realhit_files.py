@@ -1,4 +1,4 @@
-"""A folder laid out as RealHiTBench's, with tables and questions made for tests."""
+"""A folder in RealHiTBench's layout, with made-up tables and questions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HTML = (
 
 
 def question(number: int, text: str, answer: str, **fields: Any) -> dict[str, Any]:
-    """Return a row with every field of upstream's."""
+    """Return a row with every upstream field."""
     return {
         "id": number,
         "FileName": "travel-table01",
@@ -55,7 +55,7 @@ ROWS = (
 
 
 def write_folder(data: Path, rows: tuple[dict[str, Any], ...] = ROWS) -> Path:
-    """Write the dataset's folder below the data folder, and return it."""
+    """Write the dataset's folder into the data folder, and return it."""
     folder = data / "realhitbench"
     for name in ("html", "latex", "csv", "markdown"):
         (folder / "data" / name).mkdir(parents=True)

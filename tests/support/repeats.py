@@ -1,4 +1,4 @@
-"""Cells that were asked several times."""
+"""Cells with several repeats."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["RUN", "SCORES", "dataset_scope", "repeats", "runs"]
 
 
 def repeats(example, serializer, *scores, dataset="d", reason="timeout"):
-    """The repeats of one cell; None is no answer, 1 passes."""
+    """Return the repeats of one cell; None is no answer, 1 passes."""
     return [
         ScoreRow(
             "b",

@@ -1,4 +1,4 @@
-"""Run folders written through the public interface, as a run would leave them."""
+"""Run folders written through the public interface, as a run leaves them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def record(
     tail: str = "",
     **fields: Any,
 ) -> Record:
-    """A case; right from the score 1. A bare score has a text of its own."""
+    """Return a case that is right from score 1; a bare score gets a text."""
     bare = (score_and_text, f"says {score_and_text}")
     score, text = score_and_text if isinstance(score_and_text, tuple) else bare
     if score is None:
@@ -52,7 +52,7 @@ def record(
 
 
 def run_facts(cases: int, **facts: Any) -> dict[str, Any]:
-    """What run.json says of a finished run of so many cases."""
+    """Return the content of run.json for a finished run."""
     return {
         "status": "complete",
         "model": "m",
@@ -84,7 +84,7 @@ def write_run(
 ) -> Path:
     """Write a run of the dataset `toy`: for each example one score per configuration.
 
-    Instead of scores whole records can be given. `facts` replace what run.json says.
+    Scores can be replaced by whole records. `facts` replace fields of run.json.
     """
     if isinstance(scores, Mapping):
         records = [
@@ -106,6 +106,6 @@ def write_run(
 def write_pair(
     parent: Path, before: Mapping[str, Any], after: Mapping[str, Any], **facts: Any
 ) -> tuple[Path, Path]:
-    """Both folders of a comparison; `facts` of the run after."""
+    """Write both folders of a comparison; `facts` are the second run's."""
     first = write_run(parent / "a", before)
     return first, write_run(parent / "b", after, **facts)

@@ -1,4 +1,4 @@
-"""Pytest as a process of its own, over the embedded dataset and a scripted server."""
+"""Run pytest in a separate process, with the embedded dataset and a scripted server."""
 
 from __future__ import annotations
 
@@ -34,12 +34,14 @@ __all__ = [
 ]
 
 KEY = "sk-marked-5e1f0c77a2d94b36"
-"""The API key of every run; it must never be seen again."""
+"""The API key of every run, which must never appear in its output."""
 
 LITELLM = "openai/test-model"
 MODEL = LITELLM if FULL else "plain/test-model"
-"""The model of runs that are about what happens around the calls: by default one that is asked
-without litellm, whose import takes most of a short run; see `tests/support/plain_model.py`."""
+"""The default model of tests that do not depend on litellm, whose import takes most of a short run.
+
+See `tests/support/plain_model.py`.
+"""
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -56,7 +58,7 @@ def test_starter(case, answer):
 
 
 def examples(count: int) -> list[Example]:
-    """The first examples of the embedded dataset, which a run with that limit asks about."""
+    """Return the first examples of the embedded dataset, those that a run with this limit has."""
     source = Starter().open(Path())
     found = [source.example(example_id) for example_id in source.example_ids(count)]
     assert len({example.question for example in found}) == count, "questions repeat"
@@ -64,12 +66,12 @@ def examples(count: int) -> list[Example]:
 
 
 def right(example: Example) -> str:
-    """A reply that answers the example."""
+    """Return a reply with the right answer to an example."""
     return ", ".join(example.references)
 
 
 class Script:
-    """Treats each question as planned: one behaviour after the other, the last one for ever.
+    """Treats each question by a plan: one behaviour after the other, the last one repeatedly.
 
     Questions without a plan get their right answer.
     """
@@ -81,7 +83,7 @@ class Script:
         self._numbers = {example.question: n for n, example in enumerate(self.examples)}
 
     def number(self, body: dict[str, Any]) -> int | None:
-        """Which of the examples a request asks about."""
+        """Return the number of the example in a request."""
         prompt = body["messages"][-1]["content"]
         question = prompt.rsplit("Question: ", 1)[1].split("\n", 1)[0]
         return self._numbers.get(question)
@@ -97,7 +99,7 @@ class Script:
 
 @dataclass(frozen=True)
 class Run:
-    """What came of a pytest process."""
+    """A finished pytest process."""
 
     folder: Path
     exit_code: int
@@ -105,12 +107,12 @@ class Run:
 
     @property
     def records(self) -> dict[str, Record]:
-        """The kept records by case id."""
+        """The written records by case id."""
         return {record.case_id: record for record in read_records(self.folder / "run")}
 
     @property
     def by_number(self) -> dict[str, Record]:
-        """The kept records by example id."""
+        """The written records by example id."""
         return {record.example_id: record for record in self.records.values()}
 
     @property
@@ -120,7 +122,7 @@ class Run:
 
 @dataclass
 class Process:
-    """A pytest process that is under way; leaving the block ends it and what it started."""
+    """A running pytest process; leaving the with statement kills it and its child processes."""
 
     folder: Path
     popen: subprocess.Popen[bytes]
@@ -135,7 +137,7 @@ class Process:
         self.popen.wait(30)
 
     def signal_group(self, number: int) -> None:
-        """Send a signal to the process and everything it started, as a terminal does."""
+        """Send a signal to the process and its child processes, as a terminal does."""
         try:
             if os.name == "posix":
                 os.killpg(self.popen.pid, number)
@@ -145,20 +147,20 @@ class Process:
             pass
 
     def kill(self) -> None:
-        """End this one process without any chance to tidy up."""
+        """Kill this one process without clean-up."""
         self.popen.kill()
         self.popen.wait(30)
 
     def wait(self, seconds: float = 240) -> Run:
-        """Wait for its own end."""
+        """Wait until it ends by itself."""
         code = self.popen.wait(seconds)
         return Run(self.folder, code, self.output)
 
     def until(self, reached: Callable[[], bool], what: str, *, seconds: float = 120) -> None:
-        """Wait for something while it runs; fails with its output when it ends before."""
+        """Wait for a condition while it runs; fail with its output if it ends before."""
 
         def found() -> bool:
-            ended = self.popen.poll()  # first: it may get there and end between two looks
+            ended = self.popen.poll()  # checked first: it may reach it and end in between
             return reached() or ended is not None
 
         until(found, what, seconds=seconds)
@@ -170,15 +172,15 @@ class Process:
 
     @property
     def lines(self) -> list[bytes]:
-        """The whole lines of the record file so far."""
+        """The complete lines of the record file so far."""
         path = self.folder / "run" / "records.jsonl"
         return path.read_bytes().split(b"\n")[:-1] if path.exists() else []
 
 
 def environment(key: str | None) -> dict[str, str]:
-    """This environment without keys, proxies and what other runs of pytest left in it.
+    """Return this environment without keys, proxies and variables of other pytest runs.
 
-    What stays is which plugins pytest is to leave out, see `tests/conftest.py`.
+    The plugins that pytest leaves out stay; see `tests/conftest.py`.
     """
     # Compiled modules halve the seconds that importing litellm takes.
     dropped = ("LITELLM_", "PYTEST_", "TABLEBENCH_", "COLUMNS", "PYTHONDONTWRITEBYTECODE")
@@ -188,7 +190,7 @@ def environment(key: str | None) -> dict[str, str]:
         if (name == "PYTEST_ADDOPTS" or not name.startswith(dropped))
         and not name.upper().endswith(("_PROXY", "_API_KEY", "_TOKEN", "_API_BASE"))
     }
-    # One place says how wide a terminal is; wide, so that a reason stays on its line.
+    # A wide terminal, so that each reason stays on one line.
     clean |= {"COLUMNS": "1000", "PYTHONUTF8": "1"}
     return clean if key is None else clean | {"OPENAI_API_KEY": key}
 
@@ -231,20 +233,20 @@ def start_pytest(
 def run_pytest(
     folder: Path, server: OpenAIServer | str | None, *arguments: str, **options: Any
 ) -> Run:
-    """Run pytest to its end, and look for the key in all it wrote."""
+    """Run pytest to its end, and search its output and files for the key."""
     api_base = server.url if isinstance(server, OpenAIServer) else server
     with start_pytest(folder, *arguments, api_base=api_base, **options) as process:
         run = process.wait()
     for path in sorted(folder.rglob("*")):
         if path.is_file():
-            assert KEY.encode() not in path.read_bytes(), f"the API key stands in {path}"
+            assert KEY.encode() not in path.read_bytes(), f"the API key is in {path}"
     return run
 
 
 def until(reached: Callable[[], bool], what: str, *, seconds: float = 60) -> None:
-    """Wait for something another process does; fails by name when it does not come."""
+    """Wait for a condition; fail with its description after the time limit."""
     waiting = threading.Event()
     deadline = time.monotonic() + seconds
     while not reached():
-        assert time.monotonic() < deadline, f"waited {seconds} s in vain for: {what}"
+        assert time.monotonic() < deadline, f"waited {seconds} s for: {what}"
         waiting.wait(0.02)

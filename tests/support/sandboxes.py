@@ -1,4 +1,4 @@
-"""A sandbox that all tests of a process share: its libraries are loaded once."""
+"""A sandbox that all tests of a process share, so that its libraries are loaded once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["shared_sandbox"]
 
 @cache
 def shared_sandbox() -> Sandbox:
-    """Return the sandbox; ended with the process."""
+    """Return the sandbox, which ends with the process."""
     made = Sandbox(workers=1)
     atexit.register(made.close)
     return made

@@ -1,4 +1,4 @@
-"""Made-up scores for the analyses, and the figures in what comes out."""
+"""Made-up scores for the analyses, and the figures in their results."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def record(score, *, model="m", dataset="d", example="e", serializer="csv", pert
 
 
 def row(scores, serializers=("csv", "html", "json", "markdown"), **names):
-    """One example's records under several serializers."""
+    """Return one example's records under several serializers."""
     return [
         record(score, serializer=serializer, **names)
         for serializer, score in zip(serializers, scores, strict=False)
@@ -47,7 +47,7 @@ def row(scores, serializers=("csv", "html", "json", "markdown"), **names):
 
 
 def models(**scores):
-    """Records of one configuration: scores by model, one per example."""
+    """Return records of one configuration: scores by model, one per example."""
     return [
         record(score, model=model, example=f"e{number}")
         for model, row in scores.items()
@@ -56,7 +56,7 @@ def models(**scores):
 
 
 def few_draws(records, **more):
-    """Params that draw little, where draws are not what is looked at."""
+    """Return parameters with few draws, for tests of other parts."""
     draw = random.Random(1)
     order = {}
     for record in records:
@@ -87,7 +87,7 @@ TENTHS = st.integers(0, 10).map(lambda number: number / 10)
 
 @st.composite
 def grids(draw, scores=TENTHS, models=(1, 3), datasets=(1, 2), perturbations=(1, 3)):
-    """Records of small full grids, scores drawn cell by cell."""
+    """Draw records of small full grids, cell by cell."""
     serializers = SERIALIZERS[: draw(st.integers(1, 3))]
     changes = PERTURBATIONS[: draw(st.integers(*perturbations))]
     count = draw(st.integers(*models))
@@ -112,7 +112,7 @@ GAPS = st.none() | TENTHS
 
 
 def figures(structure):
-    """Every figure (a mapping with "value") inside a structure."""
+    """Yield every figure (a mapping with "value") inside a structure."""
     if isinstance(structure, dict):
         if "value" in structure:
             yield structure

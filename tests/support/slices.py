@@ -1,7 +1,7 @@
-"""The real slices of the datasets: where they lie, and a runner over them.
+"""The real slices of the datasets: their folder, and a runner over them.
 
-They are no part of the project. They lie in `../shared/data` beside the repository, or where
-TABLEBENCH_DATA_SLICES says; without them tests are skipped, with that as the reason.
+They are not part of the project. Their folder is `../shared/data` next to the repository, or the
+value of TABLEBENCH_DATA_SLICES. Tests are skipped without them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROOT = Path(os.environ.get("TABLEBENCH_DATA_SLICES") or BESIDE)
 
 
 def needs_slices(*names: str) -> pytest.MarkDecorator:
-    """Skip where the slices, or those of the named datasets, are not there."""
+    """Skip a test if the slices, or the slices of the named datasets, are missing."""
     missing = [name for name in names if not (ROOT / name).is_dir()]
     what = f"no slice of {', '.join(missing)} in" if missing else "real slices are not there:"
     return pytest.mark.skipif(
@@ -37,12 +37,12 @@ def needs_slices(*names: str) -> pytest.MarkDecorator:
 
 @cache
 def runner(compat: Compat = "fixed", shots: int | None = None) -> Runner:
-    """Return a runner over the slices, the same one every time."""
+    """Return a runner over the slices, always the same one."""
     return Runner(Settings(data=ROOT, compat=compat, shots=shots), builtin_registry())
 
 
 def source(dataset: str, compat: Compat = "fixed") -> Source:
-    """Open a slice; skips the calling test where it is not there."""
+    """Open a slice; skip the calling test if it is missing."""
     if not (ROOT / dataset).is_dir():
         pytest.skip(f"no slice of {dataset} in {ROOT}")
     return runner(compat).source(dataset)
@@ -55,6 +55,5 @@ def rendered(
     perturbation: str,
     compat: Compat = "fixed",
 ) -> str:
-    """Return a prompt."""
     case = Case(dataset, example_id, serializer, perturbation, "m", "id")
     return runner(compat).renderer.task(case).prompt

@@ -1,4 +1,4 @@
-"""Runs of the toy dataset that record answers, and what such a run stored and said."""
+"""Runs of the toy dataset that record answers, and their stored answers and messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RIGHT = {"ada": "36", "bo": "41", "cy": "12"}
 
 
 def answers(bench: Bench, **texts: str | None) -> str:
-    """A scripted model for ada, bo and cy: right but for what is given; None is no answer."""
+    """Return a scripted model for ada, bo and cy, right except for `texts`; None is no answer."""
     lines = [
         {"match": f"How old is {name.capitalize()}?"}
         | ({"error": "timeout"} if text is None else {"text": text})
@@ -29,7 +29,7 @@ def answers(bench: Bench, **texts: str | None) -> str:
 
 
 def stored(bench: Bench) -> dict[str, Entry]:
-    """All stored answers by name."""
+    """Return all stored answers by name."""
     entries = {}
     for path in sorted((bench.path / "snapshots").glob("*")):
         assert path.suffix == ".ambr", path
@@ -48,12 +48,12 @@ def changes(bench: Bench, results: str) -> dict[str, Any]:
 
 
 def counts(bench: Bench, results: str) -> dict[str, int]:
-    """The counts that are not 0."""
+    """Return the counts that are not 0."""
     return {kind: count for kind, count in changes(bench, results)["counts"].items() if count}
 
 
 def summary(result: pytest.RunResult) -> list[str]:
-    """The lines of our section."""
+    """Return the lines of our section."""
     lines = result.outlines
     start = next(n for n, line in enumerate(lines) if "snapshots of answers" in line)
     end = next((n for n, line in enumerate(lines) if n > start and line.startswith("=")), None)

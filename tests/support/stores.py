@@ -1,4 +1,4 @@
-"""Requests, and what an answer store holds of them."""
+"""Requests, and the content of an answer store for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small files of TableBench in its three versions; the content is made up."""
+"""Small files of TableBench in its three versions, with made-up content."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FACTS = {"columns": ["ship", "men"], "data": [["gull", 12], ["tern", None], ["sk
 
 
 def record(number: int = 1, qtype: str = "FactChecking", **changes: Any) -> dict[str, Any]:
-    """A row of the version that has neither formatter nor instruction."""
+    """Return a row of the version that has neither formatter nor instruction."""
     made: dict[str, Any] = {
         "id": f"q{number}",
         "qtype": qtype,
@@ -57,7 +57,7 @@ def many(make: Any, count: int = 30, **changes: Any) -> list[dict[str, Any]]:
 
 
 def written(folder: Path, **files: Sequence[Any] | str) -> Path:
-    """Write files by key `plain`, `dp`, `v2`: rows, or lines as they are among them."""
+    """Write files by key `plain`, `dp`, `v2`, from rows or lines."""
     for key, content in files.items():
         path = folder / {"plain": PLAIN, "dp": DP, "v2": V2}[key]
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -76,6 +76,6 @@ def opened(folder: Path, name: str = "tablebench_fc") -> Source:
 
 
 def numbers(source: Source) -> tuple[list[int], list[int]]:
-    """The numbers of the evaluated questions and of the pool's."""
+    """Return the numbers of the evaluated questions and of the pool's."""
     pool = [source.pool[index].id for index in range(len(source.pool))]
     return tuple([int(name[1:]) for name in names] for names in (source.example_ids(None), pool))  # type: ignore[return-value]

@@ -1,4 +1,4 @@
-"""Replies of models that think, in the shapes in which servers send them.
+"""Replies of thinking models in the shapes of several servers.
 
 The sources are the providers' public documentation of chat completions, messages and
 generateContent, and the chat templates of the models.
@@ -38,7 +38,7 @@ def _reasoning(count: int) -> dict[str, Any]:
 
 
 def openai_shape(style: str, answer: str) -> Behaviour:
-    """Return a chat completion with thoughts before an answer, as a kind of server sends it."""
+    """Return a chat completion with thoughts before an answer, in the style of a kind of server."""
     messages: dict[str, dict[str, Any]] = {
         "deepseek-r1": {"content": f"<think>\n{THOUGHTS}\n</think>\n\n{answer}"},
         "qwen3": {"content": f"{THOUGHTS}\n</think>\n\n{answer}"},
@@ -63,7 +63,7 @@ def openai_shape(style: str, answer: str) -> Behaviour:
 
 
 def openai_cut(style: str) -> Behaviour:
-    """Return a chat completion that ended for length before its answer."""
+    """Return a chat completion that the token limit ended before its answer."""
     messages: dict[str, dict[str, Any]] = {
         "deepseek-r1": {"content": f"<think>\n{THOUGHTS}"},
         "deepseek api": {"content": "", "reasoning_content": THOUGHTS},
@@ -83,7 +83,7 @@ CUT_STYLES = ("deepseek-r1", "deepseek api", "vllm parser", "gpt-oss", "magistra
 
 
 def claude_shape(answer: str | None) -> Behaviour:
-    """Return a message of Anthropic's API with a thinking block; None: cut off within it."""
+    """Return a message of Anthropic's API with a thinking block; None is cut off within it."""
     thinking = {"type": "thinking", "thinking": THOUGHTS, "signature": "c2ln"}
     content = [thinking] if answer is None else [thinking, {"type": "text", "text": answer}]
     body = {
@@ -100,7 +100,7 @@ def claude_shape(answer: str | None) -> Behaviour:
 
 
 def gemini_shape(answer: str | None) -> Behaviour:
-    """Return a reply of Gemini's API with a thought part; None: cut off within it."""
+    """Return a reply of Gemini's API with a thought part; None is cut off within it."""
     parts = [{"text": THOUGHTS, "thought": True}]
     if answer is not None:
         parts.append({"text": answer})

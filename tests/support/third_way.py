@@ -1,6 +1,6 @@
-"""Generated questions answered a third time: SQL, the standard library, and special functions.
+"""A third way to answer generated questions: SQL, the standard library, and special functions.
 
-It shares nothing with the generator but the form of its plans.
+It shares only the form of plans with the generator.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def number(text: str) -> float | None:
 
 
 class ThirdWay:
-    """One table in a database; blank lines are no entries."""
+    """One table in a database; blank lines are not entries."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -54,7 +54,7 @@ class ThirdWay:
             self.db.execute(f"INSERT INTO t VALUES ({marks})", [id_, *cells])
 
     def answer(self, plan: Plan) -> Any:
-        """A list of texts, a number, or a truth value."""
+        """Return a list of texts, a number, or a bool."""
         steps = list(plan.steps)
         ids = list(range(len(self.texts)))
         while steps[0].name in NARROWING:
@@ -102,7 +102,7 @@ class ThirdWay:
         return next(id_ for id_, row in enumerate(self.texts) if name in row)
 
     def label(self, ids: Sequence[int]) -> list[str]:
-        """The names: the first column in which every text is another one, and none a number."""
+        """Return the names: the first column with distinct texts and no numbers."""
         for name, place in self.columns.items():
             cells = [row[place] for row in self.texts]
             plain = name not in self.numeric and not re.fullmatch(r"\d{4}-\d\d-\d\d", cells[0])
@@ -141,7 +141,7 @@ class ThirdWay:
 
     def _find(self, ids: list[int], column: str, value: str) -> list[str]:
         found = [id_ for id_ in ids if self.texts[id_][self.columns[column]] == value]
-        return list(dict.fromkeys(self.label(found)))  # an entry may stand there twice
+        return list(dict.fromkeys(self.label(found)))  # an entry may occur twice
 
     def _value_of(self, ids: list[int], column: str) -> list[str]:
         return [self.texts[id_][self.columns[column]] for id_ in ids]
@@ -223,7 +223,7 @@ class ThirdWay:
 
     def _is_related(self, ids: list[int], first: str, second: str) -> bool:
         r, n = self._correlation(ids, first, second, "pearson"), len(ids)
-        # r under no correlation follows a beta distribution on [-1, 1].
+        # Without correlation r has a beta distribution on [-1, 1].
         return 2 * special.betainc(n / 2 - 1, n / 2 - 1, (1 - abs(r)) / 2) < 0.05
 
     def _differ(self, ids: list[int], column: str, by: str, first: str, second: str) -> bool:

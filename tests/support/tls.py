@@ -1,4 +1,4 @@
-"""A certificate for a server on 127.0.0.1, and the server's side of it."""
+"""A certificate for a server on 127.0.0.1, and the server's context for it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["make_certificate", "server_context"]
 
 
 def make_certificate(folder: Path) -> Path:
-    """Write a certificate that nobody knows, and its key, for one day; return its file."""
+    """Write an untrusted certificate and its key, valid for one day; return its file."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "tests")])
     now = datetime.now(UTC)
@@ -42,7 +42,7 @@ def make_certificate(folder: Path) -> Path:
 
 
 def server_context(certificate: Path) -> ssl.SSLContext:
-    """Return how a server shows a certificate."""
+    """Return a server's context with a certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, certificate.with_name("key.pem"))
     return context

@@ -1,7 +1,7 @@
-"""A dataset and a model of a test's own, registered through the hooks as a user would do it.
+"""A dataset and a model for tests, registered through the hooks as a user would do it.
 
-`CONFTEST` is the text of a conftest.py; what it registers writes down, in `calls.log` beside it,
-every time it is opened, loaded or asked.
+`CONFTEST` is the text of a conftest.py. Its dataset and model write each call (open, load or
+request) to `calls.log` in their folder.
 """
 
 from __future__ import annotations
@@ -137,14 +137,14 @@ CY = ["cy", "How old is Cy?", ["12"]]
 
 
 def read_lines(path: Path) -> list[Any]:
-    """The JSON lines of a file; none where there is no file."""
+    """Return the JSON lines of a file; empty without the file."""
     if not path.is_file():
         return []
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 class Bench:
-    """A folder with the toy dataset `toy` (`ada` 36, `bo` 41, `cy` 12), a suite, and runs there."""
+    """A folder with the toy dataset `toy` (`ada` 36, `bo` 41, `cy` 12), a suite, and its runs."""
 
     def __init__(self, pytester: pytest.Pytester) -> None:
         self.pytester = pytester
@@ -163,7 +163,6 @@ class Bench:
         conftest.write_text(text, encoding="utf-8")
 
     def suite(self, source: str = SUITE, name: str = "test_suite.py") -> Path:
-        """Write a test file."""
         path = self.path / name
         path.write_text(source, encoding="utf-8")
         return path
@@ -175,11 +174,11 @@ class Bench:
         return f"tablebench/scripted:{name}"
 
     def run(self, *arguments: str, results: str = "run") -> pytest.RunResult:
-        """Run pytest in this process, one configuration unless told otherwise."""
+        """Run pytest in this process, by default with one configuration."""
         return self._run(self.pytester.runpytest_inprocess, arguments, results)
 
     def run_apart(self, *arguments: str, results: str = "run") -> pytest.RunResult:
-        """Run pytest in a process of its own: for xdist, and for what a process does to itself."""
+        """Run pytest in a separate process, for xdist and for changes to the process itself."""
         return self._run(self.pytester.runpytest_subprocess, arguments, results)
 
     def _run(
@@ -198,20 +197,20 @@ class Bench:
         return run(*extra, *arguments)
 
     def records(self, folder: str = "run") -> list[dict[str, Any]]:
-        """The records of a run, in file order."""
+        """Return the records of a run, in file order."""
         return read_lines(self.path / folder / "records.jsonl")
 
     def record(self, folder: str = "run") -> dict[str, Any]:
-        """The only record of a run."""
+        """Return the only record of a run."""
         [record] = self.records(folder)
         return record
 
     def facts(self, folder: str = "run") -> dict[str, Any]:
-        """The content of run.json."""
+        """Return the content of run.json."""
         return self._json(folder, "run.json")
 
     def summary(self, folder: str = "run") -> dict[str, Any]:
-        """The content of summary.json."""
+        """Return the content of summary.json."""
         return self._json(folder, "summary.json")
 
     def _json(self, folder: str, name: str) -> dict[str, Any]:
@@ -219,5 +218,5 @@ class Bench:
         return content
 
     def calls(self, kind: str) -> list[Any]:
-        """What the toy dataset and model wrote down of one kind: open, example or ask."""
+        """Return the logged calls of one kind: open, example or ask."""
         return [entry[1:] for entry in read_lines(self.path / "calls.log") if entry[0] == kind]

@@ -1,4 +1,4 @@
-"""Samples in upstream's format of TReB, written for these tests: every subtask, two languages."""
+"""Made-up samples in TReB's format: every subtask, two languages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_tablebench.datasets.treb._subtasks import known_subtasks
 __all__ = ["HARBOURS", "UNNAMED", "sample", "write_samples", "write_treb"]
 
 UNNAMED = "Multi-step_Guessing"
-"""A subtask of the test data that the package has no entry for."""
+"""A subtask of the test data without an entry in the package."""
 
 HARBOURS = "Harbour,Boats,Depth\nWick,12,4.5\nOban,30,7\nLeith,18,9\n"
 _PORTS = "港口,船只,水深\n青岛,12,4.5\n大连,30,7\n宁波,18,9\n"
@@ -21,7 +21,7 @@ _TWO_LINES = "Port,Boats,Boats\n,2023,2024\nWick,12,14\nOban,30,31\n"
 
 
 def sample(subtask: str, number: int = 1, **fields: Any) -> dict[str, Any]:
-    """Return a sample of a subtask about the harbours' table; `fields` take its fields' places."""
+    """Return a sample of a subtask about the harbours' table; `fields` replace its fields."""
     markdown = "| Harbour | Boats | Depth |\n| --- | --- | --- |\n| Wick | 12 | 4.5 |\n"
     found = {
         "id": f"{subtask}|harbours|{number}|made_{number}",
@@ -39,7 +39,7 @@ def sample(subtask: str, number: int = 1, **fields: Any) -> dict[str, Any]:
 
 
 def write_samples(path: Path, samples: Sequence[Mapping[str, Any] | Any]) -> None:
-    """Write samples as a JSON list, or as JSON lines where the file's name says so."""
+    """Write samples as a JSON list, or as JSON lines, by the file's suffix."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".jsonl":
         text = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in samples)
@@ -49,9 +49,9 @@ def write_samples(path: Path, samples: Sequence[Mapping[str, Any] | Any]) -> Non
 
 
 def write_treb(data: Path) -> Path:
-    """Write `data/treb`: two samples in English and one in Chinese of each subtask; return it.
+    """Write `data/treb` with two English samples and a Chinese one of each subtask; return it.
 
-    Chinese tables lie in an archive, English ones beside the samples.
+    Chinese tables are in an archive, English ones in the samples' folder.
     """
     folder = data / "treb"
     (folder / "csv").mkdir(parents=True)

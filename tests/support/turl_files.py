@@ -1,4 +1,4 @@
-"""Small files in TURL's layout; the content is made up."""
+"""Small files in TURL's layout, with made-up content."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def row(
     rows: tuple[tuple[str, ...], ...] = (("Gull", "Ann"), ("Tern", ""), ("Skua", "Bo")),
     types: tuple[tuple[str, ...], ...] = (("boats.ship",), ("people.person", "boats.captain")),
 ) -> list[Any]:
-    """One upstream row; empty texts are left out of the columns, as upstream does."""
+    """Return an upstream row; like upstream, it leaves empty texts out of the columns."""
     columns = [
         [cell(number, place, texts[place]) for number, texts in enumerate(rows) if texts[place]]
         for place in range(len(headers))
@@ -38,7 +38,7 @@ def row(
 
 
 def turl(folder: Path, vocabulary: str | bytes = VOCABULARY, **files: Any) -> Path:
-    """Write `test`, `dev` and `train` as far as given; text is written as it is."""
+    """Write the given ones of `test`, `dev` and `train`; text is written unchanged."""
     folder.mkdir(parents=True, exist_ok=True)
     data = vocabulary if isinstance(vocabulary, bytes) else vocabulary.encode()
     (folder / "type_vocab.txt").write_bytes(data)

@@ -1,4 +1,4 @@
-"""Small datasets in the layout of their upstream repositories; the content is made up here."""
+"""Small datasets in the layout of their upstream repositories, with made-up content."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _write(folder: Path, files: Mapping[str, str | bytes]) -> None:
 
 
 def read(folder: Path) -> dict[str, bytes]:
-    """The files of a folder by their paths in it."""
+    """Return the files of a folder by their paths in it."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))
@@ -49,7 +49,7 @@ def wikitq(
     tables: Mapping[str, str | bytes] | None = None,
     header: str = WIKITQ_HEADER,
 ) -> Path:
-    """Write a WikiTableQuestions checkout: lines of the two files, tables beside the usual."""
+    """Write a WikiTableQuestions checkout: lines of the two files, and additional tables."""
     files: dict[str, str | bytes] = {**WIKITQ_TABLES, **(tables or {})}
     files["data/pristine-unseen-tables.tsv"] = "\n".join([header, *test]) + "\n"
     files["data/random-split-1-train.tsv"] = "\n".join([WIKITQ_HEADER, *train]) + "\n"
@@ -84,7 +84,7 @@ def tabfact(
     pool: str = "train",
     tables: Mapping[str, str | bytes] | None = None,
 ) -> Path:
-    """Write a TabFact checkout; `test` and `train` may be text that is no JSON."""
+    """Write a TabFact checkout; `test` and `train` may be text that is not JSON."""
     files: dict[str, str | bytes] = {
         f"data/all_csv/{name}": content
         for name, content in {**TABFACT_TABLES, **(tables or {})}.items()

@@ -1,13 +1,13 @@
 """A scripted HTTP server on 127.0.0.1 in place of GitHub and the Hugging Face hub.
 
-It serves files at the addresses of both: GitHub's raw files (by way of a redirect, as there) and
-tarballs of a revision, the hub's metadata, listing and files. Every file has a strong tag and can
-be asked for in parts, until a `Fault` says otherwise::
+It serves files at the addresses of both: GitHub's raw files (through a redirect, as GitHub does)
+and tarballs of a revision, the hub's metadata, listing and files. Every file has a strong tag and
+can be requested in parts, unless a `Fault` changes that::
 
     with UpstreamServer() as server:
         server.hub("yale-nlp/QTSumm", {"qtsumm_test.json": b"[]"})
         server.fault("qtsumm_test.json", Fault(cut=10), Fault(status=500))
-        ...                                     # ask server.url
+        ...                                     # send requests to server.url
         assert server.bytes_sent("qtsumm_test.json") == 10
 """
 
@@ -31,25 +31,25 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 __all__ = ["COMMIT", "Asked", "Fault", "UpstreamServer", "tarball"]
 
 COMMIT = "c0ffee" + "0" * 34
-"""The commit that the server says it serves."""
+"""The commit that the server reports."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """What goes wrong with one request.
+    """A fault of one response.
 
     Arguments:
-        status: answered instead of the file.
+        status: sent instead of the file.
         cut: bytes of the body after which the connection ends.
-        hold: bytes of the body after which the server says nothing more until it closes.
+        hold: bytes of the body after which the server pauses until it closes.
         corrupt: whether one byte in the middle is changed.
-        page: whether a web page comes with status 200.
-        headers: sent besides; a value of None takes a header away.
-        ignore_range: whether a wish for a part is answered with the whole.
+        page: whether a web page is sent with status 200.
+        headers: additional headers; the value None removes a header.
+        ignore_range: whether a request for a part is answered with the whole.
         wrong_range: whether it is answered with another part.
         body: sent instead of the file.
-        drip: whether the body comes byte by byte, 10 ms each, without an end.
-        drip_head: whether already the headers do.
+        drip: whether the body is sent byte by byte, 10 ms each, without an end.
+        drip_head: whether the headers are sent like that too.
     """
 
     status: int = 200
@@ -67,7 +67,7 @@ class Fault:
 
 @dataclass
 class Asked:
-    """One request as it arrived, and how many bytes of a body were sent."""
+    """A received request, and the number of sent bytes of a body."""
 
     method: str
     path: str
@@ -78,7 +78,7 @@ class Asked:
 def tarball(
     files: Mapping[str, bytes], top: str = "repository-master", extra: Iterable[Any] = ()
 ) -> bytes:
-    """A gzipped tarball as GitHub makes them; `extra` are (TarInfo, bytes) put in as they are."""
+    """Return a gzipped tarball like GitHub's; `extra` are (TarInfo, bytes) added unchanged."""
     buffer = io.BytesIO()
     with tarfile.open(
         fileobj=buffer, mode="w:gz", format=tarfile.PAX_FORMAT, pax_headers={"comment": COMMIT}
@@ -93,13 +93,13 @@ def tarball(
 
 
 class UpstreamServer:
-    """The server; knows no file until told."""
+    """The server; it has no files until they are added."""
 
     def __init__(self) -> None:
         self.asked: list[Asked] = []
         self.closing = threading.Event()
         self.holding = threading.Event()
-        """Set once a request is held."""
+        """Set when a request is held."""
         self._files: dict[str, bytes] = {}
         self._redirects: dict[str, str] = {}
         self._hub: dict[str, tuple[str | None, dict[str, bytes]]] = {}
@@ -112,10 +112,10 @@ class UpstreamServer:
             target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, name="upstream"
         )
 
-    # What is there
+    # Contents
 
     def github(self, repository: str, revision: str, files: Mapping[str, bytes]) -> None:
-        """Serve raw files, led to by a redirect."""
+        """Serve raw files, behind a redirect."""
         for name, content in files.items():
             self._redirects[f"/{repository}/raw/{revision}/{name}"] = (
                 f"/raw.host/{repository}/{revision}/{name}"
@@ -123,11 +123,11 @@ class UpstreamServer:
             self._files[f"/raw.host/{repository}/{revision}/{name}"] = content
 
     def lead(self, path: str, address: str) -> None:
-        """Answer requests of a path with a redirect."""
+        """Answer requests for a path with a redirect."""
         self._redirects[path] = address
 
     def archive(self, repository: str, revision: str, content: bytes) -> None:
-        """Serve a tarball, led to by a redirect."""
+        """Serve a tarball, behind a redirect."""
         target = f"/codeload.host/{repository}/tar.gz/{revision}"
         self._redirects[f"/{repository}/archive/{revision}.tar.gz"] = target
         self._files[target] = content
@@ -135,34 +135,34 @@ class UpstreamServer:
     def hub(
         self, repository: str, files: Mapping[str, bytes], *, revision: str | None = None
     ) -> None:
-        """Serve a dataset of the hub; None stands for any revision."""
+        """Serve a dataset of the hub; None means any revision."""
         self._hub[repository] = (revision, dict(files))
 
     def modelscope(self, repository: str, files: Mapping[str, bytes]) -> None:
         """Serve a dataset of ModelScope, in any revision."""
         self._modelscope[repository] = dict(files)
 
-    # What goes wrong
+    # Faults
 
     def fault(self, ending: str, *faults: Fault) -> None:
-        """Let the next downloads of paths with this ending go wrong, one after the other."""
+        """Let the next downloads of paths with this ending have these faults, in order."""
         self._faults[ending].extend(faults)
 
     def always(self, ending: str, fault: Fault | None) -> None:
-        """Let every request of paths with this ending go wrong, or none any more."""
+        """Let every request for paths with this ending have a fault; None ends that."""
         if fault is None:
             self._always.pop(ending, None)
         else:
             self._always[ending] = fault
 
-    # What happened
+    # Received requests
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self._http.server_address[1]}"
 
     def downloads(self, ending: str) -> list[Asked]:
-        """The requests for bytes of paths with this ending, redirects aside."""
+        """Return the requests for paths with this ending, without redirects."""
         return [
             asked
             for asked in self.asked
@@ -172,11 +172,11 @@ class UpstreamServer:
         ]
 
     def bytes_sent(self, ending: str) -> int:
-        """The bytes of bodies sent for paths with this ending."""
+        """Return the number of sent bytes of bodies for paths with this ending."""
         return sum(asked.sent for asked in self.downloads(ending))
 
     def forget(self) -> None:
-        """Count from nothing again."""
+        """Reset the counts."""
         self.asked.clear()
 
     # Running
@@ -228,7 +228,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: _HTTPServer
 
     def log_message(self, *_: object) -> None:
-        """Stay quiet."""
+        """Log nothing."""
 
     def do_HEAD(self) -> None:
         self._serve()
@@ -241,7 +241,7 @@ class _Handler(BaseHTTPRequestHandler):
         owner = self.server.owner
         path = unquote(urlsplit(self.path).path)
         self.query = dict(parse_qsl(urlsplit(self.path).query))
-        # Noted before it is answered: who has the answer may look at once.
+        # Noted before the response, because the client may look right after it.
         self.noted = Asked(self.command, path, dict(self.headers.items()))
         owner.note(self.noted)
         with suppress(BrokenPipeError, ConnectionResetError):  # the client has gone
@@ -267,7 +267,7 @@ class _Handler(BaseHTTPRequestHandler):
         return self._reply(404, b"not found", {})
 
     def _known(self, repository: str, revision: str) -> dict[str, bytes] | None:
-        """The files of a dataset; None where the reply has said that there are none."""
+        """Return the files of a dataset; None after a reply that there are none."""
         wanted, files = self.server.owner._hub.get(repository, (None, None))
         if files is None:
             self._reply(404, b"{}", {"X-Error-Code": "RepoNotFound"})
@@ -287,7 +287,7 @@ class _Handler(BaseHTTPRequestHandler):
         return self._file(files[name], fault, {"X-Repo-Commit": commit})
 
     def _scope(self, fault: Fault, repository: str, tree: str | None) -> None:
-        """ModelScope: a page of the listing, or a file."""
+        """Reply as ModelScope: with a page of the listing, or a file."""
         files = self.server.owner._modelscope.get(repository)
         if files is None:
             return self._reply(404, b"{}", {})

@@ -1,4 +1,4 @@
-"""The package as a wheel, and environments with it: of other Pythons, of other dependencies."""
+"""The package as a wheel, and environments with it: other Pythons, other dependencies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UNREACHABLE = ("failed to fetch", "dns error", "could not connect", "error send
 def execute(
     *command: str | Path, cwd: Path, seconds: float = 240
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program in a clean environment; what it prints is kept."""
+    """Run a program in a clean environment and capture its output."""
     own = {name: value for name, value in environment(None).items() if name != "PYTHONPATH"}
     return subprocess.run(
         [str(part) for part in command],
@@ -40,7 +40,7 @@ def execute(
 
 
 def build_wheel(folder: Path, source: Path = ROOT) -> Path:
-    """Build the wheel of a source tree into a folder, with the tools of this environment."""
+    """Build the wheel of a source tree into a folder, with the installed tools."""
     done = execute(
         sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, source,
         cwd=folder,
@@ -51,20 +51,20 @@ def build_wheel(folder: Path, source: Path = ROOT) -> Path:
 
 
 def interpreter(version: str) -> Path | None:
-    """Return an installed Python of a version such as 3.12, None where there is none."""
+    """Return an installed Python of a version such as 3.12; None without one."""
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     found: list[Path | str | None] = [*pyenv.glob(f"versions/{version}.*/bin/python")]
     found.append(shutil.which(f"python{version}"))
     for path in filter(None, found):
         asked = [str(path), "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
         done = subprocess.run(asked, capture_output=True, text=True, check=False)
-        if done.stdout.strip() == version:  # a shim of pyenv's may be there without its Python
+        if done.stdout.strip() == version:  # pyenv may have a shim without its Python
             return Path(path)
     return None
 
 
 def make_environment(folder: Path, python: Path | str, *requirements: str | Path) -> Path:
-    """Return the interpreter of a new environment, made by uv; skip where no index answers."""
+    """Return the interpreter of a new environment, made by uv; skip without a package index."""
     uv = pytest.importorskip("uv", reason="uv makes environments in seconds").find_uv_bin()
     made = execute(uv, "venv", "--quiet", "--python", python, folder, cwd=folder.parent)
     assert made.returncode == 0, made.stderr

@@ -1,8 +1,8 @@
-"""Runs workflows and actions as GitHub does, on this machine.
+"""Run workflows and actions as GitHub does, on this machine.
 
-Jobs in the order of their needs, a matrix, called workflows with their permissions, composite
-actions; scripts in bash, with the declared variables in a clean folder. GitHub's own actions have
-doubles that work on folders. A key, an expression or an action not known here is an error.
+Supported are jobs in the order of their needs, a matrix, called workflows with their permissions,
+and composite actions. Scripts run in bash, with the declared variables in a clean folder. GitHub's
+own actions have doubles that work on folders. An unknown key, expression or action is an error.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from tests.support.job_steps import Job, Known, Runner, own_path, read_yaml
 __all__ = ["Event", "WorkflowRun", "run_action", "run_workflow"]
 
 _IGNORED = {"name", "runs-on", "timeout-minutes", "concurrency"}
-"""Keys of a job that change nothing here; their expressions must be sound all the same."""
+"""Keys of a job without effect here; their expressions must still be valid."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """What set a workflow going: a push to a branch, or to a pull request."""
+    """The trigger of a workflow: a push to a branch, or to a pull request."""
 
     branch: str = "main"
     pull: int | None = None
@@ -37,7 +37,7 @@ class Event:
 
     @property
     def payload(self) -> dict[str, Any]:
-        """The webhook's, as far as anybody here looks."""
+        """The used parts of the webhook's payload."""
         if self.pull is None:
             return {}
         home = "stranger/product" if self.fork else REPOSITORY
@@ -46,12 +46,12 @@ class Event:
 
 @dataclass
 class WorkflowRun:
-    """What came of a workflow."""
+    """The result of a workflow."""
 
     jobs: dict[str, Job] = field(default_factory=dict)
-    """By id; those of a called workflow behind `caller/`, those of a matrix before `[1]`."""
+    """By id; jobs of a called workflow as `caller/id`, jobs of a matrix as `id[1]`."""
     outputs: dict[str, dict[str, str]] = field(default_factory=dict)
-    """Of the workflows that it calls, by job."""
+    """Of the called workflows, by job."""
     artifacts: dict[str, Path] = field(default_factory=dict)
 
     @property
@@ -75,17 +75,17 @@ def run_workflow(
     environment: Mapping[str, str] | None = None,
     installs: bool = False,
 ) -> WorkflowRun:
-    """Run a workflow of a repository, and leave its artifacts with GitHub.
+    """Run a workflow of a repository, and store its artifacts in the simulated GitHub.
 
     Arguments:
         github: the API, and the artifacts of earlier runs.
         path: the workflow's file.
-        folder: an empty one for what runners keep.
+        folder: an empty one for the runners' files.
         checkout: the repository at this commit.
-        event: what set it going.
+        event: the trigger.
         secrets: the repository's; a fork's pull request has none.
-        environment: of the machines, beside what they need.
-        installs: whether the gate installs its package; else it uses this environment.
+        environment: additional variables of the machines.
+        installs: whether the gate installs its package; otherwise it uses this environment.
     """
     run = WorkflowRun()
     given = Known({} if event.fork else dict(secrets or {}), "")
@@ -99,7 +99,7 @@ def run_workflow(
 
 @dataclass
 class _Call:
-    """One run of a workflow, with all that its jobs share."""
+    """One run of a workflow, with the state that its jobs share."""
 
     github: GitHub
     folder: Path
@@ -121,9 +121,9 @@ class _Call:
 
         Arguments:
             workflow: its content.
-            inputs: of a called one.
-            secrets: those it may see.
-            granted: permissions that it may not go beyond.
+            inputs: of a called workflow.
+            secrets: the secrets that it may read.
+            granted: the permissions that it must not exceed.
             prefix: of its jobs' names.
         """
         # YAML 1.1 reads the key `on` as true.
@@ -166,7 +166,7 @@ class _Call:
     def job(
         self, name: str, job: Mapping[str, Any], scope: dict[str, Any], allowed: Mapping[str, str]
     ) -> dict[str, Any]:
-        """Run a job, or each of a matrix; return its result and outputs."""
+        """Run a job, or each job of a matrix; return its result and outputs."""
         for key in _IGNORED & job.keys() - ({"name"} if "strategy" in job else set()):
             _sound(job[key], scope | {"matrix": Known({}, "")})
         if "uses" in job:
@@ -190,9 +190,9 @@ class _Call:
     def steps(
         self, name: str, job: Mapping[str, Any], scope: dict[str, Any], allowed: Mapping[str, str]
     ) -> Job:
-        """Run the steps of one job on a clean machine, with a token of its own."""
+        """Run the steps of one job on a clean machine, with its own token."""
         token = f"{TOKEN}-{len(self.github.tokens)}"
-        # A fork's pull request has a token that only reads.
+        # A fork's pull request has a read-only token.
         self.github.tokens[token] = {
             kind: "read" if self.event.fork else right for kind, right in allowed.items()
         }
@@ -248,28 +248,28 @@ def run_action(
     *,
     environment: Mapping[str, str] | None = None,
     steps: int | None = None,
-    beside: Mapping[str, Path] | None = None,
+    other_uploads: Mapping[str, Path] | None = None,
     **inputs: str,
 ) -> Job:
-    """Run the model gate's action alone, but for its installation.
+    """Run the model gate's action alone, without its installation.
 
     Arguments:
         github: the API and the artifacts to download.
-        folder: an empty one for what the runner keeps.
+        folder: an empty one for the runner's files.
         workspace: the checkout of the calling repository.
-        environment: of the job, beside what it needs.
-        steps: only so many steps that run something.
-        beside: artifacts by name that other jobs of the same run have left.
+        environment: additional variables of the job.
+        steps: the number of steps to run, if not all.
+        other_uploads: artifacts by name from other jobs of the same run.
         inputs: the action's, `_` for `-`.
     """
     runner = Runner(github, folder, workspace, workspace, dict(environment or {}))
-    runner.artifacts = dict(beside or {})
+    runner.artifacts = dict(other_uploads or {})
     runner.limit = steps
     given = {name.replace("_", "-"): value for name, value in inputs.items()}
     facts = {"repository": REPOSITORY, "token": TOKEN}
     outputs = runner.composite(ACTION, given, {"github": facts, "env": {}})
     runner.artifacts = {
-        name: path for name, path in runner.artifacts.items() if name not in (beside or {})
+        name: path for name, path in runner.artifacts.items() if name not in (other_uploads or {})
     }
     return runner.job(outputs)
 
@@ -279,7 +279,7 @@ def _filled(values: Mapping[str, Any], scope: Mapping[str, Any]) -> dict[str, An
 
 
 def _sound(value: Any, scope: Mapping[str, Any]) -> None:
-    """Fill in every text, for its errors."""
+    """Fill in every text, to find errors."""
     if isinstance(value, Mapping):
         value = list(value.values())
     for part in value if isinstance(value, list) else [value]:
