@@ -314,7 +314,6 @@ class _PartialFile:
         self.count += 1
 
     def close_table(self, digest: str, maker: QuestionMaker) -> None:
-        """Record that a source is finished."""
         self.done += 1
         if digest:
             self.digests.add(digest)
@@ -334,7 +333,6 @@ class _PartialFile:
         return starts
 
     def lines(self, places: Iterable[int]) -> Iterator[bytes]:
-        """Yield the lines at these offsets."""
         with self._path.open("rb") as file:
             for place in places:
                 file.seek(place)

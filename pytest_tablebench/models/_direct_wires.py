@@ -235,7 +235,6 @@ def _proxy(litellm: Any, scheme: str, host: str) -> str | None:
 
 
 def _tls() -> Any:
-    """Return litellm's setting for verifying certificates: an SSL context, or False."""
     from litellm.llms.custom_httpx.http_handler import get_ssl_configuration
 
     return get_ssl_configuration()

@@ -221,7 +221,6 @@ class Failures:
         return None
 
     def _provider_known(self, litellm: Any) -> bool:
-        """Return whether litellm finds a provider for the model."""
         try:
             litellm.get_llm_provider(model=self.model, api_base=self.api_base)
         except litellm.BadRequestError:

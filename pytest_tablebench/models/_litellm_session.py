@@ -135,7 +135,6 @@ class BoundedResponse(aiohttp.ClientResponse):
 
 
 def _stream(body: bytes) -> aiohttp.StreamReader:
-    """Return a body that has arrived as an aiohttp stream."""
     loop = asyncio.get_running_loop()
     stream = aiohttp.StreamReader(
         aiohttp.base_protocol.BaseProtocol(loop), len(body) + 1, loop=loop

@@ -133,7 +133,6 @@ class DirectModel:
         self._tell(f"calls to {self._model.model} are made by litellm, {why}")
 
     async def _send(self, how: Wire, body: bytes) -> BoundedResponse | Exception:
-        """Make a call; return the response with its body, or the exception."""
         from pytest_tablebench.models._litellm_session import direct_session
 
         try:

@@ -243,7 +243,6 @@ def _sift(
 
 
 def _refusal(litellm: Any, name: str, provider: str, params: dict[str, Any]) -> str | None:
-    """Return litellm's reason for refusing a set of parameters; None if it accepts them."""
     try:
         _mapped(litellm, name, provider, params)
     except litellm.UnsupportedParamsError as error:
@@ -255,7 +254,6 @@ def _refusal(litellm: Any, name: str, provider: str, params: dict[str, Any]) -> 
 
 
 def _is_thinking_claude(litellm: Any, name: str, provider: str, params: Mapping[str, Any]) -> bool:
-    """Return whether litellm has a Claude model think with these parameters."""
     try:
         mapped = _mapped(litellm, name, provider, params) if "claude" in name.lower() else {}
     except Exception:  # a wrong value and the like: the call itself will say so

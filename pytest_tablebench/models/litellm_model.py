@@ -235,7 +235,6 @@ class LiteLLMModel:
 
 
 def _reasoning_tokens(usage: Any) -> int | None:
-    """Return the tokens of thinking in a usage; None without them."""
     details = getattr(usage, "completion_tokens_details", None)
     return getattr(details, "reasoning_tokens", None)
 

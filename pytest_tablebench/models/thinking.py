@@ -187,7 +187,6 @@ def _lone_close(tags: Sequence[_Tag], start: int) -> _Tag | None:
 
 
 def _tags(reply: str) -> Iterator[_Tag]:
-    """Yield the tags of a reply, line by line."""
     lines = reply.split("\n")
     in_code = _code_lines(lines)
     begin = 0

@@ -147,7 +147,6 @@ def write_accepted(folder: Path, new: Path, review: Review) -> int:
 
 
 def _of_review(row: Mapping[str, str | None]) -> str:
-    """Return the id under which a question was reviewed."""
     tags = dict(
         tag.strip().partition("=")[::2] for tag in (row.get("tags") or "").split("|") if "=" in tag
     )

@@ -121,7 +121,6 @@ class ProposedQuestions(QuestionMaker):
         digest: str,
         most: int | None,
     ) -> Iterator[Pair]:
-        """Yield the accepted questions; count the others by reason."""
         self.tally.add(tally)
         seen = {plain_question(draft.question) for _, draft, _ in examined}
         left = most

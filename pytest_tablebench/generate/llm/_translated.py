@@ -94,8 +94,6 @@ class _Translations:
         return _Translations({translation: text for text, translation in self.by_text.items()})
 
     def of(self, table: Table) -> Table:
-        """Return a table with all its texts translated."""
-
         def other(cell: Any) -> Any:
             return self.by_text.get(str(cell), cell)
 
@@ -115,8 +113,6 @@ class _Translations:
 
 @dataclass(frozen=True)
 class _Both:
-    """A table and its translation, with the questions and the translations."""
-
     table: Table
     other: Table
     original: Questions
@@ -162,7 +158,6 @@ class Translator(QuestionMaker):
     def _accepted(
         self, original: Questions, outcomes: Sequence[Pair | RefusedError | ModelError]
     ) -> Iterator[Pair]:
-        """Yield the translated questions; count the others by reason."""
         for question, pair in zip(original.entries, outcomes, strict=True):
             if isinstance(pair, Pair):
                 kind = question.tags.get("subtask", question.context["kind"])

@@ -102,7 +102,6 @@ class _Wording:
         return ":".join([step.name, *variants])
 
     def fields(self, step: PlanStep) -> dict[str, str]:
-        """Return the fields for the templates of a step."""
         names = ARGUMENTS[step.name]
         fields: dict[str, str] = {}
         for name, argument in zip(names, step.arguments, strict=True):

@@ -89,7 +89,6 @@ def _leading_count(laid: Match) -> int | None:
 
 
 def _check_count(laid: Match) -> bool | None:
-    """Check a claimed number of rows."""
     count = _leading_count(laid)
     if count is None:
         return None

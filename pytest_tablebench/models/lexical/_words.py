@@ -28,7 +28,6 @@ _WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 
 
 def _plain(word: str) -> str:
-    """Return the normal form of one lower-case word."""
     if word[0].isdigit():
         if "," in word:
             word = word.replace(",", "")
