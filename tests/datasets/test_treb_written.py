@@ -104,4 +104,4 @@ def test_a_folder_becomes_samples_that_read_alike_from_each_format(
         ("Brig", "-3", "&lt;"),
     )
     assert main(["generate", "treb", str(one), "-o", str(out)]) == 2
-    assert "holds something" in capsys.readouterr().err
+    assert "is not empty" in capsys.readouterr().err

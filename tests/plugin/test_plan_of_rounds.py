@@ -99,10 +99,10 @@ def test_what_a_judge_is_asked_is_priced_with_the_expected_answer_until_there_is
     # 64 characters at four for each token, and a reply of 512 for each.
     assert any("prompt tokens" in line and "about 48 " in line for line in lines[place:])
     assert any("at most 1,536" in line for line in lines[place:])
-    assert any("judge other/any: 3 answers are not there yet" in line for line in lines)
+    assert any("judge other/any: 3 answers are not stored yet" in line for line in lines)
     bench.run("--model=echo/any", "--bench-limit=3", "--bench-store=answers")
     lines = bench.run(*given, "--bench-plan", "--bench-store=answers").outlines
     place = next(n for n, line in enumerate(lines) if "plan: judge other/any" in line)
     # All answers are 36: the judge is asked one and the same question about them.
     assert figures(lines[place:])["calls"] == "1"
-    assert not any("not there yet" in line for line in lines)
+    assert not any("not stored yet" in line for line in lines)

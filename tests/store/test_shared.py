@@ -218,7 +218,7 @@ def test_stores_are_brought_together_by_command(
     filled(tmp_path / "b", "two", "three")
     a, b, net = str(tmp_path / "a"), str(tmp_path / "b"), f"file://{tmp_path}/net"
     assert main(["store", "sync", a, net]) == 0
-    assert "brought 1 segment, " in capsys.readouterr().out
+    assert "copied 1 segment, " in capsys.readouterr().out
     assert main(["store", "sync", net, b]) == 0
     assert main(["store", "sync", b, a]) == 0  # folders too
     assert known(tmp_path / "a", "one", "three") == {"one": "to one", "three": "to three"}
