@@ -152,12 +152,11 @@ class TerminalHooks:
             outlier_lines,
         )
         from pytest_tablebench.reports.terminal import summary_lines
-        from pytest_tablebench.results.outliers import outliers
 
         ending, path = self._run.session.ending, writer.model_runs[model].path
         verdict = ending.verdicts.get(model)
         worse: Sequence[str] = ()
-        lowest = outlier_lines(outliers(self._run.runs[model].scores))
+        lowest = outlier_lines(self._run.runs[model].outliers)
         if verdict is not None and verdict.comparison is not None:
             worse = verdict.comparison.worse
             lowest = new_failure_lines(verdict.comparison, self._run.settings.show) + lowest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_tablebench.results._aggregate import summarize
 from pytest_tablebench.results.folder import read_records, read_run_json
+from pytest_tablebench.results.outliers import Outlier, outliers
 from pytest_tablebench.results.record import Record
 from pytest_tablebench.results.score_table import ScoreTable, raw_digests
 from pytest_tablebench.results.snapshots import read_changes
@@ -48,6 +49,11 @@ class LoadedRun:
     def scores(self) -> ScoreTable:
         """The table for figures that need no replies, preferably the one already in memory."""
         return self.table if self.written_table is None else self.written_table
+
+    @cached_property
+    def outliers(self) -> Sequence[Outlier]:
+        """The parts of datasets that differ from the whole by more than chance."""
+        return outliers(self.scores)
 
     @cached_property
     def changes(self) -> Mapping[str, Any] | None:

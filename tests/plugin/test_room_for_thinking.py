@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.reports.html import write_page
 from pytest_tablebench.results.compare import compare_runs
 from tests.support.openai_server import Behaviour, OpenAIServer, text
 from tests.support.runs import LITELLM, Run, Script, right, run_pytest
@@ -73,7 +74,10 @@ def test_replies_that_end_while_thinking_get_room(tmp_path: Path) -> None:
         summary = json.loads((alone.folder / "run" / "summary.json").read_text())
         assert paid.items() <= summary.items()
         assert "3 cases were asked again with a higher token limit" in alone.output
-        assert "160 of the tokens of the replies were thinking" in alone.output
+        thinking = "160 of the tokens of the replies were thinking"
+        assert thinking in alone.output
+        write_page(alone.folder / "run", tmp_path / "page.html")
+        assert (tmp_path / "page.html").read_text("utf-8").count(thinking) == 1
         tokens = [alone.by_number[one.id].reasoning_tokens for one in thinker.script.examples]
         assert tokens == [20, 40, 40, None, 40, 20]
 

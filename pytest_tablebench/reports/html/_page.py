@@ -21,7 +21,7 @@ from pytest_tablebench.reports.html._pictures import pack_pictures
 from pytest_tablebench.reports.html._render import compiled, save_page
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
-from pytest_tablebench.results.outliers import AXES, outliers
+from pytest_tablebench.results.outliers import AXES, Outlier
 from pytest_tablebench.results.record import CUTS, case_key
 from pytest_tablebench.results.snapshots import word_diff as diff_words
 from pytest_tablebench.results.texts import TEXTS, read_texts
@@ -121,7 +121,7 @@ def write_page(
         "verdict": _facts.verdict(gates, run, records),
         "gates": list(gates),
         "totals": _totals(summary, comparison),
-        "lowest": _lowest(loaded),
+        "lowest": _lowest(loaded.outliers),
         "several": len(summary["benchmarks"]) > 1 or len(packed.axes["dataset"]) > 1,
         "taken": list(_taken(run, records)),
         "rows": _facts.dataset_rows(summary),
@@ -147,7 +147,6 @@ def write_page(
         "changes": None if snapshots is None else _changes(snapshots),
         "notes": [
             *cut,
-            *thinking_lines(run),
             *notes,
             *_data_notes(run),
             *packed.notes,
@@ -166,9 +165,9 @@ LOWEST = 3
 """The number of lowest parts at the top of the page."""
 
 
-def _lowest(loaded: LoadedRun) -> list[dict[str, Any]]:
+def _lowest(outliers: Sequence[Outlier]) -> list[dict[str, Any]]:
     """Return the parts that score lowest by more than chance, forms of a table first."""
-    low = [part for part in outliers(loaded.scores) if part.value < part.whole]
+    low = [part for part in outliers if part.value < part.whole]
     low.sort(key=lambda part: part.kind not in AXES)
     return [
         {**vars(part), "text": f"{part.kind}{' ' if part.kind in AXES else ' = '}{part.name}"}
