@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pytest_tablebench.commands import (
     compare,
+    completion,
     complexity,
     convert,
     dataset_folder,
@@ -76,26 +77,8 @@ def make_parser() -> GroupedParser:
         doctor.add_parser,
     ):
         add_parser(commands)
-
-    completing = commands.add_parser("completion", help="print a completion script for your shell")
-    completing.add_argument("shell", choices=("bash", "zsh", "fish", "powershell", "tcsh"))
-    completing.set_defaults(lines=lambda options: ([_completion(options.shell)], 0))
+    completion.add_parser(commands, parser)
     return parser
-
-
-def _completion(shell: str) -> str:
-    """Return the script that completes commands, options and files in a shell."""
-    import shtab
-
-    parser = make_parser()
-    parsers = [parser]
-    for each in parsers:
-        for action in each._actions:
-            if isinstance(action, argparse._SubParsersAction):
-                parsers += action.choices.values()
-            elif action.type is Path:
-                action.complete = shtab.FILE  # type: ignore[attr-defined]
-    return str(shtab.complete(parser, shell=shell))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -105,19 +88,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     undecided or the merged run is incomplete. `check` and `store verify` return 1 if they find a
     problem, `sandbox` if no sandbox works, and `doctor` if no run is possible.
     """
-    parser = make_parser()
-    options = parser.parse_args(arguments)
-    if options.command is None:
-        print(parser.format_first(), end="")
-        return 0
     # A terminal that cannot show a character gets an escape for it instead of a traceback.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    parser = make_parser()
+    options = parser.parse_args(arguments)
     code = 0
     notices = Notices(lambda text: print(f"tablebench: {text}", file=sys.stderr))
     try:
-        if "lines" in options:
+        if options.command is None:
+            print(parser.format_first(), end="")
+        elif "lines" in options:
             lines, code = options.lines(options)
             print("\n".join(lines))
         else:
