@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -13,6 +12,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from tests.support.scripts import load_script
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPT = ROOT / ".ci" / "project.py"
@@ -32,12 +33,7 @@ SCHEMAS = {
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    specification = importlib.util.spec_from_file_location("project", SCRIPT)
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+    return load_script(SCRIPT, "project")
 
 
 @pytest.fixture
@@ -155,11 +151,7 @@ def test_the_package_is_built_and_tried_in_an_empty_environment(tmp_path: Path) 
 
 
 def test_the_pictures_show_the_report_as_it_is_drawn_now() -> None:
-    specification = importlib.util.spec_from_file_location("shots", ROOT / "docs/screenshots.py")
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
+    module = load_script(ROOT / "docs" / "screenshots.py", "screenshots")
     facts = json.loads(module.FACTS.read_text("utf-8"))
     assert facts["sources"] == module.digest(), "the report has changed: run `make screenshots`"
     for name in ("terminal.svg", "page.png", "page-dark.png"):

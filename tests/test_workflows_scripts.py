@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shutil
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from tests.support.job_steps import Job
 from tests.support.matrix import reduced
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import KEY, MODEL, SUITE, Script
+from tests.support.scripts import load_script
 from tests.support.workflow_runner import run_action
 
 pytestmark = needs_action
@@ -369,14 +369,7 @@ def test_a_refused_token_is_explained(github: GitHub, workspace: Path, tmp_path:
 def gate_module(name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Import a script of the action."""
     monkeypatch.syspath_prepend(str(ACTION.parent))
-    spec = importlib.util.spec_from_file_location(
-        f"model_gate_{name}", ACTION.parent / f"{name}.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script(ACTION.parent / f"{name}.py", f"model_gate_{name}")
 
 
 def test_the_package_is_the_actions_own_commit_or_what_is_asked_for(
