@@ -121,9 +121,9 @@ class ScoreSheet:
 
     def slice(self, tags: Mapping[str, str]) -> ScoreSheet:
         """Return the examples that have all these tags."""
-        none = ("",) * len(self.examples)
+        none, wanted = ("",) * len(self.examples), tuple(tags.values())
         rows = enumerate(zip(*(self.tags.get(tag, none) for tag in tags), strict=True))
-        return self.only([row for row, values in rows if values == tuple(tags.values())])
+        return self.only([row for row, values in rows if values == wanted])
 
     def only(self, rows: Sequence[int]) -> ScoreSheet:
         """Return the sheet that a run of only some examples would have."""
