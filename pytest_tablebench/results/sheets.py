@@ -121,9 +121,10 @@ class ScoreSheet:
 
     def slice(self, tags: Mapping[str, str]) -> ScoreSheet:
         """Return the examples that have all these tags."""
-        none, wanted = ("",) * len(self.examples), tuple(tags.values())
-        rows = enumerate(zip(*(self.tags.get(tag, none) for tag in tags), strict=True))
-        return self.only([row for row, values in rows if values == wanted])
+        untagged = ("",) * len(self.examples)
+        columns = [self.tags.get(tag, untagged) for tag in tags]
+        rows = enumerate(zip(*columns, strict=True))
+        return self.only([row for row, values in rows if values == tuple(tags.values())])
 
     def only(self, rows: Sequence[int]) -> ScoreSheet:
         """Return the sheet that a run of only some examples would have."""
