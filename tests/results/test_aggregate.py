@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_tablebench.results import ScoreRow, spread, summarize
 from pytest_tablebench.results.record import cuts_of
+from tests.support.present import present
 
 CONFIGURATIONS = [
     ("html", "none"),
@@ -194,10 +195,10 @@ def test_spread_names_all_that_are_equal():
         name: {"performance": value, "n_cases": 4, "no_answer": 0.25 if name == "c" else 0}
         for name, value in values.items()
     }
-    ends = spread(scopes)
+    ends = present(spread(scopes))
     assert ends.answers == (3, 4)
     assert (ends.best, ends.worst, ends.all_equal) == (("c",), ("a", "b", "d"), False)
-    alike = spread({name: scopes[name] for name in "abd"})
+    alike = present(spread({name: scopes[name] for name in "abd"}))
     assert alike.all_equal
 
 
@@ -226,7 +227,7 @@ def test_the_order_of_records_does_not_matter(records, random):
 def test_measures_agree_with_a_second_way_to_compute_them(records):
     benchmark = summarize(records)["benchmarks"]["b"]
     for name, scope in benchmark["datasets"].items():
-        by_example = {}
+        by_example: dict[str, list[float]] = {}
         for cell in records:
             if cell.dataset == name and cell.score is not None:
                 by_example.setdefault(cell.example_id, []).append(cell.score)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -112,7 +113,7 @@ def test_importing_loads_no_numpy():
 
 def by_cell(records):
     """{(model, dataset): {example: scores}} of what was answered."""
-    scores_by_cell = {}
+    scores_by_cell: dict[tuple[str, str], dict[str, Any]] = {}
     for entry in records:
         cell = scores_by_cell.setdefault((entry["model"], entry["dataset"]), {})
         if entry["score"] is not None:

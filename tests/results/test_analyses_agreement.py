@@ -15,6 +15,7 @@ from pytest_tablebench import SettingsError, analyse
 from pytest_tablebench.results.analyses import benchmark_growth, equivalences
 from pytest_tablebench.results.analyses._draws import Draws
 from pytest_tablebench.results.analyses.grid import read_scores
+from tests.support.present import present
 from tests.support.score_grids import (
     PERTURBATIONS,
     SERIALIZERS,
@@ -126,7 +127,7 @@ def test_w_of_raters_and_their_reverses_is_0(table):
 
 @given(grids(models=(2, 3)))
 def test_growth_with_all_configurations_at_once_is_undefined(records):
-    sets = {}
+    sets: dict[str, set[str]] = {}
     for entry in records:
         name = f"{entry['serializer']}|{entry['perturbation']}"
         sets.setdefault(entry["dataset"], set()).add(name)
@@ -241,8 +242,9 @@ def test_each_set_has_examples_of_its_own():
         if point.e == 7:
             assert drawn.examples is None
         else:
-            assert set(drawn.examples.sum(axis=1)) == {point.e}
-            assert len({row.tobytes() for row in drawn.examples}) > 5
+            examples = present(drawn.examples)
+            assert set(examples.sum(axis=1)) == {point.e}
+            assert len({row.tobytes() for row in examples}) > 5
 
 
 def test_a_thousand_resamples_of_as_many_examples():

@@ -24,7 +24,7 @@ def score_record(
     )
 
 
-SCORES = {
+SCORES: dict[tuple[str, str], dict[str, tuple[float | None, ...]]] = {
     # model, dataset: scores of its two examples by configuration
     ("a", "d"): {"html|none": (1.0, 0.0), "html|transpose": (0.5, 0.0)},
     ("a", "e"): {"html|none": (0.8, 0.6), "html|transpose": (0.2, 0.2)},

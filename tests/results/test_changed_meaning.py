@@ -9,6 +9,7 @@ import pytest
 from pytest_tablebench.results import summarize
 from pytest_tablebench.results.gates import judge_gates
 from tests.results.test_clusters import record
+from tests.support.present import present
 
 
 def cell(number, right, perturbation, repeat=1):
@@ -41,7 +42,8 @@ def test_the_rate_of_a_test_is_of_plain_tables_as_its_gate_is():
     [check] = summarize(RECORDS)["benchmarks"]["d"]["datasets"]["d"]["checks"].values()
     [gate] = judge_gates(RECORDS, ["d::test_it.pass_rate >= 0.5"])
     assert check["pass_rate"] == gate.estimate == pytest.approx(0.75)
-    assert (check["n_cases"], check["failed"], check["ci95"]) == (2, 1, list(gate.interval))
+    assert (check["n_cases"], check["failed"]) == (2, 1)
+    assert check["ci95"] == list(present(gate.interval))
 
 
 def test_where_all_tables_are_changed_they_count():

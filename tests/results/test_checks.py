@@ -13,6 +13,7 @@ from pytest_tablebench.results import read_records
 from pytest_tablebench.results.checks import Finding, JoinedCase, join_checks
 from pytest_tablebench.results.message import AnswerCost, CaseMessage, MadeRecord
 from pytest_tablebench.results.writer import RunWriter
+from tests.support.present import present
 from tests.support.run_folders import record
 
 BASE, TONE = ("item-0", "test_base"), ("item-1", "test_tone")
@@ -98,7 +99,7 @@ def writer(tmp_path):
     run_writer = RunWriter(Settings(models=("m",)), {"m": tmp_path / "run"})
     run_writer.learn({"cases": {"m": 1}, "items": {"m": 2}})
     yield run_writer
-    run_writer.model_runs["m"].folder.close()
+    present(run_writer.model_runs["m"].folder).close()
 
 
 def lines(writer: RunWriter) -> list[dict[str, Any]]:
@@ -192,6 +193,7 @@ def test_a_record_stays_the_object_that_was_made_until_it_is_written(writer):
 def test_a_record_from_another_process_is_the_one_that_was_sent(writer):
     sent = message(BASE, True)
     arrived = CaseMessage.decode(sent.encode())
-    assert arrived.record.record.to_line() == sent.record.line
-    assert arrived.record.row == sent.record.row
-    assert writer.receive(arrived).record.line == sent.record.line
+    sent_record, arrived_record = present(sent.record), present(arrived.record)
+    assert arrived_record.record.to_line() == sent_record.line
+    assert arrived_record.row == sent_record.row
+    assert present(writer.receive(arrived).record).line == sent_record.line

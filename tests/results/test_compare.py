@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -15,6 +16,7 @@ from pytest_tablebench.results.compare import compare_runs
 from pytest_tablebench.results.gates import judge_gates
 from tests.support.page_runs import record as page_record
 from tests.support.page_runs import write_run as write_run_of
+from tests.support.present import present
 from tests.support.run_folders import GRID, record, write_pair, write_run
 
 BEFORE = {"e1": [1, 0, 0, 0], "e2": [1, 1, 1, 1], "e3": [0, 0, 0, 0]}
@@ -193,7 +195,7 @@ def test_no_answer_is_left_out_on_both_sides_and_counted(tmp_path):
 
 
 def test_robustness_needs_the_whole_grid_on_both_sides(tmp_path):
-    before = {f"e{n}": [1, 1, 1, 0] for n in range(10)}
+    before: dict[str, list[int | None]] = {f"e{n}": [1, 1, 1, 0] for n in range(10)}
     after = {name: [1, 1, 1, 1] for name in before} | {"e0": [1, None, 1, 1]}
     before["e1"] = [1, 1, 1, None]
     difference = toy(compare_runs(*write_pair(tmp_path, before, after)), "robustness")
@@ -250,7 +252,7 @@ def test_answers_are_same_other_or_flipped(tmp_path):
 
 def test_an_answer_without_a_verdict_is_neither_lost_nor_gained(tmp_path):
     def run(name, *texts):
-        scored = {"outcome": "scored", "passed": None, "threshold": None}
+        scored: dict[str, Any] = {"outcome": "scored", "passed": None, "threshold": None}
         rows = [
             record(f"e{n}", "csv", "none", (0.5, text), **scored) for n, text in enumerate(texts)
         ]
@@ -363,7 +365,7 @@ def test_swapping_the_runs_turns_every_sign(tmp_path_factory, cells):
             assert difference.n_examples == turned.n_examples
             assert (difference.before, difference.after) == (turned.after, turned.before)
             if difference.interval is not None:
-                low, high = turned.interval
+                low, high = present(turned.interval)
                 assert difference.interval == pytest.approx((-high, -low))
 
 
@@ -371,7 +373,8 @@ def test_swapping_the_runs_turns_every_sign(tmp_path_factory, cells):
 def test_a_run_against_itself_is_identical(tmp_path_factory, cells):
     first, _ = run_pair(tmp_path_factory, cells)
     comparison = compare_runs(first, first)
-    assert comparison.better == comparison.worse == comparison.differences == ()
+    assert comparison.better == comparison.worse == ()
+    assert comparison.differences == ()
     for compared in comparison.scopes:
         for difference in compared.measures.values():
             assert difference.difference in (None, 0.0)

@@ -13,12 +13,14 @@ import pytest
 
 from pytest_tablebench.results._intervals import moments, paired_bounds
 from pytest_tablebench.results.gates import make_rule, order, parse_gate
+from pytest_tablebench.results.gates._anytime import AnytimeRule
 from pytest_tablebench.results.gates._evaluation import EvaluatedGate, correct, evaluate_gate
 from pytest_tablebench.results.gates._scopes import Scopes
 from pytest_tablebench.results.gates._sides import Sides
 from pytest_tablebench.results.sheets import ScoreSheet
 from tests.support.gate_worlds import CONFIGURATIONS, World, as_records, cases_of, six_worlds
 from tests.support.matrix import FULL
+from tests.support.present import present
 
 pytestmark = pytest.mark.slow
 
@@ -46,7 +48,8 @@ def side(scores):
 
 def judged(gates, new, old, *, holm=True):
     """States of gates over arrays by dataset."""
-    scopes = Scopes(*(Sides({name: side(rows[name]) for name in rows}) for rows in (new, old)), {})
+    after, before = (Sides({name: side(rows[name]) for name in rows}) for rows in (new, old))
+    scopes = Scopes(after, before, {})
     evaluated = [EvaluatedGate(gate, evaluate_gate(gate, scopes, TAIL), TAIL) for gate in gates]
     return [gate.result.state for gate in (correct(evaluated, TAIL) if holm else evaluated)]
 
@@ -82,7 +85,7 @@ def test_configurations_counted_as_examples_would_give_false_alarms():
     for world in six_worlds():
         for _ in range(count):
             new, old = world.scores(draw, 100)
-            fails.append(paired_bounds(moments([(new - old).ravel()]))[1] < 0)
+            fails.append(paired_bounds(present(moments([(new - old).ravel()])))[1] < 0)
     # About 27 %: 3,500 observations that are 100.
     assert np.mean(fails) == pytest.approx(0.27, abs=0.03 if FULL else 0.09)
 
@@ -129,7 +132,7 @@ class Passes:
         for name, (new, old) in pairs.items():
             for sheet, values in (
                 (rule.planned_cells.sides[name], new),
-                (rule._old.datasets[name], old),
+                (present(rule._old).datasets[name], old),
             ):
                 sheet.scores[:], sheet.passed[:], sheet.is_asked[:] = values, values, True
         for step in range(1, rule.n_steps):
@@ -189,10 +192,14 @@ def test_betting_keeps_the_promises(drop, count):
     rule = make_rule(
         "anytime", ["d.performance >= baseline"], planned, baseline=as_records(np.zeros((200, 35)))
     )
+    assert isinstance(rule, AnytimeRule)
     blank = rule._streams[0]
     for _ in range(count):
         new, old = world.scores(draw, 200)
-        for sheet, values in ((rule.planned_cells.sides["d"], new), (rule._old.datasets["d"], old)):
+        for sheet, values in (
+            (rule.planned_cells.sides["d"], new),
+            (present(rule._old).datasets["d"], old),
+        ):
             sheet.scores[:], sheet.passed[:], sheet.is_asked[:] = values, values, True
         rule._results.clear()
         rule._streams[0] = type(blank)(type(blank.wealth)(0.5, alpha=None), {"d": []})

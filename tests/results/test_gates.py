@@ -22,6 +22,7 @@ from pytest_tablebench.results.gates import (
     sign_flip,
     verdict_line,
 )
+from tests.support.present import present
 
 
 def cell(example, score, *, dataset="d", cell="s/p", raw=None, **more):
@@ -79,21 +80,21 @@ def test_paired_by_hand():
     assert result.estimate == pytest.approx(0.2)
     assert result.interval == pytest.approx((0.2 - 0.24841, 0.2 + 0.24841), abs=1e-4)
     assert (result.method, result.df, result.state) == ("t", pytest.approx(2), "holds")
-    assert paired_bounds(moments([[0.1, 0.2, 0.3]]))[:2] == pytest.approx(result.interval)
+    assert paired_bounds(present(moments([[0.1, 0.2, 0.3]])))[:2] == pytest.approx(result.interval)
 
 
 def test_the_interval_of_a_difference_stays_within_its_range():
     """Three differences of 0, 0 and 1: 1/3 -+ 4.303 * 1/3 is -1.10 to 1.77 before it is cut."""
     before, after = rows([0, 0, 1]), rows([0, 1, 1])
     assert judge("d.performance >= baseline", after, before).interval == (-1.0, 1.0)
-    assert paired_bounds(moments([[0.0, 0.0, 1.0]])) == (-1.0, 1.0, "t")
+    assert paired_bounds(present(moments([[0.0, 0.0, 1.0]]))) == (-1.0, 1.0, "t")
     # What no difference can undercut is kept for sure.
     assert judge("d.performance >= baseline - 1", after, before).state == "holds"
 
 
 def test_stratified_by_hand():
     # Means .5 and .2; v = .01/2 and .04/2... each of two examples, df by Welch.
-    figures = moments([[0.4, 0.6], [0.0, 0.4]])
+    figures = present(moments([[0.4, 0.6], [0.0, 0.4]]))
     first, second = 0.02 / 2, 0.08 / 2
     assert figures.mean == pytest.approx(0.35)
     assert figures.se == pytest.approx(math.sqrt(first + second) / 2)
@@ -104,7 +105,8 @@ def test_stratified_by_hand():
 def test_clusters_are_tables_where_the_dataset_says_so():
     # Two tables of two equal examples each: as two examples, not four.
     values = [0.2, 0.2, 0.6, 0.6]
-    alone, shared = moments([values]), moments([values], [["a", "a", "b", "b"]])
+    alone = present(moments([values]))
+    shared = present(moments([values], [["a", "a", "b", "b"]]))
     # G/(G-1) * ((-.4)^2 + .4^2) / 4^2 = 2 * .32 / 16.
     assert shared.variance == pytest.approx(0.04)
     assert (shared.df, shared.size, shared.n) == (1, 2, 4)
@@ -143,7 +145,7 @@ def test_p_is_the_tail_at_which_the_end_meets_the_bound(figures, bound, above):
 
 
 def test_p_of_a_paired_difference():
-    figures = moments([[0.1, -0.2, -0.3, 0.05]])
+    figures = present(moments([[0.1, -0.2, -0.3, 0.05]]))
     tail = failure_tail(figures, 0.1, above=True, paired=True)
     assert paired_bounds(figures, tail)[1] == pytest.approx(0.1)
     assert failure_tail(figures, 0.1, above=False, paired=True) == pytest.approx(1 - tail)

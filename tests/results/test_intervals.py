@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pytest_tablebench.results import ScoreRow, interval, summarize
 from pytest_tablebench.results._intervals import level_bounds, moments
 from tests.conformance import vectors
+from tests.support.present import present
 
 TOLERANCE = 1e-7
 
@@ -28,7 +29,7 @@ def test_all_examples_equal(count, share):
     # The widths that the rule's source prints: 1 - 0.025 ** (1 / n).
     assert interval([[1.0] * count]) == pytest.approx((1 - share, 1.0), abs=5e-4)
     assert interval([[0.0] * count]) == pytest.approx((0.0, share), abs=5e-4)
-    low, high = interval([[0.5] * count])
+    low, high = present(interval([[0.5] * count]))
     assert (0.5 - low, high - 0.5) == pytest.approx((share, share), abs=5e-4)
 
 
@@ -42,7 +43,8 @@ def test_rounding_takes_no_interval_across_the_limit_of_few():
     sizes = [
         size
         for size in range(11, 300)
-        if level_bounds(moments([[1.0] * 5 + [0.0] * (size - 5)]))[2] != "effective Clopper-Pearson"
+        if level_bounds(present(moments([[1.0] * 5 + [0.0] * (size - 5)])))[2]
+        != "effective Clopper-Pearson"
     ]
     assert sizes == []
 
@@ -53,7 +55,7 @@ def test_float_noise_is_no_variance():
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=40))
 def test_the_interval_holds_the_mean_and_lies_in_0_to_1(values):
-    low, high = interval([values])
+    low, high = present(interval([values]))
     mean = math.fsum(values) / len(values)
     assert 0.0 <= low <= high <= 1.0
     assert low - 1e-9 <= mean <= high + 1e-9
@@ -68,8 +70,8 @@ def test_the_order_of_examples_does_not_matter(values, random):
 
 @given(st.lists(st.floats(0, 1), min_size=12, max_size=40))
 def test_a_higher_level_is_wider(values):
-    low, high = interval([values], level=0.95)
-    wide_low, wide_high = interval([values], level=0.99)
+    low, high = present(interval([values], level=0.95))
+    wide_low, wide_high = present(interval([values], level=0.99))
     assert wide_low <= low + 1e-9
     assert wide_high >= high - 1e-9
 
@@ -85,7 +87,7 @@ def on_one_run(record):
         record["kind"] == "gate"
         and not record.get("baseline")
         and "baseline" not in record["gate"]
-        and GATE.match(record["gate"])["measure"] in measured
+        and present(GATE.match(record["gate"]))["measure"] in measured
     )
 
 
@@ -115,7 +117,7 @@ def cells(record):
     "record", vectors.params("gates.json", lambda record: record["id"], keep=on_one_run)
 )
 def test_vector(record):
-    gate = GATE.match(record["gate"])
+    gate = present(GATE.match(record["gate"]))
     benchmarks = summarize(cells(record))["benchmarks"]
     scopes = dict(benchmarks)
     for benchmark in benchmarks.values():
@@ -155,7 +157,7 @@ def test_the_effective_rule_is_a_little_wider_than_the_exact_one():
     [record] = [
         vector for vector in vectors.load("gates.json") if vector["id"] == "clopper-pearson/7-12"
     ]
-    low, high = interval([[1.0] * 7 + [0.0] * 5], level=record["level"])
+    low, high = present(interval([[1.0] * 7 + [0.0] * 5], level=record["level"]))
     exact_low, exact_high = record["expected"]["interval"]
     assert exact_low - 0.05 < low <= exact_low
     assert exact_high <= high < exact_high + 0.05

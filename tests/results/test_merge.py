@@ -59,7 +59,7 @@ def cases(scores: Mapping[str, Sequence[float | None]], **fields: Any) -> list[R
     ]
 
 
-TWO = {"e1": [1.0, 0.0, None, 1.0], "e2": [0.5, 0.5, 1.0, 1.0]}
+TWO: dict[str, list[float | None]] = {"e1": [1.0, 0.0, None, 1.0], "e2": [0.5, 0.5, 1.0, 1.0]}
 
 
 def halves(tmp_path: Path, **facts: Any) -> list[Path]:

@@ -63,7 +63,7 @@ def test_what_is_told_of_a_case_arrives(message: CaseMessage) -> None:
 @given(TEXT, st.dictionaries(TEXT, COUNT, max_size=2))
 def test_what_is_told_before_the_first_test_arrives(text: str, counts: dict[str, int]) -> None:
     for message in (
-        EngineNeeds([[text, None, text]], eager=True),  # type: ignore[list-item]  # JSON has lists
+        EngineNeeds([[text, None, text]], eager=True),  # JSON has lists
         RunPlace({text: text}, [1, text]),  # type: ignore[arg-type]
         RunPlace({}, None),
         SelectedCases(counts, {text: counts}, [{text: text}], [text]),
@@ -83,9 +83,11 @@ def test_cells_have_in_common_what_is_the_same_and_nothing_else(tmp_path):
     kept = ModelRun("m", tmp_path)
 
     def cell(passed: Any) -> ScoreRow:
-        names = json.loads('["b", "d", "example one", "html", "none"]')  # other objects each time
+        b, d, e, s, p = json.loads(
+            '["b", "d", "example one", "html", "none"]'
+        )  # other objects each time
         return kept.shared(
-            ScoreRow(*names, 1.0, True, None, parts={"f1": 1.0}, checks={"f1": passed})
+            ScoreRow(b, d, e, s, p, 1.0, True, None, parts={"f1": 1.0}, checks={"f1": passed})
         )
 
     first, again, other = cell(True), cell(True), cell(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results import SCHEMA, Record
 
-MINIMAL = {
+MINIMAL: dict[str, Any] = {
     "case_id": "toy/ada/html/none",
     "model": "m",
     "benchmark": "toys",
@@ -59,7 +60,7 @@ def test_what_is_unknown_is_null():
 
 def test_what_was_judged_comes_back():
     step = {"kind": "ask", "digest": "0" * 16, "outcome": "stop", "cost_usd": 0.5}
-    judged = {"score": 0.5, "threshold": 0.25, "metric": "rouge", "part": "rougeL"}
+    judged: dict[str, Any] = {"score": 0.5, "threshold": 0.25, "metric": "rouge", "part": "rougeL"}
     record = Record(**MINIMAL, **judged, tags={"type": "lookup"}, steps=(step, step))
     reread = Record.from_line(record.to_line(), {"toy": 0.75})
     assert (reread.threshold, reread.part, reread.tags) == (0.25, "rougeL", {"type": "lookup"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -22,7 +23,7 @@ from tests.support.run_folders import GRID, record, write_run
 # Thresholds over stored scores
 
 
-SCORED = {"e1": [1, 0.5, 0.25, 0], "e2": [0.5, 0.5, None, 1]}
+SCORED: dict[str, list[float | None]] = {"e1": [1, 0.5, 0.25, 0], "e2": [0.5, 0.5, None, 1]}
 
 
 def test_a_threshold_moves_verdicts_and_no_score(tmp_path):
@@ -150,7 +151,7 @@ class Toy(Dataset, Source):
         self.opened: list[str] = []
         self.loaded: list[str] = []
 
-    def open(self, folder, *, compat="fixed"):
+    def open(self, folder, *, compat="fixed", **options):
         self.opened.append(compat)
         return self
 
@@ -201,11 +202,12 @@ def toy():
 
 def scored(example, configuration, text, value, **fields):
     """A case as a suite that counts `same` leaves it in the mode `fixed`."""
+    serializer, perturbation = configuration
     loose = float(text.strip().lower() == "yes")
     parts = {"half": value / 2, "same": value, "loose": loose, "plus": 0.25}
-    judged = {"metric": "halves", "part": "same", "threshold": 1.0, "parts": parts}
+    judged: dict[str, Any] = {"metric": "halves", "part": "same", "threshold": 1.0, "parts": parts}
     judged |= {"prediction": text, "references": ("Yes",)}
-    return record(example, *configuration, (value, text), **(judged | fields))
+    return record(example, serializer, perturbation, (value, text), **(judged | fields))
 
 
 def test_replies_are_scored_by_the_whole_chain(tmp_path, toy):

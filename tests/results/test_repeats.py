@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from itertools import combinations, pairwise
 from math import isnan
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -70,10 +71,11 @@ def test_counts_that_cannot_be_are_refused(estimate, n, c, k):
 
 
 def test_a_cell_has_the_mean_score_and_the_share_passed_of_its_answers():
-    cells = ScoreTable.from_records(RUN).cells
+    table = ScoreTable.from_records(RUN)
+    cells = table.cells
     columns = cells.score, cells.passed, cells.times, cells.answered
     figures = {
-        cells.table.case(row, "example", "serializer"): values
+        table.case(row, "example", "serializer"): values
         for row, *values in zip(cells.first, *(column.tolist() for column in columns), strict=True)
     }
     assert figures == {
@@ -117,9 +119,10 @@ def test_a_record_of_an_older_run_is_its_first_repeat():
 
 
 def repeats_line():
-    names = ("case_id", "model", "benchmark", "dataset", "example_id", "serializer")
-    names += ("perturbation", "strategy", "modality")
-    record = Record(**dict.fromkeys(names, "x"), outcome="no_answer", repeat=2)
+    names = ["case_id", "model", "benchmark", "dataset", "example_id", "serializer"]
+    names += ["perturbation", "strategy", "modality"]
+    texts: dict[str, Any] = dict.fromkeys(names, "x")
+    record = Record(**texts, outcome="no_answer", repeat=2)
     line = json.loads(record.to_line())
     assert line["repeat"] == 2
     return line

@@ -12,7 +12,10 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.snapshots import (
     MAX_TEXTS,
     Change,
+    DiffPart,
     Entry,
+    Kind,
+    Verdict,
     change_of,
     changes_data,
     compare,
@@ -23,6 +26,7 @@ from pytest_tablebench.results.snapshots import (
     word_diff,
     write_changes,
 )
+from tests.support.present import present
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 """All code points: control characters and lone surrogates as well."""
@@ -169,7 +173,7 @@ def test_long_stretches_are_shortened():
     ]
     assert shorten([("=", "all of it")]) == [("=", "all of it")]
     assert shorten([("-", "x" * 1000)], most=30) == [("-", "x" * 10 + "...")]
-    many = [("-", "abc"), ("+", "def")] * 1000
+    many: list[DiffPart] = [("-", "abc"), ("+", "def")] * 1000
     assert sum(len(text) for _, text in shorten(many, most=30)) < 40
 
 
@@ -182,8 +186,8 @@ def test_nothing_in_a_diff_takes_effect():
 # The file in the run folder.
 
 
-def change(case_id: str, kind: str = "reworded") -> Change:
-    new = "wrong" if kind == "flipped" else "right"
+def change(case_id: str, kind: Kind = "reworded") -> Change:
+    new: Verdict = "wrong" if kind == "flipped" else "right"
     answers = Entry("right", 1.0, "a"), Entry(new, 0.5, "b\ud800")
     return change_of(case_id, kind, "f.ambr", f"t[{case_id}]", answers)
 
@@ -198,7 +202,7 @@ def test_the_file_of_changes(tmp_path):
     )
     write_changes(tmp_path, data)
     assert [path.name for path in tmp_path.iterdir()] == ["snapshots.json"]
-    changes = read_changes(tmp_path)
+    changes = present(read_changes(tmp_path))
     assert changes["schema"] == 1
     assert changes["updated"] is True
     assert changes["counts"] == {"same": 3, "reworded": 2, "flipped": 1, "new": 0, "no_answer": 0}

@@ -1,0 +1,15 @@
+"""An optional value that a test needs."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+__all__ = ["present"]
+
+Value = TypeVar("Value")
+
+
+def present(value: Value | None) -> Value:
+    """Return `value`, which must not be None."""
+    assert value is not None
+    return value
