@@ -26,7 +26,7 @@ class Boats(RowDataset):
     benchmark = "harbours"
     metric = "exact_match"
     test = ("test.json",)
-    pools = (
+    pools: tuple[PoolFiles, ...] = (
         PoolFiles(("train.json",)),
         PoolFiles(("dev.json",), "from the small file"),
     )

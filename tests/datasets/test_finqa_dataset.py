@@ -16,6 +16,7 @@ from pytest_tablebench.datasets.torr.finqa import FinQA
 from pytest_tablebench.errors import DataError, DataMissing
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.runner import Runner
+from pytest_tablebench.serializers.content import text_of
 from pytest_tablebench.strategies import assemble
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import slug
@@ -346,7 +347,11 @@ def test_a_whole_prompt(tmp_path: Path, compat: Any) -> None:
     case = Case("finqa", example_id, "csv", "none", "m", "id")
     prompt = runner.renderer.task(case).prompt
     dataset, pool = FinQA(), runner.source("finqa").pool
-    to_text = builtin_registry().serializers["csv"]
+    to_csv = builtin_registry().serializers["csv"]
+
+    def to_text(table: Table) -> str:
+        return text_of(to_csv(table))
+
     examples = [pool[index] for index in range(len(pool))]
     shown = [
         f"{dataset.prompt(example, to_text).source}\n{example.target}\n\n" for example in examples

@@ -11,6 +11,7 @@ from pytest_tablebench.datasets import defaults_of, text_key
 from pytest_tablebench.datasets.folder import folder_datasets
 from pytest_tablebench.metrics._realhit_judge import realhit_judged
 from pytest_tablebench.metrics.charts import realhit_chart
+from pytest_tablebench.metrics.steps import Ask, Execute
 from pytest_tablebench.tables.table import Table
 from tests.support.own_folders import (
     PRICES,
@@ -228,12 +229,14 @@ def test_a_row_may_be_judged_by_metrics_that_look_at_the_table(tmp_path: Path) -
     source = opened(tmp_path, {"prices.csv": PRICES, "questions.csv": questions})
     summary, pie = (source.example(name) for name in source.example_ids(None))
     asked = next(realhit_judged("Tea.", summary.references, **summary.context))
+    assert isinstance(asked, Ask)
     said = asked.messages[0].content
     assert "Question: Sum up." in said
     assert "Coherence and coverage" in said
     assert "coffee" in said
     code = 'import pandas as pd\npd.read_excel("table.xlsx")\nplt.show()'
     run = next(realhit_chart(code, pie.references, **pie.context))
+    assert isinstance(run, Execute)
     assert "chart_type='PieChart Generation'" in run.runner
     (tmp_path / "table.xlsx").write_bytes(run.files["table.xlsx"])
     table = Table.from_xlsx(tmp_path / "table.xlsx")

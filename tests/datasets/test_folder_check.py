@@ -226,7 +226,10 @@ def test_the_example_that_new_writes_has_no_mistake(
 
 def test_check_says_how_a_file_was_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     latin = "name,age\nJosé,3\n".encode("latin-1")
-    files = {"t.csv": latin, "questions.csv": f"{HEAD}t.csv,Who is 3?,José\n"}
+    files: dict[str, str | bytes] = {
+        "t.csv": latin,
+        "questions.csv": f"{HEAD}t.csv,Who is 3?,José\n",
+    }
     write_folder(tmp_path / "mine", files)
     assert main(["check", str(tmp_path)]) == 0
     assert "mine: t.csv was read as latin-1\n" in capsys.readouterr().out

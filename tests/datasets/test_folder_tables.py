@@ -65,7 +65,8 @@ def test_tsv_html_and_semicolons(tmp_path: Path) -> None:
     ],
 )
 def test_other_encodings_are_read_and_said(data: bytes, encoding: str, tmp_path: Path) -> None:
-    files = {"a.csv": data, "questions.csv": "table,question,answer\na.csv,Who?,José\n"}
+    text = "table,question,answer\na.csv,Who?,José\n"
+    files: dict[str, str | bytes] = {"a.csv": data, "questions.csv": text}
     source = opened(tmp_path, files)
     assert source.example("2").inputs["table"].rows[0][0].startswith("José")
     assert source.facts.notes == (f"a.csv was read as {encoding}",)
@@ -93,7 +94,8 @@ def test_what_would_fill_the_memory_is_not_read(
 ) -> None:
     monkeypatch.setattr(folder_workbook, "_MOST_CELLS", 5)
     workbook(tmp_path / "w.xlsx", S=[["a", "b", "c"], [1, 2, 3]])
-    wide = {"w.xlsx": (tmp_path / "w.xlsx").read_bytes(), "w.csv": "a,b\n" + "1," * 600_000}
+    data = (tmp_path / "w.xlsx").read_bytes()
+    wide: dict[str, str | bytes] = {"w.xlsx": data, "w.csv": "a,b\n" + "1," * 600_000}
     (problem,) = asked("w.xlsx", wide, tmp_path)
     assert "w.xlsx: has a sheet of more than 5 cells" in problem
     (tmp_path / "mine/questions.csv").write_text("table,question,answer\nw.csv,How many?,3\n")
@@ -140,7 +142,7 @@ def test_a_workbook_with_macros_is_read_and_nothing_of_it_run(tmp_path: Path) ->
     workbook(tmp_path / "m.xlsx", S=[["a"], [1]])
     with zipfile.ZipFile(tmp_path / "m.xlsx", "a") as archive:
         archive.writestr("xl/vbaProject.bin", b"macro")
-    files = {
+    files: dict[str, str | bytes] = {
         "m.xlsm": (tmp_path / "m.xlsx").read_bytes(),
         "questions.csv": "table,question,answer\nm.xlsm,What?,1\n",
     }
@@ -188,7 +190,7 @@ def test_merged_cells_are_read_with_what_they_stand_over(tmp_path: Path) -> None
         "table,question,answer,title\nm.xlsx,Sales of tea in 2024?,4,Shop\n"
         "m.html,Sales of tea in 2024?,4,\n"
     )
-    files = {"m.xlsx": (tmp_path / "m.xlsx").read_bytes(), "m.html": html}
+    files: dict[str, str | bytes] = {"m.xlsx": (tmp_path / "m.xlsx").read_bytes(), "m.html": html}
     source = opened(tmp_path, {**files, "questions.csv": questions})
     assert source.problems == []
     for name in source.example_ids(None):

@@ -11,7 +11,7 @@ import pytest
 from pytest_tablebench import Table
 from pytest_tablebench.cli import main
 from pytest_tablebench.datasets._example import Example
-from pytest_tablebench.metrics import METRICS
+from pytest_tablebench.metrics import METRICS, Score
 from tests.support.nasty_workbooks import nasty_workbook
 from tests.support.own_folders import asked, only, opened, write_folder
 
@@ -53,7 +53,9 @@ def example(tmp_path: Path, answer: str, settings: str = "") -> Example:
 
 
 def is_right(case: Example, reply: str) -> bool:
-    return METRICS["typed_answer"](reply, case.references, **case.context).value == 1
+    score = METRICS["typed_answer"](reply, case.references, **case.context)
+    assert isinstance(score, Score)
+    return score.value == 1
 
 
 def test_cells_have_the_text_that_excel_shows_and_hidden_ones_are_left_out(tmp_path: Path) -> None:
@@ -144,7 +146,8 @@ def test_a_merged_cell_keeps_its_text_where_its_first_column_is_hidden(tmp_path:
     sheet.column_dimensions["A"].hidden = True
     book.save(tmp_path / "m.xlsx")
     questions = "table,question,answer\nm.xlsx,What?,4\n"
-    files = {"m.xlsx": (tmp_path / "m.xlsx").read_bytes(), "questions.csv": questions}
+    data = (tmp_path / "m.xlsx").read_bytes()
+    files: dict[str, str | bytes] = {"m.xlsx": data, "questions.csv": questions}
     table = opened(tmp_path, files).example("2").inputs["table"]
     assert [span[2:] for span in table.spans] == [(1, 2)]
     assert table.lines[0] == ("Sales", "")
@@ -160,7 +163,8 @@ def test_a_format_that_is_not_understood_keeps_the_stored_value_and_is_named(
     book.worksheets[0]["A2"].number_format = "[DBNum1]0"
     book.save(tmp_path / "d.xlsx")
     questions = "table,question,answer\nd.xlsx,What?,7\n"
-    files = {"d.xlsx": (tmp_path / "d.xlsx").read_bytes(), "questions.csv": questions}
+    data = (tmp_path / "d.xlsx").read_bytes()
+    files: dict[str, str | bytes] = {"d.xlsx": data, "questions.csv": questions}
     source = opened(tmp_path, files)
     assert source.example("2").inputs["table"].rows == ((7,),)
     assert (

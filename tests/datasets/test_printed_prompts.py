@@ -11,7 +11,7 @@ import pytest
 from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.config.printed_prompts import PrintedPrompts
 from pytest_tablebench.config.settings import Settings
-from pytest_tablebench.datasets import asked_dataset
+from pytest_tablebench.datasets import AnswerPlace, asked_dataset
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.datasets.treb.treb import DATASETS
 from pytest_tablebench.metrics.steps import Ask
@@ -19,7 +19,8 @@ from pytest_tablebench.models import Reply
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.serializers.content import Image, images_of, text_of
-from pytest_tablebench.strategies import Task, TreeThinker
+from pytest_tablebench.strategies import Task
+from pytest_tablebench.strategies._treethinker import TreeThinker
 from tests.support.realhit_files import write_folder
 
 
@@ -103,7 +104,7 @@ def test_treethinker_asks_with_both_printed_prompts(data: Path) -> None:
 
 
 @pytest.mark.parametrize(("way", "name"), [("object", "tcot"), ("printed", "pot"), ("box", "icot")])
-def test_trebs_modes_have_a_printed_system_message(way: str, name: str) -> None:
+def test_trebs_modes_have_a_printed_system_message(way: AnswerPlace, name: str) -> None:
     texts = {name: "Box it: \\boxed{answer}.", "table_summary": "Sum up."}
     by_name = {dataset.name: dataset for dataset in DATASETS}
     form = asked_dataset(by_name["treb_table_query"], way, texts).form

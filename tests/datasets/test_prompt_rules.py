@@ -9,6 +9,7 @@ import re
 
 import pytest
 
+from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets.realhitbench._prompts import FORMS, Form, instruction, tree_form
 from pytest_tablebench.datasets.treb.treb import DATASETS
 from pytest_tablebench.metrics._realhit_judge import judge_message
@@ -106,7 +107,7 @@ def test_a_task_has_the_rules_of_its_published_prompt(kind: str) -> None:
     assert lacking(text, (*ROLE_AND_STEPS, *TASKS[kind])) == []
 
 
-def of_tree(form: Form, compat: str) -> str:
+def of_tree(form: Form, compat: Compat) -> str:
     return instruction(tree_form(form, compat), marked=False)
 
 

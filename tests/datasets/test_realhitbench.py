@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ Opened = Callable[..., Runner]
 def opened(tmp_path: Path) -> Opened:
     write_folder(tmp_path)
 
-    def runner(compat: Compat = "fixed", structure: str = "both") -> Runner:
+    def runner(compat: Compat = "fixed", structure: Any = "both") -> Runner:
         settings = Settings(data=tmp_path, compat=compat, structure=structure)
         return Runner(settings, builtin_registry())
 
@@ -40,7 +41,10 @@ def opened(tmp_path: Path) -> Opened:
 
 
 def prompt_of(runner: Runner, dataset: str, example_id: str, perturbation: str = "none") -> str:
-    return runner.renderer.task(Case(dataset, example_id, "latex", perturbation, "m", "id")).prompt
+    case = Case(dataset, example_id, "latex", perturbation, "m", "id")
+    prompt = runner.renderer.task(case).prompt
+    assert isinstance(prompt, str)
+    return prompt
 
 
 def test_a_question_has_its_table_its_answer_and_its_tags(opened: Opened) -> None:
@@ -215,7 +219,11 @@ def test_the_slice_is_asked_whole() -> None:
 
 
 def task_of(runner: Runner, example_id: str, **case: str) -> Task:
-    given = {"dataset": "realhit_fc", "serializer": "latex", "perturbation": "none"} | case
+    given: dict[str, Any] = {
+        "dataset": "realhit_fc",
+        "serializer": "latex",
+        "perturbation": "none",
+    } | case
     return runner.renderer.task(Case(example_id=example_id, model="m", case_id="id", **given))
 
 
@@ -224,6 +232,8 @@ def test_reference_asks_in_the_published_three_turns(opened: Opened) -> None:
     first, canned, last = task.messages
     assert [one.role for one in task.messages] == ["user", "assistant", "user"]
     assert "csv format" in canned.content
+    assert isinstance(first.content, str)
+    assert isinstance(last.content, str)
     assert first.content.startswith("You are an expert")
     assert "Oslo" not in first.content
     assert last.content.startswith("Table:\nupstream's travel-table01\n\nQuestion: How many came")
@@ -240,8 +250,10 @@ def test_reference_asks_with_a_picture_in_one_message_that_ends_with_it(
     opened: Opened, serializer: str, modality: str
 ) -> None:
     [message] = task_of(opened("reference"), "1", serializer=serializer, modality=modality).messages
-    *texts, picture = message.content
+    *parts, picture = message.content  # type: ignore[str-unpack]
     assert isinstance(picture, Image)
+    texts = [part for part in parts if isinstance(part, str)]
+    assert texts == parts
     assert "".join(texts).startswith("You are an expert")
     assert "Question: How many came to Oslo" in texts[-1]
 

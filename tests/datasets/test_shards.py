@@ -7,13 +7,14 @@ import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_tablebench.config.settings import Settings, read_settings
 from pytest_tablebench.datasets import Example, SourceFacts, shard_numbers, stratum_of
 from pytest_tablebench.datasets._questions import memory_source
-from pytest_tablebench.datasets.case import cross
+from pytest_tablebench.datasets.case import Case, cross
 from pytest_tablebench.datasets.starter.starter import Starter
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.running.builtins import builtin_registry
@@ -66,8 +67,8 @@ def test_a_part_does_not_depend_on_the_process() -> None:
 
 
 @pytest.mark.parametrize("draws", [{}, {"configs_per_example": 2}, {"sample": 15}, {"limit": 9}])
-def test_the_parts_make_up_the_whole_case_by_case(draws: dict[str, int]) -> None:
-    def cases(shard: str | None) -> tuple[list[object], list[str], Runner]:
+def test_the_parts_make_up_the_whole_case_by_case(draws: dict[str, Any]) -> None:
+    def cases(shard: str | None) -> tuple[list[Case], list[str], Runner]:
         settings = Settings(shard=shard, serializers=("csv", "html"), **draws)
         runner = Runner(settings, builtin_registry())
         return *runner.cases("starter"), runner

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable
 from importlib.resources import files
 from itertools import chain
+from typing import Any
 
 import pytest
 
@@ -83,7 +84,7 @@ def one_of(texts: Iterable[str]) -> str:
     return "|".join(sorted(map(re.escape, texts), key=len, reverse=True))
 
 
-def rank(cell: str) -> float | str:
+def rank(cell: str) -> Any:
     """A number without its unit and separators; a date or a text as it stands."""
     found = re.fullmatch(r"(?:[$€] ?)?(-?[0-9,]+(?:\.[0-9]+)?)(?: ?[^0-9-]{1,7})?", cell)
     return float(found[1].replace(",", "")) if found else cell

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_tablebench.datasets import built_in_benchmarks
-from pytest_tablebench.datasets.folder import check_dataset, folder_datasets
+from pytest_tablebench.datasets.folder import FolderDataset, check_dataset, folder_datasets
 from pytest_tablebench.datasets.starter import _build_skills, skills
 from pytest_tablebench.datasets.starter.skills import DATASETS, EmbeddedFolder
 from pytest_tablebench.generate.rules import SKILLS
@@ -40,7 +40,9 @@ def test_every_skill_subtask_and_level_is_there(dataset: EmbeddedFolder) -> None
 def test_the_check_has_nothing_against_them() -> None:
     found = {dataset.folder: dataset for dataset in folder_datasets(HERE)}
     for name in _build_skills.FOLDERS.values():
-        checked = check_dataset(found[name], HERE / name)
+        dataset = found[name]
+        assert isinstance(dataset, FolderDataset)
+        checked = check_dataset(dataset, HERE / name)
         assert (checked.problems, checked.notes) == ((), ())
 
 

@@ -135,7 +135,7 @@ def test_the_tables_of_upstream_files_are_told_without_reading_them(
     getattr(upstream, name)(tmp_path)
     source = builtin_registry().datasets[name].open(tmp_path)
     ids = source.example_ids(None)
-    strata = [source.stratum(example_id) for example_id in ids]  # type: ignore[attr-defined]
+    strata = [source.stratum(example_id) for example_id in ids]
     tables = [
         next(v for v in source.example(i).inputs.values() if isinstance(v, Table)).name for i in ids
     ]

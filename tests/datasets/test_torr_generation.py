@@ -135,7 +135,9 @@ def test_the_chain_and_the_metric_score_a_raw_reply(name: str) -> None:
 def prompt(name: str, folder: Path, example_id: str, serializer: str = "csv") -> str:
     opened(name, folder)
     runner = Runner(Settings(data=folder), builtin_registry())
-    return runner.renderer.task(Case(name, example_id, serializer, "none", "m", "id")).prompt
+    text = runner.renderer.task(Case(name, example_id, serializer, "none", "m", "id")).prompt
+    assert isinstance(text, str)
+    return text
 
 
 def test_numericnlg_prompt(tmp_path: Path) -> None:

@@ -373,7 +373,9 @@ def test_every_qsubtype_has_a_form_of_answer(tmp_path: Path) -> None:
 
 def rendered(folder: Path, example_id: str, **settings: Any) -> str:
     run = Runner(Settings(data=folder, **settings), builtin_registry())
-    return run.renderer.task(Case("tablebench_fc", example_id, "csv", "none", "m", "id")).prompt
+    prompt = run.renderer.task(Case("tablebench_fc", example_id, "csv", "none", "m", "id")).prompt
+    assert isinstance(prompt, str)
+    return prompt
 
 
 def test_the_whole_prompt(tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ def test_a_table_of_no_columns_and_one_of_empty_columns(tmp_path: Path) -> None:
 
 
 def test_the_pool_is_train_else_dev_else_the_test_file(tmp_path: Path) -> None:
-    files = {"test": [row()], "dev": [row("6-1")], "train": [row("5-1")]}
+    files: dict[str, Any] = {"test": [row()], "dev": [row("6-1")], "train": [row("5-1")]}
     expected = {"train": ("5-1-1", ""), "dev": ("6-1-1", "development"), "test": ("7-1-1", "test")}
     for split, (first, word) in expected.items():
         folder = turl(tmp_path / split, **files)
@@ -189,7 +189,8 @@ def test_the_pool_is_train_else_dev_else_the_test_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("split", ["test", "train"])
 def test_keys_of_the_pool_are_those_of_its_items(tmp_path: Path, split: str) -> None:
-    source = opened(turl(tmp_path, **{"test": [row()], split: [row(), row("7-2")]}))
+    files: dict[str, Any] = {"test": [row()], split: [row(), row("7-2")]}
+    source = opened(turl(tmp_path, **files))
     assert len(source.pool) == 4
     for index in range(4):
         assert source.pool.key(index) == text_key(source.pool[index])
@@ -202,9 +203,10 @@ def runner(folder: Path, **settings: Any) -> Runner:
 def prompt(
     run: Runner, example_id: str, serializer: str = "csv", perturbation: str = "none"
 ) -> str:
-    return run.renderer.task(
-        Case("turl_cta", example_id, serializer, perturbation, "m", "id")
-    ).prompt
+    case = Case("turl_cta", example_id, serializer, perturbation, "m", "id")
+    text = run.renderer.task(case).prompt
+    assert isinstance(text, str)
+    return text
 
 
 def test_the_whole_prompt(tmp_path: Path) -> None:

@@ -233,7 +233,7 @@ GOOD = "q-9\tWhich ship is new?\tcsv/1-csv/1.csv\tTern"
     ],
 )
 def test_a_bad_row_is_named_and_the_others_stay(tmp_path: Path, row: str, words: list[str]) -> None:
-    tables = {"csv/9-csv/latin.tsv": b"A\n\xe4\n", "csv/9-csv/none.tsv": ""}
+    tables: dict[str, str | bytes] = {"csv/9-csv/latin.tsv": b"A\n\xe4\n", "csv/9-csv/none.tsv": ""}
     upstream.wikitq(tmp_path, test=[upstream.WIKITQ_TEST[0], row, GOOD], tables=tables)
     (tmp_path / "csv/9-csv/dir.tsv").mkdir()
     source = opened(tmp_path)

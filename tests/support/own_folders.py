@@ -34,10 +34,11 @@ def write_folder(folder: Path, files: Mapping[str, str | bytes] | None = None) -
 def only(data: Path) -> FolderDataset:
     """Return the dataset of the only folder."""
     (found,) = folder_datasets(data)
+    assert isinstance(found, FolderDataset)
     return found
 
 
-def opened(data: Path, files: dict[str, str | bytes]) -> RowSource[FolderQuestion]:
+def opened(data: Path, files: Mapping[str, str | bytes]) -> RowSource[FolderQuestion]:
     folder = write_folder(data / "mine", files)
     return only(data).open(folder)
 
@@ -48,7 +49,7 @@ def problems(data: Path) -> list[str]:
     return [str(problem) for problem in found.open(data / found.folder).problems]
 
 
-def asked(table: str, files: dict[str, str | bytes], tmp_path: Path) -> list[str]:
+def asked(table: str, files: Mapping[str, str | bytes], tmp_path: Path) -> list[str]:
     """Return the problems of a folder with a question about `table` and a valid question."""
     questions = f"table,question,answer\n{table},How many?,3\nprices.csv,What does tea cost?,2.40\n"
     write_folder(tmp_path / "mine", {"prices.csv": PRICES, "questions.csv": questions, **files})
