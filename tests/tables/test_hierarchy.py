@@ -68,7 +68,14 @@ def test_captions_sections_and_notes_of_a_sheet(tmp_path: Path) -> None:
 
 
 def test_indents_are_levels(tmp_path: Path) -> None:
-    lines = [["Item", "n"], ["All", 9], [">Fruit", 5], [">>>Pear", 2], [">Nuts", 4], ["None", 0]]
+    lines: list[list[Any]] = [
+        ["Item", "n"],
+        ["All", 9],
+        [">Fruit", 5],
+        [">>>Pear", 2],
+        [">Nuts", 4],
+        ["None", 0],
+    ]
     table = sheet(tmp_path, lines)
     assert table.row_levels == (0, 1, 2, 1, 0)
     assert [table.path(row, 1).row for row in range(5)] == [
@@ -118,7 +125,13 @@ def test_a_divider_column_has_no_name(tmp_path: Path) -> None:
 
 
 def test_names_and_values_above_a_wide_table_are_captions(tmp_path: Path) -> None:
-    lines = [["Owner:", "Office"], ["Date:", "2020"], [], ["Region", "a", "b", "c"], ["N", 1, 2, 3]]
+    lines: list[list[Any]] = [
+        ["Owner:", "Office"],
+        ["Date:", "2020"],
+        [],
+        ["Region", "a", "b", "c"],
+        ["N", 1, 2, 3],
+    ]
     table = sheet(tmp_path, lines)
     assert [line[:2] for line in table.captions] == [
         ("Owner:", "Office"),

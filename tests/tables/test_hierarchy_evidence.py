@@ -10,6 +10,7 @@ from typing import Any
 import openpyxl
 import pytest
 from openpyxl.styles import Border, Font, Side
+from openpyxl.worksheet.cell_range import CellRange
 
 from pytest_tablebench import Table, perturb
 from pytest_tablebench.tables.content import Span
@@ -51,7 +52,7 @@ def as_workbook(path: Path, lines: Sequence[Sequence[Any]], merged: Iterable[str
 
 
 def as_page(lines: Sequence[Sequence[Any]], merged: Iterable[str]) -> str:
-    spans = [openpyxl.worksheet.cell_range.CellRange(cells) for cells in merged]
+    spans = [CellRange(cells) for cells in merged]
     sizes = {(span.min_row, span.min_col): span.size for span in spans}
     covered = {place for span in spans for line in span.rows for place in line} - set(sizes)
     width = max(map(len, lines))
@@ -74,21 +75,21 @@ def as_page(lines: Sequence[Sequence[Any]], merged: Iterable[str]) -> str:
     )
 
 
-LINKS = [
+LINKS: list[list[Any]] = [
     ["@Contents", "@Notes", "@Next table"],
     [],
     ["Base", "2022", "2023"],
     ["Army", 1, 2],
     ["Navy", 3, 4],
 ]
-PARAMETERS = [
+PARAMETERS: list[list[Any]] = [
     ["Area:", "England", "Unit:", "tonnes"],
     ["Year = 2022", "Method = survey"],
     ["Crop", "Land", "Yield", "Sale"],
     ["Wheat", 1, 2, 3],
     ["Barley", 4, 5, 6],
 ]
-QUARTERS = [
+QUARTERS: list[list[Any]] = [
     ["Year", "Quarter", "Claims", "Paid"],
     [2022, "Q1", 1, 10],
     ["", "Q2", 2, 20],
@@ -96,7 +97,7 @@ QUARTERS = [
     [2023, "Q1", 4, 40],
     ["", "Q2", 5, 50],
 ]
-YEARS = [
+YEARS: list[list[Any]] = [
     ["Period", "Claims"],
     [2022, 6],
     ["Q1", 1],
@@ -104,7 +105,7 @@ YEARS = [
     [2023, 9],
     ["January", 4],
 ]
-WORKERS = [
+WORKERS: list[list[Any]] = [
     ["Group", "Cost", "Change"],
     ["*Civilian workers", 9, 1],
     ["Management", 5, 2],
@@ -113,7 +114,7 @@ WORKERS = [
     ["Management", 6, 2],
     ["Service", 2, 3],
 ]
-BANNERS = [
+BANNERS: list[list[Any]] = [
     ["Group", "Cost", "Change", "Share"],
     ["", "Civilian workers", "", ""],
     ["Management", 5, 2, 1],
@@ -132,7 +133,7 @@ RULED_HEADER = [
     ["Ada", "Leeds", "red"],
     ["Ben", "York", "blue"],
 ]
-TOTALS = [
+TOTALS: list[list[Any]] = [
     ["Code", "Work", "Hours"],
     [3060, "Fire", 4],
     [3061, "Water", 5],
@@ -206,19 +207,26 @@ def test_a_workbook_and_a_page_are_read_alike(name: str, tmp_path: Path) -> None
 
 
 def test_links_over_values_are_a_header() -> None:
-    lines = [["@Name", "@Height"], ["Ada", 170], ["Ben", 180]]
+    lines: list[list[Any]] = [["@Name", "@Height"], ["Ada", 170], ["Ben", 180]]
     table = Table.from_html(as_page(lines, []), structure=True)
     assert (table.captions, table.header) == ((), ("Name", "Height"))
 
 
 def test_names_that_end_in_a_colon_are_a_header() -> None:
-    lines = [["Name:", "Height:", "Age:", "Town:"], ["Ada", 170, 30, "York"]]
+    lines: list[list[Any]] = [["Name:", "Height:", "Age:", "Town:"], ["Ada", 170, 30, "York"]]
     table = Table.from_html(as_page(lines, []), structure=True)
     assert (table.captions, table.header) == ((), tuple(lines[0]))
 
 
 def test_bold_totals_are_no_groups() -> None:
-    lines = [["Item", "n"], ["*All", 9], ["Pear", 5], ["*Fruit", 4], ["Nut", 4], ["Oil", 1]]
+    lines: list[list[Any]] = [
+        ["Item", "n"],
+        ["*All", 9],
+        ["Pear", 5],
+        ["*Fruit", 4],
+        ["Nut", 4],
+        ["Oil", 1],
+    ]
     assert Table.from_html(as_page(lines, []), structure=True).row_levels == ()
 
 
@@ -238,7 +246,12 @@ def test_shuffled_rows_stay_in_their_group() -> None:
 
 
 def test_a_title_merged_over_a_whole_row_is_cut_at_the_last_value(tmp_path: Path) -> None:
-    lines = [["Table 7"], ["Base", "2022"], ["Army", 1], *[[f"Base {at}", at] for at in range(66)]]
+    lines: list[list[Any]] = [
+        ["Table 7"],
+        ["Base", "2022"],
+        ["Army", 1],
+        *[[f"Base {at}", at] for at in range(66)],
+    ]
     table = Table.from_xlsx(as_workbook(tmp_path, lines, ["A1:XFD1"]), structure=True)
     assert (table.header, len(table.rows), table.spans) == (
         ("Base", "2022"),
@@ -255,7 +268,14 @@ def test_reasons_are_the_same_for_both_formats(tmp_path: Path) -> None:
 
 
 def test_what_is_ambiguous_is_named() -> None:
-    lines = [["Item", "n"], ["*All", 9], ["Pear", 5], ["*Fruit", 4], ["", 4], ["Oil", 1]]
+    lines: list[list[Any]] = [
+        ["Item", "n"],
+        ["*All", 9],
+        ["Pear", 5],
+        ["*Fruit", 4],
+        ["", 4],
+        ["Oil", 1],
+    ]
     remarks = explain(read_html_grid(as_page(lines, []), index=0))
     assert [str(remark) for remark in remarks if remark.is_ambiguous] == [
         "lines 2-4: ambiguous: 2 labels in bold type without an indent below: totals, or names of "

@@ -106,4 +106,4 @@ def test_what_no_sheet_takes_is_named() -> None:
     with pytest.raises(
         TableError, match=r"table 'odd.html': line 2, column 2: .* cannot be written"
     ):
-        table.to_xlsx(io.BytesIO())  # type: ignore[arg-type]
+        table.to_xlsx(io.BytesIO())

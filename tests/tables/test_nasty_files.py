@@ -10,7 +10,7 @@ import pytest
 from openpyxl.cell import WriteOnlyCell
 
 from pytest_tablebench import Table, TableError
-from pytest_tablebench.datasets.folder import check_dataset, folder_datasets
+from pytest_tablebench.datasets.folder import FolderDataset, check_dataset, folder_datasets
 from tests.support.nasty_workbooks import nasty_workbook
 
 
@@ -110,6 +110,7 @@ def test_long_number_formats_in_many_cells(tmp_path: Path) -> None:
     book.save(tmp_path / "formats.xlsx")
     (tmp_path / "questions.csv").write_text("table,question,answer\nformats.xlsx,How many?,7\n")
     (dataset,) = folder_datasets(tmp_path)
+    assert isinstance(dataset, FolderDataset)
     [problem] = check_dataset(dataset, tmp_path).problems
     assert "more than 6,000,000 characters of number formats" in problem.message
 

@@ -30,7 +30,7 @@ def test_mapping_form_can_be_changed_without_changing_the_table():
 
 def test_fields_cannot_be_assigned():
     with pytest.raises(dataclasses.FrozenInstanceError):
-        Table(["a"], [[1]]).header = ("b",)
+        Table(["a"], [[1]]).header = ("b",)  # type: ignore[misc]
 
 
 def test_any_sequence_of_sequences_will_do():

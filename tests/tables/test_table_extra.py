@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pytest_tablebench import Table, TableError, perturb, serialize
@@ -13,7 +15,7 @@ HEADER, ROWS = ["a", "b"], [[n, str(n)] for n in range(8)]
 UPSTREAM = {"title": "T", "header": HEADER, "rows": ROWS, "table_id": "x-1"}
 
 
-def table(extra: object = UPSTREAM) -> Table:
+def table(extra: Any = UPSTREAM) -> Table:
     return Table(HEADER, ROWS, extra=extra)
 
 

@@ -21,7 +21,7 @@ from pytest_tablebench.tables.table import Table
 
 def _workbook(path: Path, lines: list[list[object]], **sheets: list[list[object]]) -> Path:
     book = openpyxl.Workbook()
-    first = book.active
+    first = book.worksheets[0]
     first.title = "First"
     for line in lines:
         first.append(line)
@@ -75,7 +75,7 @@ def test_xlsx_names_become_text(tmp_path):
 
 def test_xlsx_table_is_the_block_of_values(tmp_path):
     book = openpyxl.Workbook()
-    sheet = book.active
+    sheet = book.worksheets[0]
     sheet["C3"], sheet["D3"], sheet["E3"] = "a", "b", "c"
     sheet["C5"], sheet["E5"] = 1, 2
     sheet["XFD1048576"].font = Font(bold=True)  # formatted, without a value
@@ -100,7 +100,7 @@ def test_xlsx_sheets_by_name_and_index(tmp_path):
 
 def test_xlsx_merged_cells_are_refused_naming_range_and_sheet(tmp_path):
     book = openpyxl.Workbook()
-    sheet = book.active
+    sheet = book.worksheets[0]
     sheet.title = "Data"
     sheet["A1"] = "a"
     sheet.merge_cells("B4:C5")
@@ -190,7 +190,7 @@ def test_a_column_multiindex_is_refused():
 
 def test_what_is_no_frame_is_refused():
     with pytest.raises(TableError, match="a DataFrame is needed, not Series"):
-        Table.from_pandas(pd.Series([1]))
+        Table.from_pandas(pd.Series([1]))  # type: ignore[arg-type]
 
 
 def test_to_pandas_keeps_equal_names_and_infers_types():
