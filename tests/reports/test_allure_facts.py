@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from tests.support.allure_results import RUN, make, write
 
 
 def test_environment_holds_what_was_run() -> None:
-    run = {
+    run: dict[str, Any] = {
         "model": "openai/gpt=x: y",
         "api_base": "http://me:secret@host/v1?key=secret",
         "params": {"temperature": 0},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from types import SimpleNamespace
+from typing import Any
 
 from pytest_tablebench.reports.compare_text import comparison_lines, methods_line
 from pytest_tablebench.results.compare import compare_runs
@@ -76,7 +77,8 @@ def test_an_interval_and_a_p_value_that_disagree_are_explained():
             interval=interval, p=p, test="sign-flip over tables", method="t"
         )
         scope = SimpleNamespace(measures={"performance": difference})
-        return methods_line(SimpleNamespace(scopes=[scope]), measures)
+        comparison: Any = SimpleNamespace(scopes=[scope])
+        return methods_line(comparison, measures)
 
     line = shown((-0.207, -0.003), 0.124)
     assert line == (

@@ -123,7 +123,9 @@ def test_a_session_without_a_case_is_told_the_command_that_has_some() -> None:
 
 
 def test_one_reason_for_cases_that_were_not_asked_needs_no_number() -> None:
-    run = {"by_dataset": {"a": {"does_not_apply": {"why": 91}}, "b": {"does_not_apply": {}}}}
+    run: dict[str, Any] = {
+        "by_dataset": {"a": {"does_not_apply": {"why": 91}}, "b": {"does_not_apply": {}}}
+    }
     assert left_out_lines(run) == ["a: 91 cases do not apply: why"]
     run["by_dataset"]["a"]["does_not_apply"]["or"] = 1200
     assert left_out_lines(run) == ["a: 1,291 cases do not apply: why 91, or 1,200"]

@@ -35,7 +35,8 @@ def test_two_runs_of_the_same_answers_say_how_far_their_judges_agree() -> None:
     table = judge_agreement([run(MARKS, "a/x"), run(OTHERS, "b/y")])
     assert table is not None
     [row] = table.rows
-    assert row == ("m", "d", "a/x", "b/y", 3, pytest.approx(KAPPA), pytest.approx(RANK))
+    assert row[:5] == ("m", "d", "a/x", "b/y", 3)
+    assert row[5:] == pytest.approx((KAPPA, RANK))
 
 
 def test_a_run_judged_again_says_it_alone_and_not_twice() -> None:

@@ -39,10 +39,11 @@ def test_one_row_of_means_stands_before_the_published_ones(tmp_path: Path) -> No
     expected = corpus_bleu([said for said, _ in ANSWERS], [[text for _, text in ANSWERS]]).score
     row = board.rows[0]
     assert row[:5] == ("m", "this run", None, None, 0.5)
-    assert row[5:] == (0.6, 0.4, 0.5, pytest.approx(expected / 100))
+    assert row[5:8] == (0.6, 0.4, 0.5)
+    assert row[8:] == pytest.approx((expected / 100,))
     published = {line[0]: line[2:] for line in board.rows[1:]}
-    assert published["human"][:3] == (0.841, pytest.approx(0.908), None)
-    assert published["T5-large"][3:] == (0.63, 0.41, 0.53, pytest.approx(0.3054))
+    assert list(published["human"][:3]) == [0.841, pytest.approx(0.908), None]
+    assert list(published["T5-large"][3:]) == [0.63, 0.41, 0.53, pytest.approx(0.3054)]
 
 
 def test_a_run_of_other_datasets_has_no_such_table(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from pytest_tablebench.datasets.case import cross
 from pytest_tablebench.reports.html._case_columns import case_columns, rerun_words, run_key
@@ -92,8 +93,8 @@ def test_notes_are_kept_by_the_run_and_not_by_its_folder() -> None:
 
 
 def test_the_search_is_told_what_the_page_has_in_part(tmp_path: Path) -> None:
-    wide = {"title": None, "header": ["h"] * 61, "rows": []}
-    small = {"title": None, "header": ["h"], "rows": [["c"]] * 200}
+    wide: dict[str, Any] = {"title": None, "header": ["h"] * 61, "rows": []}
+    small: dict[str, Any] = {"title": None, "header": ["h"], "rows": [["c"]] * 200}
     case, path = record(prompt_digest="p", transcript="t"), tmp_path / TEXTS
     for tables, prompt, turns, notes in (
         ([small], "p" * 60_000, 40, []),

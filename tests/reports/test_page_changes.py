@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from bs4 import BeautifulSoup
 
@@ -30,7 +31,7 @@ def test_flips_stand_beside_the_answers_of_the_baseline(tmp_path: Path) -> None:
     soup = BeautifulSoup((tmp_path / "p.html").read_text(encoding="utf-8"), "html.parser")
     marks = [packing.BETTER, packing.WORSE]
     assert block(soup, "index")["columns"]["marks"] == marks
-    same = {"reason": None, "is_same": False, "picture": None}
+    same: dict[str, Any] = {"reason": None, "is_same": False, "picture": None}
     same |= {"prediction": "42", "prediction_length": 2}
     assert [detail["before"] for detail in block(soup, "d0")] == [
         {"outcome": 1, "score": 0.0, "reply": "six", "reply_length": 3, **same},

@@ -14,6 +14,7 @@ from pytest_tablebench.reports.html._figures import (
     histogram_plot,
     win_rate_plot,
 )
+from tests.support.present import present
 
 
 def points(plot, **attributes):
@@ -21,7 +22,7 @@ def points(plot, **attributes):
     paths = ElementTree.fromstring(plot.svg).iter("path")
     names = {name.replace("_", "-"): value for name, value in attributes.items()}
     return [
-        [(float(x), float(y)) for x, y in re.findall(r"([\d.]+) ([\d.]+)", path.get("d"))]
+        [(float(x), float(y)) for x, y in re.findall(r"([\d.]+) ([\d.]+)", present(path.get("d")))]
         for path in paths
         if all(path.get(name) == value for name, value in names.items())
     ]
@@ -32,7 +33,7 @@ def texts(plot):
 
 
 def test_a_histogram_has_a_step_for_each_bin_as_high_as_its_count():
-    plot = histogram_plot("Latency", "seconds", {"latency": [1.0] * 3 + [100.0]})
+    plot = present(histogram_plot("Latency", "seconds", {"latency": [1.0] * 3 + [100.0]}))
     [steps] = points(plot, fill=BLUE)
     heights = [130 - y for _, y in steps]
     # The highest step is 3 of an axis that ends at 3.15, over 112 units.
@@ -65,7 +66,7 @@ def test_one_number_is_a_histogram_too(value):
 
 
 def test_bars_of_win_rates_are_as_long_as_the_rates_and_say_them():
-    plot = win_rate_plot("Win rates", {"csv": 0.25, "html": 0.75})
+    plot = present(win_rate_plot("Win rates", {"csv": 0.25, "html": 0.75}))
     longer, shorter = points(plot, fill=BLUE)  # the best comes first
     length = {name: bar[1][0] - bar[0][0] for name, bar in (("html", longer), ("csv", shorter))}
     assert length["html"] == pytest.approx(3 * length["csv"], abs=0.2)
@@ -75,7 +76,7 @@ def test_bars_of_win_rates_are_as_long_as_the_rates_and_say_them():
 
 
 def test_a_band_goes_from_the_lowest_to_the_highest_score_along_the_mean():
-    plot = band_plot({"wikitq": [(0.0, 0.5, 1.0), (0.0, 0.25, 0.5)]})
+    plot = present(band_plot({"wikitq": [(0.0, 0.5, 1.0), (0.0, 0.25, 0.5)]}))
     [band] = points(plot, fill_opacity="0.45")
     bottom, top = max(y for _, y in band), min(y for _, y in band)
     [mean] = points(plot, stroke=BLUE)
@@ -91,7 +92,7 @@ def test_a_band_goes_from_the_lowest_to_the_highest_score_along_the_mean():
 
 def test_many_datasets_stand_in_rows_of_five_and_many_examples_are_thinned():
     ranges = {f"d{n}": [(0.0, m / 1000, 1.0) for m in range(1000)] for n in range(7)}
-    plot = band_plot(ranges)
+    plot = present(band_plot(ranges))
     assert plot.wide
     assert [len(mean) for mean in points(plot, stroke=BLUE)] == [400] * 7
     assert len({mean[0] for mean in points(plot, stroke=BLUE)}) == 7

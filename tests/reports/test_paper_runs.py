@@ -174,7 +174,8 @@ def test_datasets_with_a_mode_each_are_one_run():
 
 
 def torr(model: str, datasets: list[str], **options: Any) -> list[RunRow]:
-    grid = {"serializers": SERIALIZERS, "perturbations": GRID, "examples": 100} | options
+    grid: dict[str, Any] = {"serializers": SERIALIZERS, "perturbations": GRID, "examples": 100}
+    grid |= options
     return [row for name in datasets for row in cells(model, name, benchmark="torr", **grid)]
 
 

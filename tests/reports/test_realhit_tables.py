@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.reports.paper._ablations import realhit_ablations
@@ -20,6 +21,8 @@ from pytest_tablebench.reports.paper._realhit_serializers import serializer_figu
 from pytest_tablebench.reports.paper._realhit_tables import read_marks, realhit_tables
 from pytest_tablebench.reports.paper._runs import RunData, RunRow
 from pytest_tablebench.results.texts import TEXTS, TextWriter
+
+CHART: dict[str, Any] = {"pass@1": 0.0, "ecr": 1.0}
 
 
 def row(dataset: str, tokens: str = "<10K", **parts: float) -> RunRow:
@@ -37,7 +40,7 @@ OWN = (
     row("realhit_fc", em=1.0, f1=1.0),
     row("realhit_fc", ">20K", em=0.0, f1=0.5),
     row("realhit_da", rouge_l=0.25),
-    row("realhit_cg", **{"pass@1": 0.0, "ecr": 1.0}),
+    row("realhit_cg", **CHART),
 )
 
 
@@ -55,7 +58,7 @@ def test_figures_are_means_of_named_parts_and_what_was_not_asked_is_empty() -> N
     [_, *others] = board.rows
     # 28 rows of Table 2, 8 of Table 5, 4 of Table 7.
     assert len(others) == len(published("realhitbench")) == 40
-    named = [dict(zip(board.columns, row, strict=True)) for row in others]
+    named: list[dict[str, Any]] = [dict(zip(board.columns, row, strict=True)) for row in others]
     [gpt] = [
         row for row in named
         if (row["model"], row["input"], row["strategy"]) == ("GPT4o", "text", "treethinker")
@@ -158,7 +161,7 @@ def test_an_ablation_has_the_change_against_the_whole_strategy() -> None:
 
 
 def test_variants_of_treethinker_have_a_table_with_their_own_measures() -> None:
-    def scored(strategy: str, score: float, **parts: float) -> RunRow:
+    def scored(strategy: str, score: float, **parts: Any) -> RunRow:
         return replace(row("realhit_fc", em=score, f1=score, **parts), strategy=strategy)
 
     rows = [
@@ -285,7 +288,7 @@ def test_formats_are_drawn_by_task(tmp_path: Path) -> None:
     figure = Figure()
     assert serializer_figure(figure, {"formats": formats})
     [axes] = figure.axes
-    heights = [bar.get_height() for bar in axes.patches]
+    heights = [bar.get_height() for bar in axes.patches if isinstance(bar, Rectangle)]
     assert heights[0] == 0.75  # facts in LaTeX
     assert heights[5] == 0.25  # facts in HTML
     assert [label.get_text() for label in axes.get_xticklabels()] == ["FC", "NR", "SC", "DA", "CG"]

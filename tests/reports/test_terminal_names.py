@@ -16,6 +16,7 @@ def test_no_name_of_a_run_reaches_the_terminal_raw(
     benchmark: str, datasets: list[str], axis: str
 ) -> None:
     # An example with two answers, one without any, and one without an answer in the other dataset.
+    answers: list[tuple[str, str, str, float | None]]
     answers = [(datasets[0], "e1", axis, 1.0), (datasets[0], "e1", f"{axis}2", 0.0)]
     answers += [(datasets[0], "e2", axis, None), (datasets[1], "e1", axis, None)]
     cells = [

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, Tag
 
 from pytest_tablebench.reports.html import write_page
 from pytest_tablebench.results import Record
@@ -53,7 +53,7 @@ def block(soup: BeautifulSoup, name: str) -> Any:
     return json.loads(zlib.decompress(base64.b64decode(element.text)))
 
 
-def text_of(soup: BeautifulSoup, selector: str) -> str:
+def text_of(soup: Tag, selector: str) -> str:
     element = soup.select_one(selector)
     assert element is not None, selector
     return " ".join(element.get_text(" ").split())
