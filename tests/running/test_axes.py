@@ -126,7 +126,7 @@ def test_the_plan_counts_the_tokens_that_each_dataset_allows():
     found = registry(perturbations="none", params={"max_tokens": 4096}, shots=0)
     table = Table(["a"], [["1"]])
     for number, name in enumerate(("mine", "plain")):
-        kind = type(found.datasets[name])
+        kind: Any = type(found.datasets[name])
         asked = table_question(f"q{number}", table, f"How many {name}?", ["1"])
         found.datasets[name] = kind(name, [asked])
     settings = Settings(models=("tablebench/lexical",), stored=False, serializers=("html",))

@@ -66,6 +66,7 @@ class Executor:
             self.asked.append((lane, work.task.program))
             outcome: Outcome = Execution("ok", "printed")
         else:
+            assert isinstance(work.task, Request)
             self.asked.append((lane, work.task.text))
             found = self.answers.get((lane, work.task.text))
             outcome = ModelError("too many requests", reason="rate_limit", retryable=True)

@@ -28,7 +28,8 @@ class WithFiles:
         return getattr(self._source, name)
 
     def as_given(self, table: Table, serializer: str) -> Content | None:
-        return {"image": (OWN,), "html": "<upstream/>"}.get(serializer)
+        files: dict[str, Content] = {"image": (OWN,), "html": "<upstream/>"}
+        return files.get(serializer)
 
 
 def shown(source: object, serializer: str, modality: str, perturbation: str = "none") -> Content:

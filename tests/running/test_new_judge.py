@@ -23,9 +23,9 @@ from tests.support.realhit_files import write_folder
 SAID = "[Final Answer]: People came."
 
 
-def record(case: str, **values: object) -> Record:
+def record(case: str, **values: Any) -> Record:
     dataset, example_id, serializer, perturbation = case.split("/")
-    given = {
+    given: dict[str, Any] = {
         "outcome": "right", "score": 1.0, "threshold": 0.3, "passed": True,
         "metric": "realhit_judged", "part": "rouge_l", "raw": SAID, "flags": ("not_judged",),
         "parts": {"rouge_l": 1.0, "parse@1": 0.0}, **values,

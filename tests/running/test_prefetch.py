@@ -31,7 +31,7 @@ class Engine:
     """Answers each request at the next look; some numbers always fail."""
 
     lost = None
-    waits = ()
+    waits: tuple[int, ...] = ()
 
     def __init__(self, *failing: int) -> None:
         self.failing = failing
@@ -223,7 +223,8 @@ class Waiting(Engine):
 
 
 def test_who_waits_is_told_for_whom():
-    engine, told = Waiting(), []
+    engine = Waiting()
+    told: list[Any] = []
     window = window_with(engine, size=1)
     window.on_wait = told.append
     assert said(window, 0) == "answer 0"
