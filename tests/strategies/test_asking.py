@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets import Dataset, Example
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.models import Message, Reply
@@ -28,9 +30,7 @@ class Marked:
         return f" ({example.question} say answer:)"
 
 
-def said(
-    tasks: Sequence[Task], replies: Sequence[str], retries: int = 0
-) -> tuple[Said, list[object]]:
+def said(tasks: Sequence[Task], replies: Sequence[str], retries: int = 0) -> tuple[Said, list[Any]]:
     """Have tasks done with these replies, and return what was said and asked."""
     conversation, asked = asked_about(Direct(), tasks, Marked(), retries), []
     step = next(conversation)
@@ -113,7 +113,7 @@ class Versions(Dataset):
     metric = "realhit_structure"
     reply_form = Marked()
 
-    def open(self, folder: Path, *, compat: str = "fixed") -> None: ...
+    def open(self, folder: Path, *, compat: Compat = "fixed", **options: Any) -> Any: ...
 
     def versions(self, example: Example) -> tuple[Example, Example]:
         return example, example

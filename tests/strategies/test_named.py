@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import ClassVar
 
 import pytest
 
 from pytest_tablebench.datasets import AnswerForm, PromptParts, asked_dataset
+from pytest_tablebench.datasets.starter.starter import Starter
 from pytest_tablebench.errors import SettingsError, UnknownNameError
 from pytest_tablebench.running.builtins import builtin_registry
 from pytest_tablebench.strategies import Direct, answer_place, named_strategy, rounds_of
@@ -61,14 +63,16 @@ def test_a_dataset_says_what_a_way_of_asking_means_for_it():
     plain = asked_dataset(starter, "object")
     assert (plain.metric, plain.chain("fixed")) == (starter.metric, starter.chain("fixed"))
 
-    class Otherwise(type(starter)):
-        answer_forms: ClassVar = {
-            "printed": AnswerForm(
-                chain=("to_string_stripped",),
-                metric="exact_match",
-                prompt=lambda example, render: PromptParts("Count.", example.question),
-            )
-        }
+    class Otherwise(Starter):
+        answer_forms = MappingProxyType(
+            {
+                "printed": AnswerForm(
+                    chain=("to_string_stripped",),
+                    metric="exact_match",
+                    prompt=lambda example, render: PromptParts("Count.", example.question),
+                )
+            }
+        )
 
     own = Otherwise()
     printed = asked_dataset(own, "printed")

@@ -37,6 +37,7 @@ class Dictionary:
         self._due: list[tuple[str, Outcome]] = []
 
     def submit(self, work: Work, lane: str) -> None:
+        assert isinstance(work.task, Request | Execute)
         self.lanes.append(lane)
         self._due.append((work.key, self._outcome(work.task)))
 

@@ -9,10 +9,14 @@ import pytest
 from pytest_tablebench.datasets import AnswerForm
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.metrics.steps import Execution
-from pytest_tablebench.strategies import ICoT, PoT, TCoT
+from pytest_tablebench.strategies._icot import ICoT
+from pytest_tablebench.strategies._pot import PoT
+from pytest_tablebench.strategies._tcot import TCoT
 from pytest_tablebench.tables.table import Table
 
 from .driving import PEOPLE, drive, executed, run, task, transcript
+
+Outcomes = list[str | Execution | Exception]
 
 FRAME = """\
 info():
@@ -192,7 +196,13 @@ def test_the_model_goes_on_in_its_own_turn_behind_each_program():
         f"Then.\n{fenced('x = 2')}",
         "So \\boxed{41}.",
     ]
-    outcomes = [replies[0], Execution("ok", "1\n"), replies[1], Execution("ok"), replies[2]]
+    outcomes: Outcomes = [
+        replies[0],
+        Execution("ok", "1\n"),
+        replies[1],
+        Execution("ok"),
+        replies[2],
+    ]
     steps, said = drive(ICoT(), task(PEOPLE), outcomes)
     first = f"Look.\n{fenced('print(1)')}{result('1' + chr(10))}"
     second = f"{first}Then.\n{fenced('x = 2')}{result('')}"
@@ -206,14 +216,14 @@ def test_the_model_goes_on_in_its_own_turn_behind_each_program():
 
 
 def test_after_three_programs_it_has_a_last_word():
-    outcomes = [fenced("x"), Execution("ok", "1")] * 3 + [f"Done {fenced('y')}"]
+    outcomes: Outcomes = [*[fenced("x"), Execution("ok", "1")] * 3, f"Done {fenced('y')}"]
     steps, said = drive(ICoT(), task(PEOPLE), outcomes)
     assert len(steps) == 7
     assert said.text == f"Done {fenced('y')}"
 
 
 def test_the_bound_is_a_parameter():
-    outcomes = [fenced("x"), Execution("ok", "1"), f"\\boxed{{7}} {fenced('y')}"]
+    outcomes: Outcomes = [fenced("x"), Execution("ok", "1"), f"\\boxed{{7}} {fenced('y')}"]
     steps, said = drive(ICoT(), task(PEOPLE, params={"max_exec": 1}), outcomes)
     assert (len(steps), said.text) == (3, "7")
     steps, _ = drive(ICoT(), task(PEOPLE, params={"max_exec": 0}), [fenced("x")])
@@ -222,7 +232,7 @@ def test_the_bound_is_a_parameter():
 
 def test_a_model_that_refuses_to_go_on_is_given_its_text_in_the_users_turn():
     refused = ModelError("no prefill", reason="bad_request")
-    outcomes = [fenced("x"), Execution("error", "NameError: x"), refused, "\\boxed{41}"]
+    outcomes: Outcomes = [fenced("x"), Execution("error", "NameError: x"), refused, "\\boxed{41}"]
     steps, said = drive(ICoT(), task(PEOPLE), outcomes)
     so_far = f"{fenced('x')}{result('NameError: x')}"
     assert transcript(steps[2])[2] == ("assistant", so_far)
@@ -234,7 +244,7 @@ def test_a_model_that_refuses_to_go_on_is_given_its_text_in_the_users_turn():
 
 
 def test_a_model_that_is_known_not_to_go_on_is_not_tried():
-    outcomes = [fenced("x"), Execution("ok", "1"), "\\boxed{41}"]
+    outcomes: Outcomes = [fenced("x"), Execution("ok", "1"), "\\boxed{41}"]
     steps, said = drive(ICoT(), task(PEOPLE, continues=False), outcomes)
     assert [role for role, _ in transcript(steps[2])] == ["system", "user"]
     assert said.flags == ("turn_restated",)
@@ -248,7 +258,13 @@ def test_other_failures_end_the_conversation():
 
 def test_names_hold_on_from_block_to_block_and_each_is_shown_its_own_output(tmp_path):
     blocks = ["df['Twice'] = df.Age * 2\nprint('unseen')\n1 / 0", "print('now')\ndf.Twice.sum()"]
-    outcomes = [fenced(blocks[0]), Execution("error"), fenced(blocks[1]), Execution("ok"), "."]
+    outcomes: Outcomes = [
+        fenced(blocks[0]),
+        Execution("error"),
+        fenced(blocks[1]),
+        Execution("ok"),
+        ".",
+    ]
     steps, _ = drive(ICoT(), task(PEOPLE), outcomes)
     first = run(executed(steps[1]), tmp_path / "first")
     second = run(executed(steps[3]), tmp_path / "second")

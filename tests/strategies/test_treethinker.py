@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pytest_tablebench.datasets import AnswerForm
+from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.serializers.content import Image
-from pytest_tablebench.strategies import TreeThinker, named_strategy
+from pytest_tablebench.strategies import named_strategy
 from pytest_tablebench.strategies._treethinker import (
     ALIGN,
     ALIGNED,
@@ -19,6 +22,7 @@ from pytest_tablebench.strategies._treethinker import (
     LAST,
     STEPS,
     TASK,
+    TreeThinker,
 )
 from pytest_tablebench.tables.content import Span
 from pytest_tablebench.tables.hierarchy.tree import TREE_PROMPT as TREE
@@ -147,7 +151,7 @@ def shown_cells(table: Table) -> str:
 
 
 def test_align_rule_is_the_rule_with_its_usual_threshold():
-    given = {"question": "How much was Q2 in South?", "show": shown_cells}
+    given: dict[str, Any] = {"question": "How much was Q2 in South?", "show": shown_cells}
     replies = [DRAWN, "Final Answer: 10"]
     by_rule, by_number = (
         drive(TreeThinker(), task(SALES, params=params(text), **given), replies)[0]
@@ -206,8 +210,10 @@ def test_a_picture_goes_with_the_first_question_alone():
         return (picture,)
 
     steps, _ = drive(TreeThinker(), task(SALES, show=show), [DRAWN, "Final Answer: 1"])
-    assert [message.content for message in steps[1].messages[:1]] == [(f"{TREE}", "\n\n", picture)]
-    assert isinstance(steps[1].messages[2].content, str)
+    step = steps[1]
+    assert isinstance(step, Ask)
+    assert [message.content for message in step.messages[:1]] == [(f"{TREE}", "\n\n", picture)]
+    assert isinstance(step.messages[2].content, str)
 
 
 def test_without_a_table_the_question_is_asked_alone():
