@@ -14,6 +14,7 @@ from pytest_tablebench.store import Store
 from pytest_tablebench.store._pieces import Piece, covered, pieces_of
 from pytest_tablebench.store.shared import Shared, SharedStores
 from pytest_tablebench.store.upkeep import compact, survey
+from tests.support.present import present
 from tests.support.stores import ask, filled, segments, text_of
 
 KEY = "sk-marked-5e1f0c77a2d94b36"
@@ -59,7 +60,7 @@ def test_a_segment_that_grows_is_brought_piece_by_piece(tmp_path: Path) -> None:
         with own.open("ab") as file:
             file.write(b'{"schema": 1, "key": "half a li')
         assert place.push(tmp_path / "a").files == 0  # until the line is whole
-    found = [Piece.read(path.name) for path in pieces(tmp_path)]
+    found = [present(Piece.read(path.name)) for path in pieces(tmp_path)]
     assert [piece.start for piece in found] == [0, found[0].end, found[1].end]
     place.fetch(tmp_path / "b")
     assert known(tmp_path / "b", "0", "2") == {"0": "to 0", "2": "to 2"}

@@ -7,6 +7,7 @@ import json
 import os
 import re
 from dataclasses import fields, replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -97,7 +98,7 @@ def test_what_was_never_put_is_absent(tmp_path):
 # The key
 
 
-CHANGED = {
+CHANGED: dict[str, Any] = {
     "model": "n",
     "messages": (Message("system", "How many?"),),
     "params": {"temperature": 0.5},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from typing import Any
 
 import pytest
 
@@ -36,7 +37,7 @@ def without(name: str) -> dict[str, object]:
     return {key: value for key, value in STORED.params.items() if key != name}
 
 
-CASES = {
+CASES: dict[str, tuple[dict[str, Any], str]] = {
     "model": ({"model": "gpt-4o-mini"}, "model: stored gpt-4o, asked gpt-4o-mini"),
     "endpoint": (
         {"api_base": "http://me:pw@other/v1?k=1"},
@@ -88,7 +89,7 @@ def test_every_compared_field_has_a_case_above():
 
 
 def test_the_first_field_in_the_order_of_comparison_is_named(tmp_path):
-    changes = {
+    changes: dict[str, Any] = {
         "model": "m",
         "api_base": None,
         "params": {},
@@ -181,7 +182,7 @@ def test_each_entry_is_read_once_and_a_miss_reads_few(tmp_path, monkeypatch, cas
     reads = []
     read = Layer.read
 
-    def counted(layer: Layer, *arguments: object) -> object:
+    def counted(layer: Layer, *arguments: Any) -> Any:
         reads.append(arguments)
         return read(layer, *arguments)
 

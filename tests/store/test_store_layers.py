@@ -14,6 +14,7 @@ from pytest_tablebench.errors import StoreError
 from pytest_tablebench.models import Reply, Resolution
 from pytest_tablebench.store import Store
 from tests.support.matrix import draws
+from tests.support.present import present
 from tests.support.stores import ask, filled, segments, text_of
 
 # Several entries, several layers
@@ -113,7 +114,7 @@ def test_a_look_again_finds_what_others_wrote_and_takes_little_time(tmp_path, mo
     monkeypatch.setattr("pytest_tablebench.store._store.time", clock)
     store, other = Store.open(tmp_path), Store.open(tmp_path)
     other.put(ask("a"), Reply("first"))
-    assert store.look_again(ask("a").key()).text == "first"
+    assert present(store.look_again(ask("a").key())).text == "first"
     other.put(ask("b"), Reply("second"))
     looks = 0
     while store.look_again(ask("b").key()) is None:
@@ -136,7 +137,7 @@ def test_an_unfinished_line_is_waited_for(tmp_path):
 
 
 def test_several_threads_may_use_a_store(tmp_path):
-    wrong = []
+    wrong: list[str] = []
 
     def work(name: str) -> None:
         for number in range(50):
@@ -222,7 +223,7 @@ def test_what_litellm_knows_of_a_model_comes_back_whole(tmp_path):
     with Store.open(tmp_path) as store:
         store.put_resolution({"key": "k", "facts": known.to_json()})
     with Store.open(tmp_path) as store:
-        assert Resolution.from_json(store.get_resolution("k")["facts"]) == known
+        assert Resolution.from_json(present(store.get_resolution("k"))["facts"]) == known
 
 
 @settings(max_examples=draws(20))
