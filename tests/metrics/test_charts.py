@@ -381,12 +381,12 @@ def test_the_score_of_a_chart_of_tablebench() -> None:
         found = scored(*given, compat=compat, chart_type="pie")
         assert dict(found.parts) == {"ecr": 1, "pass@1": 1, "unscorable": 0, "parse@1": 1}
         assert scored(*given, compat=compat, chart_type="bar").value == 0
-    given = (tablebench_chart, BLOCK, "y_references = [[1]]")
-    printed = scored(*given, drew([1], "hello"), compat="reference", chart_type="bar")
+    started = (tablebench_chart, BLOCK, "y_references = [[1]]")
+    printed = scored(*started, drew([1], "hello"), compat="reference", chart_type="bar")
     assert dict(printed.parts) == {"ecr": 1, "pass@1": 0, "unscorable": 0, "parse@1": 0}
-    assert scored(*given, drew([1], "hello"), chart_type="bar").value == 1
+    assert scored(*started, drew([1], "hello"), chart_type="bar").value == 1
     # The second time may succeed where the first one failed.
-    second = scored(*given, drew([1], ran=False), compat="reference", chart_type="bar")
+    second = scored(*started, drew([1], ran=False), compat="reference", chart_type="bar")
     assert (second.parts["ecr"], second.value) == (0, 1)
 
 

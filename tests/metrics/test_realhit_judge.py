@@ -8,6 +8,7 @@ import pytest
 
 from pytest_tablebench.errors import NotJudgedError
 from pytest_tablebench.metrics import Score, begin
+from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.models import Reply
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.tables.table_file import TableFile
@@ -19,12 +20,16 @@ GIVEN: dict[str, Any] = {"question": "Why?", "subtype": "Exploratory Analysis", 
 def judged(*replies: str | Exception, **context: Any) -> tuple[Score, list[str]]:
     """Have an answer judged, and return the score and the last text of each question."""
     conversation = begin("realhit_judged", "it rained", ["it rained a lot"], **context)
-    asked, step = [], next(conversation)
+    asked: list[Any] = []
+    step = next(conversation)
     for reply in replies:
+        assert isinstance(step, Ask)
         asked.append(step.messages[-1].content)
         try:
-            told = isinstance(reply, Exception)
-            step = conversation.throw(reply) if told else conversation.send(Reply(str(reply)))
+            if isinstance(reply, Exception):
+                step = conversation.throw(reply)
+            else:
+                step = conversation.send(Reply(reply))
         except StopIteration as end:
             return end.value, asked
     raise AssertionError(f"asks more: {step}")

@@ -68,7 +68,7 @@ def test_an_answer_given_word_for_word_is_right(answer: str) -> None:
 def test_a_number_is_its_value_with_and_without_thousands(number: int, decimal: str) -> None:
     written = f"{number:,}".replace(",", "," if decimal == "." else ".")
     for reply in (written, str(number), f"{number:,}".replace(",", " ")):
-        told = {"kind": "number", "decimal": decimal}
+        told: dict[str, Any] = {"kind": "number", "decimal": decimal}
         assert score("typed_answer", reply, [str(number)], **told).value == 1
         assert score("typed_answer", reply, [str(number + 1)], **told).value == 0
 
