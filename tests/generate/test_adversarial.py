@@ -15,12 +15,13 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.cli import main
-from pytest_tablebench.datasets.folder import check_dataset, folder_datasets
+from pytest_tablebench.datasets.folder import check_dataset
 from pytest_tablebench.generate.llm import COMPARED, AttackedQuestion, ProposedQuestions
 from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.tables.table import Table
 from tests.support.following import expected_steps, pairs_of
 from tests.support.openai_server import Behaviour, OpenAIServer, text
+from tests.support.own_folders import only
 from tests.support.runs import until
 
 MODEL = "openai/gpt-4o"
@@ -152,7 +153,7 @@ def test_what_withstands_the_critic_is_kept_with_the_answer_of_most_solvers(
     assert f"asked: 32 calls ({MODEL} 32), 6,400 tokens of prompts, 1,600 of replies, $0.0320" in (
         out
     )
-    (dataset,) = folder_datasets(tmp_path / "out")
+    dataset = only(tmp_path / "out")
     assert check_dataset(dataset, tmp_path / "out").problems == ()
     lines = (tmp_path / "out/questions.jsonl").read_text("utf-8").splitlines()
     assert {

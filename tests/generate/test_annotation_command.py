@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.cli import main
-from pytest_tablebench.datasets.folder import check_dataset, folder_datasets
+from pytest_tablebench.datasets.folder import check_dataset
 from tests.support.openai_server import Behaviour, OpenAIServer, text
+from tests.support.own_folders import only
 
 WRITER, FIRST, SECOND, THIRD, JUDGE = (f"openai/{name}" for name in ["gpt-4o", "a", "b", "c", "j"])
 
@@ -51,7 +52,7 @@ plt.bar(table["name"], table["age"]{more})
 plt.show()
 ```"""
 
-ANSWERS = {
+ANSWERS: dict[str, dict[str, str | None]] = {
     "Draw a bar": {"a": BARS.format(more=""), "b": BARS.format(more=" * 1.0"), "c": "No."},
     "How old is Ada": {"a": "36", "b": "36.0", "c": "63"},
     "Is it true": {"a": "no", "b": "yes", "c": "Yes"},
@@ -69,8 +70,8 @@ def said(body: dict[str, Any]) -> str:
     if "rate one answer" in told:
         answer = asked.rpartition("Answer: ")[2].rpartition("values: ")[2].strip()
         return f"[Score]: {MARKS[answer]}/100"
-    answer = ANSWERS[question][body["model"]]
-    return "I do not know." if answer is None else f"So it is.\n[Final Answer]: {answer}"
+    reply = ANSWERS[question][body["model"]]
+    return "I do not know." if reply is None else f"So it is.\n[Final Answer]: {reply}"
 
 
 def answers(body: dict[str, Any]) -> Behaviour:
@@ -149,7 +150,7 @@ def test_tables_become_questions_and_these_a_folder_that_runs(
         ("yes", "no", "1", "100", "100", FIRST),
         ("no", "yes", "2", "50", "100", f"{SECOND}, {THIRD}"),
     ]
-    [dataset] = folder_datasets(tmp_path / "mine")
+    dataset = only(tmp_path / "mine")
     assert check_dataset(dataset, tmp_path / "mine").problems == ()
 
     # All is in the store: the same again costs nothing, and nobody has to say yes.

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from pytest_tablebench.cli import main
-from pytest_tablebench.datasets.folder import check_dataset, folder_datasets
+from pytest_tablebench.datasets.folder import check_dataset
 from pytest_tablebench.generate.annotate import CRITERIA
+from tests.support.own_folders import only
 
 HEADER = ["id", "taken", *(f"{name}_{reviewer}" for reviewer in (1, 2) for name in CRITERIA)]
 YES, NO, BLANK = ["yes"] * 4, ["yes", "no", "yes", "yes"], [""] * 4
@@ -72,7 +73,7 @@ def test_the_accepted_questions_are_a_folder_with_their_twins(
     assert f"{new}: 3 questions" in capsys.readouterr().out
     kept = list(csv.DictReader((new / "questions.csv").read_text("utf-8").splitlines()))
     assert [row["id"] for row in kept] == ["q1", "-q6", "q1-twin"]
-    [dataset] = folder_datasets(new)
+    dataset = only(new)
     assert check_dataset(dataset, new).problems == ()
     assert (new / "tablebench.toml").read_text("utf-8") == "[defaults]\nlimit = 7\n"
     assert main(["generate", "review", str(folder), "-o", str(new)]) == 2

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from pytest_tablebench.cli import main
-from pytest_tablebench.datasets.folder import check_dataset, folder_datasets
+from pytest_tablebench.datasets.folder import check_dataset
 from pytest_tablebench.generate.twins import TwinGenerator
 from pytest_tablebench.tables.table import Table
+from tests.support.own_folders import only
 
 GROUPS = Table(
     ["Shop", "Q1", "Q2", "Q1", "Q2"],
@@ -49,7 +50,7 @@ def test_each_question_is_asked_of_a_table_and_of_its_twin(
     assert "24 questions from 1 table\n" in said
     assert "tables left out: no parts to exchange 1, without merged cells 1" in said
     assert "twins with exchanged: header_groups 1, sections 1" in said
-    (dataset,) = folder_datasets(out)
+    dataset = only(out)
     assert check_dataset(dataset, out).problems == ()
 
     rows = [json.loads(line) for line in (out / "questions.jsonl").read_text("utf-8").splitlines()]

@@ -15,6 +15,7 @@ from pytest_tablebench.generate.folder import PART, TableSource, write_dataset
 from pytest_tablebench.generate.rules import RuleGenerator
 from pytest_tablebench.tables.table import Table
 from tests.support.drawn_tables import drawn_table, write_tables
+from tests.support.own_folders import only
 
 
 def lines(folder: Path) -> list[dict[str, object]]:
@@ -42,7 +43,7 @@ def test_the_command_writes_what_the_check_has_nothing_against(
     assert "180 questions from 6 tables" in said
     assert "bad.csv is left out: bad.csv: line 2: 1 cell, the header has 2" in said
     assert "tables left out: unreadable 1" in said
-    (dataset,) = folder_datasets(out)
+    dataset = only(out)
     checked = check_dataset(dataset, out)
     assert checked.problems == ()
     assert sum(checked.kinds.values()) == len(lines(out)) == 180

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.cli import main
-from pytest_tablebench.datasets.folder import check_dataset, folder_datasets
+from pytest_tablebench.datasets.folder import check_dataset
 from pytest_tablebench.generate.llm._invented import invented, read_table
 from pytest_tablebench.generate.llm._prompts import topics
 from pytest_tablebench.generate.rules._sheet import UnfitError
 from pytest_tablebench.tables.table import Table
 from tests.support.openai_server import OpenAIServer, text
+from tests.support.own_folders import only
 
 MODEL = "openai/gpt-4o"
 PORTS: dict[str, Any] = {
@@ -157,7 +158,7 @@ def test_a_folder_without_any_table_of_ones_own(
     }
     assert "rejected: question has HTML in it 1" in out
     assert "$0.0090" in out  # 1,800 and 450 tokens at $2.50 and $10 a million
-    (dataset,) = folder_datasets(tmp_path / "out")
+    dataset = only(tmp_path / "out")
     assert check_dataset(dataset, tmp_path / "out").problems == ()
     (file,) = (tmp_path / "out/tables").iterdir()
     assert file.name.startswith("invented-1-")

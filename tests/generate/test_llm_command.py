@@ -12,6 +12,7 @@ import pytest
 from pytest_tablebench.cli import main
 from pytest_tablebench.datasets.folder import check_dataset, folder_datasets
 from tests.support.openai_server import Behaviour, OpenAIServer, error, text
+from tests.support.own_folders import only
 
 MODEL = "openai/gpt-4o"
 PAIRS = {
@@ -88,7 +89,7 @@ def test_tables_become_a_folder_of_what_both_discriminators_give_full_marks(
     # gpt-4o: $2.50 and $10 a million tokens.
     assert f"asked: 9 calls ({MODEL} 9), 1,800 tokens of prompts, 450 of replies, $0.0090" in out
 
-    (dataset,) = folder_datasets(tmp_path / "mine")
+    dataset = only(tmp_path / "mine")
     assert check_dataset(dataset, tmp_path / "mine").problems == ()
     rows = [
         json.loads(line)

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from pytest_tablebench.cli import main
-from pytest_tablebench.datasets.folder import check_dataset, folder_datasets
+from pytest_tablebench.datasets.folder import check_dataset
 from pytest_tablebench.generate.probes import PROBES, ProbeGenerator
 from pytest_tablebench.generate.rules import LANGUAGES, Pair
 from pytest_tablebench.tables.content import Span
 from pytest_tablebench.tables.perturbations import perturb
 from pytest_tablebench.tables.table import Table
 from tests.support.drawn_tables import write_tables
+from tests.support.own_folders import only
 
 FLAT = Table(
     ["Item", "Price", "Seller"],
@@ -60,8 +61,8 @@ def test_a_flat_table_is_asked_for_all_that_it_has() -> None:
         *(frozenset({"Seller", name}) for name in ("tea", "coffee", "cocoa")),
     }
     for names, answer in cells.items():
-        row = next(row for row in FLAT.rows if row[0] in names)
-        assert answer == (row[1 if "Price" in names else 2],)
+        cells_of_row = next(row for row in FLAT.rows if row[0] in names)
+        assert answer == (cells_of_row[1 if "Price" in names else 2],)
     assert (
         facts(found["row_of"], r'"([^"]+)"').items()
         <= {
@@ -153,7 +154,7 @@ def test_the_command_writes_a_folder_that_the_check_has_nothing_against(
     out = tmp_path / "probes"
     assert main(["generate", "probes", str(tmp_path / "tables"), "-o", str(out)]) == 0
     assert "from 5 tables" in capsys.readouterr().out
-    (dataset,) = folder_datasets(out)
+    dataset = only(out)
     assert check_dataset(dataset, out).problems == ()
     source = dataset.open(out)
     kinds = {source.example(id_).tags["probe"] for id_ in source.example_ids(None)}

@@ -115,12 +115,12 @@ DRINKS = ("where", ("Kind", "=", ("drink",)))
 BY_HAND = [
     (steps_of(("cell", ("tea", "Price"))), Texts(("2.40",))),
     (steps_of(("cell_at", (2, 3))), Texts(("3.10",))),
-    (steps_of(("row_of", ("bread",))), Amount(4)),  # type: ignore[arg-type]
+    (steps_of(("row_of", ("bread",))), Amount(4)),
     (steps_of(("neighbour", ("cocoa", "up"))), Texts(("coffee",))),
     (steps_of(("neighbour", ("cocoa", "right"))), Texts(("drink",))),
     (steps_of(("heading_of", ("2003",))), Texts(("Year",))),
     (steps_of(("find", ("Price", "4.00"))), Texts(("bread",))),
-    (steps_of(DRINKS, ("count", ())), Amount(3)),  # type: ignore[arg-type]
+    (steps_of(DRINKS, ("count", ())), Amount(3)),
     (steps_of(DRINKS, ("labels", (False,))), Texts(("tea", "coffee", "cocoa"))),
     (
         steps_of(DRINKS, ("top", ("Price", 2, True)), ("labels", (True,))),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.cli import main
-from pytest_tablebench.datasets.folder import check_dataset, folder_datasets
+from pytest_tablebench.datasets.folder import check_dataset
 from pytest_tablebench.datasets.folder.questions import FolderQuestion
 from pytest_tablebench.generate.llm import Questions, Translator
 from pytest_tablebench.generate.llm._translated import language_of, read_texts
@@ -19,6 +19,7 @@ from pytest_tablebench.metrics.steps import Ask
 from pytest_tablebench.tables.table import Table
 from tests.support.following import expected_steps, pairs_of
 from tests.support.openai_server import OpenAIServer, text
+from tests.support.own_folders import only
 
 MODEL = "openai/gpt-4o"
 WORDS = {
@@ -86,7 +87,7 @@ def folder(tmp_path: Path) -> Path:
     (own / "ports.csv").write_text(
         "port,sea,ships\nAlba,north,12\nBrig,south,8\n", encoding="utf-8"
     )
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"table": "ports.csv", "title": "Harbours", "question": question, "answer": answer}
         for question, answer in QUESTIONS
     ]
@@ -129,7 +130,7 @@ def test_questions_are_kept_that_are_answered_alike_there_and_back(
     # gpt-4o: 19 x 200 and 19 x 50 tokens at $2.50 and $10 a million.
     assert f"asked: 19 calls ({MODEL} 19), 3,800 tokens of prompts, 950 of replies, $0.0190" in out
 
-    (dataset,) = folder_datasets(tmp_path / "out")
+    dataset = only(tmp_path / "out")
     assert check_dataset(dataset, tmp_path / "out").problems == ()
     lines = (tmp_path / "out/questions.jsonl").read_text("utf-8").splitlines()
     rows = sorted(map(json.loads, lines), key=lambda row: row["id"])
