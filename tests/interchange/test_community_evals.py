@@ -11,7 +11,7 @@ from huggingface_hub import parse_eval_result_entries
 from pytest_tablebench.cli import main
 from tests.support.run_folders import write_run
 
-SCORES = {"a": [1.0, 1.0, 0.5, None], "b": [0.5, 0.5, 0.5, 0.5]}
+SCORES: dict[str, list[float | None]] = {"a": [1.0, 1.0, 0.5, None], "b": [0.5, 0.5, 0.5, 0.5]}
 
 
 def export(run: Path, *options: str) -> int:

@@ -51,7 +51,7 @@ def facts(*results: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 
 def row(sample: str = "q1", score: float = 1.0, **changes: Any) -> dict[str, Any]:
-    found = {
+    found: dict[str, Any] = {
         "schema_version": "0.3.0",
         "evaluation_id": ID,
         "model_id": "acme/m-1",
