@@ -198,7 +198,7 @@ def test_a_call_that_is_broken_off_leaves_nothing_open(
             await call
         opened = direct_session(name.partition("/")[0], 4).connector
         assert opened is not None
-        assert not opened._acquired  # type: ignore[attr-defined]
+        assert not opened._acquired
         await close()
         assert opened.closed
         assert asyncio.all_tasks() == {asyncio.current_task()}

@@ -170,7 +170,11 @@ def test_a_connection_that_is_reset_was_made(make: Make, name: str) -> None:
             there.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             there.close()
 
-        thread = threading.Thread(target=lambda: (reset(), reset()), daemon=True)
+        def reset_twice() -> None:
+            reset()
+            reset()
+
+        thread = threading.Thread(target=reset_twice, daemon=True)
         thread.start()
         failure = failing(make(name, f"http://127.0.0.1:{listening.getsockname()[1]}/v1"))
     assert (failure.reason, failure.retryable, failure.whole_run) == ("server_error", True, False)
