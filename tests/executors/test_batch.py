@@ -78,7 +78,7 @@ class Site:
         executor = BatchExecutor(
             self.others, self.ledger, [self.model], self.retries, self.max_cost
         )
-        told = []
+        told: list[Outcome] = []
         for request in requests:
             with Store.open(self.store) as store:
                 stored = store.get(request.key())
