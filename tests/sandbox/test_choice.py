@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import struct
 import sys
 from pathlib import Path
@@ -167,7 +168,7 @@ def answer(code: bytes, architecture: int, number: int, arguments: tuple[int, ..
 def test_the_filter_allows_what_programs_need_and_nothing_else(
     machine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_seccomp.platform, "machine", lambda: machine)
+    monkeypatch.setattr(platform, "machine", lambda: machine)
     code = _seccomp.filter_code(PID)
     assert len(code) // 8 < 4096  # the kernel takes no longer ones
     column = list(ARCHITECTURES).index(machine)
