@@ -216,7 +216,8 @@ def test_the_model_goes_on_in_its_own_turn_behind_each_program():
 
 
 def test_after_three_programs_it_has_a_last_word():
-    outcomes: Outcomes = [*[fenced("x"), Execution("ok", "1")] * 3, f"Done {fenced('y')}"]
+    round_of: Outcomes = [fenced("x"), Execution("ok", "1")]
+    outcomes = [*round_of * 3, f"Done {fenced('y')}"]
     steps, said = drive(ICoT(), task(PEOPLE), outcomes)
     assert len(steps) == 7
     assert said.text == f"Done {fenced('y')}"

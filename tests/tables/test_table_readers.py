@@ -39,7 +39,7 @@ def test_csv_text_and_file_give_the_same_table(tmp_path):
     assert Table.from_csv(text).name is None
 
 
-ANY_TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=8)
+ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 CSV_CELLS = ANY_TEXT | st.text(',"\n\r\\ ', max_size=5)
 
 
