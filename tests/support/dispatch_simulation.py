@@ -32,9 +32,9 @@ SERVER = ("server_error", {"retryable": True})
 DOWN = ("unreachable", {"retryable": True, "whole_run": True})
 LIMITED = ("rate_limit", {"retryable": True})
 KEY = ("auth", {"whole_run": True})
-FILTERED = ("content_filter", {})
+FILTERED: tuple[str, dict[str, bool]] = ("content_filter", {})
 SLOW = ("timeout", {"retryable": True})
-REFUSED = ("bad_request", {})
+REFUSED: tuple[str, dict[str, bool]] = ("bad_request", {})
 
 PATIENCE_S = 180.0
 """Default seconds that a provider may leave all calls unanswered."""

@@ -76,7 +76,11 @@ def full_records() -> list[Record]:
 
 def write_full_run(path: Path, **facts: Any) -> Path:
     """Write the run with its texts, and with local paths in `run.json`."""
-    local = {"store": "/home/me/answers", "data": "/home/me/data", "api_base": "http://10.1.2.3"}
+    local: dict[str, Any] = {
+        "store": "/home/me/answers",
+        "data": "/home/me/data",
+        "api_base": "http://10.1.2.3",
+    }
     run_facts = {"model": "acme/m-1", "start": "2026-05-01T10:00:00+00:00", "exit_code": 0}
     ended = {"end": "2026-05-01T10:05:00+00:00", "missing": {"wikitq": "/home/me/data/wikitq"}}
     write_run(path, full_records(), **(local | run_facts | ended | facts))

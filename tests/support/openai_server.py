@@ -204,7 +204,7 @@ class OpenAIServer:
         self.requests: list[Received] = []
         self.repeated: list[Received] = []
         """Requests that repeat a completely answered one."""
-        self.paths = ("/chat/completions",)
+        self.paths: tuple[str, ...] = ("/chat/completions",)
         """Endings of the served paths."""
         self.max_in_flight = 0
         """Most calls at once; a call ends just before the last part of its reply is sent."""

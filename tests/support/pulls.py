@@ -63,7 +63,7 @@ class Place:
         self.asked_when_said.append(len(self.server.asked))
 
     def pull(self, *names: str, **options: Any) -> None:
-        defaults = {"say": self.say, "sleep": self.waits.append, "bar": False}
+        defaults: dict[str, Any] = {"say": self.say, "sleep": self.waits.append, "bar": False}
         servers = dict.fromkeys(("github", "hub", "modelscope"), self.server.url)
         pull(names, self.data, **defaults, servers=servers, **options)
 

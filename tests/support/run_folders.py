@@ -29,8 +29,10 @@ def record(
     **fields: Any,
 ) -> Record:
     """Return a case that is right from score 1; a bare score gets a text."""
-    bare = (score_and_text, f"says {score_and_text}")
-    score, text = score_and_text if isinstance(score_and_text, tuple) else bare
+    if isinstance(score_and_text, tuple):
+        score, text = score_and_text
+    else:
+        score, text = score_and_text, f"says {score_and_text}"
     if score is None:
         judged: dict[str, Any] = {"outcome": "no_answer", "reason": "timeout"}
     else:

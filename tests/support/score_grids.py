@@ -58,10 +58,10 @@ def models(**scores):
 def few_draws(records, **more):
     """Return parameters with few draws, for tests of other parts."""
     draw = random.Random(1)
-    order = {}
+    examples: dict[str, set[str]] = {}
     for record in records:
-        order.setdefault(record["dataset"], set()).add(record["example_id"])
-    order = {dataset: sorted(order[dataset]) for dataset in sorted(order)}
+        examples.setdefault(record["dataset"], set()).add(record["example_id"])
+    order = {dataset: sorted(examples[dataset]) for dataset in sorted(examples)}
     everything = sum(map(len, order.values()))
     return {
         "example_order": order,

@@ -56,4 +56,6 @@ def rendered(
     compat: Compat = "fixed",
 ) -> str:
     case = Case(dataset, example_id, serializer, perturbation, "m", "id")
-    return runner(compat).renderer.task(case).prompt
+    text = runner(compat).renderer.task(case).prompt
+    assert isinstance(text, str)
+    return text

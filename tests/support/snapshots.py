@@ -30,7 +30,7 @@ def answers(bench: Bench, **texts: str | None) -> str:
 
 def stored(bench: Bench) -> dict[str, Entry]:
     """Return all stored answers by name."""
-    entries = {}
+    entries: dict[str, Entry] = {}
     for path in sorted((bench.path / "snapshots").glob("*")):
         assert path.suffix == ".ambr", path
         entries |= {name: Entry.decode(data) for name, data in read_entries(path).items()}

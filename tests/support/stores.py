@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pytest_tablebench.models import Message, Reply, Request
 from pytest_tablebench.store import Store
@@ -11,7 +12,7 @@ from pytest_tablebench.store import Store
 __all__ = ["ask", "filled", "segments", "text_of"]
 
 
-def ask(text: str = "How many?", **changes: object) -> Request:
+def ask(text: str = "How many?", **changes: Any) -> Request:
     request = Request("m", (Message("user", text),), {"temperature": 0}, case_id="wikitq/nu-1")
     return replace(request, **changes)
 

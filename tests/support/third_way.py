@@ -224,7 +224,7 @@ class ThirdWay:
     def _is_related(self, ids: list[int], first: str, second: str) -> bool:
         r, n = self._correlation(ids, first, second, "pearson"), len(ids)
         # Without correlation r has a beta distribution on [-1, 1].
-        return 2 * special.betainc(n / 2 - 1, n / 2 - 1, (1 - abs(r)) / 2) < 0.05
+        return bool(2 * special.betainc(n / 2 - 1, n / 2 - 1, (1 - abs(r)) / 2) < 0.05)
 
     def _differ(self, ids: list[int], column: str, by: str, first: str, second: str) -> bool:
         place = self.columns[by]
@@ -236,7 +236,7 @@ class ThirdWay:
         t = (statistics.fmean(groups[0]) - statistics.fmean(groups[1])) / math.sqrt(one + two)
         n1, n2 = map(len, groups)
         freedom = (one + two) ** 2 / (one**2 / (n1 - 1) + two**2 / (n2 - 1))
-        return 2 * special.stdtr(freedom, -abs(t)) < 0.05
+        return bool(2 * special.stdtr(freedom, -abs(t)) < 0.05)
 
     def _t_value(self, ids: list[int], column: str, expected: str) -> float:
         values = self.values(ids, column)
@@ -244,7 +244,8 @@ class ThirdWay:
         return (statistics.fmean(values) - float(expected)) / error
 
     def _departs(self, ids: list[int], column: str, expected: str) -> bool:
-        return 2 * special.stdtr(len(ids) - 1, -abs(self._t_value(ids, column, expected))) < 0.05
+        t = self._t_value(ids, column, expected)
+        return bool(2 * special.stdtr(len(ids) - 1, -abs(t)) < 0.05)
 
     def _groups_differ(self, ids: list[int], column: str, by: str) -> bool:
         groups: dict[str, list[float]] = {}
@@ -256,7 +257,7 @@ class ThirdWay:
         within = sum(statistics.pvariance(group) * len(group) for group in groups.values())
         upper, lower = len(groups) - 1, len(ids) - len(groups)
         f = ((total - within) / upper) / (within / lower)
-        return special.fdtrc(upper, lower, f) < 0.05
+        return bool(special.fdtrc(upper, lower, f) < 0.05)
 
     def _shape(self, ids: list[int], column: str, name: str) -> float:
         values = self.values(ids, column)
@@ -272,4 +273,4 @@ class ThirdWay:
         cells = self._value_of(ids, by)
         counts = [cells.count(value) for value in set(cells)]
         square = sum(count**2 for count in counts) * len(counts) / len(cells) - len(cells)
-        return special.chdtrc(len(counts) - 1, square) > 0.05
+        return bool(special.chdtrc(len(counts) - 1, square) > 0.05)

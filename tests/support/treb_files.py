@@ -63,8 +63,10 @@ def write_treb(data: Path) -> Path:
     none: dict[str, list[Any]] = {key: [] for key in lists}
     names = [(subtask.name, subtask.has_tables) for subtask in known_subtasks()]
     for name, has_tables in [*names, (UNNAMED, True)]:
-        tables = {} if has_tables else none
-        two = {"file_path": ["csv/two_lines.csv"], "columnslable": [2]} if has_tables else none
+        tables: dict[str, Any] = {} if has_tables else none
+        two: dict[str, Any] = (
+            {"file_path": ["csv/two_lines.csv"], "columnslable": [2]} if has_tables else none
+        )
         chinese = {
             "question": "大连有多少船只？",
             "file_path": ["ports.csv"] if has_tables else [],

@@ -53,10 +53,11 @@ def build_wheel(folder: Path, source: Path = ROOT) -> Path:
 def interpreter(version: str) -> Path | None:
     """Return an installed Python of a version such as 3.12; None without one."""
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
-    found: list[Path | str | None] = [*pyenv.glob(f"versions/{version}.*/bin/python")]
-    found.append(shutil.which(f"python{version}"))
-    for path in filter(None, found):
-        asked = [str(path), "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
+    found = [str(path) for path in pyenv.glob(f"versions/{version}.*/bin/python")]
+    if on_path := shutil.which(f"python{version}"):
+        found.append(on_path)
+    for path in found:
+        asked = [path, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
         done = subprocess.run(asked, capture_output=True, text=True, check=False)
         if done.stdout.strip() == version:  # pyenv may have a shim without its Python
             return Path(path)

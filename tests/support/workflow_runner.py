@@ -221,7 +221,7 @@ class _Call:
         for key, item in declared["inputs"].items():
             assert key in given or not item.get("required"), f"{name}: {key} is required"
             inputs[key] = given.get(key, item.get("default"))
-            kind = {"string": str, "number": (int, float), "boolean": bool}[item["type"]]
+            kind: Any = {"string": str, "number": (int, float), "boolean": bool}[item["type"]]
             assert isinstance(inputs[key], kind), f"{name}: {key} is no {item['type']}"
         before = set(self.run.jobs)
         outputs = self.workflow(workflow, inputs, Known(handed, ""), allowed, f"{name}/")
