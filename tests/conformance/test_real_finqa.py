@@ -94,6 +94,7 @@ def test_parts_of_a_prompt(number: int, compat: Compat) -> None:
         f"{indent}Post-table text: {example.inputs['post_text']}"
         f"{indent}Question: {example.question}{indent}Program:\n{' ' * 20}\n"
     )
+    assert isinstance(prompt, str)
     assert prompt.endswith(asked)
     assert prompt.count(f"{indent}Program:\n{' ' * 20}\n") == 6
     assert prompt.count("Pre-table text: ") == 6

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_tablebench.datasets import Example
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.serializers import SERIALIZERS, serialize
 from pytest_tablebench.tables.perturbations import GRID
@@ -116,7 +117,7 @@ def test_parts_of_a_prompt(dataset: str, number: int, serializer: str) -> None:
     example_id = found.example_ids(None)[number]
     layout = LAYOUTS[dataset]
 
-    def asked(item: object) -> str:
+    def asked(item: Example) -> str:
         table = serialize(item.inputs["table"], serializer)
         return layout.format(table=table, text=item.question)
 

@@ -58,7 +58,7 @@ def replay_steps(record: Record) -> Iterator[str]:
     """The conversation with the record's replies and outputs: no program is run."""
     replies, outputs = iter(record["replies"]), iter(record["outputs"])
     conversation = Interleaved("reference")
-    prompts = []
+    prompts: list[dict[str, str | None]] = []
     while not conversation.finished:
         if conversation.program is None:
             user = "<USER later>" if prompts else "<USER first>"

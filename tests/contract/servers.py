@@ -85,7 +85,7 @@ class ForeignServer:
                 connection.close()
             return status == 200
 
-        until(ready, f"{path} of {self.popen.args}", seconds=START_S)
+        until(ready, f"{path} of {self.popen.args!r}", seconds=START_S)
 
     def end(self) -> None:
         """End the process and wait for it."""

@@ -80,7 +80,7 @@ def test_answers_and_faults_of_the_provider_come_through(
         record = run.by_number[example.id]
         outcome = "no_answer" if number in WITHOUT else "wrong" if number == 7 else "right"
         assert (record.outcome, record.reason) == (outcome, WITHOUT.get(number)), (number, record)
-        assert record.flags == (["truncated"] if number == 6 else []), number
+        assert list(record.flags) == (["truncated"] if number == 6 else []), number
         if outcome != "no_answer":
             assert (record.prompt_tokens, record.completion_tokens) == (7, 3)
     assert {number for number, asked in script.asked.items() if asked == 2} == ASKED_TWICE

@@ -64,7 +64,8 @@ def test_an_answer_cut_off_at_its_limit_is_flagged(
     assert len(run.records) == 4
     for record in run.records.values():
         # Four calls at once to a server that takes one: the others wait, none is turned away.
-        assert (record.outcome, record.reason, record.flags) == ("wrong", None, ["truncated"])
+        assert (record.outcome, record.reason) == ("wrong", None)
+        assert list(record.flags) == ["truncated"]
         assert record.raw is not None
         assert set(record.raw) <= set(string.ascii_lowercase)
         assert len(record.raw) == record.completion_tokens == TOKENS
@@ -78,7 +79,7 @@ def test_an_answer_that_ends_by_itself_is_not(llama: ForeignServer, tmp_path: Pa
     stop = f"stop={json.dumps(list(string.ascii_lowercase))}"
     run = run_pytest(tmp_path, llama.url, *SHORT, "--bench-param", stop, model="openai/tiny")
     [record] = run.records.values()
-    assert (record.outcome, record.flags) == ("wrong", [])
+    assert (record.outcome, list(record.flags)) == ("wrong", [])
     assert record.raw is not None
     assert len(record.raw) < TOKENS
     assert "a" not in record.raw
