@@ -132,5 +132,8 @@ def _examples() -> list[Path]:
 @pytest.mark.parametrize("page", _examples(), ids=lambda page: page.stem)
 def test_the_examples_of_a_page_run(page: Path) -> None:
     document = Sybil(parsers=[PythonCodeBlockParser(), SkipParser()], path=str(DOCS)).parse(page)
-    ran = [example.evaluate() for example in document.examples()]
+    ran = 0
+    for example in document.examples():
+        example.evaluate()
+        ran += 1
     assert ran

@@ -14,13 +14,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets.case import cross
 from pytest_tablebench.reports.terminal import summary_lines
-from pytest_tablebench.results import ScoreRow, read_records
+from pytest_tablebench.results import Record, ScoreRow, read_records
 from pytest_tablebench.results.loaded_run import summary_of
 from pytest_tablebench.results.record import row_values
 from pytest_tablebench.running.builtins import builtin_registry
@@ -94,7 +95,7 @@ def run(command: str, folder: Path, **environment: str) -> subprocess.CompletedP
     )
 
 
-def records(folder: Path) -> list[object]:
+def records(folder: Path) -> list[Record]:
     (found,) = (folder / "tablebench-results").iterdir()
     return list(read_records(found))
 
@@ -293,12 +294,13 @@ def test_tables_of_ones_own(checkout: Path) -> None:
     shop.mkdir()
     (shop / "questions.csv").write_text(questions, encoding="utf-8")
     book = openpyxl.Workbook()
-    for row in [
+    rows: list[list[Any]] = [
         ["product", "price", "in stock"],
         ["tea", 2.40, "yes"],
         ["coffee", 3.10, "no"],
         ["cocoa", 2.95, "yes"],
-    ]:
+    ]
+    for row in rows:
         book.worksheets[0].append(row)
     book.save(shop / "prices.xlsx")
     checked, judged = (run(command, checkout) for command in OWN_TABLES)

@@ -85,7 +85,7 @@ def test_the_example_repository_measures_main_and_replays_a_fork_and_comments_on
 
         stranger = github.comment(8, "<!-- tablebench gate: tablebench -->\nmine", "somebody")
         pull = Event("feature", pull=8)
-        given = {"secrets": secrets, "environment": machine}
+        given: dict[str, Any] = {"secrets": secrets, "environment": machine}
         first = run_workflow(github, workflow, tmp_path / "one", product, pull, **given)
         assert first.result == "success", first.log
         assert len(server.requests) == paid, "what main has paid for is not paid for again"

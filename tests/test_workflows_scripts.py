@@ -28,7 +28,7 @@ from tests.support.workflow_runner import run_action
 pytestmark = needs_action
 
 needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
-LEXICAL = {
+LEXICAL: dict[str, Any] = {
     "model": "tablebench/lexical",
     "datasets": "starter",
     "tests": "test_tables.py",
