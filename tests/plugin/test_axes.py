@@ -160,6 +160,7 @@ def _shown(demos: str, example_id: str) -> list[list[str]]:
     for perturbation in ("none", "shuffle_rows", "transpose"):
         case = Case("starter", example_id, "csv", perturbation, "m", "id")
         prompt = runner.renderer.task(case).prompt
+        assert isinstance(prompt, str)
         shown.append(re.findall(r"Question: (.*)", prompt)[:-1])
     return shown
 

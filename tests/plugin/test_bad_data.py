@@ -327,7 +327,7 @@ def test_words_for_missing_values_are_answers(place: Place, target: str) -> None
     )
     assert outcomes(place.run("--bench-dataset", "wikitq")) == {"passed": 1, "deselected": 1}
     [record] = place.records
-    assert (record.references, record.prediction) == ([target], [target])
+    assert (list(record.references), record.prediction) == ([target], [target])
 
 
 def test_more_shots_than_examples(place: Place) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -175,7 +176,7 @@ def test_under_workers_it_is_one_line_too(bench: Bench) -> None:
 def test_litellm_is_imported_while_a_case_that_will_be_asked_is_collected(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started = []
+    started: list[Any] = []
 
     class Ahead:
         @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,7 +47,7 @@ class Place:
         lines = (self.path / results / "records.jsonl").read_text("utf-8").splitlines()
         return [json.loads(line) for line in lines]
 
-    def read(self, path: str) -> dict[str, object]:
+    def read(self, path: str) -> dict[str, Any]:
         return json.loads((self.path / path).read_text("utf-8"))
 
 

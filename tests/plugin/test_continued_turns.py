@@ -52,10 +52,10 @@ def test_a_turn_is_continued_or_what_was_written_is_given_in_the_users(tmp_path:
     [refusing, going_on] = (told(tmp_path / "run" / name.replace("/", "-")) for name in models)
     assert decide.roles("refuses") == ["user", "assistant", "user"]
     assert SO_FAR in decide.bodies["refuses"][-1]["messages"][-1]["content"]
-    assert (refusing[0].outcome, refusing[0].flags) == ("right", ["turn_restated"])
+    assert (refusing[0].outcome, list(refusing[0].flags)) == ("right", ["turn_restated"])
     assert refusing[1] == ["reply", "program", "output", "user", "reply"]
     assert decide.roles("continues") == ["user", "assistant"]
-    assert (going_on[0].outcome, going_on[0].flags) == ("right", [])
+    assert (going_on[0].outcome, list(going_on[0].flags)) == ("right", [])
     assert going_on[1] == ["reply", "program", "output", "reply"]
     first, second = decide.bodies["continues"]
     assert second["messages"][-1]["content"].startswith(f"{SO_FAR}\n```CodeExecuteResult\n")

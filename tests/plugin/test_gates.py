@@ -12,6 +12,7 @@ import pytest_tablebench
 from pytest_tablebench.cli import main
 from tests.support.gate_bench import PLANNED, GateBench, names, options, outcomes
 from tests.support.matrix import reduced
+from tests.support.present import present
 from tests.support.toy_bench import CONFTEST, SUITE
 
 GATE = "toy.performance >= 0.5"
@@ -436,7 +437,7 @@ def test_gates_are_judged_in_code(bench):
     [result] = pytest_tablebench.judge_gates(records, [GATE])
     [kept] = bench.gates()
     assert (result.estimate, result.state, result.n_examples) == (0.9, "holds", 30)
-    assert [result.estimate, list(result.interval)] == [kept["estimate"], kept["interval"]]
+    assert [result.estimate, list(present(result.interval))] == [kept["estimate"], kept["interval"]]
     assert "judge_gates" in dir(pytest_tablebench)
 
 

@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from tests.support.outcomes import ALL_THREE, plain
+from tests.support.present import present
 from tests.support.toy_bench import ADA, BO, SUITE
 
 
@@ -193,7 +194,7 @@ def test_a_hostile_reply_reaches_no_terminal_and_harms_no_file(bench, reply):
     assert record["raw"] == reply
     [case] = ET.parse(bench.path / "junit.xml").getroot().iter("testcase")
     [failure] = case.iter("failure")
-    assert failure.text.startswith("question: How old is Ada?\nexpected: 36\ngot:      ")
+    assert present(failure.text).startswith("question: How old is Ada?\nexpected: 36\ngot:      ")
 
 
 def test_hostile_questions_and_answers_are_harmless_too(bench):

@@ -161,7 +161,7 @@ def by_batches(place: Place) -> Path:
     """The same command until nothing is pending; only models of a provider are handed in."""
     folder = place.laid("batches")
     given = [one.replace("plain/", "openai/") for one in ASKED]
-    codes = []
+    codes: list[int] = []
 
     def answer(body: dict[str, Any]) -> str:
         content: str = json.loads(said(body).body)["choices"][0]["message"]["content"]

@@ -134,8 +134,8 @@ def faulty_runs(tmp_path_factory: pytest.TempPathFactory) -> Faulty:
     def run(workers: str, folder: Path) -> tuple[Run, Script]:
         script = faulty_script()
         with OpenAIServer(script) as server:
-            options = ("-n", workers, "--bench-retries", "1", "--bench-show", "20")
-            options += ("--bench-reasoning-tokens", "0")
+            options = ["-n", workers, "--bench-retries", "1", "--bench-show", "20"]
+            options += ["--bench-reasoning-tokens", "0"]
             return run_pytest(folder, server, *options, count=FAULTS, model=LITELLM), script
 
     folders = {workers: tmp_path_factory.mktemp(f"faults{workers}-") for workers in ("0", "2")}
@@ -159,7 +159,7 @@ def test_a_fault_of_one_case_is_an_outcome_of_its_own(faulty_runs: Faulty) -> No
             assert record.score == (1.0 if number in PASSING else 0.0)
     truncated = [n for n, e in enumerate(script.examples) if run.by_number[e.id].flags]
     assert truncated == [10]
-    assert run.by_number[script.examples[10].id].flags == ["truncated"]
+    assert list(run.by_number[script.examples[10].id].flags) == ["truncated"]
     assert run.by_number[script.examples[CUT_OFF].id].completion_tokens == 3
     # What may pass is asked again, once; what cannot is not.
     assert {n for n, asked in script.asked.items() if asked == 2} == {2, 3, 4, 5, 6, 7, 8}
@@ -263,7 +263,7 @@ def test_a_fault_of_the_whole_run_stops_it(tmp_path: Path, fault: str, workers: 
     # Alone, the three statuses come one after the other: each counts, whichever it is.
     statuses = iter([401, 403, 404] if workers == "0" else [401] * count)
     with OpenAIServer(lambda _: error(next(statuses), f"refused {KEY}")) as server:
-        address = closed_port() if fault == "down" else server.url
+        address: str | None = closed_port() if fault == "down" else server.url
         if fault.startswith("unknown"):
             address = None  # with an address, every name is a model of that server
         run = run_pytest(
@@ -285,7 +285,7 @@ def test_a_fault_of_the_whole_run_stops_it(tmp_path: Path, fault: str, workers: 
     if workers == "0":
         # The case of the third fault may hear of the stop before it hears of its own.
         reasons = [record.reason for record in run.records.values()]
-        assert reasons in ([reason for reason, _ in expected[:n]] for n in (2, 3))
+        assert reasons in [[reason for reason, _ in expected[:n]] for n in (2, 3)]
     else:
         # Three calls for both workers together; none has to see all three.
         assert 1 <= len(run.records) <= 3

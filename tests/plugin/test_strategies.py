@@ -9,6 +9,7 @@ import pytest
 
 from pytest_tablebench.cli import main
 from pytest_tablebench.results.texts import TranscriptText, read_texts
+from tests.support.present import present
 
 TREE = "(C0, 1, 1, Name)\n(C0, 2, 2, <img src=x onerror=alert(1)>)"
 SCRIPT = [
@@ -57,7 +58,7 @@ def test_every_strategy_answers_and_what_was_said_is_kept_and_drawn(bench, model
         ("output", "41"),
         ("reply", "So \\boxed{36}."),
     )
-    tree = turns["toy/ada/html/none/treethinker"]
+    tree = present(turns["toy/ada/html/none/treethinker"])
     assert [who for who, _ in tree] == ["reply", "drawn", "user", "reply"]
     assert tree[1][1].startswith("ROOT (columns)\n  Name  [C0 1]\n  <img src=x")
     page = (bench.path / "run" / "report.html").read_text("utf-8")
