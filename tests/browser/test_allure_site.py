@@ -258,7 +258,10 @@ def test_a_wrong_case_shows_reply_table_and_category(
             and r.perturbation == wrong.perturbation]  # fmt: skip
     key = f"starter/{wrong.example_id}/{wrong.perturbation}"
     table = {"title": None, "header": ["Name", "Age"], "rows": [["Ada of the attachment", 36]]}
-    texts = [ExampleText(key, "How old is Ada?", (table,)), PromptText("none", "")]
+    texts: list[ExampleText | PromptText] = [
+        ExampleText(key, "How old is Ada?", (table,)),
+        PromptText("none", ""),
+    ]
     write_allure(same, tmp_path / "in", run=read_run_json(run_folder), mode="all", texts=texts)
     site = generate(tmp_path / "in", tmp_path / "site")
     for page in show(browser, site):

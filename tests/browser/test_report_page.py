@@ -105,11 +105,11 @@ def test_filters_count_what_the_records_hold(watched: Watched, report: Path) -> 
 def test_flips_of_the_baseline_can_be_filtered(watched: Watched, report: Path) -> None:
     page = watched.page
     watched.open(report)
-    verdicts = [
-        {r.case_id: r.outcome for r in make_records(("finqa", "wikitq"), 6, **how)}
-        for how in ({}, {"model": "openai/other", "skill": 0.4})
-    ]
-    new, old = verdicts
+    runs = (
+        make_records(("finqa", "wikitq"), 6),
+        make_records(("finqa", "wikitq"), 6, model="openai/other", skill=0.4),
+    )
+    new, old = ({r.case_id: r.outcome for r in records} for records in runs)
     worse = [key for key in new if (old[key], new[key]) == ("right", "wrong")]
     better = [key for key in new if (old[key], new[key]) == ("wrong", "right")]
     page.select_option("#f-f", label="regressed")

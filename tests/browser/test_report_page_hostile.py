@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -138,10 +139,11 @@ def test_hostile_texts_run_nothing_and_load_nothing(watched: Watched, tmp_path: 
     assert len(PAYLOADS) >= 50
     folder = hostile_page(tmp_path / "run")
     other = hostile_page(tmp_path / "other")
+    gates: list[Any] = [Judged(payload, payload, payload) for payload in PAYLOADS]
     write_page(
         folder,
         tmp_path / "report.html",
-        gates=[Judged(payload, payload, payload) for payload in PAYLOADS],
+        gates=gates,
         baseline=other,
         comparison=compare_runs(other, folder),
         snapshots=[changed(text, "flipped", text, f"{text} x") for text in PAYLOADS],

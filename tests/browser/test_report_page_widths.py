@@ -45,7 +45,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         record(example_id="e2", outcome="no_answer", references=("a" * 300,)),
         record(example_id="e3", outcome="wrong", references=("b" * 300,), prediction="c" * 300),
     ]
-    gates = [Gate(text, interval=(-0.0095, 0.0888), reason=WHY) for text in GATES]
+    gates: list[Any] = [Gate(text, interval=(-0.0095, 0.0888), reason=WHY) for text in GATES]
     write_page(write_run(folder / "run", records, texts=False), folder / "report.html", gates=gates)
     return folder / "report.html"
 
