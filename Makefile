@@ -2,6 +2,7 @@
 #   make bench    set everything up and measure a model (MODEL=..., DATA=..., ARGS=...)
 #   make test     set everything up and run the tests
 #   make lint     ruff and mypy
+#   make coverage run the tests and report the lines and branches that none of them runs
 #   make docs     the documentation site
 #   make release-check, dist    what a release still needs; the package, built and tried
 #   make test-versions, test-lowest    a short set on each other Python, on the oldest libraries
@@ -28,7 +29,7 @@ RUNS ?= $(VENV)/.runs
 HASHED := install --quiet --no-deps --require-hashes --requirement
 hashed = $(BIN)/python -m uv pip $(HASHED) $(1) --python $(BIN)/python || $(BIN)/python -m pip $(HASHED) $(1)
 
-.PHONY: bench example screenshots test test-versions test-lowest lint docs locks upgrade release-check owner dist clean
+.PHONY: bench example screenshots test coverage test-versions test-lowest lint docs locks upgrade release-check owner dist clean
 
 # Wrong answers are the result of a run, not an error of it: pytest's exit code 1 is fine here.
 bench: $(RUNS)
@@ -42,6 +43,13 @@ example: $(RUNS)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest tests -n $(WORKERS) --dist worksteal $(ARGS)
+
+# Processes that the tests start write data files of their own, which `combine` joins.
+coverage: $(STAMP)
+	$(BIN)/python -m coverage erase
+	$(BIN)/python -m coverage run -m pytest tests -n $(WORKERS) --dist worksteal $(ARGS)
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage report
 
 lint: $(STAMP)
 	$(BIN)/python -m ruff check .
