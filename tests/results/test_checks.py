@@ -193,7 +193,10 @@ def test_a_record_stays_the_object_that_was_made_until_it_is_written(writer):
 def test_a_record_from_another_process_is_the_one_that_was_sent(writer):
     sent = message(BASE, True)
     arrived = CaseMessage.decode(sent.encode())
-    sent_record, arrived_record = present(sent.record), present(arrived.record)
-    assert arrived_record.record.to_line() == sent_record.line
-    assert arrived_record.row == sent_record.row
-    assert present(writer.receive(arrived).record).line == sent_record.line
+    assert sent.record is not None
+    assert arrived.record is not None
+    assert arrived.record.record.to_line() == sent.record.line
+    assert arrived.record.row == sent.record.row
+    received = writer.receive(arrived)
+    assert received.record is not None
+    assert received.record.line == sent.record.line
