@@ -250,7 +250,8 @@ def test_reference_asks_with_a_picture_in_one_message_that_ends_with_it(
     opened: Opened, serializer: str, modality: str
 ) -> None:
     [message] = task_of(opened("reference"), "1", serializer=serializer, modality=modality).messages
-    *parts, picture = message.content  # type: ignore[str-unpack]
+    assert isinstance(message.content, tuple)
+    *parts, picture = message.content
     assert isinstance(picture, Image)
     texts = [part for part in parts if isinstance(part, str)]
     assert texts == parts
