@@ -240,7 +240,7 @@ def test_without_texts_the_case_says_so(watched: Watched, tmp_path: Path) -> Non
     page.click("#case-body details.card > summary")
     page.wait_for_selector("details.card .empty")
     text = page.inner_text("#case-body")
-    assert "kept no texts" in text
+    assert "stored no texts" in text
     assert "ab12" in text
 
 

@@ -219,8 +219,8 @@ def test_the_search_says_what_it_does_not_know(window: Watched, cut: Path) -> No
     page = visit(window, cut, "#q=aaa")
     assert shown(page) == 1
     assert page.inner_text("#searched") == (
-        "The search does not know all: 1 reply is cut to 20,000 characters here; whole ones are "
-        "in records.jsonl."
+        "The search does not cover everything: 1 reply is cut to 20,000 characters here; "
+        "whole ones are in records.jsonl."
     )
 
 

@@ -134,7 +134,7 @@ def test_chart_table_and_tree_stand_in_a_case(
 
     page.click("#after")  # whose picture is not in the page
     page.wait_for_selector(".charts polyline")
-    assert "is not in this page but in media/" in page.inner_text(".charts")
+    assert "is not on this page; it is in media/" in page.inner_text(".charts")
     page.screenshot(path=folder / f"chart-line-{scheme}.png")
     page.click("#after")  # whose program drew nothing
     page.wait_for_selector(".charts path")

@@ -165,7 +165,7 @@ def test_both_answers_and_their_word_diff(shared: Watched, report: Path) -> None
     assert "the same in both" in card(page, "^Before and after").inner_text()
     assert card(page, "^Reply before").count() == 0
     page = case(shared, report, "wikitq/e1/html/transpose")
-    assert "There was none: timeout" in page.inner_text("#case-body")
+    assert "No reply: timeout" in page.inner_text("#case-body")
     assert "newly unanswered" in card(page, "^Before and after").inner_text()
 
 
@@ -226,18 +226,18 @@ def test_steps_have_what_was_said_and_what_it_took(shared: Watched, report: Path
     page = case(shared, report, "finqa/e1/csv/none")
     steps = [re.sub(r"\s+", " ", text) for text in page.locator(".steps li").all_inner_texts()]
     assert steps == [
-        "It replies Let me compute. ended length seconds 1.5 prompt tokens 700",
-        "A program is run print(6 * 7)",
-        "It prints 42 ended ok",
-        "The model is told So what is it?",
-        "It replies 42 ended stop cost $0.002 from the store",
-        f"The judge says Score: 3 {HOSTILE} ended stop model openai/judge",
+        "Reply Let me compute. ended length seconds 1.5 prompt tokens 700",
+        "Program print(6 * 7)",
+        "Output of the program 42 ended ok",
+        "User message So what is it?",
+        "Reply 42 ended stop cost $0.002 from the store",
+        f"Reply of the judge Score: 3 {HOSTILE} ended stop model openai/judge",
     ]
     # A run without texts has no transcript; what is known of the steps stays.
     page = case(shared, report, "finqa/e1/csv/none/r2")
     steps = page.locator(".steps li").all_inner_texts()
     assert [text.split("\n")[0] for text in steps] == [
-        "A question", "A program is run", "A question", "The judge says",
+        "Call to the model", "Program", "Call to the model", "Reply of the judge",
     ]  # fmt: skip
 
 

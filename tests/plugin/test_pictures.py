@@ -145,7 +145,7 @@ def test_every_dataset_is_shown_as_pictures_and_beside_them(tmp_path: Path) -> N
     page = (folder / "report.html").read_text(encoding="utf-8")
     for name in names:
         assert base64.b64encode((folder / "media" / name).read_bytes()).decode() in page
-    assert f"{len(names)} pictures of media/ are in here" in page
+    assert f"{len(names)} pictures of media/ are on this page" in page
     assert "larger one" not in page
     assert "in none of these figures: how many tokens they are is not known" in run.output
     assert refused.exit_code == 4

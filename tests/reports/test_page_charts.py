@@ -49,7 +49,7 @@ def test_a_chart_case_holds_its_picture_and_the_expected_values(tmp_path: Path) 
     assert [bar["height"] for bar in bars] == [98, 196]
     assert {bar["y"] + bar["height"] for bar in bars} == {206}
     assert [shape["text"] for shape in drawn if shape["name"] == "text"] == ["0", "4"]
-    assert "1 picture of media/ is in here" in text_of(soup, ".about")
+    assert "1 picture of media/ is on this page" in text_of(soup, ".about")
 
 
 def test_a_picture_of_two_runs_is_in_their_page_once(tmp_path: Path) -> None:

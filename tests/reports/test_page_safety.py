@@ -108,7 +108,7 @@ def test_pictures_stand_in_the_page_where_their_bytes_are_those_of_their_name(
     packed = pack_pictures([tmp_path])
     assert packed.numbers == {names[0]: 0}
     assert packed.blocks == {"m0": base64.b64encode(good).decode()}
-    assert packed.notes == ("1 picture of media/ is in here",)
+    assert packed.notes == ("1 picture of media/ is on this page",)
     assert pack_pictures([tmp_path / "none"]).blocks == {}
 
 
@@ -120,4 +120,4 @@ def test_pictures_beyond_the_budget_stay_in_the_run_folder(
     monkeypatch.setattr(packed_pictures, "_BUDGET", 20)
     packed = pack_pictures([tmp_path])
     assert list(packed.blocks.values()) == [base64.b64encode(b"one").decode()]
-    assert packed.notes == ("1 picture of media/ is in here; 1 larger one did not fit",)
+    assert packed.notes == ("1 picture of media/ is on this page; 1 larger one did not fit",)

@@ -1,9 +1,9 @@
 """The cases of a run as compressed blocks inside the page.
 
-The index holds what filters and rows need and is unpacked when the page opens; blocks of details,
-tables and prompts are unpacked when a case in them is opened, and once for the search, one by one
-while the page is idle. A block is JSON in ASCII, deflated, in base64, so no text in it can end the
-element that holds it.
+The index contains what filters and rows need and is unpacked when the page opens. Blocks of
+details, tables and prompts are unpacked when the user opens a case in them, and once for the
+search, one by one while the page is idle. A block is JSON in ASCII, deflated, in base64, so that
+no text in it can end its element.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from pytest_tablebench.results.texts import ExampleText, Text, TranscriptText, e
 from pytest_tablebench.util.names import are, counted
 
 MIXED, WORSE, BETTER, CHANGED, TURNED, LOST, GAINED, OTHER = (1 << bit for bit in range(8))
-"""Marks of a case: its example is right in some configurations and wrong in others; worse or
-better than in the other run; another text than the stored one, with the same or another verdict;
-without an answer in this run alone, or in the other alone; another answer than there."""
+"""Marks of a case. Its example is right in some configurations and wrong in others. It is worse, or
+better, than in the other run. Its text differs from the snapshot, with the same or another verdict.
+Only this run, or only the other run, has no answer. Its answer differs from the other run's."""
 
 _TABLES, _PROMPTS = 64, 24
 _TABLE_BUDGET = 6_500_000
@@ -47,8 +47,7 @@ _COLUMNS = (
 class Pack:
     """Blocks by the ids of their elements, and what was cut to make them fit.
 
-    `axes` has the names of datasets, serializers and perturbations by the numbers that filters
-    call them.
+    `axes` has the names of datasets, serializers and perturbations, in the order of their numbers.
     """
 
     blocks: Mapping[str, str]
@@ -67,10 +66,13 @@ def pack(
 ) -> Pack:
     """Return all cases of one run as blocks, in the order of `records`.
 
-    `facts` goes into the index as it is.
-
-    `tags` are the names and values that filters know, with their numbers. By case id, `marks` has
-    the marks from outside the run, `before` the records of the other run, if there is one.
+    Arguments:
+        records: the cases.
+        texts: their questions, tables and prompts.
+        facts: further content of the index.
+        tags: numbers of (name, value) pairs that filters use.
+        marks: marks from outside the run, by case id.
+        before: records of the other run by case id, if there is one.
     """
     names = {
         axis: tuple(sorted({getattr(record, axis) for record in records}))
@@ -138,7 +140,7 @@ def _index(
         columns["prompt"].append(places.prompts.get(record.prompt_digest or "", -1))
         columns["transcript"].append(places.prompts.get(record.transcript or "", -1))
         columns["repeat"].append(record.repeat)
-        # What links go by: ids hold slugs, so they do not follow from the names.
+        # Links use ids, which contain slugs and so do not follow from the names.
         columns["id"].append(record.case_id)
     further = case_columns(records)
     return {
@@ -159,7 +161,7 @@ def _columns_before(
 ) -> dict[str, list[Any]]:
     """Return outcome (-1: not asked), score and answer of each case in the other run.
 
-    An answer that reads as this run's own is None.
+    The answer is None if it equals this run's.
     """
     columns: dict[str, list[Any]] = {
         "outcome_before": [],
@@ -200,7 +202,7 @@ def _mixed(records: Iterable[Record]) -> set[tuple[str, str]]:
 
 @dataclass
 class _TextPlaces:
-    """Where the texts of a case are: block number times block size plus place in the block."""
+    """Questions by example; places of tables and prompts as in `_Blocks`."""
 
     questions: dict[tuple[str, str], str]
     tables: dict[str, int]
@@ -215,10 +217,11 @@ class _Blocks:
     """Collects values into blocks until a budget is used up, and records their places.
 
     Arguments:
-        letter: what the ids of the blocks begin with, in `blocks`, where they are put.
+        letter: first letter of the ids of the blocks.
         size: values in a block.
         budget: characters of all these blocks.
-        places: by a value's key, the number of its block times `size` plus its place there.
+        blocks: receives the blocks by id.
+        places: receives, by a value's key, its block's number times `size` plus its place there.
     """
 
     def __init__(
@@ -238,7 +241,7 @@ class _Blocks:
             self.close()
 
     def close(self) -> None:
-        """Store what is waiting, unless it does not fit any more."""
+        """Store the waiting values if they still fit."""
         if not self._waiting:
             return
         block = deflated(list(self._waiting.values()))
@@ -256,7 +259,7 @@ class _Blocks:
 def _pack_texts(
     records: Sequence[Record], texts: Iterable[Text]
 ) -> tuple[dict[str, str], _TextPlaces]:
-    """Return the blocks of tables and prompts; those of cases that are not right come first."""
+    """Return blocks and places. Prompts of cases that are not right have their own budget."""
     keys = {example_key(r.dataset, r.example_id, r.perturbation): r for r in records}
     wrong = {
         digest
@@ -319,13 +322,13 @@ def _notes(records: Sequence[Record], places: _TextPlaces, limit: int) -> Iterat
             )
     if places.tables_left_out:
         yield (
-            f"the tables of {counted(places.tables_left_out, 'example')} did not fit in here; they "
-            f"are in texts.jsonl.gz"
+            f"the tables of {counted(places.tables_left_out, 'example')} did not fit on this page; "
+            f"they are in texts.jsonl.gz"
         )
     if places.prompts_left_out:
         yield (
-            f"{counted(places.prompts_left_out, 'prompt')} did not fit in here (those of right "
-            f"answers are left out first); they are in texts.jsonl.gz"
+            f"{counted(places.prompts_left_out, 'prompt')} did not fit on this page (prompts with "
+            f"a right answer are left out first); they are in texts.jsonl.gz"
         )
     if records and not places.tables and not places.prompts and not places.prompts_left_out:
-        yield "this run kept no texts: questions, tables and prompts are not in here"
+        yield "this run stored no texts: questions, tables and prompts are not on this page"

@@ -1,4 +1,4 @@
-"""The pictures of a run as blocks inside its page, by the names of their files."""
+"""The pictures of a run as blocks inside its page."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pytest_tablebench.util.names import are, counted
 
 _NAME = re.compile(r"([0-9a-f]{64})\.(?:png|jpg|gif|webp)")
 _BUDGET = 9_000_000
-"""Characters of base64 that a page holds; further pictures stay in `media/` alone."""
+"""Characters of base64 in a page; further pictures are only in `media/`."""
 
 
 @dataclass(frozen=True)
 class Pictures:
-    """Blocks by the ids of their elements, the number of each by its file, and how many."""
+    """Blocks by element id, the number of each picture by file name, and notes on what fits."""
 
     blocks: Mapping[str, str]
     numbers: Mapping[str, int]
@@ -28,7 +28,7 @@ class Pictures:
 def pack_pictures(folders: Iterable[Path]) -> Pictures:
     """Return the pictures of `media` folders, each once, the smallest first.
 
-    A file whose bytes are not those that its name tells is left out.
+    A file whose digest is not its name is left out.
     """
     files = {path.name: path for media in folders for path in _files(media)}
     by_size = sorted((path.stat().st_size, name) for name, path in files.items())
@@ -47,14 +47,16 @@ def pack_pictures(folders: Iterable[Path]) -> Pictures:
         blocks[f"m{numbers[name]}"] = base64.b64encode(data).decode("ascii")
     notes: tuple[str, ...] = ()
     if numbers or missing:
-        packed_text = f"{counted(len(numbers), 'picture')} of media/ {are(len(numbers))} in here"
+        packed_text = (
+            f"{counted(len(numbers), 'picture')} of media/ {are(len(numbers))} on this page"
+        )
         rest = f"; {counted(missing, 'larger one')} did not fit" if missing else ""
         notes = (packed_text + rest,)
     return Pictures(blocks, numbers, notes)
 
 
 def is_picture(name: str) -> bool:
-    """Whether this is the name of a file as `media/` has them: a digest, and what it is."""
+    """Return whether this is a file name of `media/`: a SHA-256 digest with a suffix."""
     return _NAME.fullmatch(name) is not None
 
 

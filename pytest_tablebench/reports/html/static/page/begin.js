@@ -1,4 +1,4 @@
-// The index is unpacked, the address read, and everything drawn that waited for it.
+// Unpack the index, read the address, and draw.
 const begin = async () => {
   try {
     page.data = await page.block("index");

@@ -1,6 +1,6 @@
-// What the page holds, in blocks: base64, deflate, JSON.
+// The data of the page, in blocks of base64, deflate and JSON.
 const { byId, make } = page;
-// What needs the cases is done once they are unpacked, in this order.
+// Functions that need the cases run once these are unpacked, in this order.
 const waiting = [];
 const ready = (act) => waiting.push(act);
 const bytes = (text) => {
@@ -23,14 +23,14 @@ const unpack = async (text) => {
   const stream = new Blob([bytes(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
   return JSON.parse(await new Response(stream).text());
 };
-// Blocks of details, tables and prompts: how their ids begin.
+// First letters of the ids of blocks.
 const LETTERS = { details: "d", tables: "t", prompts: "q" };
 const entry = async (kind, place) => {
   const size = page.data.sizes[kind], values = await block(LETTERS[kind] + Math.floor(place / size));
   return values === null ? null : values[place % size];
 };
 
-// A hint that more of a text is in a file.
+// A hint that names the file with the whole text.
 const where = (file, what) => make("p", "hint", what + " " + file + " in the run folder" +
   (page.data.facts.folder ? " (" + page.data.facts.folder + ")" : "") + ".");
 Object.assign(page, { LETTERS, block, entry, ready, waiting, where });

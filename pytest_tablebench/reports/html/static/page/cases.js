@@ -1,4 +1,4 @@
-// Which cases are looked at: filters and search, each a key of the state.
+// Which cases are shown: filters and search, each a key of the state.
 const { byId, count, counted, declare, make, plain, searches, set, watch } = page;
 const OUTCOMES = ["right", "wrong", "no_answer", "scored"];
 const WORDS = ["right", "wrong", "no answer", "no verdict"];
@@ -6,9 +6,9 @@ const search = byId("search"), shown = byId("shown");
 const filters = new Map();
 let ids = new Map(), visible = null;
 
-// A filter: `options()` gives [value, label] or [value, label, group] of the select, in the order
-// of the numbers by which buttons of the page (data-KEY) name them; `test(value)` gives a function
-// of a case's number. It is made once the cases are known; one without options is not shown.
+// A filter: `options()` returns [value, label] or [value, label, group] of the select. Buttons of
+// the page (data-KEY) name an option by its place. `test(value)` returns a test of a case's number.
+// A filter without options is not shown.
 const filter = (key, label, { options, test }) => {
   declare(key);
   filters.set(key, { label, options, test });
@@ -35,9 +35,8 @@ const build = () => {
   }
 };
 
-// Who is told when other cases are looked at: they are in `page.visible`, in order.
+// Functions to call when `page.visible` changes.
 const drawers = [];
-const told = () => { for (const draw of drawers) draw(); };
 
 const choose = () => {
   const from = performance.now(), { state } = page;
@@ -54,8 +53,10 @@ const choose = () => {
   const right = visible.reduce((n, i) => n + (page.columns.outcome[i] === 0), 0);
   shown.textContent = of + counted(page.data.count, "case") + ", " + count(right) + " right";
   byId("searched").textContent = state.q.trim() ? searches.state() : "";
-  // What is read for the search finds no others mostly: then nobody loses their place in the list.
-  if (before === null || before.length !== visible.length || visible.some((i, n) => i !== before[n])) told();
+  // Blocks read for the search rarely add a case; without a change the list keeps its place.
+  if (before === null || before.length !== visible.length || visible.some((i, n) => i !== before[n])) {
+    for (const draw of drawers) draw();
+  }
   document.documentElement.dataset.filterMs = (performance.now() - from).toFixed(1);
 };
 const cleared = () => Object.fromEntries(["q", ...filters.keys()].map((key) => [key, page.usual(key)]));
@@ -63,7 +64,7 @@ const cleared = () => Object.fromEntries(["q", ...filters.keys()].map((key) => [
 const wellFormed = (text) => text.toWellFormed ? text.toWellFormed() : text;
 const exampleOf = (i) => page.data.examples[page.columns.example[i]];
 const named = (axis) => () => page.data.names[axis].map((name) => [name, name]);
-// Letters are what filters are called in addresses, which people have kept.
+// Filters have these letters in addresses, so the letters must not change.
 filter("d", "Dataset", { options: named("dataset"), test: (value) => {
   const number = page.data.names.dataset.indexOf(value);
   return (i) => exampleOf(i).dataset === number;
@@ -89,7 +90,6 @@ filter("o", "Outcome", {
 for (const [key, axis, label] of [["g", "strategy", "Strategy"], ["m", "modality", "Modality"], ["w", "model", "Model"]]) {
   filter(key, label, { options: () => page.data.names[axis].length > 1 ? named(axis)() : [], test: byAxis(axis) });
 }
-// Parts of the score: whole, nothing, between, or not told.
 const LEVELS = [["whole", "1", (x) => x === 1], ["between", "between 0 and 1", (x) => x > 0 && x < 1],
   ["nothing", "0", (x) => x === 0], ["absent", "absent", (x) => x === null]];
 filter("part", "Part", {
@@ -100,7 +100,7 @@ filter("part", "Part", {
     return n < 0 || !holds ? () => false : (i) => holds(page.columns.parts[n][i]);
   },
 });
-// Marks of `_pack.py`; those that no case has are left out.
+// Marks of `_pack.py`; marks without a case are left out.
 const FLIPS = [["mixed", "right and wrong by configuration", 1], ["regressed", "regressed", 2], ["improved", "improved", 4],
   ["unanswered", "newly unanswered", 32], ["answered", "newly answered", 64], ["changed", "changed", 230],
   ["other", "answer changed", 24], ["turned", "verdict flipped", 16]];
@@ -118,7 +118,7 @@ page.ready(() => {
   watch(["q", "sort", ...filters.keys()], choose);
   searches.whenRead(() => { if (page.state.q.trim()) choose(); });
 });
-// On a phone the filters would take the screen: there they are folded.
+// On a phone the filters would fill the screen, so they are folded.
 const wide = matchMedia("(min-width: 641px)"), fold = () => { byId("fold").open = wide.matches; };
 wide.addEventListener("change", fold);
 fold();
@@ -130,7 +130,7 @@ search.addEventListener("input", () => {
 search.addEventListener("focus", searches.readAll);
 byId("filters").addEventListener("submit", (event) => event.preventDefault());
 byId("clear").addEventListener("click", () => set(cleared()));
-// Figures of the page lead to their cases: <button data-d="0" data-f="worse">.
+// Buttons that filter: <button data-d="0" data-f="worse">.
 document.addEventListener("click", (event) => {
   const given = event.target.closest("button")?.dataset ?? {}, wanted = cleared();
   let any = false;

@@ -1,8 +1,8 @@
-// What is known of every case: shown in columns, sorted by, and exported.
+// Columns: values of each case to show and to sort by.
 const { byId, declare, exampleOf, make, OUTCOMES, plain, set, watch } = page;
 const columns = new Map();
 
-// A column: `value(i)` is a number, a text or null. Numbers are sorted as such; null comes last.
+// A column: `value(i)` is a number, a text or null. Null is sorted last.
 const column = (key, label, value, { digits } = {}) => columns.set(key, { label, value, digits });
 const shown = (key, i) => {
   const { value, digits } = columns.get(key), found = value(i);
@@ -12,11 +12,11 @@ const chosen = () => page.state.cols.split(",").filter((key) => columns.has(key)
 const sorted = (visible) => {
   const down = page.state.sort.startsWith("-"), one = columns.get(page.state.sort.replace(/^-/, ""));
   if (!one) return;
-  // Ranks of different values are compared, not the values: a run says much the same thing often.
+  // Rank the distinct values first: comparing texts is slow, and most cases repeat a value.
   const values = visible.map((i) => one.value(i) ?? null), order = new Intl.Collator("en", { numeric: true });
-  const apart = [...new Set(values)].filter((value) => value !== null);
-  apart.sort(apart.every((value) => typeof value === "number") ? (a, b) => a - b : (a, b) => order.compare(String(a), String(b)));
-  const rank = new Map(apart.map((value, n) => [value, down ? -n : n]));
+  const distinct = [...new Set(values)].filter((value) => value !== null);
+  distinct.sort(distinct.every((value) => typeof value === "number") ? (a, b) => a - b : (a, b) => order.compare(String(a), String(b)));
+  const rank = new Map(distinct.map((value, n) => [value, down ? -n : n]));
   const ranks = new Float64Array(page.data.count);
   visible.forEach((i, n) => { ranks[i] = rank.get(values[n]) ?? Infinity; });
   visible.sort((a, b) => (ranks[a] === ranks[b] ? a - b : ranks[a] - ranks[b]));
@@ -28,10 +28,10 @@ const drawHead = () => {
   const { sort } = page.state;
   head.replaceChildren(...["id", ...chosen()].map((key) => {
     const one = columns.get(key), node = make("button", key === "id" ? "wide" : key.split(":")[0], plain(one.label, 24));
-    const way = sort === key ? " ▲" : sort === "-" + key ? " ▼" : "";
+    const arrow = sort === key ? " ▲" : sort === "-" + key ? " ▼" : "";
     node.type = "button";
-    node.append(make("span", "way", way));
-    node.setAttribute("aria-label", "Sort by " + plain(one.label) + (way ? way === " ▲" ? ", now rising" : ", now falling" : ""));
+    node.append(make("span", "way", arrow));
+    node.setAttribute("aria-label", "Sort by " + plain(one.label) + (arrow ? arrow === " ▲" ? ", now rising" : ", now falling" : ""));
     node.addEventListener("click", () => turn(key));
     return node;
   }));
@@ -42,7 +42,7 @@ const drawHead = () => {
 declare("sort");
 declare("cols", "score");
 const named = (axis) => (i) => page.data.names[axis][page.columns[axis][i]];
-const plainKey = (name) => name.replaceAll(",", " ");  // commas stand between columns
+const plainKey = (name) => name.replaceAll(",", " ");  // commas separate columns
 page.ready(() => {
   const { data, columns: of } = page;
   column("id", "Case", (i) => data.names.dataset[exampleOf(i).dataset] + " / " + exampleOf(i).id);
@@ -71,7 +71,7 @@ page.ready(() => {
     column("before", "Outcome before", (i) => of.outcome_before[i] < 0 ? null : OUTCOMES[of.outcome_before[i]].replace("_", " "));
     column("change", "Score change", (i) => of.score[i] === null || of.score_before[i] === null ? null : of.score[i] - of.score_before[i], { digits: 2 });
   }
-  sortBox.append(new Option("as run", ""));
+  sortBox.append(new Option("order of the run", ""));
   for (const [key, { label }] of columns) {
     sortBox.append(new Option(plain(label) + " ▲", key), new Option(plain(label) + " ▼", "-" + key));
     if (key === "id") continue;

@@ -1,6 +1,6 @@
-// A case in both runs: outcomes, scores, the other answer, and what changed word by word.
+// A case in both runs: outcomes, scores, the earlier answer, and the difference word by word.
 const { card, count, fact, full, make, said, write, OUTCOMES, WORDS } = page;
-// As `word_diff` in Python: words, gaps and signs. Of each text so many are compared.
+// Tokens as in Python's `word_diff`: words, gaps and signs; at most MOST of each text.
 const TOKEN = /\s+|[\p{L}\p{M}\p{N}_]+|[^\s\p{L}\p{M}\p{N}_]/gu, MOST = 2000;
 const pieces = (before, after) => {
   const old = before.match(TOKEN) ?? [], now = after.match(TOKEN) ?? [];
@@ -13,7 +13,7 @@ const pieces = (before, after) => {
   let low = 0, highA = a.length, highB = b.length;
   while (low < highA && low < highB && a[low] === b[low]) low++;
   while (highA > low && highB > low && a[highA - 1] === b[highB - 1]) { highA--; highB--; }
-  // Lengths of the longest common sequences of what is left, from its end.
+  // Lengths of the longest common sequences of the rest, from its end.
   const width = highB - low + 1, longest = new Uint16Array((highA - low + 1) * width);
   for (let i = highA - low - 1; i >= 0; i--) {
     for (let j = width - 2; j >= 0; j--) {
@@ -38,7 +38,7 @@ const changed = (before, after) => {
   node.dir = "auto";
   node.tabIndex = 0;
   node.append(...found.map(([sign, text]) => write(make(TAGS[sign]), text)));
-  return cut ? [node, make("p", "hint", "Of each text the first " + count(MOST) + " words and signs are compared.")] : [node];
+  return cut ? [node, make("p", "hint", "Only the first " + count(MOST) + " words and signs of each text are compared.")] : [node];
 };
 const badge = (word, outcome, score) => {
   const node = make("div");
@@ -50,7 +50,7 @@ const MARKS = [[2, "regressed"], [4, "improved"], [32, "newly unanswered"], [64,
 const panel = (i, detail) => {
   if (!page.columns.outcome_before) return [];
   const other = detail.before;
-  if (!other) return [full(card("Before and after", make("p", "empty", "The run before did not ask this case.")))];
+  if (!other) return [full(card("Before and after", make("p", "empty", "The run before does not have this case.")))];
   const { outcome, score, reason } = other, { columns } = page;
   const facts = make("div", "facts");
   facts.append(badge("before", outcome, score), badge("after", columns.outcome[i], columns.score[i]));

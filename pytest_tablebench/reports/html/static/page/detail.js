@@ -1,10 +1,10 @@
-// One case: panels in a dialog, and the way to the next one.
+// One case: panels in a dialog, with buttons to the next and the previous case.
 const { byId, declare, entry, set, watch, write } = page;
 const dialog = byId("case"), body = byId("case-body"), title = byId("case-title");
 const panels = [];
 let opened = -1;
 
-// A panel: `make(i, detail)` returns nodes, or a promise of them; panels stand by their order.
+// A panel: `make(i, detail)` returns nodes, or a promise of them. Panels are sorted by `order`.
 const panel = (order, make) => {
   panels.push([order, make]);
   panels.sort(([a], [b]) => a - b);
@@ -53,7 +53,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "ArrowLeft") step(-1);
   if (event.key === "ArrowRight") step(1);
 });
-// Lists of the page lead to a case that the filters may hide: <button data-case="ID">.
+// Buttons that open a case, which the filters may hide: <button data-case="ID">.
 document.addEventListener("click", (event) => {
   const i = page.numberOf(event.target.closest("button")?.dataset.case);
   if (i !== undefined) set({ ...(page.visible.includes(i) ? {} : page.cleared()), case: page.idOf(i) });

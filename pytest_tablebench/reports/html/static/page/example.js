@@ -1,4 +1,4 @@
-// Panels of a case: its facts, question and tables, the reply and what was read of it.
+// Panels of a case: facts, question and tables, the reply and the answer read from it.
 const { card, count, entry, exampleOf, fact, full, make, said, table, where, write } = page;
 const { OUTCOMES, WORDS } = page;
 const factCard = (i, detail) => {
@@ -32,22 +32,22 @@ const exampleCards = async (i) => {
     const text = write(make("p", "big"), question);
     text.dir = "auto";
     nodes.push(full(card("Question", text)));
-    if (shown && shown.length > question.length) nodes.push(full(where("texts.jsonl.gz", "The question goes on in")));
+    if (shown && shown.length > question.length) nodes.push(full(where("texts.jsonl.gz", "The question continues in")));
   }
   if (shown && shown.tables.length) {
     nodes.push(full(card(shown.tables.length > 1 ? "Tables" : "Table", ...shown.tables.map(table))));
     if (shown.table_count > shown.tables.length) nodes.push(full(where("texts.jsonl.gz", count(shown.table_count) + " tables are in")));
   } else if (!shown) {
     nodes.push(full(page.data.facts.texts
-      ? where("texts.jsonl.gz", "The table is not in this page but in")
-      : make("p", "hint", "This run kept no texts, so question and table are not here.")));
+      ? where("texts.jsonl.gz", "The table is not on this page; it is in")
+      : make("p", "hint", "This run stored no texts, so question and table are not shown.")));
   }
   return nodes;
 };
 const replyCards = (i, detail) => {
   const { prediction, references } = detail;
   const reply = card("Reply");
-  if (detail.reply === null) reply.append(make("p", "empty", "There was none: " + (page.data.reasons[page.columns.reason[i]] ?? "no reason was kept") + "."));
+  if (detail.reply === null) reply.append(make("p", "empty", "No reply: " + (page.data.reasons[page.columns.reason[i]] ?? "no reason was recorded") + "."));
   else reply.append(said(detail.reply));
   if (detail.reply_length > (detail.reply ?? "").length) reply.append(where("records.jsonl", "Cut here: all " + count(detail.reply_length) + " characters are in"));
   const right = card("Read as");
@@ -57,7 +57,7 @@ const replyCards = (i, detail) => {
   const expected = make("div");
   for (const reference of references) expected.append(said(reference));
   right.append(make("h3", "", detail.reference_count > 1 ? "References" : "Reference"), expected);
-  if (!references.length) expected.append(make("p", "empty", "None was kept."));
+  if (!references.length) expected.append(make("p", "empty", "None was recorded."));
   if (detail.reference_count > references.length) right.append(where("records.jsonl", count(detail.reference_count) + " references are in"));
   return [reply, right];
 };

@@ -1,4 +1,4 @@
-// What is filtered as a file, and things to copy.
+// Export of the filtered cases, and texts to copy.
 const { byId, card, count, entry, full, make, OUTCOMES, panel } = page;
 const save = (name, text, type) => {
   const link = make("a"), address = URL.createObjectURL(new Blob([text], { type }));
@@ -7,7 +7,7 @@ const save = (name, text, type) => {
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 };
 const NUMBER = /^-?\d+(\.\d+)?$/;
-// A spreadsheet must not take a text for a formula.
+// Quoted, so that no spreadsheet runs a text as a formula.
 const cell = (value) => {
   if (value === null || value === undefined) return "";
   let text = typeof value === "string" ? value : typeof value === "object" ? JSON.stringify(value) : String(value);
@@ -50,7 +50,7 @@ busy("save-csv", async () => {
 busy("save-jsonl", async () => save("cases.jsonl", (await everything()).map((row) => JSON.stringify(row) + "\n").join(""), "application/jsonl"));
 busy("save-notes", () => save("notes.jsonl", Object.entries(page.notes()).map(([case_id, note]) => JSON.stringify({ case_id, note }) + "\n").join(""), "application/jsonl"));
 
-// The clipboard is not there for every page; then a text is marked to be copied by hand.
+// Without access to the clipboard the text is selected, so that the user can copy it.
 const copy = (label, text) => {
   const button = make("button", "quiet copy", label);
   button.type = "button";
@@ -71,7 +71,7 @@ const copy = (label, text) => {
   return button;
 };
 const quoted = (word) => /^[\w@%+=:,./-]+$/.test(word) ? word : "'" + word.replaceAll("'", "'\"'\"'") + "'";
-// Given one of each axis, a run's node ids hold neither strategy, modality nor model.
+// The options select one value of each axis, so node ids contain no strategy, modality or model.
 const again = (i, detail) => {
   const { data, columns: of } = page, id = detail.id.split("/").slice(1, 4);
   const end = of.repeat[i] > 1 ? "-r" + of.repeat[i] : "";
@@ -82,7 +82,7 @@ const again = (i, detail) => {
     "-k", "[" + id.join("-") + end + "]"].map(quoted).join(" ");
 };
 panel(55, (i, detail) => {
-  const node = card("Again"), line = again(i, detail), bar = make("div", "copies");
+  const node = card("Run it again"), line = again(i, detail), bar = make("div", "copies");
   bar.append(copy("Copy the pytest line", () => line));
   if (page.columns.prompt[i] >= 0) bar.append(copy("Copy the prompt", async () => (await entry("prompts", page.columns.prompt[i])).text));
   node.append(page.said(line), bar);

@@ -1,7 +1,7 @@
-// All configurations of a case's example: outcomes as a map, and its answers side by side.
+// All configurations of a case's example: a map of outcomes, and the answers side by side.
 const { card, count, counted, entry, full, make, said, write, OUTCOMES, WORDS } = page;
 const LETTERS = ["R", "W", "N", "S"], STEPS = 20;
-// The cases of an example lie beside each other.
+// The cases of an example are adjacent.
 const siblings = (i) => {
   const { example } = page.columns;
   let first = i, last = i;
@@ -14,17 +14,17 @@ const named = (cases, axis) => {
   return [...page.data.names[axis].keys()].filter((n) => used.has(n)).map((n) => [n, page.data.names[axis][n]]);
 };
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
-const told = (n) => {
+const outcomeText = (n) => {
   const { outcome, score, outcome_before: earlier } = page.columns;
   const before = earlier && earlier[n] >= 0 ? "; before " + WORDS[earlier[n]] : "";
   return WORDS[outcome[n]] + (score[n] === null ? "" : ", score " + score[n].toFixed(2)) + before;
 };
-// The filters stay as they are, though they may leave this case out.
+// Opens a case without changing the filters, even if they exclude it.
 const opens = (button, n) => {
   button.type = "button";
   button.addEventListener("click", () => page.open(n));
 };
-// A cell: one case, or several that were asked in one way; the first is what it opens.
+// A cell: all cases of a serializer and a perturbation. It opens this case, else its first one.
 const cell = (cases, i, label) => {
   const { outcome: outcomes, score, marks } = page.columns, node = make("button");
   const scores = cases.map((n) => score[n]).filter((value) => value !== null);
@@ -34,7 +34,7 @@ const cell = (cases, i, label) => {
       .filter(([, n]) => n).map(([letter, n]) => letter + n).join(" "));
   const flips = cases.reduce((bits, n) => bits | marks[n], 0);
   if (flips & 6) node.append(make("small", flips & 2 ? "down" : "up", flips & 2 ? "▼" : "▲"));
-  node.setAttribute("aria-label", label + ": " + cases.map(told).join("; "));
+  node.setAttribute("aria-label", label + ": " + cases.map(outcomeText).join("; "));
   node.title = node.getAttribute("aria-label");
   if (cases.includes(i)) node.setAttribute("aria-current", "true");
   const td = make("td", scores.length ? "h" + Math.round(mean(scores) * STEPS) : "unknown");
@@ -65,7 +65,7 @@ const gridCard = (i) => {
   const thead = make("thead");
   thead.append(head);
   table.append(thead, body);
-  // Tab stops once; arrows go from cell to cell, and not to the next case.
+  // The table is one tab stop; arrows move between cells instead of opening the next case.
   const rows = [...body.rows].map((tr) => [...tr.cells].slice(1).map((td) => td.firstChild));
   const buttons = rows.flat().filter(Boolean);
   for (const button of buttons) button.tabIndex = button.hasAttribute("aria-current") ? 0 : -1;
@@ -115,7 +115,7 @@ const answersCard = async (i) => {
       const n = own.filter((one) => outcomes[one] === outcome).length;
       if (n) line.append(" ", make("span", "state tone-" + name, WORDS[outcome] + (n < own.length ? " " + count(n) : "")));
     }
-    node.append(line, text === null ? write(make("p", "empty"), "No answer: " + (length || "no reason was kept"), true) : said(text === "" ? "(empty)" : text));
+    node.append(line, text === null ? write(make("p", "empty"), "No answer: " + (length || "no reason was recorded"), true) : said(text === "" ? "(empty)" : text));
     if (text !== null && length > text.length) node.append(make("p", "hint", "The first " + count(text.length) + " of " + count(length) + " characters."));
     const names = make("ul", "ids"), list = make("details");
     for (const one of own) {

@@ -1,10 +1,10 @@
-// Cases that are alike in something stand together and can be folded into one row.
+// Groups: cases with an equal value, which can be folded into one row.
 const { byId, declare, plain, set } = page;
 const groups = new Map();
 let open = new Set(), last = "";
 
-// A group: cases with the same `of(i)` stand together. With `fold(i)`, the
-// text behind its first case, one that stands alone is no group.
+// A group: cases with the same `of(i)`. `fold(i)` returns the text after its first case; with it,
+// a single case is not a group.
 const group = (key, label, of, { name, fold } = {}) => groups.set(key, { label, of, name: name ?? ((i) => String(of(i) ?? "none")), fold });
 const wanted = () => page.state.group || (groups.has("repeats") ? "repeats" : "");
 // Rows of the list: numbers of cases, and groups.
@@ -44,7 +44,7 @@ page.ready(() => {
   for (const [key, { label, value }] of page.columnsOf()) {
     if (/^(serializer|perturbation|strategy|modality|model|outcome|reason|tag:.*|part:.*|before)$/.test(key)) group(key, label.toLowerCase(), value);
   }
-  box.append(new Option(groups.has("repeats") ? "repeats of a case (usual)" : "nothing", ""));
+  box.append(new Option(groups.has("repeats") ? "repeats of a case (default)" : "nothing", ""));
   if (groups.has("repeats")) box.append(new Option("nothing", "none"));
   for (const [key, { label }] of groups) if (key !== "repeats") box.append(new Option(plain(label), key));
   box.addEventListener("change", () => set({ group: box.value }));

@@ -1,14 +1,14 @@
-// The list: only rows in view are in the document.
+// The list: the document has only the rows in view.
 const { byId, count, counted, make, OUTCOMES, WORDS, write } = page;
 const MARKS = ["✓", "✕", "–", "·"];
 const list = byId("list"), spacer = byId("spacer"), drawn = new Map(), phone = matchMedia("(max-width:640px)");
-// Signs in a line of a phone, those of Chinese and the like as two.
+// Characters in a line on a phone; wide ones, such as Chinese, count as two.
 const SIGNS = 26, wide = (text) => [...text].reduce((sum, sign) => sum + (sign > "\u2e7f" ? 2 : 1), 0);
 const widest = (texts) => texts.reduce((most, text) => Math.max(most, wide(text)), 0);
 const GRID = ["serializer", "perturbation"], MODES = ["strategy", "modality", "model"];
 let rows = [], active = -1, names = {}, tall = 56;
 
-// Names cut in the middle, where they are all alike least, and numbered where that is not enough.
+// Names cut in the middle, since they differ at both ends, and numbered if the cut makes them equal.
 const shorten = (texts, most) => {
   const seen = new Map();
   return texts.map((text) => {
@@ -25,9 +25,9 @@ const prepare = () => {
   names = { example: [], dataset: shorten(data.names.dataset, most) };
   for (const entries of examples.values()) shorten(entries.map(([, name]) => name), id).forEach((name, n) => { names.example[entries[n][0]] = name; });
   for (const axis of [...GRID, ...MODES]) names[axis] = shorten(data.names[axis], most);
-  const told = [...GRID, ...MODES].filter((axis) => GRID.includes(axis) || names[axis].length > 1);
+  const shownAxes = [...GRID, ...MODES].filter((axis) => GRID.includes(axis) || names[axis].length > 1);
   const lines = (signs) => Math.ceil(signs / SIGNS);
-  const rest = told.reduce((sum, key) => sum + 3 + widest(names[key]), page.columns.repeat.some((repeat) => repeat > 1) ? 4 : 0);
+  const rest = shownAxes.reduce((sum, key) => sum + 3 + widest(names[key]), page.columns.repeat.some((repeat) => repeat > 1) ? 4 : 0);
   tall = phone.matches ? 55 + 19 * lines(widest(names.dataset) + 3 + widest(names.example)) + 17 * lines(rest) : 56;
 };
 const how = (i, again = true) => {
@@ -139,7 +139,7 @@ const move = (place) => {
   if (top + tall > list.scrollTop + list.clientHeight) list.scrollTop = top + tall - list.clientHeight;
   draw();
 };
-// The row of a case, or that of the group in which it is folded.
+// Go to the row of a case, or of the group that contains it.
 const reveal = (i) => {
   const place = rows.indexOf(i);
   move(place >= 0 ? place : rows.findIndex((one) => typeof one !== "number" && one.cases.includes(i)));

@@ -1,25 +1,25 @@
-// Notes on cases: kept in this browser, by run and case.
+// Notes on cases, stored in this browser by run and case.
 const { byId, card, counted, full, make, panel } = page;
-let notes = {}, kept = true;
+let notes = {}, stored = true;
 const place = () => "tablebench-notes/" + page.data.facts.run;
 const save = () => {
   try {
     if (Object.keys(notes).length) localStorage.setItem(place(), JSON.stringify(notes)); else localStorage.removeItem(place());
-    kept = true;
-  } catch { kept = false; }
+    stored = true;
+  } catch { stored = false; }
 };
-const said = () => {
+const showCount = () => {
   const n = Object.keys(notes).length;
-  byId("noted").textContent = (n ? counted(n, "note") : "") + (kept ? "" : ", lost when this page is closed: the browser keeps nothing for it");
+  byId("noted").textContent = (n ? counted(n, "note") : "") + (stored ? "" : " (lost when you close the page: the browser cannot store them)");
   byId("save-notes").hidden = n === 0;
 };
 page.ready(() => {
   try {
     const found = JSON.parse(localStorage.getItem(place()) ?? "{}");
     notes = Object.fromEntries(Object.entries(found).filter(([, text]) => typeof text === "string"));
-  } catch { /* none are kept, or not readable */ }
+  } catch { /* none are stored, or they are not readable */ }
   page.column("note", "Note", (i) => notes[page.columns.id[i]] ?? null);
-  said();
+  showCount();
 });
 page.filter("note", "Note", {
   options: () => [["yes", "with a note"], ["no", "without"]],
@@ -29,11 +29,11 @@ panel(70, (i) => {
   const id = page.columns.id[i], node = card("Note"), text = make("textarea", "note");
   text.value = notes[id] ?? "";
   text.rows = 3;
-  text.setAttribute("aria-label", "Note on this case, kept in this browser");
+  text.setAttribute("aria-label", "Note on this case, stored in this browser");
   text.addEventListener("input", () => {
     if (text.value) notes[id] = text.value; else delete notes[id];
     save();
-    said();
+    showCount();
   });
   node.append(text);
   return [full(node)];

@@ -1,24 +1,24 @@
-// Two runs against each other: a point for each dataset, format, arrangement or tag. A rectangle
-// drawn over points, or a key on each, filters the cases.
+// Two runs compared: a point for each dataset, serializer, perturbation or tag. Selecting points,
+// by a rectangle or by keys, filters the cases.
 const { byId, counted, declare, make, plain, set, svg, watch, write } = page;
 const KINDS = [["dataset", "dataset"], ["serializer", "serializer"], ["perturbation", "perturbation"], ["tag", "tag"]];
 const SIDE = 400, LEFT = 44, TOP = 10, INNER = 340;
 const box = byId("scatter");
 let picked = new Set(), focused = -1;
-// Not kept: the cases are filtered before anything is drawn.
+// A function, because the cases are filtered before the plot is drawn.
 const points = () => page.data.facts.points ?? [];
 const x = (value) => LEFT + value * INNER;
 const y = (value) => TOP + (1 - value) * INNER;
 const number = (value) => value.toFixed(3).replace("-", "−");
 const named = ({ kind, dataset, label }) => kind === "dataset" ? dataset : dataset + " · " + label;
-const told = (point) => {
+const pointText = (point) => {
   const { before, after, difference, examples, better, worse } = point;
   return named(point) + ": " + number(before) + " before, " + number(after) + " after, " + (difference > 0 ? "+" : "") + number(difference)
     + "; " + counted(examples, "example") + ", " + better + " better and " + worse + (worse === 1 ? " case" : " cases") + " worse";
 };
 const numbers = (text) => text === "" ? [] : text.split(".").map(Number).filter((n) => Number.isInteger(n) && n in points());
 const shown = () => [...points().keys()].filter((n) => points()[n].kind === page.state.by);
-// A point's cases: those of its dataset, with its name on its axis.
+// The test for a point's cases: its dataset, and its name on its axis.
 const cases = ({ kind, dataset, name }) => {
   const { data, columns, exampleOf } = page, number = data.names.dataset.indexOf(dataset);
   const inside = (i) => exampleOf(i).dataset === number;
@@ -80,14 +80,14 @@ const draw = () => {
   axes(root);
   const nodes = new Map(order.map((n) => {
     const { before, after, difference } = points()[n];
-    const way = difference > 0 ? "rise" : difference < 0 ? "fall" : "still";
-    const node = svg("circle", "point " + way + (picked.has(n) ? " picked" : ""), { cx: x(before), cy: y(after), r: picked.has(n) ? 8 : 6, role: "checkbox",
-      "aria-checked": String(picked.has(n)), "aria-label": plain(told(points()[n]), 300), tabindex: n === focused ? 0 : -1 });
-    node.append(svg("title", "", {}, plain(told(points()[n]), 300)));
+    const trend = difference > 0 ? "rise" : difference < 0 ? "fall" : "still";
+    const node = svg("circle", "point " + trend + (picked.has(n) ? " picked" : ""), { cx: x(before), cy: y(after), r: picked.has(n) ? 8 : 6, role: "checkbox",
+      "aria-checked": String(picked.has(n)), "aria-label": plain(pointText(points()[n]), 300), tabindex: n === focused ? 0 : -1 });
+    node.append(svg("title", "", {}, plain(pointText(points()[n]), 300)));
     node.addEventListener("focus", () => { focused = n; say(); });
     return [n, node];
   }));
-  // What is selected lies on top of what it covers.
+  // Selected points are drawn last, above the others.
   root.append(...[...nodes].sort(([a], [b]) => picked.has(a) - picked.has(b)).map(([, node]) => node));
   root.addEventListener("keydown", (event) => {
     const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
@@ -114,8 +114,8 @@ const draw = () => {
 };
 const say = () => {
   const here = byId("plane").contains(document.activeElement) ? focused : -1;
-  byId("pointed").textContent = here >= 0 ? plain(told(points()[here]), 300) : picked.size ? "" : "Draw a rectangle over points: the cases are theirs.";
-  byId("picked").replaceChildren(...[...picked].map((n) => write(make("li"), told(points()[n]), true)));
+  byId("pointed").textContent = here >= 0 ? plain(pointText(points()[here]), 300) : picked.size ? "" : "Draw a rectangle over points to list their cases.";
+  byId("picked").replaceChildren(...[...picked].map((n) => write(make("li"), pointText(points()[n]), true)));
   for (const id of ["unpick", "to-cases"]) byId(id).hidden = !picked.size;
 };
 

@@ -1,12 +1,12 @@
-// The search: every text of the page, in lower case, one long string for each block.
+// The search: all texts of the page in lower case, joined into one string for each block.
 const { block, count, declare } = page;
-const ROOM = 180e6;  // characters kept in memory; a page of larger texts says what is left out
+const ROOM = 180e6;  // characters in memory; the page reports texts beyond that
 const END = "\u0000";
-const pools = { c: [], x: [], d: [], t: [], q: [] };  // by what a text belongs to: case, example, place of a block
-let total = 0, done = 0, left = 0, room = ROOM, started = false, told = () => {};
+const pools = { c: [], x: [], d: [], t: [], q: [] };  // texts by case (c), by example (x), and by place in a block
+let total = 0, done = 0, left = 0, room = ROOM, started = false, whenRead = () => {};
 const found = new Map();
 
-// A pool's part: texts one behind the other, where each begins, and the number of the first.
+// A part of a pool: joined texts, the start of each, and the number of the first.
 const part = (texts, first) => {
   const starts = new Uint32Array(texts.length);
   const lower = texts.map((text) => text.toLowerCase().replaceAll(END, " "));
@@ -35,13 +35,13 @@ const sizes = () => ({ c: page.data.count, x: page.data.examples.length,
   d: page.data.count, t: most(page.columns.table) + 1, q: Math.max(most(page.columns.prompt), most(page.columns.transcript)) + 1 });
 const most = (column) => column.reduce((a, b) => Math.max(a, b), -1);
 
-// The texts of a value of a block, in all that it holds; not the names of its fields.
+// All texts inside a value of a block, without the names of its fields.
 const flat = (value, out = []) => {
   if (typeof value === "string") out.push(value);
   else if (value && typeof value === "object") for (const inner of Object.values(value)) flat(inner, out);
   return out;
 };
-// What is searched of each kind of block.
+// The texts to search, by kind of block.
 const KINDS = {
   d: { kind: "details", texts: (detail) => [...flat(detail), ...Object.keys(detail.parts)] },
   t: { kind: "tables", texts: ({ question, tables }) => [question, ...flat(tables.map(shownTexts))] },
@@ -58,7 +58,7 @@ const readBlock = async (name) => {
   for (const [word, marks] of found) mark(marks[letter], one, word);
 };
 const idle = () => new Promise((go) => (window.requestIdleCallback ?? setTimeout)(go, { timeout: 60 }));
-// Replies first, then prompts: as soon as the page is idle, and at once when somebody types.
+// Reads all blocks: when the page is idle, or as soon as the user types.
 const readAll = async () => {
   if (started) return;
   started = true;
@@ -71,12 +71,12 @@ const readAll = async () => {
     await idle();
     await readBlock(name);
     done += 1;
-    if (performance.now() - last > 400 || done === total) { last = performance.now(); told(); }
+    if (performance.now() - last > 400 || done === total) { last = performance.now(); whenRead(); }
   }
   document.documentElement.dataset.searched = String(done);
 };
 
-// Words of a query: "in quotes" is one; of a node id that was pasted what is in its brackets.
+// Words of a query. A quoted phrase is one word; a pasted node id counts as the part in brackets.
 const words = (query) => [...query.toLowerCase().matchAll(/"([^"]+)"|(\S+)/g)].map(([, phrase, word]) => {
   if (phrase) return phrase;
   const inside = /^(?:\S*::)?\w+\[(.+?)\]?$/.exec(word);
@@ -90,7 +90,7 @@ const marksOf = (word) => {
   }
   return found.get(word);
 };
-// The longest word first: where it leaves no case, the others are not looked for.
+// The longest word first: if it matches no case, the others need no search.
 const test = (query) => {
   const { example, table, prompt, transcript } = page.columns, hits = new Uint8Array(page.data.count).fill(1);
   for (const word of words(query).sort((a, b) => b.length - a.length)) {
@@ -107,7 +107,7 @@ const state = () => {
   if (done < total || !started) return "Replies and prompts are still being read: " + (total ? Math.floor(100 * done / total) : 0) + " %.";
   const cut = page.data.facts.unsearched ?? [];
   const parts = [...cut, ...(left ? [count(left) + " long texts did not fit into memory"] : [])];
-  return parts.length ? "The search does not know all: " + parts.join("; ") + "." : "";
+  return parts.length ? "The search does not cover everything: " + parts.join("; ") + "." : "";
 };
 declare("q");
 page.ready(() => {
@@ -117,7 +117,7 @@ page.ready(() => {
     columns.answer[i], columns.reason[i] >= 0 ? data.reasons[columns.reason[i]] : ""].join("\n")), 0));
 });
 Object.assign(page, {
-  // What pytest calls a case in the brackets of its test, as long as nothing of it was cut.
+  // The part of pytest's node id in brackets, unless it was shortened.
   nodeOf: (i) => page.columns.node?.[i] || page.columns.id[i].split("/").slice(1).join("-"),
-  searches: { test, readAll, state, whenRead: (act) => { told = act; } },
+  searches: { test, readAll, state, whenRead: (act) => { whenRead = act; } },
 });

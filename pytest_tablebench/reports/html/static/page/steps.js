@@ -2,17 +2,17 @@
 const { byId, card, count, counted, entry, fact, full, make, said, svg, where } = page;
 const picture = (file, alt) => {
   const number = page.data.facts.pictures[file];
-  if (number === undefined) return where("media/" + file, "The picture is not in this page but in");
+  if (number === undefined) return where("media/" + file, "The picture is not on this page; it is in");
   const node = make("img", "picture");
   const kind = file.split(".")[1].replace("jpg", "jpeg");
   node.src = "data:image/" + kind + ";base64," + byId("b-m" + number).textContent.trim();
   node.alt = alt;
   return node;
 };
-// A line of a prompt that names a picture of this run is shown as that.
+// A line of a prompt that names a picture of this run is shown as the picture.
 const pictured = (text) => text.split(/\n\[image ([0-9a-f]{64}\.(?:png|jpg|gif|webp))\]\n/).flatMap((part, i) =>
-  i % 2 ? [picture(part, "The picture that the model was shown")] : part ? [said(part)] : []);
-// Shapes are numbers of our own; the texts among them are numbers too.
+  i % 2 ? [picture(part, "A picture that the model was sent")] : part ? [said(part)] : []);
+// Shapes contain only numbers, also in their texts.
 const drawing = (shapes, label) => {
   const root = svg("svg", "expected", { viewBox: "0 0 360 216", role: "img", "aria-label": label });
   root.append(...shapes.map(({ name, style, values, text }) => svg(name, style, values, text)));
@@ -33,7 +33,7 @@ const chartCard = (i, detail) => {
   both.append(
     side("Drawn by the program", file ? picture(file, "The chart that the program drew") : make("p", "empty", "Nothing was drawn.")),
     side("Expected: " + kind + ", " + values, shapes.length ? drawing(shapes, "The expected values as a chart: " + kind)
-      : make("p", "empty", "The expected values are no numbers that can be drawn.")));
+      : make("p", "empty", "The expected values are not numbers that can be drawn.")));
   return [full(card("Chart", both))];
 };
 const promptCard = (i, detail) => {
@@ -47,13 +47,13 @@ const promptCard = (i, detail) => {
       node.append(...pictured(prompt.text));
       if (prompt.length > prompt.text.length) node.append(where("texts.jsonl.gz", "Cut here: all " + count(prompt.length) + " characters are in"));
     } else if (!digest) node.append(make("p", "empty", "No prompt was made."));
-    else if (page.data.facts.texts) node.append(where("texts.jsonl.gz", "It is not in this page but under " + digest + " in"));
-    else node.append(make("p", "empty", "This run kept no texts; its digest is " + digest + "."));
+    else if (page.data.facts.texts) node.append(where("texts.jsonl.gz", "The prompt is not on this page; it is under " + digest + " in"));
+    else node.append(make("p", "empty", "This run stored no texts. The prompt has the digest " + digest + "."));
   });
   return [node];
 };
-const SPEAKERS = {system: "System message", user: "The model is told", reply: "It replies", program: "A program is run", output: "It prints", drawn: "Read as this tree"};
-// What is known of a step: who was asked, how it ended, what it took.
+const SPEAKERS = {system: "System message", user: "User message", reply: "Reply", program: "Program", output: "Output of the program", drawn: "Read as this tree"};
+// The facts of a step: model, end, time, tokens, cost.
 const took = (step) => {
   const line = make("div", "facts hint");
   for (const [label, value] of [["ended", step.outcome], ["model", step.model], ["seconds", step.latency], ["prompt tokens", step.prompt_tokens],
@@ -63,8 +63,7 @@ const took = (step) => {
   }
   return line;
 };
-// Turns are what was said; the steps behind them, in the same order, what it took. A judge's words
-// are in his step alone.
+// Turns have the texts, steps the facts, in the same order. The text of a judge is only in its step.
 const transcriptCard = async (i, detail) => {
   const transcript = page.columns.transcript[i] < 0 ? null : await entry("prompts", page.columns.transcript[i]);
   const turns = transcript?.turns ?? [];
@@ -85,8 +84,8 @@ const transcriptCard = async (i, detail) => {
   for (const { role, text, length } of turns) {
     add(SPEAKERS[role] ?? "Further", text, length, "texts.jsonl.gz", role === "reply" ? next("ask") : role === "output" ? next("execute") : undefined);
   }
-  if (!turns.length) for (const step of detail.steps) if (step.kind !== "judge") add(step.kind === "ask" ? "A question" : "A program is run", null, 0, "", step);
-  for (const step of detail.steps) if (step.kind === "judge") add("The judge says", step.text, step.length, "records.jsonl", step);
+  if (!turns.length) for (const step of detail.steps) if (step.kind !== "judge") add(step.kind === "ask" ? "Call to the model" : "Program", null, 0, "", step);
+  for (const step of detail.steps) if (step.kind === "judge") add("Reply of the judge", step.text, step.length, "records.jsonl", step);
   return list.childElementCount ? [full(card("Step by step", list))] : [];
 };
 page.panel(30, chartCard);

@@ -1,7 +1,7 @@
-// Tables as the model was given them, with merged cells where there are any.
+// Tables as the model received them, with merged cells.
 const { count, counted, make, where, write } = page;
 const NUMBER = /^[-+$€£(]?[0-9][0-9.,]{0,30}[)%]?$/;
-// A table with merged cells: its lines, each with the cells that none covers.
+// A table with merged cells: each line has the cells that no merged cell covers.
 const merged = (lines) => {
   const node = make("table", "merged"), parts = { thead: make("thead"), tbody: make("tbody"), tfoot: make("tfoot") };
   for (const { kind, cells } of lines) {
@@ -46,7 +46,7 @@ const table = ({ title, header, rows, row_count: rowCount, column_count: width, 
   box.append(frame);
   const rowsHere = lines ? lines.filter(({ kind }) => kind === "row" || kind === "section").length : rows.length;
   const cut = rowCount > rowsHere || width > Math.max(header.length, ...rows.map((r) => r.length));
-  if (cut) box.append(where("texts.jsonl.gz", "Shown in part: " + counted(rowCount, "row") + ", " + counted(width, "column") + " are whole in"));
+  if (cut) box.append(where("texts.jsonl.gz", "Shown in part. The whole table, with " + counted(rowCount, "row") + " and " + counted(width, "column") + ", is in"));
   return box;
 };
 Object.assign(page, { table });

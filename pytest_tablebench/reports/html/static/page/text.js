@@ -4,7 +4,7 @@ const byId = (id) => document.getElementById(id);
 const count = (n) => n.toLocaleString("en-US");
 const counted = (n, noun) => count(n) + " " + noun + (n === 1 ? "" : "s");
 
-// Characters that would hide, reorder or break what is read.
+// Characters that hide, reorder or break text.
 const ODD = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\ufff9-\ufffb\ud800-\udfff\u{e0000}-\u{e0fff}]/gu;
 const code = (c) => "U+" + c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
 const write = (node, text, line) => {
@@ -24,7 +24,6 @@ const make = (tag, name, text) => {
   if (text !== undefined) node.textContent = text;
   return node;
 };
-// An element of a drawing, with its class and attributes.
 const svg = (tag, style, values, text) => {
   const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
   if (style) node.setAttribute("class", style);
@@ -38,7 +37,7 @@ const said = (text, tag = "pre") => {
   node.tabIndex = 0;
   return node;
 };
-// The same as plain text, for options and labels, which hold no nodes.
+// The same as plain text, for options and labels, which cannot contain nodes.
 const plain = (text, most = 60) => {
   const line = text.replace(/[\n\t]+/g, " ").replace(ODD, code);
   return line.length > most ? line.slice(0, most - 1) + "…" : line;

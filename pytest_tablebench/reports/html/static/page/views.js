@@ -1,9 +1,9 @@
-// Other ways to look at the same cases, beside the list.
+// Further views of the same cases, next to the list.
 const { byId, declare, make, set, watch } = page;
 const views = new Map();
 let dirty = true;
 
-// A view: `draw(box)` fills an empty box, when it is shown and whenever `page.visible` changed.
+// A view: `draw(box)` fills an empty box when the view is shown and when `page.visible` changes.
 const view = (key, label, draw) => {
   const box = make("div", "view");
   box.id = "view-" + key;
