@@ -35,7 +35,7 @@ _CAUTION = (
 def comparison_lines(
     comparison: RunComparison, *, flips: int = SHOWN_FLIPS, width: int | None = None
 ) -> list[str]:
-    """Return the comparison for a terminal; whatever the runs hold is shown as harmless text.
+    """Return the comparison for a terminal; texts of the runs are escaped.
 
     `flips` is the number of cases listed in each direction; 0 only counts them.
     The last columns are left out of tables that are wider than `width`.
@@ -90,7 +90,7 @@ def _lists(comparison: RunComparison, flips: int) -> Iterator[tuple[str, tuple[s
 
 
 def _tables(comparison: RunComparison) -> Iterator[_Table]:
-    """Yield each table's title, rows, columns that hold words from the left, and notes."""
+    """Yield the title, rows, number of leading text columns, and notes of each table."""
     whole = [scope for scope in comparison.scopes if scope.kind in {"benchmark", "dataset"}]
     yield _whole_table([scope for scope in whole if not _same_as_dataset(scope, comparison)])
     for dataset in (scope for scope in whole if scope.kind == "dataset"):
@@ -105,7 +105,7 @@ def _tables(comparison: RunComparison) -> Iterator[_Table]:
 
 
 def _same_as_dataset(scope: ScopeComparison, comparison: RunComparison) -> bool:
-    """Tell whether a benchmark consists of one dataset, which then has its own row."""
+    """Return whether a benchmark consists of one dataset, which has the same row."""
     datasets = [
         scope_of_dataset
         for scope_of_dataset in comparison.scopes
@@ -228,8 +228,8 @@ def methods_line(comparison: RunComparison, measures: Collection[Measure]) -> st
     tests = ", ".join(sorted({str(difference.test) for difference in disagreements}))
     methods = ", ".join(sorted({str(difference.method) for difference in disagreements}))
     return (
-        f"where interval and p-value disagree they have different methods (interval: {methods}; "
-        f"p: {tests}); take neither as clear"
+        f"an interval and a p-value that disagree come from different methods (interval: "
+        f"{methods}; p: {tests}); treat such a difference as unclear"
     )
 
 

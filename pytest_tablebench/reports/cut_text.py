@@ -9,7 +9,7 @@ from pytest_tablebench.reports.formats import percent
 from pytest_tablebench.util.names import counted
 
 FURTHER, LEAST = 4, 4096
-"""How many times the limit, and at least how many tokens, the line proposes."""
+"""The proposed limit: a factor of the old limit, and at least so many tokens."""
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
 
@@ -22,7 +22,7 @@ def cut_line(summary: Mapping[str, Any], run: Mapping[str, Any]) -> str | None:
         run: the content of `run.json`, which names the limits.
     """
     cases, cut, lost = 0, 0.0, 0.0
-    limits: set[int | None] = set()  # None is an unknown one
+    limits: set[int | None] = set()  # None is an unknown limit
     for benchmark in summary["benchmarks"].values():
         for dataset, scope in benchmark["datasets"].items():
             cases_of_dataset = scope["n_cases"]
@@ -43,7 +43,7 @@ def cut_line(summary: Mapping[str, Any], run: Mapping[str, Any]) -> str | None:
         f"{percent(cut / cases)} of the replies were cut off{at}: --bench-extend-cut {further} "
         f"asks only these again"
     )
-    return f"{line} ({percent(lost / cases)} hold no answer)" if lost else line
+    return f"{line} ({percent(lost / cases)} contain no answer)" if lost else line
 
 
 def thinking_lines(summary: Mapping[str, Any]) -> list[str]:

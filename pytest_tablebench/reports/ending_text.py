@@ -31,14 +31,14 @@ __all__ = [
 ]
 
 SHOWN = 5
-"""Parts that differ, and new failures, that are named."""
+"""The number of parts, and of new failures, that are named."""
 
 FEWEST, MOST_TIMES = 5, 100
-"""Examples from which an interval says how many would do, and how many times as many are named."""
+"""The fewest examples to extrapolate from, and the largest factor of a proposed number."""
 
 
 def fitted(lines: Iterable[str], width: int | None) -> list[str]:
-    """Return prose broken at blanks where it is wider than a terminal; rows stay as they are."""
+    """Return lines wrapped at a terminal's width; rows of tables stay as they are."""
     if width is None:
         return list(lines)
     fitted_lines = []
@@ -59,7 +59,7 @@ def fitted(lines: Iterable[str], width: int | None) -> list[str]:
 
 
 def outlier_lines(outliers: Sequence[Outlier]) -> list[str]:
-    """Return the parts of datasets that score lowest against the whole, where that is no chance."""
+    """Return the lines on parts of datasets that score lower than the whole by more than chance."""
     low = [outlier for outlier in outliers if outlier.value < outlier.whole]
     if not low:
         return []
@@ -94,7 +94,7 @@ def _name(outlier: Outlier, with_dataset: bool) -> str:
 
 
 def new_failure_lines(comparison: RunComparison, show: int | None) -> list[str]:
-    """Return which cases are wrong that the baseline has right; `show` is how many are named."""
+    """Return lines on cases that are wrong here and right in the baseline; `show` limits them."""
     worse, lost = comparison.worse, comparison.answers.lost
     shown = worse[: SHOWN if show is None else show]
     lines = [
@@ -120,9 +120,9 @@ def next_lines(
 
     Without a page the first line names the run folder.
 
-    `rerun` is the line on running that case again. An interval is half as wide with four times as
-    many examples: so many decide a gate whose estimate stays as it is. `there_are` counts the
-    examples of a gate's datasets up to a number, None if they cannot be counted.
+    `rerun` is the line on running that case again. A gate is decided by enough examples if its
+    estimate stays as it is, since four times as many halve the interval. `there_are` counts the
+    examples of a gate's datasets up to a number; it returns None if they cannot be counted.
     """
     page = folder / "report.html"
     lines = [
@@ -152,7 +152,7 @@ def next_lines(
 def no_case_lines(options: Sequence[str], *, is_own_folder: bool = False) -> list[str]:
     """Return what to do if no test of a session has a case; `options` are the run's.
 
-    `is_own_folder`: whether the run is about the user's own folders, which one suite asks.
+    `is_own_folder`: whether the run is over the user's own folders, for which there is one suite.
     """
     suites = f"{SUITES}.test_own" if is_own_folder else SUITES
     command = shlex.join([program("pytest"), "--pyargs", suites, *options])
@@ -163,9 +163,9 @@ def no_case_lines(options: Sequence[str], *, is_own_folder: bool = False) -> lis
 
 
 def rerun_line(item: Sequence[str], options: Sequence[str], *, all_failed: bool) -> str:
-    """Return the command that runs one item again, with the options that say how it is asked.
+    """Return the command that runs one item again with the same options.
 
-    `item`: the words that name it. `all_failed`: whether pytest knows which tests failed.
+    `item`: the words that name it. `all_failed`: whether pytest has stored which tests failed.
     """
     line = f"run it again: {printable(shlex.join([program('pytest'), *item, *options]), 500)}"
     return f"{line} (all that failed: the command as now, with --lf)" if all_failed else line
@@ -185,7 +185,7 @@ def _examples_needed(gate: GateResult) -> int | None:
 
 
 def hidden_line(hidden: Mapping[str, int]) -> str:
-    """Return the line that says how many cases of each outcome were not shown, or nothing."""
+    """Return the line with the number of hidden cases of each outcome; "" without any."""
     parts = [
         text
         for outcome, text in (

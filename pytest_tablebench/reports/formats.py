@@ -1,4 +1,4 @@
-"""How figures and tables are written as text: in a terminal, in Markdown, in files, in the page."""
+"""Figures and tables as text for terminals, Markdown, files and the page."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class NumberStyle:
-    """How figures are written in one kind of text.
+    """The style of figures in one kind of text.
 
     Arguments:
         unknown: the text for an unknown figure.
@@ -45,7 +45,7 @@ class NumberStyle:
     zero_sign: str = "+"
 
     def number(self, value: Any, digits: int = 3) -> str:
-        """Return a score or measure with so many digits; what is no finite number as text."""
+        """Return a number with so many digits; any other value as text."""
         if value is None:
             return self.unknown
         if not isinstance(value, int | float) or not math.isfinite(value):
@@ -97,7 +97,7 @@ def interval(bounds: Sequence[float] | None, digits: int = 3, *, sign: bool = Fa
 
 
 def duration(seconds: float) -> str:
-    """Return a time in the unit that a reader thinks in."""
+    """Return a duration in seconds, minutes or hours."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     if seconds < 5400:
@@ -130,7 +130,7 @@ def origins_text(facts: Mapping[str, Any]) -> str:
 def left_out_lines(run: Mapping[str, Any]) -> list[str]:
     """Return one line for each dataset with cases that do not apply, with their reasons.
 
-    `run` is the content of `run.json`, or what is known of that.
+    `run` is the content of `run.json`, perhaps incomplete.
     """
     lines = []
     by_dataset = run.get("by_dataset")
@@ -150,7 +150,7 @@ def left_out_lines(run: Mapping[str, Any]) -> list[str]:
 
 
 def numbered(labels: Iterable[str]) -> list[str]:
-    """Return labels; equal ones, cut from different names, are numbered."""
+    """Return labels; equal labels, cut from different names, are numbered."""
     labels_so_far: list[str] = []
     for label in labels:
         labels_so_far.append(
@@ -160,7 +160,7 @@ def numbered(labels: Iterable[str]) -> list[str]:
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:
-    """Return rows as lines of equally wide columns; those named in `left` begin at the left."""
+    """Return rows as lines of aligned columns; columns in `left` are aligned to the left."""
     widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(
@@ -177,9 +177,9 @@ def fitting(
     left: Collection[int] = (0,),
     fewest: int = 5,
 ) -> list[str]:
-    """Return rows as aligned lines, without the last columns where they are wider than a terminal.
+    """Return rows as aligned lines, without the last columns if they exceed the width.
 
-    `fewest` columns stay however narrow it is; `width` None has room for all.
+    At least `fewest` columns stay; without a `width` all stay.
     """
     lines = aligned(rows, left)
     for columns in range(len(rows[0]) - 1, fewest - 1, -1):

@@ -69,7 +69,7 @@ STRATEGIES = (
 
 
 def strategy_rows(benchmark: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Return what each strategy scored and took, a cell for each of `STRATEGIES`."""
+    """Return score and cost of each strategy, a cell for each of `STRATEGIES`."""
     return [
         (
             printable(name, 60),
@@ -91,7 +91,7 @@ def strategy_rows(benchmark: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 
 def declared_parts(run: Mapping[str, Any], dataset: str) -> list[str] | None:
-    """Return the parts that a dataset of a run wants shown; None where it does not say."""
+    """Return the parts that a dataset declares to be shown; None if it declares none."""
     by_dataset = run.get("by_dataset")
     entry = by_dataset.get(dataset) if isinstance(by_dataset, Mapping) else None
     names = entry.get("parts") if isinstance(entry, Mapping) else None
@@ -101,9 +101,9 @@ def declared_parts(run: Mapping[str, Any], dataset: str) -> list[str] | None:
 def scopes(
     summary: Mapping[str, Any], run: Mapping[str, Any]
 ) -> Iterator[tuple[str, Mapping[str, Any], bool, list[str] | None]]:
-    """Yield each dataset, and behind them a benchmark of several.
+    """Yield each dataset, then its benchmark if that has several.
 
-    Of each its name, its measures, whether it is a benchmark, and the parts that it wants shown.
+    Each is a tuple: name, measures, whether it is a benchmark, declared parts.
     """
     for name, benchmark in summary["benchmarks"].items():
         for dataset, scope in benchmark["datasets"].items():

@@ -15,7 +15,7 @@ _DIGITS = 4
 
 
 def gate_lines(results: Sequence[GateResult], width: int | None = None) -> list[str]:
-    """Return the table of gates, why each came out as it did, and the verdict on all.
+    """Return the table of gates, the reason of each, and the verdict on all.
 
     The last columns are left out of a table that is wider than `width`.
     """

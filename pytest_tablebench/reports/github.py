@@ -1,4 +1,4 @@
-"""The summary a pull request shows: Markdown that nothing a model says can turn into more."""
+"""The summary of a run for a pull request, in Markdown with all texts of models escaped."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["STEP_SUMMARY_LIMIT", "code", "summary_markdown", "write_summary"]
 
 STEP_SUMMARY_LIMIT = 1024 * 1024
-"""Bytes GitHub takes of one step's summary; from a larger one it shows nothing at all
+"""Largest size in bytes of a step's summary; GitHub does not show a larger one
 (docs.github.com, "Workflow commands for GitHub Actions", step isolation and limits)."""
 
 SHOWN = 10
@@ -50,8 +50,8 @@ def code(text: str, limit: int = 120) -> str:
 
     Every character but letters, digits and spaces becomes a numeric reference, which cannot
     become structure, and inside `<code>` GitHub makes no link of `@name`, `#1`, or a commit.
-    Control and bidirectional characters are shown as escapes. So no line of it can begin a
-    workflow command either, if a job prints the summary.
+    Control and bidirectional characters become escapes. So no line can begin a workflow command,
+    even if a job prints the summary.
     """
     shown = printable(text, limit)
     escaped = "".join(c if c.isalnum() or c == " " else f"&#{ord(c)};" for c in shown)
@@ -74,11 +74,11 @@ def summary_markdown(
         run: the content of `run.json`.
         summary: the content of `summary.json`.
         gates: judged gates; without any there is no verdict.
-        comparison: with the baseline.
+        comparison: the comparison with the baseline.
         snapshots: by case id, the change of a stored answer.
-        report_link: where the whole report is: an http(s) address or a relative path.
-        elsewhere: the summary is shown away from the run folder, as on GitHub's page of a job,
-            where a relative path leads nowhere and becomes a hint.
+        report_link: the full report: an http(s) address or a relative path.
+        elsewhere: whether the summary is shown outside the run folder, as on GitHub's page of a
+            job. A relative path then becomes a hint, since it would lead nowhere.
     """
     blocks = [
         _head(run, summary, gates),
@@ -271,11 +271,11 @@ def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-_CUT = "_Cut here: GitHub takes 1 MiB of a summary. The whole is in the run folder._"
+_CUT = "_Cut here: GitHub shows 1 MiB of a summary. The whole summary is in the run folder._"
 
 
 def _fitted(blocks: Iterable[list[str]], limit: int) -> str:
-    """Join blocks by empty lines; those that do not fit any more are left out, and that is said."""
+    """Join blocks by empty lines; a note replaces the blocks that do not fit."""
     text, room = "", limit - len(_CUT) - 2
     for block in blocks:
         part = "\n".join(block) + "\n"
@@ -294,12 +294,11 @@ def write_summary(
     *,
     step_text: str | None = None,
 ) -> str | None:
-    """Write `summary.md`, and append to the file `$GITHUB_STEP_SUMMARY` names, where it is set.
+    """Write `summary.md`, and append to the file that `$GITHUB_STEP_SUMMARY` names, if set.
 
-    `step_text` is what goes there, if not the same text. A step summary that would pass GitHub's
-    limit gets a line that says where the text is instead. Returns why the step summary could not
-    be written; None where it was, or is not wanted. Raises `SettingsError` when `summary.md` cannot
-    be.
+    `step_text` replaces the text for that file. If it exceeds GitHub's limit, a line that names the
+    run folder is written instead. Returns why the step summary could not be written, else None.
+    Raises `SettingsError` if `summary.md` cannot be written.
     """
     file = folder / "summary.md"
     with writing(f"{file}: cannot be written"):

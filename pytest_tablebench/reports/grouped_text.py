@@ -1,4 +1,4 @@
-"""What a terminal shows of many: wrong answers by example, what has no answer by reason."""
+"""Groups of failed cases in the terminal: wrong answers by example, missing answers by reason."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["grouped_lines", "shown_count"]
 
 FEW = 10
-"""Failed cases up to which all are shown in full; more are grouped."""
+"""The number of failed cases up to which each is shown in full."""
 
 GROUPS = 10
-"""Examples that are shown, those that are wrong most often first."""
+"""Examples that are shown, the most often wrong ones first."""
 
 TEXTS = 5
 """Different texts of one reason that are shown."""
@@ -28,11 +28,11 @@ CUT = 24
 
 
 def shown_count(failed: int, show: int | None) -> int:
-    """Return how many failed cases are shown in full; none of many are, which are grouped.
+    """Return how many failed cases are shown in full; 0 if there are many, which are grouped.
 
     Arguments:
         failed: cases with a wrong answer, or without one.
-        show: as `--bench-show` says; None without that option.
+        show: the value of `--bench-show`; None without that option.
     """
     if show is not None:
         return show
@@ -44,11 +44,11 @@ def grouped_lines(
 ) -> list[str]:
     """Return a line for each example with wrong answers, and for each reason without an answer.
 
-    Each dataset has lines of its own, and so has each text of a reason.
+    Datasets and texts of a reason have separate lines.
 
     Arguments:
-        case_rows: what is known of each case, by model and case id.
-        reports: of tests that failed; `tablebench_case` names model and case.
+        case_rows: the row of each case, by model and case id.
+        reports: reports of failed tests; `tablebench_case` is model and case id.
     """
     wrong: dict[tuple[str, str, str], list[Any]] = {}
     unanswered: dict[tuple[str, str], list[Any]] = {}
@@ -93,7 +93,7 @@ def _wrong(
 
 
 def _difference(report: Any) -> str:
-    """Return what was expected and what came, of the three lines that tell of a wrong answer."""
+    """Return expected and given answer, from the three lines on a wrong answer."""
     values = dict(
         line.partition(": ")[::2] for line in str(report.longrepr).splitlines() if ": " in line
     )
@@ -105,7 +105,7 @@ def _difference(report: Any) -> str:
 
 
 def _text(report: Any) -> str:
-    """Return what a report says behind its reason, as in `no answer (timeout): after 120 s`."""
+    """Return the text after the reason, as in `no answer (timeout): after 120 s`."""
     whole = str(report.longrepr)
     return whole.partition("): ")[2] or whole
 

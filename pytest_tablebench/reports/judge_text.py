@@ -1,4 +1,4 @@
-"""What another judge is asked about a finished run, and how far two judges agree, as lines."""
+"""Lines on judging a run again: the plan of calls, and the agreement of two judges."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["agreement_lines", "plan_line"]
 
 
 def plan_line(plan: AskPlan) -> str:
-    """Return what a model is asked, and what of it is left to pay."""
+    """Return the numbers of questions and of paid calls, with their price."""
     line = (
         f"{printable(plan.model, 100)}: {counted(plan.questions, 'question')}, {plan.hits:,} in "
         f"the answer store, {counted(plan.calls, 'call')} to pay"

@@ -27,7 +27,7 @@ _CHECKS = {True: "passed", False: "failed", None: "unknown"}
 
 
 def replace_properties(properties: list[tuple[str, object]], new: list[tuple[str, str]]) -> None:
-    """Put properties on an item in place of those that an earlier attempt of it left."""
+    """Replace the properties that an earlier attempt of an item left."""
     properties[:] = [entry for entry in properties if not str(entry[0]).startswith(PREFIX)]
     properties.extend(new)
 
@@ -35,7 +35,7 @@ def replace_properties(properties: list[tuple[str, object]], new: list[tuple[str
 def pass_rates(summaries: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     """Yield each test's pass rate in each model's run, as properties of the whole suite.
 
-    They are named as gates name them, behind the model where there are several.
+    Their names are as in gates, after the model's name if there are several models.
     """
     for model, summary in summaries.items():
         place = f"{model}: " if len(summaries) > 1 else ""
@@ -50,9 +50,9 @@ def pass_rates(summaries: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str
 def junit_properties(record: Record) -> list[tuple[str, str]]:
     """Return names and values for a report's `user_properties`, in a fixed order.
 
-    Plain text only, so that they survive the way from an xdist worker; characters that XML
-    cannot hold, and those that a viewer would act on, are shown as escapes. What is not known is
-    left out. Names begin with `tablebench.`.
+    Plain text only, because xdist workers send them. Characters that XML does not allow, or that a
+    viewer would interpret, become escapes. Unknown values are left out. Names begin with
+    `tablebench.`.
     """
     facts: dict[str, object] = {
         "case": record.case_id,

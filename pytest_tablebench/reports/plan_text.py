@@ -20,9 +20,9 @@ def plan_lines(
     settings: Settings,
     gates: Mapping[str, Sequence[PlannedGate]] | None = None,
 ) -> list[str]:
-    """Return what each model is going to be asked and what that costs at most.
+    """Return the planned calls to each model and their highest price.
 
-    `gates` tells, by model, what its gates can see with the planned cases.
+    `gates` has, by model, the effects that its gates can detect with the planned cases.
     """
     lines = []
     for plan in plans:
@@ -32,14 +32,14 @@ def plan_lines(
         if plan.get("further"):
             strategies = ", ".join(printable(strategy, 40) for strategy in plan["further"])
             lines.append(
-                f"tablebench: {name}: further steps of {strategies} are in none of these figures: "
-                f"what they ask hangs on answers that are not there yet"
+                f"tablebench: {name}: further steps of {strategies} are in none of these figures, "
+                f"because they depend on answers that do not exist yet"
             )
         if plan.get("pictures"):
             lines.append(
                 f"tablebench: {name}: {counted(plan['pictures'], 'picture')} "
-                f"{are(plan['pictures'])} in none of these figures: how many tokens they are is "
-                f"not known"
+                f"{are(plan['pictures'])} in none of these figures: their number of tokens is "
+                f"unknown"
             )
         if plan.get("supposed"):
             lines.append(
@@ -77,7 +77,7 @@ def plan_lines(
             prompts = counted(plan["too_long"], "prompt")
             lines.append(f"tablebench: {name}: {prompts} {look} longer than the model reads")
     if settings.plan and not lines:
-        lines.append("tablebench: nothing is asked of any server, so nothing is paid")
+        lines.append("tablebench: no server is called, so there is nothing to pay")
     lines += _gates(gates or {})
     if settings.plan:
         lines.append("tablebench: this was the plan only; no call was made")
@@ -96,7 +96,7 @@ def _line(name: str, plan: Mapping[str, Any]) -> str:
     line = f"tablebench: {name}: {about}{counted(plan['calls'], 'call')} ahead"
     if cases_without_call:
         cases = counted(plan["cases"], "case")
-        line += f" for {cases}, the rest is in the store or asked once for several"
+        line += f" for {cases}, the other cases are in the store or share a call"
     if not plan["calls"]:
         return line
     prompt, completion = plan["prompt_tokens"], plan["completion_tokens"]
@@ -164,7 +164,7 @@ def _time(plan: Mapping[str, Any], settings: Settings) -> str:
 
 
 def _gates(by_model: Mapping[str, Sequence[PlannedGate]]) -> list[str]:
-    """Return one line for each gate; models that are asked alike share theirs."""
+    """Return one line for each gate; models with equal lines share them."""
     together: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for model, gates in by_model.items():
         rows = tuple((printable(gate.gate, 80), printable(gate.text, 400)) for gate in gates)

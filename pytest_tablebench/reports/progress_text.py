@@ -1,4 +1,4 @@
-"""How far a run is, in one line."""
+"""The progress of a run in one line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WINDOW = 30.0
 """Seconds that the rate looks back on: what came from the store at first says little of later."""
 
 APART = 20.0
-"""Least seconds between two lines: there is one at each tenth of a run."""
+"""Least seconds between two lines, which appear at each tenth of a run."""
 
 MOST_APART = 300.0
 """Most seconds between two lines, while cases end."""
@@ -37,7 +37,7 @@ def waiting_text(waits: Sequence[Mapping[str, Any]]) -> str:
 
 
 class Progress:
-    """The line of progress: counts by outcome, rate, time left, what was paid."""
+    """The line of progress: counts by outcome, rate, time left, cost so far."""
 
     def __init__(self, clock: Any = time.monotonic) -> None:
         self._clock = clock
@@ -45,14 +45,14 @@ class Progress:
         self._shown = self._started
         self._tenth = 0
         self._seen: deque[tuple[float, int]] = deque([(self._started, 0)])
-        """When so many were done; the first one is the newest that is older than the window."""
+        """Times with the number of finished cases; only the first pair is older than the window."""
 
     def text(
         self, counts: Mapping[str, int], total: int, *, spent: str = "", waiting: str = ""
     ) -> str:
-        """Return the line for the counts so far, and what has been paid for them.
+        """Return the line for the counts so far.
 
-        `waiting` names models that do not answer; it then replaces the rate.
+        `spent` is the cost so far. `waiting` names models that do not answer; it replaces the rest.
         """
         done = sum(counts.values())
         if waiting:
@@ -92,7 +92,7 @@ class Progress:
 
 
 def _rate_text(rate: float) -> str:
-    """Return cases a second, a minute or an hour: whichever is a number that one can imagine."""
+    """Return cases a second, a minute or an hour, in the first unit with at least one case."""
     for unit in ("s", "min"):
         if rate >= 1:
             return f"{rate:.{1 if rate < 10 else 0}f}/{unit}"

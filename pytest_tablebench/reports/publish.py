@@ -1,4 +1,4 @@
-"""What people get of a finished run: its page, its summary for a pull request, Allure results."""
+"""Publish a finished run: its page, its summary for a pull request, Allure results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["answer_changes", "publish", "publish_pair", "republish_page"]
 
 
 def answer_changes(run: LoadedRun) -> list[dict[str, Any]] | None:
-    """Return the changed answers of a run, as snapshots.json has them; None if unknown."""
+    """Return the changed answers of a run from snapshots.json; None if unknown."""
     return None if run.changes is None else run.changes["changes"]
 
 
@@ -39,13 +39,13 @@ def publish(
     Arguments:
         run: the run.
         page: whether `report.html` is written.
-        gates: the verdict.
-        comparison: with the baseline.
+        gates: the judged gates.
+        comparison: the comparison with the baseline.
         baseline: the baseline.
-        allure: mode (`auto` chooses by size) and folder of Allure results, where wanted.
-        summary: whether `summary.md` is written though there is no verdict.
+        allure: mode (`auto` chooses by size) and folder of Allure results; None for no results.
+        summary: whether `summary.md` is written without gates or a comparison too.
 
-    Raises `OSError` and `TableBenchError` for what cannot be read or written.
+    Raises `OSError` and `TableBenchError` for a file that cannot be read or written.
     """
     changes = answer_changes(run)
     if page:
@@ -69,11 +69,11 @@ def publish(
 
 
 def republish_page(folder: Path, out: Path) -> list[str]:
-    """Write a run's page anew, from what its end left in the folder and from its baseline.
+    """Write a run's page again, from its folder and its baseline.
 
-    The verdict is from the run's end; changes against baseline and stored answers are
-    there again. Returns what could not be read any more; the page says so too. Raises
-    `SettingsError` for a folder that is no run, or where the page cannot be written.
+    The verdict and the changed answers are those that the run stored; the comparison with the
+    baseline is computed again. Returns the problems, which the page shows too. Raises
+    `SettingsError` if the folder is not a run or the page cannot be written.
     """
     from pytest_tablebench.results.compare import compare_runs
 
@@ -83,20 +83,20 @@ def republish_page(folder: Path, out: Path) -> list[str]:
     if isinstance(named, str):
         try:
             baseline = load_run(Path(named))
-            # Whether unlike runs may be compared was settled when it ran.
+            # The run itself has already allowed the comparison of unlike runs.
             comparison = compare_runs(baseline, run, allow_unlike=True)
         except TableBenchError as error:
-            problems.append(f"nothing is compared with the baseline: {printable(str(error), 300)}")
+            problems.append(f"no comparison with the baseline: {printable(str(error), 300)}")
     return _write_again(run, out, baseline, comparison, problems)
 
 
 def publish_pair(
     before: Path, after: Path, out: Path, *, allow_unlike: bool = False
 ) -> tuple[RunComparison, list[str]]:
-    """Write one page of any two runs: the page of `after`, with the answers of `before`.
+    """Write the page of the run `after`, with the answers of the run `before`.
 
-    Returns their comparison, and what could not be read. Raises `SettingsError` as
-    `compare_runs` does, and where the page cannot be written.
+    Returns their comparison and the problems. Raises `SettingsError` as `compare_runs` does, or if
+    the page cannot be written.
     """
     from pytest_tablebench.results.compare import compare_runs
 
@@ -112,7 +112,6 @@ def _write_again(
     comparison: RunComparison | None,
     problems: list[str],
 ) -> list[str]:
-    """Write a page with the verdict and the changed answers that a run's end left."""
     from pytest_tablebench.reports.html import write_page
     from pytest_tablebench.results.gates import stored_results
 

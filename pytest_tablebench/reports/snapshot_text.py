@@ -1,4 +1,4 @@
-"""Changed answers as the terminal shows them."""
+"""The lines on changed answers in the terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def counts_line(comparison: SnapshotComparison, model: str, data: Mapping[str, A
     """Return the line of one model: how many answers are the same, changed and new.
 
     Arguments:
-        comparison: of the run.
+        comparison: the snapshot comparison of the run.
         model: the model.
         data: the content of its `snapshots.json`.
     """
@@ -27,11 +27,11 @@ def counts_line(comparison: SnapshotComparison, model: str, data: Mapping[str, A
     if compared is not None:
         title = f"{title} against {printable(compared, 80)}"
     if comparison.is_in_vain(model):
-        return f"{title}: {_vain_text(comparison, model, compared)}"
+        return f"{title}: {_no_snapshot_text(comparison, model, compared)}"
     return f"{title}: {_counts_text(data, comparison.update)}"
 
 
-def _vain_text(comparison: SnapshotComparison, model: str, compared: str | None) -> str:
+def _no_snapshot_text(comparison: SnapshotComparison, model: str, compared: str | None) -> str:
     files = comparison.files(model)
     count = sum(len(file.kinds) + len(file.unread) for file in files)
     text = f"0 of {counted(count, 'answer')} had a snapshot"
@@ -61,14 +61,14 @@ def _counts_text(data: Mapping[str, Any], update: bool) -> str:
 
 
 def change_title(change: Mapping[str, Any]) -> str:
-    """Return the first line of a change: what it is, and of which case."""
+    """Return the first line of a change: its kind and its case."""
     old, new = change["old"], change["new"]
     verdict = f"{old['verdict']} -> {new['verdict']}" if change["kind"] == "flipped" else "reworded"
     return f"{verdict}  {printable(change['case_id'], 200)}"
 
 
 def change_parts(change: Mapping[str, Any]) -> list[DiffPart]:
-    """Return the words that a change took away and added; empty if its texts were not kept."""
+    """Return the removed and added words of a change; empty if its texts were not stored."""
     old, new = change["old"], change["new"]
     if "text" not in old:
         return []

@@ -1,4 +1,4 @@
-"""What a person sees in the terminal: the header, and the table at the end."""
+"""Lines of the terminal: the header, and the table at the end."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ __all__ = [
 
 
 MANY_MISSING = 3
-"""Datasets that are not there, each of which has a line; more share one."""
+"""The number of missing datasets up to which each has its own line."""
 
 MANY = 6
-"""Datasets of a benchmark that have lines of their own below the final table; more have none."""
+"""The number of datasets in a benchmark up to which each has lines below the final table."""
 
 
 def header_line(settings: Settings, paths: Mapping[str, Path]) -> str:
-    """Return the line that says what is run, on what, and where the results go."""
+    """Return the line with model, data, store and result folders."""
     default = "" if settings.model_given else " (the default)"
     models = ", ".join(printable(model, 60) for model in settings.models)
     at = f" at {without_credentials(settings.api_base)}" if settings.api_base else ""
@@ -64,7 +64,7 @@ def header_line(settings: Settings, paths: Mapping[str, Path]) -> str:
 
 
 def _store(settings: Settings) -> str:
-    """Return where answers are kept, if they are: `replay` asks no model, only looks there."""
+    """Return `replay`, the place of the answer store, or `none`."""
     if settings.replay:
         return "replay"
     if isinstance(settings.store, str):
@@ -74,14 +74,14 @@ def _store(settings: Settings) -> str:
 
 
 def short_path(path: Path) -> str:
-    """Return the path as seen from here, where that is shorter."""
+    """Return the path, relative to the working folder if it is inside."""
     working_folder = Path.cwd()
     inside = path.relative_to(working_folder) if path.is_relative_to(working_folder) else path
     return printable(str(inside))
 
 
 def plan_line(cases: int, grid: Mapping[str, Any] | None, models: int) -> str:
-    """Return the line that says how many cases are ahead, and of what."""
+    """Return the line with the number of cases and the grid that they form."""
     if not grid:
         return f"tablebench: {counted(cases, 'case')}"
     serializers, perturbations = len(grid["serializers"]), len(grid["perturbations"])
@@ -98,7 +98,7 @@ def plan_line(cases: int, grid: Mapping[str, Any] | None, models: int) -> str:
 
 
 def dataset_lines(by_dataset: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return how datasets are run where that is not the usual way, and where it comes from."""
+    """Return lines on datasets with unusual settings, and the origin of these."""
     together: dict[str, list[str]] = {}
     for name, facts in by_dataset.items():
         text = origins_text(facts)
@@ -108,16 +108,16 @@ def dataset_lines(by_dataset: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def in_process_lines(models: Iterable[str]) -> list[str]:
-    """Return the lines that name the models for which not all options hold."""
+    """Return the lines that name the models which run in the test process."""
     return [
         f"tablebench: {printable(model, 60)} answers in the process of its test, one call at a "
-        f"time: --bench-connections does not hold for it, and no budget can be kept"
+        f"time: --bench-connections and a budget have no effect on it"
         for model in models
     ]
 
 
 def data_lines(datasets: Mapping[str, Any]) -> list[str]:
-    """Return the lines people must read about the data: notes and unusable rows."""
+    """Return lines on problems of the data: notes and unusable rows."""
     together: dict[str, list[str]] = {}
     for raw, facts in datasets.items():
         for note in facts["notes"]:
@@ -135,7 +135,7 @@ def data_lines(datasets: Mapping[str, Any]) -> list[str]:
 
 
 def missing_lines(missing: Mapping[str, str]) -> list[str]:
-    """Return what to do about datasets that are not there: a line each, or one for many."""
+    """Return the lines on datasets without data: one each, or one for many."""
     if len(missing) > MANY_MISSING:
         names = [printable(name, 60) for name in missing]
         shown = ", ".join(names[:MANY_MISSING])
@@ -150,7 +150,7 @@ def missing_lines(missing: Mapping[str, str]) -> list[str]:
 
 
 def test_lines(tests: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return one line for each dataset that several tests are about."""
+    """Return one line for each dataset with several tests."""
     return [
         f"{printable(dataset, 60)}: each case has one record; checks in it: "
         f"{printable(', '.join(names), 400)}"
@@ -160,10 +160,10 @@ def test_lines(tests: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def beside_line(test: str, count: int) -> str:
-    """Return the line on failures of a test over right answers, which no gate judges."""
+    """Return the line on a test that fails on right answers without a gate on it."""
     return (
-        f"{printable(test, 200)} failed {counted(count, 'time')} where no gate counts it, which "
-        f"makes the exit code 1; a gate on its pass rate: DATASET::{printable(test, 200)}.pass_rate"
+        f"{printable(test, 200)} failed {counted(count, 'time')} and has no gate, so the exit "
+        f"code is 1; a gate on its pass rate: DATASET::{printable(test, 200)}.pass_rate"
     )
 
 
@@ -293,7 +293,7 @@ def _cost(sampled: Mapping[str, Any]) -> str:
 
 
 def _repeat_lines(name: str, scope: Mapping[str, Any]) -> list[str]:
-    """Return the line on cases asked several times, none for a run without."""
+    """Return the line on repeated cases; none for a run without repeats."""
     repeats = scope.get("repeats")
     if not repeats:
         return []

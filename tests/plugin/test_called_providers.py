@@ -160,7 +160,7 @@ def test_one_that_says_it_must_stay_is_asked_here_and_the_header_says_so(bench):
     assert [pid for _, pid in bench.calls("ask")] == [str(os.getpid())]
     [line] = [line for line in result.outlines if "answers in the process" in line]
     assert line.startswith("tablebench: stays/here answers")
-    assert "--bench-connections does not hold for it, and no budget can be kept" in line
+    assert "--bench-connections and a budget have no effect on it" in line
     [line] = [line for line in result.outlines if "1 call ahead" in line]
     assert line.startswith("tablebench: stays/here: 1 call ahead; about ")
     assert line.endswith("; the price comes with each reply")

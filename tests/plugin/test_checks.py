@@ -175,7 +175,7 @@ def test_a_failure_over_a_right_answer_is_red_unless_a_gate_counts_it(bench, nam
     result = bench.run("--model=echo/any", "--bench-limit=1", "--bench-gate-point", *gates)
     assert result.ret == (0 if named else 1)
     assert {found["state"] for found in bench.facts()["gates"]} == {"holds"}
-    told = "test_other failed 1 time where no gate counts it" in result.stdout.str()
+    told = "test_other failed 1 time and has no gate" in result.stdout.str()
     assert told is not named
 
 

@@ -115,7 +115,7 @@ def test_the_page_of_one_run_keeps_what_its_end_wrote(bench, capsys):
     (bench.path / "old").rename(bench.path / "moved")
     code, out, err = report(capsys, "run", "--no-plots")
     assert (code, err) == (0, "")
-    gone = f"nothing is compared with the baseline: {bench.path / 'old'} is no run folder"
+    gone = f"no comparison with the baseline: {bench.path / 'old'} is no run folder"
     assert f"note: {gone}" in out
     assert gone in page.read_text("utf-8")
     assert "differs from its snapshot" in page.read_text("utf-8")

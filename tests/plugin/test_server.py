@@ -182,7 +182,7 @@ def test_the_terminal_says_each_reason_on_one_line(faulty_runs: Faulty) -> None:
     assert "bad_reply 3" in reasons
     assert (
         "11.1 % of the replies were cut off at 512 tokens: --bench-extend-cut 4096 asks only "
-        "these again (5.6 % hold no answer)" in run.output
+        "these again (5.6 % contain no answer)" in run.output
     )
     assert run.facts["status"] == "complete"
     # One answer came without token counts: the sum is unknown.

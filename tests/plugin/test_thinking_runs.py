@@ -60,7 +60,7 @@ def test_what_was_cut_is_counted_shown_and_gated(thinking: Run) -> None:
     assert scope["reasons"] == {"cut_off": 6}
     assert (
         "37.5 % of the replies were cut off at 512 tokens: --bench-extend-cut 4096 asks only these "
-        "again (37.5 % hold no answer)" in thinking.output
+        "again (37.5 % contain no answer)" in thinking.output
     )
     page = (thinking.folder / "run" / "report.html").read_text("utf-8")
     assert "were cut off at 512 tokens: --bench-extend-cut 4096" in page

@@ -82,8 +82,8 @@ def test_an_interval_and_a_p_value_that_disagree_are_explained():
 
     line = shown((-0.207, -0.003), 0.124)
     assert line == (
-        "where interval and p-value disagree they have different methods (interval: t; "
-        "p: sign-flip over tables); take neither as clear"
+        "an interval and a p-value that disagree come from different methods (interval: t; "
+        "p: sign-flip over tables); treat such a difference as unclear"
     )
     assert shown((-0.1, 0.1), 0.03) == line
     assert shown((-0.207, -0.003), 0.04) == shown((-0.1, 0.1), 0.4) == shown(None, 0.4) == ""

@@ -35,7 +35,7 @@ def test_it_names_share_limit_and_what_to_do() -> None:
     )
     line = cut_line(summary(4, 2), run)
     assert line is not None
-    assert line.endswith("asks only these again (8.0 % hold no answer)")
+    assert line.endswith("asks only these again (8.0 % contain no answer)")
     assert line in summary_lines(summary(4, 2), run)
 
 

@@ -15,7 +15,7 @@ _MARKS = ("header hierarchy", "content partition", "implicit multi table", "supp
 
 
 def statistics_tables(statistics: Sequence[DatasetStatistics]) -> list[PaperTable]:
-    """Return the tables: what there is, sizes, structure, complexity and tokens, tags."""
+    """Return the tables: datasets, sizes, structure, complexity and tokens, tags."""
     return [
         _datasets(statistics),
         _sizes(statistics),
