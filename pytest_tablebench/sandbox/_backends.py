@@ -1,7 +1,7 @@
 """The kinds of sandboxes, in the order in which they are tried.
 
-Each starts the same process (`inside/serve.py`), which forks for each program; they differ in what
-is around that process, and in what each program's own process must give up before it begins.
+Each starts the same process (`inside/serve.py`), which forks for each program. They differ in the
+isolation of that process, and in the rights that a program's process must drop before it begins.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class Backend:
         holds: a short description.
         parts: the steps of a program's own process, in addition to the limits.
         absent: returns why this machine lacks it, or None if it may work.
-        command: returns the command line of the process that forks, given the folder in which
-            programs' own folders are made; None: it makes one inside.
-        own_folder: the empty folder in which they are made, where it is not one of this machine.
-        own_libraries: whether it has libraries of its own, not this machine's.
+        command: returns the command line of the process that forks, given the folder below which
+            programs work.
+        own_folder: an empty folder inside the sandbox, if programs work there.
+        own_libraries: whether it has its own libraries instead of this machine's.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Whether a backend holds: a program that tries to escape, run in it."""
+"""The test of a backend: a program that tries to escape from it."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ attempt("it killed its parent", lambda: os.kill(os.getppid(), signal.SIGKILL))
 
 @dataclass(frozen=True)
 class Tried:
-    """A backend that was tried; `why` says what keeps it from being used, None where it holds."""
+    """A tried backend; `why` is the reason against it, or None if it works."""
 
     backend: Backend
     why: str | None
 
 
 def choose(candidates: Iterable[Backend], *, every: bool = False) -> list[Tried]:
-    """Try backends in order, up to the first that holds; `every`: those behind it as well."""
+    """Try backends in order, up to the first that works, or all of them if `every`."""
     tried = []
     for backend in candidates:
         tried.append(Tried(backend, _fault(backend)))
@@ -88,7 +88,7 @@ def escapes(worker: SandboxProcess) -> list[str]:
         secret, outside = Path(name) / "secret", Path(name) / "written"
         secret.write_text(word, encoding="ascii")
         for path in (secret.parent, secret):
-            path.chmod(0o777)  # so that it is the sandbox which says no, not the file's owner
+            path.chmod(0o777)  # so that only the sandbox can refuse
         targets = {
             "secret": str(secret),
             "outside": str(outside),

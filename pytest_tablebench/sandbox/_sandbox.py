@@ -1,4 +1,4 @@
-"""Programs in warm processes, several at a time, in the first way to shut them in that holds."""
+"""Running of programs in warm processes, in the first backend that works."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_SANDBOX = "no_sandbox"
 
 
 class Sandbox:
-    """Runs programs. What it is made of is tried when the first one comes.
+    """Runs programs. The first program chooses the backend, by trying them in order.
 
     Safe to use from several threads, because each call takes its own warm process.
 
@@ -52,13 +52,13 @@ class Sandbox:
                 self._why = "; ".join(f"{attempt.backend.name}: {attempt.why}" for attempt in tried)
             if self._backend is None:
                 raise ModelError(
-                    f"no sandbox holds here ({self._why}); `tablebench sandbox` says more",
+                    f"no sandbox works here ({self._why}); `tablebench sandbox` explains why",
                     reason=NO_SANDBOX,
                 )
             return self._backend
 
     def run(self, task: Execute) -> Execution:
-        """Run one program. Raises `ModelError` where it cannot be shut in."""
+        """Run one program. Raises `ModelError` if it cannot be confined."""
         backend = self.backend
         worker = self._idle.get()
         try:
@@ -71,7 +71,7 @@ class Sandbox:
             return worker.run(task)
         except NotConfinedError as error:
             raise ModelError(
-                f"a program could not be shut in: {error}", reason=NO_SANDBOX
+                f"a program could not be confined: {error}", reason=NO_SANDBOX
             ) from None
         finally:
             self._idle.put(worker)

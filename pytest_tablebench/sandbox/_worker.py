@@ -31,7 +31,7 @@ DEEPEST = 50
 
 
 class NotConfinedError(Exception):
-    """A program's process could not be confined; says why. The program was not run."""
+    """A program's process could not be confined, so the program was not run."""
 
 
 class _EndedError(Exception):
@@ -39,7 +39,7 @@ class _EndedError(Exception):
 
 
 class SandboxProcess:
-    """Starts its process when the first program comes, and anew where it has ended.
+    """Starts a process for the first program, and again if it has ended.
 
     Arguments:
         backend: how programs are shut in.
@@ -55,7 +55,7 @@ class SandboxProcess:
 
     @property
     def folder(self) -> Path | None:
-        """The folder below which programs work, where it is one of this machine."""
+        """The folder below which programs work; None if it is inside the sandbox."""
         return None if self._folder is None else self._folder.path / "programs"
 
     def run(self, task: Execute) -> Execution:
@@ -70,7 +70,7 @@ class SandboxProcess:
         return _execution(reply)
 
     def start(self) -> None:
-        """Start the process. Raises `NotConfinedError` where it does not."""
+        """Start the process. Raises `NotConfinedError` if that fails."""
         try:
             if self._process is None:
                 self._start()
@@ -104,7 +104,7 @@ class SandboxProcess:
         self._converse(config, START_S)
 
     def _converse(self, message: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        """Send a line and return the one that comes back. Raises `OSError`, `_EndedError`."""
+        """Send a message and return the reply. Raises `OSError`, `_EndedError`."""
         process = self._process
         if process is None or process.stdin is None or process.stdout is None:
             raise _EndedError("it was not started")
@@ -121,9 +121,9 @@ class SandboxProcess:
         try:
             reply = json.loads(data)
         except (ValueError, RecursionError):
-            raise _EndedError("it said what is no message") from None
+            raise _EndedError("its reply is not a message") from None
         if not isinstance(reply, dict):
-            raise _EndedError("it said what is no message")
+            raise _EndedError("its reply is not a message")
         return reply
 
     def _last_words(self) -> str:

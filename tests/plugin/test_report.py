@@ -394,7 +394,7 @@ def test_a_folder_with_other_files_is_left_alone(bench, capsys):
     (bench.path / "mine/README.md").write_text("mine", encoding="utf-8")
     code, _, err = report(capsys, "run", "--out", "mine")
     assert code == 2
-    assert err == "tablebench: --out: mine holds other files; choose a new or empty folder\n"
+    assert err == "tablebench: --out: mine contains other files; choose a new or empty folder\n"
     assert [path.name for path in (bench.path / "mine").iterdir()] == ["README.md"]
     assert (bench.path / "mine/README.md").read_text(encoding="utf-8") == "mine"
 

@@ -124,7 +124,7 @@ def test_oversized_tables_count_in_the_upper_buckets_alone() -> None:
         # A fact, an analysis and a chart: the means are those without the oversized tables.
         assert figures["<10K"] == pytest.approx((1.0 + 0.25 + 0.5) / 3)
         assert (figures["fc"], figures["da"]) == (0.625, 0.25)
-        assert board.row_notes[0] == "buckets hold 1 question about oversized tables"
+        assert board.row_notes[0] == "buckets contain 1 question about oversized tables"
     alone = realhit_means([run(*large)])
     assert alone is not None
     figures = dict(zip(alone.columns, alone.rows[0], strict=True))

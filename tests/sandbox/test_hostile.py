@@ -166,7 +166,7 @@ class Liar:
     def __getattr__(self, name): return self
     def __call__(self, *given, **named): return self
 for module in list(sys.modules.values()):
-    for name in ("_tell", "_run", "confine", "grown", "left", "remove", "_serve", "_send"):
+    for name in ("_report", "_run", "confine", "grown", "left", "remove", "_serve", "_send"):
         if hasattr(module, name): setattr(module, name, lambda *given, **named: None)
 plt.gca = Liar()
 json.dumps = json.loads = lambda *given, **named: '"a lie"'
@@ -199,7 +199,7 @@ def test_what_a_program_gives_back_comes_as_values(worker: SandboxProcess) -> No
     assert repr(ran.value) == "{'a': [1, 2.5, nan, None, 'é'], 'program': 'text'}"
     ran = worker.run(Execute("", runner="value = object()"))
     assert (ran.outcome, ran.value) == ("error", None)
-    assert ran.error == "TypeError: its value holds object, which JSON does not have"
+    assert ran.error == "TypeError: its value contains object, which JSON does not have"
 
 
 def test_a_process_that_is_gone_is_started_anew(backend: Backend) -> None:

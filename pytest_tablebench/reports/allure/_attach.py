@@ -1,8 +1,8 @@
-"""Attachments: table and question of what is not right, and prompts, shared and bounded.
+"""Attachments of cases that are not right: question with table, prompt, long reply.
 
-Allure 3 shows an attachment only where it is first referred to. What several cases share is
-therefore attached once, to a container whose set-up belongs to all of them: both versions of
-Allure show that under each case.
+Allure 3 shows an attachment only at its first reference. A text that several cases share is
+therefore attached once, to the set-up of a container of these cases; Allure 2 and 3 show it under
+each case.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ ATTACHMENT = 256_000
 """Characters of one attachment; the rest of the text is in the run folder."""
 
 BUDGET = 64_000_000
-"""Bytes of all attachments together: generators slow down long before they say so."""
+"""Bytes of all attachments together; more would slow down report generators."""
 
 PROMPTS = 500
-"""Prompts attached, the first of the run; all are in the run folder. Nearly each is another."""
+"""The number of attached prompts, the first of the run; all are in the run folder."""
 
 _PLAIN = "text/plain"
 
 
 class Attachments:
-    """Collects which case needs which text, and writes each text once."""
+    """Collects the texts that cases need, and writes each text once."""
 
     def __init__(self, folder: Folder, stamp: Stamp) -> None:
         self.folder = folder
@@ -64,7 +64,7 @@ class Attachments:
 
     def add(self, texts: Iterable[Text]) -> None:
         """Write the texts that are attached to a case."""
-        # Cases of several examples may share one table: by content, not by name.
+        # Compare contents, because several examples may share a table.
         shared: dict[str, tuple[str, str, list[str]]] = {}
         for entry in texts:
             if isinstance(entry, TranscriptText):
@@ -106,7 +106,7 @@ class Attachments:
 
 
 def example_text(example: ExampleText) -> str:
-    """Return question and tables as plain text: a row a line, cells between bars."""
+    """Return question and tables as plain text, with bars between cells."""
     lines = [printable(example.question)]
     for table in example.tables:
         lines.append("")

@@ -1,6 +1,6 @@
 """The additional files of the results: environment, executor, categories.
 
-A folder may be shared with allure-pytest and other writers: what they put there stays.
+A folder may be shared with allure-pytest and other writers; their files and entries stay.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _KEYS = dict.fromkeys(
 
 
 def categories(reasons: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the content of `categories.json`: one for each way of not being right.
+    """Return the content of `categories.json`: a category for each kind of failure.
 
-    Allure 2 matches the whole message, Allure 3 searches in it: the expressions, which begin
-    with our own words at the message's start, mean the same to both.
+    Allure 2 matches the whole message, Allure 3 searches in it. The expressions start at the
+    message's beginning and so give the same result in both.
     """
 
     def category(name: str, start: str, statuses: list[str]) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def categories(reasons: Iterable[str]) -> list[dict[str, Any]]:
 
 
 def merged(path: Path, ours: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return our categories behind those another writer put into the file."""
+    """Return the categories of other writers in the file, followed by ours."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -68,7 +68,7 @@ def merged(path: Path, ours: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def config_text(rules: list[dict[str, Any]], name: str) -> str:
     """Return a configuration of Allure 3, which takes categories from there only.
 
-    They are grouped by dataset: nearly every message is another one.
+    They are grouped by dataset, because nearly all messages differ.
     """
     grouped = [
         {**rule, "groupByMessage": False, "groupBy": [{"label": "feature"}]} for rule in rules
@@ -82,10 +82,10 @@ def environment_text(
     before: str = "",
     checks: Mapping[str, Sequence[bool]] | None = None,
 ) -> str:
-    """Return `environment.properties`: what was run, in lines that no value can break.
+    """Return `environment.properties`: the settings of the run, escaped.
 
-    `checks` holds the verdicts of each test over the cases, of which the pass rate is shown.
-    Lines of `before`, the former content, stay in front unless they set the same key.
+    `checks` has the verdicts of each test, shown as pass rates. Lines of `before`, the former
+    content, come first unless they set the same key.
     """
     facts: dict[str, Any] = {key: run.get(key) for key in _KEYS}
     if facts["api_base"] is not None:
@@ -128,7 +128,7 @@ def _property(text: str, *, key: bool = False) -> str:
 def executor(environ: Mapping[str, str]) -> dict[str, Any] | None:
     """Return `executor.json` of a run on GitHub Actions, None anywhere else.
 
-    Only the variables named here are read, and none of them holds a secret.
+    It reads only the variables named here, which contain no secret.
     """
     if environ.get("GITHUB_ACTIONS") != "true":
         return None

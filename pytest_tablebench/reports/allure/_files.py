@@ -1,4 +1,4 @@
-"""Writing into a results folder: whole files only."""
+"""Atomic writing into a results folder."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Folder:
         self.write(name, json.dumps(item, default=_filled).encode("ascii"))
 
     def drop_stale(self, listing: str) -> None:
-        """Delete what the file `listing` says an earlier writing left and this one has not.
+        """Delete the files in `listing`, of an earlier writing, that this writing has not replaced.
 
-        Then list this one's files there. Only names of results can be deleted.
+        Then write the names of the new files to `listing`. Only names of results are deleted.
         """
         for name in self.read(listing).split():
             if name not in self.names and _OURS.fullmatch(name):

@@ -1,8 +1,8 @@
-"""What a record looks like to Allure: ids, labels, status, message.
+"""Records as results of Allure: ids, labels, status, message.
 
-The classes are those of allure-python-commons, which are the format of the files. Ids are ours:
-allure-pytest hashes the values of parameters, so that different cases get one id and vanish as
-each other's retries. Here one text, the case id, makes the id, and all else is excluded from it.
+The classes of allure-python-commons define the format of the files. The ids are ours, made from
+the case id alone: allure-pytest hashes the values of parameters, so different cases can get one id
+and disappear as retries of each other.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _STATUS = {
 
 @dataclass(frozen=True)
 class Stamp:
-    """What all results of one run share: a text that tells runs apart, and when it began."""
+    """The facts that all results of a run share: a text that identifies the run, and its start."""
 
     run: str
     start_ms: int
 
     def uuid(self, name: str) -> str:
-        """Return the id of one file of the run, the same one whenever it is written."""
+        """Return the id of one file of the run, the same each time it is written."""
         text = f"{self.run}\n{name}".encode("utf-8", "surrogatepass")
         return str(uuid.UUID(bytes=hashlib.sha256(text).digest()[:16], version=5))
 
@@ -62,7 +62,7 @@ class Group:
     scores: list[float] = field(default_factory=list)
     checks: dict[str, list[bool]] = field(default_factory=dict)
     right: int = 0
-    """Of the right ones, how many passed all their tests."""
+    """The number of right cases that passed all their tests."""
 
     def add(self, record: Record) -> None:
         """Count a case."""
@@ -78,10 +78,10 @@ class Group:
 
 
 def history_id(case_id: str) -> str:
-    """Return the id by which Allure knows a case again: 32 hexadecimal digits of its own.
+    """Return the id by which Allure recognizes a case in later runs: 32 hexadecimal digits.
 
-    It serves as `historyId` (Allure 2) and as `testCaseId` (from which Allure 3 makes its own,
-    together with the parameters that are not excluded).
+    It is the `historyId` for Allure 2, and the `testCaseId` for Allure 3, which adds the parameters
+    that are not excluded.
     """
     text = f"tablebench/{case_id}".encode("utf-8", "surrogatepass")
     return hashlib.sha256(text).hexdigest()[:32]
@@ -109,7 +109,7 @@ def case_labels(
 
 
 def reason_of(record: Record) -> str:
-    """Return why there is no answer, as one word that a category can be named by."""
+    """Return the reason of a missing answer as one word, for a category's name."""
     reason = record.reason or "unknown"
     return "".join(c if c.isascii() and (c.isalnum() or c == "_") else "-" for c in reason[:40])
 
@@ -117,9 +117,8 @@ def reason_of(record: Record) -> str:
 def kind_of(record: Record) -> str | None:
     """Return the category of a case, with which its message begins; None for a right answer.
 
-    One case has one category: a reply cut off by the token limit first of all, then one from
-    which the dataset's post-processing read nothing, then any other that is wrong. An answer that
-    is right and fails a test over it has one too.
+    A wrong answer is in the first that fits of three: cut off by the token limit, nothing read from
+    the reply, any other. A right answer that fails a test has a category too.
     """
     if record.outcome == "right":
         return None if passed_all(record) else "failed check"
@@ -141,14 +140,14 @@ def _read_nothing(record: Record) -> bool:
     if not (record.raw or "").strip():
         return True
     if record.prediction is None:
-        return record.metric != "assertion"  # a test's own assertion reads the reply itself
+        return record.metric != "assertion"  # a test's assertion reads the reply itself
     prediction = record.prediction
     parts = prediction if isinstance(prediction, list | tuple) else [prediction]
     return not any(str(part).strip() for part in parts)
 
 
 def shown(text: str, limit: int) -> str:
-    """Return text of a model or dataset, made harmless and cut at `limit` characters."""
+    """Return text of a model or dataset, escaped and cut at `limit` characters."""
     beginning = escaped(text[:limit])
     return (
         beginning
@@ -233,7 +232,7 @@ def _parameters(record: Record) -> list[Parameter]:
 
 
 def _details(record: Record) -> StatusDetails | None:
-    """Return message and reply of what is not right; right answers need no explanation."""
+    """Return message and reply of a case that is not right; None for a right answer."""
     kind = kind_of(record)
     if kind is None:
         return None
@@ -255,8 +254,8 @@ def _details(record: Record) -> StatusDetails | None:
 def group_result(group: Group, stamp: Stamp, *, right_only: bool) -> TestResult:
     """Return one result for a whole configuration of a dataset.
 
-    With `right_only` it counts the right answers, and all others have results of their own.
-    Otherwise it counts all; it is failed with any wrong answer, else broken with any missing one.
+    With `right_only` it counts the right answers; the other cases have their own results.
+    Otherwise it counts all cases: it is failed with a wrong answer, else broken with a missing one.
     """
     record, counts = group.record, group.outcomes
     dataset, _, rest = record.case_id.split("/", 2)

@@ -1,4 +1,4 @@
-"""From records to a folder of Allure results, in a size that stays usable."""
+"""Writing of records as a folder of Allure results, small enough for its reports."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ Mode = Literal["all", "wrong", "summary"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 
 ALL_UP_TO = 5_000
-"""Cases up to which every one gets a result of its own by default."""
+"""The number of cases up to which each has its own result by default."""
 
 WRONG_UP_TO = 10_000
-"""Cases that are not right, up to which these get one each by default."""
+"""The number of cases that are not right up to which each of them has one by default."""
 
 
 def choose_mode(cases: int, not_right: int) -> Mode:
@@ -61,14 +61,14 @@ def write_allure(
     snapshots: Mapping[str, str] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> None:
-    """Write the results of one model's run; both are read once, in order, and not kept.
+    """Write the results of one model's run; records and texts are read once, in order.
 
     Arguments:
         records: the records of a run, whole or cut off.
-        out: the results folder; made if need be. Other files in it stay, and the same run
-            written again replaces its own.
+        out: the results folder; created if missing. Other files in it stay; writing the same
+            run again replaces its files.
         run: the content of `run.json`.
-        mode: how much, see `choose_mode`.
+        mode: see `choose_mode`.
         texts: questions, tables and prompts, as `read_texts` yields them.
         snapshots: by case id, the change of a stored answer, as a tag.
         environ: environment variables; this process's own by default.

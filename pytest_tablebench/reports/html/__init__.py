@@ -1,7 +1,7 @@
-"""Pages people read: `report.html` of a run, and the leaderboard of several.
+"""HTML pages: `report.html` of a run, and the leaderboard of several runs.
 
-Each is one file that loads nothing: templates by Jinja2, figures as SVG, cases compressed inside.
-Texts of models and datasets reach the page only as text.
+Each is one file that loads nothing: Jinja2 templates, figures as SVG, compressed cases. Texts of
+models and datasets are always escaped.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ _ASKED = frozenset(
 
 
 def case_columns(records: Sequence[Record]) -> dict[str, Any]:
-    """Return names of axes and of parts, and `columns` that hold one value for each case.
+    """Return names of axes and of parts, and `columns` with one value for each case.
 
     Strategy, modality and model are numbers of their names; `latency` is in seconds, `cost` in
     dollars; `parts` has a list for each part; `answer_number` numbers the distinct answers
@@ -65,7 +65,7 @@ def case_columns(records: Sequence[Record]) -> dict[str, Any]:
 
 
 def _answers(records: Sequence[Record]) -> Iterator[int]:
-    """Yield the number that a case's answer has among those to its example."""
+    """Yield the number of each case's answer among the distinct answers to its example."""
     seen: dict[tuple[str, str], dict[str, int]] = {}
     for record in records:
         answers = seen.setdefault((record.dataset, record.example_id), {})
@@ -80,7 +80,7 @@ def _number(value: Any, digits: int) -> float | int | None:
 
 
 def _node(record: Record) -> str:
-    """Return what pytest calls a case of several strategies or modalities: its names are short."""
+    """Return pytest's name of a case, with short names, if there are several strategies."""
     names = ((record.example_id, 24), (record.serializer, 12), (record.perturbation, 16))
     short = (slug(text, limit, digest=True) for text, limit in names)
     return "-".join([*short, *record.case_id.split("/")[4:]])
@@ -93,7 +93,7 @@ def run_key(run: Mapping[str, Any]) -> str:
 
 
 def rerun_words(run: Mapping[str, Any]) -> list[str]:
-    """Return the words that name the suites, and the options where they are not the usual ones."""
+    """Return the words that name the suites, and the options that differ from the defaults."""
     usual, named = Settings(), run.get("named_by")
     words = [str(word) for word in named] if isinstance(named, list) else []
     folder = run.get("prompts_folder")
@@ -103,7 +103,7 @@ def rerun_words(run: Mapping[str, Any]) -> list[str]:
         for option in OPTIONS
         if option.setting in _ASKED and option.recorded
         for text in _texts(run.get(option.recorded), usual, option.setting)
-        if "***" not in text  # a key that was taken out is left for people to add
+        if "***" not in text  # the user has to add a removed key
     ]
 
 

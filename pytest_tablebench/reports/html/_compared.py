@@ -1,4 +1,4 @@
-"""The other run on a page: marks of cases, records, and points to plot."""
+"""A second run on the page: marks of cases, records, and points to plot."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def marks_of(
 ) -> dict[str, int]:
     """Return the marks of cases by their id.
 
-    `case_ids` has this run's ids by the ids of a comparison, `snapshots` the changes of
+    `case_ids` has this run's ids by the ids of the comparison, `snapshots` the changes in
     snapshots.json.
     """
     marks: dict[str, int] = defaultdict(int)
@@ -67,11 +67,11 @@ def records_before(
 def points(
     comparison: RunComparison | None, tags: Mapping[tuple[str, str], int]
 ) -> list[dict[str, Any]] | None:
-    """Return what is plotted of two runs, performance before against after; None of a single run.
+    """Return the points of performance before against after; None for a single run.
 
-    A point has a kind (`dataset`, `serializer`, `perturbation`, `tag`), dataset, name (of a tag
-    its number in `tags` instead), label, both performances, their difference, and counts of
-    examples and of cases that are better and worse. A scope that only one run can tell has none.
+    A point has a kind (`dataset`, `serializer`, `perturbation`, `tag`), dataset, name (for a tag
+    its number in `tags`), label, both performances, their difference, and the numbers of examples
+    and of better and worse cases. A scope without a performance in both runs has no point.
     """
     if comparison is None:
         return None

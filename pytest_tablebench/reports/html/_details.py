@@ -1,4 +1,4 @@
-"""What a page shows of a case that is opened, in blocks of many cases."""
+"""The details of opened cases, in blocks of many cases."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ def deflated(value: Any) -> str:
 def pack_details(
     records: Sequence[Record], before: Mapping[str, Record]
 ) -> tuple[dict[str, str], int]:
-    """Return the blocks of details, and to how many characters replies were cut to fit.
+    """Return the blocks of details, and the number of characters to which replies were cut.
 
-    `before` holds the records of another run by this run's case ids.
+    `before` has the records of another run, by this run's case ids.
     """
     blocks: dict[str, str] | None = None
     for limit in _REPLY_LIMITS:
         blocks = _details(records, before, limit)
         if blocks is not None:
             return blocks, limit
-    # Not even so: the page stays small, and says that nothing of the replies is in it.
+    # Even the smallest limit does not fit: the page has no replies and says so.
     return _details(records, before, 0) or {}, 0
 
 
 def _details(
     records: Sequence[Record], before: Mapping[str, Record], limit: int
 ) -> dict[str, str] | None:
-    # A first guess without compressing: it halves text at the very least.
+    # An estimate that saves compressing: compression rarely gains more than a factor of 6.
     if limit and sum(min(len(r.raw or ""), limit) for r in records) > 6 * _DETAIL_BUDGET:
         return None
     blocks, size = {}, 0
@@ -71,7 +71,7 @@ class _CutText(str):
 
 
 def excerpt(record: Record) -> Record:
-    """Return a record with as much of its long texts as a page may show."""
+    """Return a record with its long texts cut to what a page may show."""
     raw, prediction = _beginning(record.raw), _beginning(record.prediction)
     if raw is record.raw and prediction is record.prediction:
         return record
@@ -121,7 +121,7 @@ def _detail(record: Record, other: Record | None, limit: int) -> dict[str, Any]:
 
 
 def _reply_texts(record: Record, limit: int) -> dict[str, Any]:
-    """Return the reply and what was read in it, each with the length of the whole."""
+    """Return the reply and the prediction, each with the length of the whole text."""
     raw, read = record.raw, text_of(record.prediction)
     return {
         "reply": None if raw is None else raw[:limit],
@@ -132,10 +132,10 @@ def _reply_texts(record: Record, limit: int) -> dict[str, Any]:
 
 
 def _steps(record: Record, limit: int) -> Iterator[dict[str, Any]]:
-    """Yield the kind of each step (`ask`, `execute`, or `judge`) and what is known of it.
+    """Yield the kind of each step (`ask`, `execute` or `judge`) and its facts.
 
-    `text` is what a judge said, `length` how long that is, `picture` the file that a program drew;
-    what is not known is left out.
+    `text` is a judge's reply, `length` its length, `picture` the file that a program drew. Unknown
+    facts are left out.
     """
     for step in record.steps[:_STEPS]:
         if not isinstance(step, Mapping):
@@ -164,7 +164,7 @@ _MEASURED = {
 
 
 def _before(record: Record, other: Record | None, limit: int) -> dict[str, Any] | None:
-    """Return a case as another run has it; a reply that is the same is not repeated."""
+    """Return the case in the other run, without its reply if that is the same."""
     if other is None:
         return None
     chart = shown_chart(other)
@@ -190,7 +190,7 @@ def outcome_of(record: Record) -> int:
 
 
 def finite(value: Any, digits: int) -> float | str | None:
-    """Return a number that JSON has, anything else as text."""
+    """Return a finite number rounded to so many digits, any other value as text."""
     if value is None:
         return None
     if isinstance(value, int | float) and abs(value) < 1e300:  # also false for NaN

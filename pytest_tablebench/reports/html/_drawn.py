@@ -13,21 +13,21 @@ from pytest_tablebench.reports.html._pictures import is_picture
 from pytest_tablebench.results import Record
 
 Shape = dict[str, Any]
-"""The `name` of an element, its `style` and its `values`; of a `text` also what it says."""
+"""The `name`, `style` and `values` of an element; an element `text` also has its `text`."""
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 350, 10, 206
 """The frame inside 360 x 216 units."""
 _SERIES, _VALUES = 8, 200
-"""More series, and more values of all, are not drawn."""
+"""The largest numbers of series and of values that are drawn."""
 _KINDS = ("line", "bar", "waterfall", "hbar", "pie", "scatter", "radar", "area")
 
 
 def shown_chart(record: Record) -> dict[str, Any] | None:
-    """Return what the page shows of a chart; None for a case that is none.
+    """Return the chart of a case; None for a case without a chart.
 
-    It is the file of the `picture` that a program left (None: there is none), the `kind` of chart,
-    the `shapes` of the expected values (empty where they are no numbers), and how many values are
-    `drawn` of their `count`. A chart is what a metric of charts judged, or a program drew.
+    It has the file of the `picture` that a program drew (or None), the `kind` of chart, the
+    `shapes` of the expected values (empty if they are not numbers), and how many values of their
+    `count` are `drawn`. A case has a chart if its metric is of charts or a program drew a picture.
     """
     files = [step.get("picture") for step in record.steps if isinstance(step, Mapping)]
     drawn = [name for name in files if isinstance(name, str) and is_picture(name)]
@@ -55,7 +55,7 @@ def _shape(name: str, style: str, values: Mapping[str, Any], text: str | None = 
 
 
 def _kind(tag: str) -> str | None:
-    """Return what a tag such as `bar` or `LineChart Generation` names."""
+    """Return the kind of chart in a tag such as `bar` or `LineChart Generation`, or None."""
     word = tag.split(" ", 1)[0].lower().removesuffix("chart")
     return word if word in _KINDS else None
 
@@ -83,7 +83,7 @@ def _cut(series: Sequence[list[float]]) -> list[list[float]]:
 
 
 def _wedges(series: Sequence[Sequence[float]]) -> list[Shape] | None:
-    """Return a pie, begun on the right and drawn against the clock; None where it would be none."""
+    """Return a pie, counterclockwise from the right; None if the values do not make one."""
     values = [value for row in series for value in row]
     total = math.fsum(values)
     if min(values, default=-1) < 0 or total <= 0:

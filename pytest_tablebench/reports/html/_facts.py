@@ -1,4 +1,4 @@
-"""What a run's page says above its cases, as plain values for the template."""
+"""The values that the template shows above the cases of a run."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def verdict(
     total = len(gates)
     asked_for = run.get("gates")
     if not total and isinstance(asked_for, list) and asked_for:
-        # A run that was killed, or could not judge them, has their texts only.
+        # A run that was killed, or could not judge its gates, has only their texts.
         state, title = "undecided", f"Not judged: {_gates(len(asked_for))}"
     elif not total:
         state, title = "none", ""
@@ -74,7 +74,7 @@ def dataset_rows(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def check_rows(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows of the table of tests: what each says of the cases of its dataset."""
+    """Return the rows of the table of tests, by dataset."""
     return [
         {**check, "dataset": dataset, "name": name}
         for benchmark in summary["benchmarks"].values()
@@ -116,9 +116,9 @@ def _spread(scopes: Mapping[str, Any], axis: str) -> dict[str, Any] | None:
 def heat_maps(summary: Mapping[str, Any], axes: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """Return performance by dataset and serializer, and the changes from perturbation none.
 
-    `axes` holds the names in the order of the page's index. A change needs cases
-    of the dataset without perturbation; elsewhere performance itself is shown. Perturbations that
-    change the meaning of the table have a table of their own.
+    `axes` has the names in the order of the page's index. Without cases of perturbation none the
+    page shows performance instead of changes. Perturbations that change the meaning of the table
+    are left out; they have their own table.
     """
     datasets = {
         name: scope
@@ -158,7 +158,7 @@ _OUTCOMES = (
 
 
 def outcomes(records: Iterable[Record]) -> dict[str, Any]:
-    """Return counts by outcome, by reason for no answer, and by flag."""
+    """Return counts by outcome, by reason of missing answers, and by flag."""
     counts: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     flags: Counter[str] = Counter()
@@ -229,7 +229,7 @@ def plots(records: Sequence[Record], table: ScoreTable) -> tuple[dict[str, list[
 
 def _win_rates(table: ScoreTable) -> tuple[list[Plot | None], list[str]]:
     try:
-        # Only this one of the analyses: all of them together take seconds.
+        # Only this analysis: all of them together take seconds.
         rates = contrasts.win_rates(read_scores(table))
     except DataError as error:
         return [], [f"win rates: {printable(str(error), 300)}"]
@@ -253,7 +253,7 @@ def _win_rates(table: ScoreTable) -> tuple[list[Plot | None], list[str]]:
 
 
 def _why(tree: Mapping[str, Any], overall: Mapping[str, Any]) -> str:
-    """Return why there is no win rate: the datasets' own reasons where they have some."""
+    """Return why there is no win rate: the reasons of the datasets, if any."""
     reasons: dict[str, list[str]] = {}
     for name, entry in tree.get("by_dataset", {}).items():
         if entry.get("reason"):

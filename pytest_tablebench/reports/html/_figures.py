@@ -1,7 +1,7 @@
 """Figures of a run's page, as SVG that the page's style sheet colours.
 
-They are made of four shapes and drawn here, in milliseconds: a run ends with its page, and a
-library for figures takes longer to load and to draw than all the rest of it.
+They consist of four shapes and are drawn here in milliseconds. Every run writes its page at its
+end, and a library for figures would take longer than the rest of the page.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from pytest_tablebench.util.names import printable
 
 INK, GREY, LINES = "#000000", "#666666", "#b0b0b0"
 BLUE, ORANGE, SKY = "#0072b2", "#d55e00", "#56b4e9"
-"""The style sheet gives each its shade, by these names."""
+"""Colours, which the style sheet replaces to suit the theme."""
 
 _BARS = 36
 _MOST = 400
-"""Examples drawn of a dataset: a screen has no more places."""
+"""The most examples of a dataset that are drawn."""
 
 Point = tuple[float, float]
 Range = tuple[float, float, float]
@@ -30,7 +30,7 @@ Range = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Plot:
-    """A figure for a page: `svg` is markup of our own making, `text` says what it shows."""
+    """A figure for a page: `svg` is trusted markup, `text` describes it."""
 
     title: str
     text: str
@@ -39,7 +39,7 @@ class Plot:
 
 
 class _Canvas:
-    """An SVG of so many units, 72 to an inch, that grows by shapes."""
+    """An SVG under construction; 72 units are an inch."""
 
     def __init__(self, width: float, height: float) -> None:
         self._size = width, height
@@ -85,7 +85,7 @@ def _path(points: Iterable[Point]) -> str:
 
 @dataclass(frozen=True)
 class _ChartAxes:
-    """A frame on a canvas whose corners are two points of the data."""
+    """A frame on a canvas that maps the data between `low` and `high` to its area."""
 
     canvas: _Canvas
     left: float
@@ -104,7 +104,7 @@ class _ChartAxes:
         return self.bottom - share * (self.bottom - self.top)
 
     def frame(self, across: Mapping[float, str], up: Mapping[float, str]) -> None:
-        """Draw the two axes with their marks, by place."""
+        """Draw both axes with labels by place."""
         corners = [(self.left, self.top), (self.left, self.bottom), (self.right, self.bottom)]
         self.canvas.line(corners, INK)
         for place, label in across.items():
@@ -122,7 +122,7 @@ def _labelled(names: Iterable[str]) -> list[str]:
 
 
 def _marks(low: float, high: float, most: int, least: float = 0.0) -> dict[float, str]:
-    """Return at most so many round numbers between two, at least so far apart."""
+    """Return at most `most` round numbers between two, at least `least` apart."""
     size = 10.0 ** math.floor(math.log10(max((high - low) / most, least, 1e-9)))
     for step in (size, 2 * size, 5 * size, 10 * size):
         first, last = math.ceil(low / step), math.floor(high / step)
@@ -139,7 +139,7 @@ def band_plot(ranges: Mapping[str, Sequence[Range]]) -> Plot | None:
         return None
     columns = min(5, len(shown))
     rows = math.ceil(len(shown) / columns)
-    # As wide as the page, so that its text is as large as elsewhere.
+    # As wide as the page, so that the text has the usual size.
     width, tall = (756, 115 if columns > 2 else 151) if columns > 1 else (331, 151)
     canvas = _Canvas(width, 30 + tall * rows)
     room = (width - 44) / columns
@@ -172,14 +172,14 @@ def _draw_band(axes: _ChartAxes, bands: Sequence[Range]) -> None:
 
 
 def _thinned(bands: Sequence[Range]) -> Sequence[Range]:
-    """Return evenly spaced ones of many."""
+    """Return at most `_MOST` evenly spaced bands."""
     if len(bands) <= _MOST:
         return bands
     return [bands[i * (len(bands) - 1) // (_MOST - 1)] for i in range(_MOST)]
 
 
 def win_rate_plot(title: str, rates: Mapping[str, float]) -> Plot | None:
-    """Draw one bar for each name, and the rate at which all would be alike."""
+    """Draw a bar for each name, and a line at the rate of equal names."""
     if len(rates) < 2:
         return None
     ranked = sorted(rates.items(), key=lambda entry: (-entry[1], entry[0]))
@@ -240,7 +240,7 @@ def _counted(values: Iterable[float], edges: Sequence[float]) -> list[int]:
 
 
 def _decades(low: float, high: float) -> list[tuple[float, str]]:
-    """Return marks of a logarithmic axis: round numbers, over a wide range powers of ten."""
+    """Return labels of a logarithmic axis: round numbers, or powers of ten over a wide range."""
     if high / low < 12:
         return [(value, label) for value, label in _marks(low, high, 5).items() if value > 0]
     first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))

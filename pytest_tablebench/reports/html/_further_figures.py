@@ -9,7 +9,7 @@ from pytest_tablebench.reports.further_text import scopes
 from pytest_tablebench.results import informative_parts
 
 ROWS = 1000
-"""Rows of all tables by tag: a page stays small. The whole benchmark comes first."""
+"""The most rows of all tables by tag, so that a page stays small."""
 
 Tag = tuple[str, str]
 
@@ -31,7 +31,7 @@ def further_figures(summary: Mapping[str, Any], run: Mapping[str, Any]) -> dict[
 
 
 def numbered_tags(summary: Mapping[str, Any]) -> dict[Tag, int]:
-    """Return tags and values that cases are filtered by, in order, with their numbers."""
+    """Return the numbers of tags and values, in order, for filters."""
     tags = {
         (tag, value)
         for benchmark in summary["benchmarks"].values()
@@ -47,9 +47,9 @@ def tag_tables(
     numbers: Mapping[Tag, int],
     datasets: Sequence[str],
 ) -> dict[str, Any]:
-    """Return the tables by tag, and how many rows were left out for want of room.
+    """Return the tables by tag, benchmarks first, and the number of rows that did not fit.
 
-    `numbers` and the order of `datasets` are those by which filters name tags and datasets.
+    Filters use the `numbers` of tags and the places in `datasets`.
     """
     by_tag: dict[str, list[dict[str, Any]]] = {}
     room, left_out = ROWS, 0

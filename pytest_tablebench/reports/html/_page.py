@@ -193,7 +193,7 @@ def _totals(summary: Mapping[str, Any], comparison: RunComparison | None) -> lis
 
 
 def _taken(run: Mapping[str, Any], records: Sequence[Record]) -> Iterator[str]:
-    """Yield what the run took, and how many of its cases have no answer or were cut off."""
+    """Yield the shares of missing and cut-off answers, and the cost."""
     unanswered = sum(record.score is None for record in records)
     share = unanswered / len(records) if records else None
     yield f"no answer: {percent(share)} ({counted(unanswered, 'case')})"
@@ -269,7 +269,7 @@ def _changes(snapshots: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def word_diff(old: str, new: str, *, limit: int = 2000) -> list[tuple[str, str]]:
-    """Return pieces of two texts as (`same`, `old` or `new`, words); long texts are cut."""
+    """Return pieces of two texts as (kind, words), with kind `same`, `old` or `new`."""
     parts = diff_words(old[:limit], new[:limit], most=None)
     pieces = [(_KINDS[sign], words) for sign, words in parts]
     if max(len(old), len(new)) > limit:

@@ -1,7 +1,7 @@
-"""Figures of a report, drawn by matplotlib, as a page holds them: coloured by its style sheet.
+"""Figures of matplotlib for a page, coloured by its style sheet.
 
-A style attribute would be stopped by the page's policy and could not follow a dark theme, so
-styles become presentation attributes; the sheet gives each colour used here its shade.
+The page's policy forbids style attributes, and these could not follow a dark theme. So styles
+become presentation attributes, and the style sheet replaces each colour.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _KEPT = {
 
 
 def inline_svg(source: str, *, sized: bool = False) -> str:
-    """Return matplotlib's SVG as an element that a page can hold under its policy.
+    """Return matplotlib's SVG as an element that the page's policy allows.
 
-    With `sized` it is as wide as it was drawn, else as wide as its card.
+    With `sized` it keeps its width, else it is as wide as its card.
     """
     body = source[source.index("<svg") :]
     body = re.sub(r"<metadata>.*?</metadata>|<style[^>]*>.*?</style>", "", body, flags=re.S)
@@ -50,7 +50,7 @@ def _attributes(style: re.Match[str]) -> str:
 
 
 def read_plots(files: Mapping[str, Sequence[Path]], wide: Collection[str] = ()) -> list[Plot]:
-    """Return figures that were written as files with their own titles; only SVG is looked at.
+    """Return the figures in SVG files, which contain their titles.
 
     `wide` figures keep their size, so that all letters are equally large.
     """

@@ -1,4 +1,4 @@
-"""Templates into pages: escaping, colours, and the content security policy."""
+"""Rendering of pages: escaping, colours, and the content security policy."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def save_page(
 
     Arguments:
         out: the file to write.
-        template: its name.
-        facts: what the template is given.
-        modules: names of files in `static/page`, which become the script; none for no script.
+        template: the name of the template.
+        facts: the template's variables.
+        modules: names of files in `static/page` that form the script; none for no script.
 
-    Raises `SettingsError` where `out` cannot be written.
+    Raises `SettingsError` if `out` cannot be written.
     """
     style, code = _static("page.css") + _shades(), _script(modules)
     stream = compiled(template).generate(
@@ -44,7 +44,7 @@ def save_page(
 
 
 def compiled(template: str) -> Template:
-    """Return a template; the first time takes a tenth of a second."""
+    """Return a template; the first call takes a tenth of a second."""
     return _environment().get_template(template)
 
 
@@ -79,7 +79,7 @@ def _static(*path: str) -> str:
 
 
 def _script(modules: Sequence[str]) -> str:
-    """Return modules as one script: each in a scope of its own, all with the one object `page`."""
+    """Return modules as one script, each in its own scope; they share the object `page`."""
     if not modules:
         return ""
     code = [f"{{ // {name}\n{_static('page', name + '.js')}}}" for name in modules]
@@ -95,7 +95,7 @@ def _policy(style: str, script: str) -> str:
         "base-uri 'none'",
     ]
     rules += [f"script-src {_digest(script)}"] if script else ["script-src 'none'"]
-    # No text can become markup even by a mistake in the script.
+    # Trusted types keep a mistake in the script from turning text into markup.
     return "; ".join(
         [*rules, "form-action 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'"]
     )

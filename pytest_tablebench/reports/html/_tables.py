@@ -1,4 +1,4 @@
-"""A question with its tables as a page shows them: cut to what a screen holds, merges kept."""
+"""A question with its tables for the page, cut to fit a screen, with merged cells."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 from pytest_tablebench.results.texts import ExampleText
 
 _CELL_LIMIT, _ROW_LIMIT, _COLUMN_LIMIT = 400, 200, 60
-_BESIDE_LIMIT = 20
-"""Captions, header lines and notes, of each so many."""
+_OTHER_LIMIT = 20
+"""The most captions, header lines, and notes, each."""
 _DEEPEST = 8
 """The number of different levels of indentation."""
 _WIDE = {"caption", "section", "note"}
-"""Lines whose texts run over the empty cells behind them, as in a spreadsheet."""
+"""Kinds of lines whose texts extend over the empty cells after them, as in a spreadsheet."""
 
 
 def shown_example(example: ExampleText) -> dict[str, Any]:
-    """Return a question, its whole length, and up to five tables cut to what a screen shows."""
+    """Return a question, its length, and up to five tables cut to fit a screen."""
     tables = [shown_table(table) for table in example.tables[:5]]
     return {
         "id": example.id,
@@ -41,12 +41,12 @@ def is_cut(example: ExampleText) -> bool:
 
 
 def shown_table(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return title, header, rows, and how many rows and columns there are in all.
+    """Return title, header and rows, and the numbers of all rows and columns.
 
-    A table with structure has `lines` and no rows: each has a kind (`caption`, `head`, `row`,
-    `section`, `note`) and the cells that no merged cell covers, with their text; how many lines
-    (`down`) and columns (`across`) they cover where it is more than one, whether they are headers,
-    and how deep they are indented (`level`).
+    A table with structure has `lines` and no rows. A line has a kind (`caption`, `head`, `row`,
+    `section`, `note`) and the cells that no merged cell covers. A cell has its text, the lines
+    (`down`) and columns (`across`) that it covers if more than one, whether it is a header
+    (`is_header`), and its indentation (`level`).
     """
     rows, header = table["rows"], table["header"]
     width = max([len(header), *map(len, rows)], default=0)
@@ -68,7 +68,7 @@ def shown_table(table: Mapping[str, Any]) -> dict[str, Any]:
 def _lines(
     table: Mapping[str, Any], structure: Mapping[str, Any], width: int
 ) -> list[dict[str, Any]]:
-    """Return the lines that are shown; a merged cell that is cut keeps what is left of it."""
+    """Return the shown lines; a merged cell at the edge is cut."""
     shown_lines = list(_kept(table, structure))
     place = {number: at for at, (number, _, _, _) in enumerate(shown_lines)}
     sizes: dict[tuple[int, int], tuple[int, int]] = {}
@@ -115,20 +115,20 @@ def _is_empty(cell: Any) -> bool:
 def _kept(
     table: Mapping[str, Any], structure: Mapping[str, Any]
 ) -> Iterator[tuple[int, str, int, Sequence[Any]]]:
-    """Yield the lines that are shown: number in the sheet, kind, level, cells."""
+    """Yield the shown lines: number in the sheet, kind, level, cells."""
     captions, above = _listed(structure, "captions"), _listed(structure, "header_rows")
     sections, levels = set(structure.get("sections") or ()), structure.get("row_levels") or ()
-    heads = [*above[:_BESIDE_LIMIT], table["header"]]
+    heads = [*above[:_OTHER_LIMIT], table["header"]]
     at = len(captions) + len(above) + 1
-    for number, line in enumerate(captions[:_BESIDE_LIMIT]):
+    for number, line in enumerate(captions[:_OTHER_LIMIT]):
         yield number, "caption", 0, line
     for number, line in enumerate(heads, len(captions)):
-        # The last header line keeps its own number, whatever of those above it is left out.
+        # The last header line keeps its number if header lines above it are left out.
         yield (at - 1 if line is heads[-1] else number), "head", 0, line
     for row, line in enumerate(table["rows"][:_ROW_LIMIT]):
         level = min(_number(levels[row]), _DEEPEST) if row < len(levels) else 0
         yield at + row, "section" if row in sections else "row", level, line
-    notes = _listed(structure, "notes")[:_BESIDE_LIMIT]
+    notes = _listed(structure, "notes")[:_OTHER_LIMIT]
     for number, line in enumerate(notes, at + len(table["rows"])):
         yield number, "note", 0, line
 

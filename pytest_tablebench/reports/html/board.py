@@ -33,7 +33,7 @@ from pytest_tablebench.results.score_table import EQUAL
 from pytest_tablebench.util.names import printable
 
 _MAPS = ("impact_signed", "dataset_agreement")
-"""Figures that are tables on the page: an image could not follow a dark theme."""
+"""Figures that are tables on the page, because an image could not follow a dark theme."""
 
 _WIDE = ("score_histogram", "difficulty_histogram", "formats_by_task")
 
@@ -44,11 +44,11 @@ def write_leaderboard(
     marks: Marks | None = None,
     report: PaperReport | None = None,
 ) -> None:
-    """Write one page that ranks runs: run folders, or folders that hold some.
+    """Write one page that ranks runs: run folders, or folders that contain some.
 
-    `marks` are a model's, of the structure of tables. With `report`, the report of the same runs
-    and marks, nothing is computed twice.
-    Raises `SettingsError` for a folder that is no run, or where `out` cannot be written.
+    `marks` are a model's marks of the structure of tables. `report`, of the same runs and marks,
+    spares computing the figures again. Raises `SettingsError` if a folder is not a run or `out`
+    cannot be written.
     """
     loaded = load_runs(runs) if report is None else report.runs
     boards = boards_of(loaded, marks) if report is None else report.boards
@@ -67,7 +67,7 @@ def write_leaderboard(
 
 
 def _unnamed_tables(run: RunData) -> list[str]:
-    """Return what is said of a run of an earlier version, whose intervals are by example."""
+    """Return the remark on a run of an earlier version, without the tables of its examples."""
     if any(row.cluster for row in run.rows) or not run.rows:
         return []
     return [
@@ -129,18 +129,18 @@ def _maps(analysis: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _link(run: RunData, out: Path) -> str | None:
-    """Return the address of a run's page from the page `out`; None where it has none."""
+    """Return the address of a run's page, relative to the page `out`; None without a page."""
     page = run.path / "report.html"
     try:
         return quote(Path(os.path.relpath(page, out.parent)).as_posix()) if page.exists() else None
-    except (OSError, ValueError):  # on another drive, or not to be looked at
+    except (OSError, ValueError):  # on another drive, or not readable
         return None
 
 
 def _costs(runs: Sequence[RunData], parts: Sequence[RunData]) -> list[float | None]:
     """Return the cost of each part of a run in US dollars, None where it is unknown.
 
-    A part that is a whole run costs what the run did, calls to judges included; any other costs
+    The cost of a part that is a whole run includes calls to judges. Any other part costs as much as
     the calls of its cases.
     """
     cases = {run.path: len(run.rows) for run in runs}
@@ -193,7 +193,7 @@ def _ranking(
 
 
 def _place(value: float | None, values: Sequence[float]) -> str:
-    """Return the rank of a value among all, `2 =` where several share it."""
+    """Return the rank of a value among all; `2 =` if several share it."""
     if value is None:
         return "–"
     better = sum(other > value + EQUAL for other in values)
@@ -202,7 +202,6 @@ def _place(value: float | None, values: Sequence[float]) -> str:
 
 
 def _table(table: PaperTable) -> dict[str, Any]:
-    """Return a table with published rows as texts."""
     texts = text_columns(table)
     return {
         "title": table.title,

@@ -2,7 +2,7 @@
 
 `write_report` writes, for each benchmark in the runs, every table as CSV and Markdown and every
 figure as PNG and SVG into `<out>/<benchmark>/`, the leaderboard into `<out>/`, and
-`<out>/README.md`, which says what was compared and how the runs differ.
+`<out>/README.md`, which lists the runs and their differences.
 """
 
 from __future__ import annotations

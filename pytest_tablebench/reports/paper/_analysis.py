@@ -1,4 +1,4 @@
-"""All that the tables and figures of one benchmark are made from."""
+"""The analyses behind the tables and figures of one benchmark."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_tablebench.results.analyses import further_figures
 
 
 def analysis_of(runs: Sequence[RunData], benchmark: str) -> dict[str, Any]:
-    """Return the analyses of a benchmark over runs, each mode of a run by itself.
+    """Return the analyses of a benchmark over runs, divided by mode.
 
     Raises `DataError` for records that cannot be compared.
     """

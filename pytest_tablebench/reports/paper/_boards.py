@@ -30,13 +30,13 @@ BOARDS: Mapping[str, Maker] = {
     "other_leaderboard": other_leaderboard,
     JUDGES: judge_agreement,
 }
-"""The maker of each table, by the stem of its files; None where the runs have nothing for it."""
+"""The maker of each table, by the stem of its files; it returns None without data."""
 
 
 def boards_of(runs: Sequence[RunData], marks: Marks | None = None) -> list[PaperTable]:
-    """Return the tables that the runs have something for.
+    """Return the tables for which the runs have data.
 
-    `marks` are a model's, of the structure of tables.
+    `marks` are a model's marks of the structure of tables.
     """
     makers: dict[str, Maker] = {**BOARDS, "realhit_tables": partial(realhit_tables, marks=marks)}
     return [table for make in makers.values() if (table := make(runs)) is not None]

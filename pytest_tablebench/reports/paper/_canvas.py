@@ -43,7 +43,7 @@ Maker = Callable[["Figure"], bool]
 def write_figures(makers: Mapping[str, Maker], folder: Path) -> dict[str, list[Path]]:
     """Draw figures into a folder, by the stem of their files.
 
-    Returns the files by the same names; an empty list where there was nothing to draw. Raises
+    Returns the files by the same names; an empty list for a figure without data. Raises
     `SettingsError` without matplotlib.
     """
     require(PLOTS, "a report with figures")
@@ -55,7 +55,7 @@ def write_figures(makers: Mapping[str, Maker], folder: Path) -> dict[str, list[P
     style.pop("backend", None)
     files: dict[str, list[Path]] = {}
     for name, draw in makers.items():
-        # A figure of its own, without pyplot: no state is left behind, no window is opened.
+        # Without pyplot, which would keep state and could open a window.
         with mpl.rc_context(style):
             figure = Figure(layout="constrained")
             files[name] = _save(figure, folder / name) if draw(figure) else []

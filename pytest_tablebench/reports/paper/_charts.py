@@ -1,4 +1,4 @@
-"""Kinds of charts that several figures of a report are: heat maps, bars, lines."""
+"""Charts that several figures of a report share: heat maps, bars, lines."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def bar_chart(  # noqa: PLR0917 - a chart is its parts
         text = " not computed" if math.isnan(value) else f" {number(value)}"
         axes.text(0 if math.isnan(value) else value, place, text, va="center", fontsize=8)
     axes.set_yticks(places, labelled(list(values)))
-    # From the top; a single bar does not fill the figure.
+    # The first bar is at the top; a single bar does not fill the figure.
     air = 0.6 if len(values) > 1 else 1.0
     axes.set_ylim(len(values) - 1 + air, -air)
     if top is not None:

@@ -25,7 +25,7 @@ def reason_of(entry: Any) -> str | None:
 
 
 def whole_reason(tree: Any) -> str | None:
-    """Return the reason where the analysis as a whole could not be made."""
+    """Return why the whole analysis could not be computed, or None."""
     if isinstance(tree, Mapping) and "reason" in tree and tree.get("value") is None:
         return str(tree["reason"])
     return None
@@ -57,9 +57,10 @@ def matrix(
     columns: Sequence[str] | None = None,
     **options: Any,
 ) -> PaperTable:
-    """Return a table of entries by row and column, headed `first` and `columns` (all there are).
+    """Return a table of entries by row and column; without `columns` it has all of them.
 
-    A row begins with its key, one cell or several; `options` are further fields of the table.
+    A row begins with its key, in as many cells as `first` has names. `options` are further fields
+    of the table.
     """
     if columns is None:
         columns = all_keys(rows.values())
@@ -81,9 +82,9 @@ def listing(
     also: Sequence[str] = (),
     **options: Any,
 ) -> PaperTable:
-    """Return a table of one entry a row: its key, its number, and what it `also` says.
+    """Return a table with one entry a row: its key, its number, and its fields in `also`.
 
-    Keys and options are as in `matrix`; `columns` heads all of a row.
+    Keys and options are as in `matrix`; `columns` are the names of all columns.
     """
     rows = tuple(
         (*_key(key), value_of(entry), *(entry.get(field) for field in also))

@@ -12,7 +12,7 @@ from pytest_tablebench.reports.paper._published import published
 from pytest_tablebench.reports.paper._runs import RunData
 from pytest_tablebench.reports.paper.text import PaperTable
 
-_NO_GROUP = "no model is known to be open or closed: --bench-open=yes or no says it of a run"
+_NO_GROUP = "no model is known to be open or closed; set it for a run with --bench-open=yes or no"
 _NO_PERTURBATION = "no perturbation beside an unperturbed baseline"
 
 
@@ -35,7 +35,7 @@ def open_groups(runs: Sequence[RunData]) -> dict[str, str]:
 
 
 def further_tables(analysis: Tree) -> list[PaperTable]:
-    """Return the tables of `further_figures`; none where the analysis has none."""
+    """Return the tables of `further_figures`; none if the analysis has none."""
     figures = analysis.get("further")
     if not figures:
         return []

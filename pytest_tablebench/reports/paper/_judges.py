@@ -1,4 +1,4 @@
-"""How far two judges agree, where runs hold the marks of both (spec: realhitbench.md section 4)."""
+"""Agreement of two judges about the same answers (spec: realhitbench.md section 4)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _NOTES = (
 
 
 def judge_agreement(runs: Sequence[RunData]) -> PaperTable | None:
-    """Return the agreement of each two judges about the same answers of a model.
+    """Return the agreement of each pair of judges about the same answers of a model.
 
-    Both have marked them in two of the runs, or in one that was judged again and says so. None
-    where no answer has the marks of two.
+    The marks are from two of the runs, or from one run that was judged again. None if no answer
+    has the marks of two judges.
     """
     rows: dict[tuple[str, ...], tuple[Value, ...]] = {}
-    for names, by_dataset in (*_of_two(runs), *_kept(runs)):
+    for names, by_dataset in (*_computed(runs), *_recorded(runs)):
         for dataset, figures in by_dataset.items():
             model, first_judge, second_judge = names
             key = model, dataset, *sorted((first_judge, second_judge))
@@ -48,8 +48,8 @@ def judge_agreement(runs: Sequence[RunData]) -> PaperTable | None:
 _Figures = Mapping[str, tuple[int, float | None, float | None]]
 
 
-def _of_two(runs: Sequence[RunData]) -> Iterator[tuple[tuple[str, str, str], _Figures]]:
-    """Yield model and judges with their agreement, by dataset, of each two runs."""
+def _computed(runs: Sequence[RunData]) -> Iterator[tuple[tuple[str, str, str], _Figures]]:
+    """Yield model and judges with their agreement by dataset, for each pair of runs."""
     for first, second in combinations(runs, 2):
         judges, model = (first.run.get("judge"), second.run.get("judge")), first.run.get("model")
         if None in judges or judges[0] == judges[1] or model != second.run.get("model"):
@@ -64,8 +64,8 @@ def _of_two(runs: Sequence[RunData]) -> Iterator[tuple[tuple[str, str, str], _Fi
         )
 
 
-def _kept(runs: Sequence[RunData]) -> Iterator[tuple[tuple[str, str, str], _Figures]]:
-    """Yield the same as runs say it that were judged again: the run before need not be there."""
+def _recorded(runs: Sequence[RunData]) -> Iterator[tuple[tuple[str, str, str], _Figures]]:
+    """Yield the same for runs that were judged again, from the agreement that they recorded."""
     for run in runs:
         rejudged = run.run.get("rejudged")
         before = rejudged.get("judge") if isinstance(rejudged, dict) else None

@@ -52,7 +52,7 @@ def leaderboard(runs: Sequence[RunData]) -> PaperTable | None:
     """Return the table in the layout of the paper's Table 2; None without any ToRR dataset.
 
     The given runs come first. Performance and robustness are shown only if a run has all ten
-    datasets; what makes a run differ from the paper's is in its note.
+    datasets. A run's note lists its differences from the paper.
     """
     return beside_published(
         "leaderboard",
@@ -71,7 +71,7 @@ def leaderboard(runs: Sequence[RunData]) -> PaperTable | None:
 def leaderboard_beside(runs: Sequence[RunData]) -> PaperTable | None:
     """Return each figure of a run with the published one of the same model.
 
-    None where no model of the runs has a published row.
+    None if no model of the runs has a published row.
     """
     rows: list[tuple[Value, ...]] = []
     for run, scope in _torr_scopes(runs):

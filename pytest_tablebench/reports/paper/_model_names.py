@@ -1,8 +1,8 @@
-"""Names of models: which published row is about the model of a run.
+"""Matching of a run's model with the names in published rows.
 
-Providers, regions, versions and the many spellings of a name are read off it, so that
-`openai/gpt-4o-2024-11-20` is `gpt-4o`. A name is compared as a whole: `gpt-4o-mini`,
-`gemini-1.5-flash-8b` or a quantized `llama3.1:70b-instruct-q4_0` is no published model.
+Provider, region, version and spelling are ignored, so `openai/gpt-4o-2024-11-20` is `gpt-4o`. The
+rest must match as a whole: `gpt-4o-mini`, `gemini-1.5-flash-8b` or a quantized
+`llama3.1:70b-instruct-q4_0` is not a published model.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _LONGEST = 200
 _REGION = re.compile(r"^(?:us|eu|apac|global)\.")
 _VENDOR = re.compile(r"^(?:anthropic|meta|mistral|deepseek|qwen|amazon|cohere|google)[.]|^meta-")
 _OPEN_WEIGHTS = re.compile(r"^open-(?=mi[sx]tral-)")
-"""Mistral's own service calls its tuned open models so."""
+"""The prefix of tuned open models on Mistral's own service."""
 
 _VERSION = r"-(?:20\d\d-\d\d-\d\d|20\d{6}|00[1-9]|latest|free|nitro)"
 _TUNED = r"-(?:instruct|it|i|chat)(?:-turbo)?"
@@ -27,7 +27,7 @@ _SUFFIX = re.compile(
 
 @dataclass(frozen=True)
 class _Name:
-    """A model's name as its letters and numbers, and whether it is the instruction-tuned one."""
+    """A model's name as letters and numbers, and whether it names the instruction-tuned model."""
 
     parts: tuple[str, ...]
     tuned: bool
@@ -66,7 +66,7 @@ def _read(model: str) -> _Name:
 def has_open_weights(model: str, families: Mapping[str, bool]) -> bool | None:
     """Return whether a model's weights are published; None for a family that is not listed.
 
-    `families` says it by the beginning of a name, of which the longest counts.
+    `families` has the answer by the start of a name; the longest start counts.
     """
     name = family(model)
     starts = [start for start in families if name.startswith(start)]

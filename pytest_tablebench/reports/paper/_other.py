@@ -25,7 +25,7 @@ _BLEU = "sacrebleu is sacreBLEU's figure of all answers of FeTaQA as one corpus,
 
 
 def other_leaderboard(runs: Sequence[RunData]) -> PaperTable | None:
-    """Return one's runs and the published rows; None for runs without any of the datasets."""
+    """Return the runs and the published rows; None for runs without any of the datasets."""
     rows: list[Noted] = [(_row(run), "") for run in runs_by_mode(runs, BENCHMARK)]
     lines = published("other_leaderboard")
     return beside_published(

@@ -11,7 +11,7 @@ from pytest_tablebench.reports.paper._model_names import published_name
 from pytest_tablebench.reports.paper.text import PaperTable, Value, shown
 
 Noted = tuple[tuple[Value, ...], str]
-"""A row, and what to know about it."""
+"""A row, and its note."""
 
 
 def published(name: str) -> list[dict[str, str]]:
@@ -38,9 +38,9 @@ def beside_published(
 ) -> PaperTable | None:
     """Return the rows of runs followed by the published rows; None without any run.
 
-    The arguments are those of `PaperTable`, its rows in two parts. Where `names` has the model of
-    an own row by its label and a published row is about the same model, the own row's note begins
-    with both values: of the `headline` columns, or of all where those have no value.
+    The arguments are those of `PaperTable`, with the rows in two parts. `names` has the models of
+    own rows by label. If a published row has the same model, the own row's note begins with both
+    values of the `headline` columns, or of all columns if these have no value.
     """
     if not own_rows:
         return None
@@ -88,12 +88,12 @@ def same_model(
 ) -> list[PublishedFigure]:
     """Return the figures of a row with the figures of its model's first published row.
 
-    Where rows have further names behind model and source, such as the strategy, these must agree.
+    Further names after model and source, such as the strategy, must agree too.
 
     Arguments:
-        names: the models by the labels that rows begin with.
-        columns: the heads of all rows.
-        row: the run's.
+        names: the models, by the label in a row's first cell.
+        columns: the names of the columns.
+        row: the row of a run.
         others: the published rows.
     """
     model = names.get(str(row[0]))

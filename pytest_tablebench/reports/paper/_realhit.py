@@ -45,7 +45,7 @@ _CAVEATS = (
 
 
 def realhit_leaderboard(runs: Sequence[RunData]) -> PaperTable | None:
-    """Return one's runs, a row for each strategy and modality, then Tables 2, 5 and 7.
+    """Return the runs, a row for each strategy and modality, then Tables 2, 5 and 7.
 
     None without any of the five tasks.
     """
@@ -93,7 +93,7 @@ def realhit_means(runs: Sequence[RunData]) -> PaperTable | None:
         notes=(
             CITATION,
             "Table 4's means differ from the columns of Table 2, Table 6 is over 500 "
-            "questions, and the paper does not say what counted the tokens of Table 3",
+            "questions, and the paper does not name the tokenizer of Table 3",
             "delta is the change of all against the whole strategy, as in Table 4",
         ),
     )
@@ -151,7 +151,7 @@ class ModeMeans:
             of_bucket = [row for row in counted_rows if row.tags.get("tokens") == bucket]
             buckets.append(plain_mean(task_mean(of_bucket, task) for task in TASKS))
         large_questions = {(row.dataset, row.example_id) for row in large}
-        note = f"buckets hold {counted(len(large_questions), 'question')} about oversized tables"
+        note = f"buckets contain {counted(len(large_questions), 'question')} about oversized tables"
         return cls(
             run=run,
             strategy=strategy,

@@ -25,7 +25,7 @@ from pytest_tablebench.tables.hierarchy.measures import (
 from pytest_tablebench.util.names import counted
 
 Marks = Mapping[str, StructureMarks]
-"""What a model says of the structure of tables, by their names without an ending."""
+"""A model's marks of the structure of tables, by the tables' names without a suffix."""
 
 _NAMES = ("header hierarchy", "content partition", "implicit multi table", "supplement information")
 _BY_MODEL = tuple(
@@ -87,10 +87,9 @@ def realhit_tables(runs: Sequence[RunData], marks: Marks | None = None) -> Paper
         others=map(_printed, published("realhitbench_tables")),
         notes=(
             CITATION,
-            "sizes are 70th percentiles; the paper does not say what it takes for a row or for a "
-            "cell's length",
+            "sizes are 70th percentiles; the paper does not define a row or a cell's length",
             "structure is of 100, as a mean over tables. By rule: levels of headers, sections, "
-            "tables in one sheet, and captions and notes; the paper had a model mark it "
+            "tables in one sheet, and captions and notes; in the paper a model marked it "
             "(tablebench complexity --model, then tablebench report --marks)",
         ),
     )
@@ -137,7 +136,7 @@ def _percentiles(tables: Sequence[TableMeasure]) -> tuple[Value, ...]:
 
 
 def _mean_marks(marks: Sequence[StructureMarks]) -> tuple[Value, ...]:
-    """Return the mean of each mark; None for all where no table has any."""
+    """Return the mean of each mark; None for each if no table has marks."""
     if not marks:
         return (None,) * len(_NAMES)
     means = (plain_mean(values) for values in zip(*marks, strict=True))

@@ -1,4 +1,4 @@
-"""Run folders of a report: found, read, and what differs between them in plain sentences."""
+"""Run folders of a report, and sentences on the differences between them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pytest_tablebench.util.names import out_of, printable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRow(ScoreRow):
-    """A `ScoreRow` and whose it is: what aggregates and analyses look at."""
+    """A `ScoreRow` with its case id, model and cost, for aggregates and analyses."""
 
     case_id: str
     model: str
@@ -39,7 +39,7 @@ class RunData:
 
     @property
     def planned(self) -> int | None:
-        """Number of cases the run set out to do, None when it never got to know."""
+        """The planned number of cases; None if the run ended before it was known."""
         count = self.run.get("cases_planned")
         return count if isinstance(count, int) else None
 
@@ -47,8 +47,8 @@ class RunData:
 def load_runs(paths: Sequence[Path]) -> list[RunData]:
     """Read run folders; a folder of run folders means all of them, by name.
 
-    Runs of one model are named by their folders. Raises `SettingsError` for a folder
-    that is no run and holds none.
+    Runs of one model are named by their folders. Raises `SettingsError` if a folder is not a run
+    and contains none.
     """
     folders: dict[Path, Path] = {}
     for path in paths:
@@ -58,7 +58,7 @@ def load_runs(paths: Sequence[Path]) -> list[RunData]:
 
 
 def paths_without_runs(paths: Sequence[Path]) -> list[Path]:
-    """Return what is there, but is neither a run folder nor a folder that holds some."""
+    """Return the existing paths that are no run folders and contain none."""
     return [
         path
         for path in paths
@@ -77,10 +77,10 @@ def _load(path: Path) -> RunData:
 
 
 def with_distinct_labels(runs: Sequence[RunData]) -> list[RunData]:
-    """Return the runs with labels that differ.
+    """Return the runs with distinct labels.
 
-    Several runs of one model are named by strategy and modality where these differ between all of
-    them, else by the names of their folders.
+    Runs of the same model are named by strategy and modality if these differ between all of them,
+    else by the names of their folders.
     """
     by_model: dict[str, list[RunData]] = {}
     for run in runs:
@@ -116,16 +116,16 @@ def _mode_label(model: str, mode: Mode) -> str:
 
 
 def _labelled(run: RunData, label: str, rows: Iterable[RunRow] | None = None) -> RunData:
-    """Return the run under another name, with all of its rows or some."""
+    """Return the run under another label, with all or some of its rows."""
     used_rows = run.rows if rows is None else rows
     return replace(run, model=label, rows=tuple(replace(row, model=label) for row in used_rows))
 
 
 def runs_by_mode(runs: Sequence[RunData], benchmark: str) -> list[RunData]:
-    """Return the runs that asked a benchmark, with its rows alone.
+    """Return the runs of a benchmark, with only its rows.
 
-    Where a model was asked a dataset in several modes, its runs are divided by mode and labelled
-    with it. Datasets that each have one mode of their own stay together.
+    If a model has several modes of one dataset, its runs are divided by mode and labelled with it.
+    Datasets with a single mode each stay together.
     """
     rows = {id(run): [row for row in run.rows if row.benchmark == benchmark] for run in runs}
     modes: dict[tuple[str, str], set[Mode]] = {}
@@ -145,11 +145,11 @@ def runs_by_mode(runs: Sequence[RunData], benchmark: str) -> list[RunData]:
     return parts
 
 
-# What a reader must know
+# Remarks and differences
 
 
 def run_remarks(run: RunData) -> list[str]:
-    """Return what is wrong with a single run: cut off, cases without an answer."""
+    """Return remarks on a single run: cut off, cases without an answer, memory tests."""
     name = printable(run.model, 80)
     remarks = []
     if run.planned is None or len(run.rows) < run.planned:
@@ -170,13 +170,13 @@ _VERSIONS = ("pytest-tablebench", "spacy")
 
 
 def differences(runs: Sequence[RunData]) -> list[str]:
-    """Return one sentence for everything that differs between the runs, none for one run."""
+    """Return one sentence for each difference between the runs; none for one run."""
     if len(runs) < 2:
         return []
     sentences: list[str | None] = []
     for option in OPTIONS:
         if option.recorded is not None and option.differs.values:
-            differs, read = option.differs, _kept_by_dataset(option, runs)
+            differs, read = option.differs, _reader_by_dataset(option, runs)
             read = read or partial(_setting, option.recorded, differs.unset)
             sentences.append(_differ(f"{differs.values} differ", runs, read, differs.effect))
     sentences += [
@@ -184,7 +184,7 @@ def differences(runs: Sequence[RunData]) -> list[str]:
             f"versions of {package} differ",
             runs,
             _version(package),
-            "scores may differ for that reason alone",
+            "this alone can change scores",
         )
         for package in _VERSIONS
     ]
@@ -212,7 +212,7 @@ def _dataset_differences(dataset: str, runs: Sequence[RunData]) -> list[str | No
             f"{name}: files differ",
             having,
             lambda run: _digest(run, dataset),
-            "they may not hold the same examples",
+            "they may have different examples",
             show=False,
         ),
         _differ(
@@ -258,8 +258,8 @@ def _text(value: Any, default: str) -> str:
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
 
 
-def _kept_by_dataset(option: Option, runs: Sequence[RunData]) -> Callable[[RunData], str] | None:
-    """Return what reads how common datasets were run; None where not all runs say it."""
+def _reader_by_dataset(option: Option, runs: Sequence[RunData]) -> Callable[[RunData], str] | None:
+    """Return a function that reads an option by dataset; None unless all runs record it so."""
     recorded = [_mapping(run.run, "by_dataset") for run in runs]
     common = sorted(set[str].intersection(*(set(map(str, entries)) for entries in recorded)))
     is_recorded = all(

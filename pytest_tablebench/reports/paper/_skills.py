@@ -39,8 +39,8 @@ _CITATION = (
     "shares here; overall is the plain mean of the five skills"
 )
 _CAVEATS = (
-    "published rows count the best of TCoT, PoT and ICoT; whether by subtask or by skill is not "
-    "said, so the run's own rows are shown by each rule",
+    "published rows count the best of TCoT, PoT and ICoT, without saying whether by subtask or by "
+    "skill, so the rows of runs are shown by each rule",
     "they were measured on a test set whose answers are not public, by a judge that is not named",
 )
 
@@ -53,7 +53,7 @@ def skill_analysis(runs: Sequence[RunData], benchmark: str) -> dict[str, Any]:
 
 
 def _rows_of(runs: Sequence[RunData], benchmark: str) -> dict[str, list[RunRow]]:
-    """Return the rows of each model: runs of one model in several modes are one thing here."""
+    """Return the rows of each model, over all of its runs and modes."""
     by_model: dict[str, list[RunRow]] = {}
     for run in runs:
         benchmark_rows = [row for row in run.rows if row.benchmark == benchmark]
@@ -113,7 +113,7 @@ def skill_tables(analysis: Mapping[str, Any]) -> list[PaperTable]:
 
 
 def _skills_of(analysis: Mapping[str, Any]) -> list[str]:
-    """Return the skills of all models: TReB's in its own order, others behind them."""
+    """Return the skills of all models: TReB's in their order, then others."""
     skill_names = all_keys(
         model_scores["skills"][BEST_SUBTASK] for model_scores in analysis.values()
     )
@@ -127,7 +127,7 @@ def _skills_of(analysis: Mapping[str, Any]) -> list[str]:
 
 
 def skill_radar(figure: Figure, analysis: Mapping[str, Any]) -> bool:
-    """Draw a line for each model around its skills; False where fewer than three have a score."""
+    """Draw a line for each model around its skills; return False for fewer than three skills."""
     by_model = analysis.get("skills") or {}
     skills = _skills_of(by_model)
     if len(skills) < 3:
@@ -159,7 +159,7 @@ def skill_radar(figure: Figure, analysis: Mapping[str, Any]) -> bool:
 
 
 def treb_leaderboard(runs: Sequence[RunData]) -> PaperTable | None:
-    """Return one's models by each rule, then the published rows; None without a skill of tables."""
+    """Return the models by each rule, then the published rows; None without a skill of tables."""
     rows: list[Noted] = []
     by_model = _rows_of(runs, BENCHMARK)
     for model, model_scores in skill_analysis(runs, BENCHMARK).items():

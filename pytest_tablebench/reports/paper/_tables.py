@@ -1,7 +1,7 @@
 """The paper's analyses as tables (spec: torr_analyses.md sections 1 to 11).
 
-Reads the dictionary that `analyse` returns and computes nothing. A value that `analyse` could
-not tell is shown as `-`, with the reason it gives.
+Reads the dictionary that `analyse` returns and computes nothing. A missing value is shown as `-`,
+with its reason.
 """
 
 from __future__ import annotations
@@ -78,14 +78,14 @@ def paper_tables(analysis: Tree) -> list[PaperTable]:
 
 
 def _checked(table: PaperTable) -> PaperTable:
-    """Return the table; one without any number says why in one line instead."""
+    """Return the table; one without any number gets a `reason` instead."""
     if table.reason is not None:
         return table
     if any(isinstance(cell, float) for row in table.rows for cell in row):
         return table
     if any(isinstance(cell, int) for row in table.rows for cell in row) and not table.row_notes:
         return table
-    # A mean's "no value in" only repeats what its parts say.
+    # A mean's "no value in" only repeats the reasons of its parts.
     reasons = list(dict.fromkeys(filter(None, table.reasons or table.row_notes)))
     first = [reason for reason in reasons if not reason.startswith("no value in")]
     why = "; ".join(first or reasons) or "there is nothing to compute it from"
@@ -93,7 +93,7 @@ def _checked(table: PaperTable) -> PaperTable:
 
 
 def _by_model(tree: Tree) -> tuple[dict[str, Tree], list[str]]:
-    """Return for each model its entries, the one over all datasets first; and the columns."""
+    """Return the entries of each model, over all datasets first, and the columns."""
     by_dataset = tree["by_model_dataset"]
     columns = [ALL, *all_keys(by_dataset.values())]
     return {
@@ -116,7 +116,7 @@ def _performance(tree: Tree) -> PaperTable:
 
 
 def _noted(table: PaperTable, also: Iterable[Mapping[str, str]]) -> PaperTable:
-    """Return the table with what there is to say `also` of each row, by column."""
+    """Return the table with further notes on each row, by column."""
     notes = zip(table.row_notes, map(row_note, also), strict=True)
     return replace(table, row_notes=tuple("; ".join(filter(None, both)) for both in notes))
 

@@ -22,7 +22,7 @@ _NOTES = (
 def torr_spread(runs: Sequence[RunData]) -> PaperTable | None:
     """Return the serializer spread of each run, then Table 5 as printed.
 
-    None where no run has two serializers in a dataset of ToRR.
+    None if no run has two serializers in a dataset of ToRR.
     """
     rows: list[Noted] = []
     for run in runs_by_mode(runs, "torr"):

@@ -39,7 +39,7 @@ _DEFAULT = Path("tablebench-report")
 
 @dataclass(frozen=True)
 class BenchmarkReport:
-    """The analyses of one benchmark: its tables, and its figures' files by name."""
+    """The analyses of one benchmark: tables, and files of figures by name."""
 
     benchmark: str
     folder: str
@@ -49,7 +49,7 @@ class BenchmarkReport:
 
 @dataclass(frozen=True)
 class PaperReport:
-    """What was written, and what a reader must know about the runs."""
+    """A written report, with remarks on its runs and their differences."""
 
     folder: Path
     runs: tuple[RunData, ...]
@@ -58,7 +58,7 @@ class PaperReport:
     remarks: tuple[str, ...]
     differences: tuple[str, ...]
     analyses: Mapping[str, Mapping[str, Any]]
-    """What `analysis_of` returned, by benchmark."""
+    """The results of `analysis_of`, by benchmark."""
 
 
 def write_report(
@@ -70,14 +70,14 @@ def write_report(
 ) -> PaperReport:
     """Analyse the runs as one comparison and write the report's folder.
 
-    That is `out`, else inside a single run, or `tablebench-report`. A folder that holds a former
-    report is replaced. `marks` are a model's, of the structure of tables. Raises `SettingsError`
-    for a folder that holds anything else or cannot be written.
+    The folder is `out`, else `report` in the folder of a single run, else `tablebench-report`. A
+    former report in it is replaced. `marks` are a model's marks of the structure of tables. Raises
+    `SettingsError` if the folder contains other files or cannot be written.
     """
     folder = out or (loaded[0].path / "report" if len(loaded) == 1 else _DEFAULT)
     with writing(f"--out: cannot write into {folder}", "; choose another folder"):
         former = _former_files(folder)
-        # All that can go wrong in the records goes wrong before anything is touched.
+        # Compute before changing any file: bad records raise here.
         names = sorted({row.benchmark for run in loaded for row in run.rows})
         analyses = {name: analysis_of(loaded, name) for name in names}
         whole = {name: _with_whole_growth(loaded, name, analyses[name]) for name in names}
@@ -85,7 +85,7 @@ def write_report(
         for path in former:
             path.unlink(missing_ok=True)
         folder.mkdir(parents=True, exist_ok=True)
-        # What an interrupted report leaves behind is still known as ours.
+        # The manifest marks the folder as a report even if writing is interrupted.
         _write_manifest(folder, loaded, [])
         parts = tuple(
             _write_part(folder, name, analysis, plots=plots) for name, analysis in whole.items()
@@ -161,19 +161,19 @@ def _write_manifest(folder: Path, runs: Sequence[RunData], files: Sequence[str])
 
 
 def _former_files(folder: Path) -> list[Path]:
-    """Return the files of a former report; refuse a folder that holds anything else."""
+    """Return the files of a former report. Raises `SettingsError` if there are others."""
     if not folder.exists() or not any(folder.iterdir()):
         return []
     try:
         names = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))["files"]
     except (OSError, ValueError, KeyError, TypeError):
         raise SettingsError(
-            f"--out: {folder} holds other files; choose a new or empty folder"
+            f"--out: {folder} contains other files; choose a new or empty folder"
         ) from None
     files = []
     for name in names if isinstance(names, list) else []:
         path, parts = folder / str(name), Path(str(name)).parts
-        # Only what a report writes, where it writes it: the list may have been tampered with.
+        # Check each name, because the list may have been tampered with.
         inside = len(parts) <= 2 and ".." not in parts and not Path(str(name)).is_absolute()
         if inside and path.suffix in _KINDS and not path.parent.is_symlink() and path.is_file():
             files.append(path)
@@ -188,7 +188,7 @@ def _index(report: PaperReport) -> Iterator[str]:
     for run in report.runs:
         yield f"- {markdown(run.model)} ({markdown(str(run.path))})"
     if report.remarks or report.differences:
-        yield "\n## To know before reading\n"
+        yield "\n## Read this first\n"
         for remark in (*report.remarks, *report.differences):
             yield f"- {markdown(remark, 2000)}"
     for board in report.boards:
@@ -208,7 +208,7 @@ def _index(report: PaperReport) -> Iterator[str]:
 
 
 def report_lines(report: PaperReport) -> Iterator[str]:
-    """Yield what the terminal shows below the runs' own tables."""
+    """Yield the lines that the terminal shows below the tables of the runs."""
     for sentence in report.differences:
         yield f"note: {sentence}"
     for part in report.parts:
@@ -235,10 +235,10 @@ def report_lines(report: PaperReport) -> Iterator[str]:
 
 
 def _not_drawn(part: BenchmarkReport) -> Iterator[str]:
-    """Yield the line on plots without anything to draw; none without any."""
+    """Yield the line on plots without data, if there are any."""
     names = [name for name, paths in part.plots.items() if not paths]
     if names:
-        yield f"not drawn: {', '.join(names)}: nothing to draw, as the tables on these say"
+        yield f"not drawn: {', '.join(names)}: no data; the tables give the reasons"
 
 
 def _condensed(table: PaperTable, limit: int = 40) -> PaperTable:

@@ -48,7 +48,7 @@ def write_plots(
 ) -> dict[str, list[Path]]:
     """Draw the figures of one benchmark's analysis into `folder`: all of `PLOTS`, or some.
 
-    Returns the files by the figure's name; an empty list where there was nothing to draw.
+    Returns the files by the figure's name; an empty list for a figure without data.
     """
     names = PLOTS if only is None else only
     return write_figures({name: _of_analysis(PLOTS[name], analysis) for name in names}, folder)
@@ -82,7 +82,7 @@ def _performance_robustness(figure: Figure, analysis: Tree) -> bool:
 
 
 def _window(values: Sequence[float]) -> tuple[float, float]:
-    """Return the part of 0..1 that shows all values with some air, at least 0.3 wide."""
+    """Return the part of 0..1 that contains all values with a margin, at least 0.3 wide."""
     numbers = [value for value in values if not math.isnan(value)]
     width = min(max(max(numbers) - min(numbers) + 0.1, 0.3), 1.0)
     low = min(max((min(numbers) + max(numbers) - width) / 2, 0.0), 1 - width)
@@ -109,7 +109,7 @@ def _win_rates(axis: str) -> Callable[[Figure, Tree], bool]:
                 label="all models",
             )
         shown = [(model, model_rates) for model, model_rates in rates.items() if model_rates]
-        # Each model on a line of its own inside the bar, so that equal rates do not hide.
+        # Each model has its own line inside the bar, so that equal rates stay visible.
         for i, ((_, model_rates), label) in enumerate(
             zip(shown, labelled([model for model, _ in shown]), strict=True)
         ):

@@ -32,8 +32,8 @@ class PaperTable:
 
     `name` is the stem of its files. A cell is a text (a name), a whole number (a count), a
     share or score shown with three digits, or None if it could not be computed.
-    `row_notes` has a note for each of `rows`: why, and what to know about the row; it may be
-    empty. `shown` tells whether the terminal shows it, or only the files.
+    `row_notes` has a note for each row, perhaps empty: reasons of missing values, and remarks.
+    `shown` is False for a table that only the files contain.
     """
 
     name: str
@@ -44,11 +44,11 @@ class PaperTable:
     notes: tuple[str, ...] = ()
     shown: bool = True
     reasons: tuple[str, ...] | None = None
-    """Why cells are None, where the notes say more than that."""
+    """The reasons of missing values; None if `row_notes` contain nothing else."""
     reason: str | None = None
     """Why nothing at all could be computed; such a table has no value."""
     own_rows: int = 0
-    """How many rows at the start are the user's runs, where published rows follow."""
+    """The number of rows from the user's runs, before published rows."""
 
 
 def row_note(reasons: Mapping[str, str | None]) -> str:
@@ -89,7 +89,7 @@ def terminal_lines(table: PaperTable, *, note_limit: int = 6) -> list[str]:
 
 
 def text_columns(table: PaperTable) -> set[int]:
-    """Return the columns that hold names, which are aligned on the left."""
+    """Return the columns of names, which are aligned on the left."""
     return {
         i
         for i in range(len(table.columns))

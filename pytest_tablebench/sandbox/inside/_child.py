@@ -16,13 +16,13 @@ from typing import Any, NoReturn
 from pytest_tablebench.sandbox.inside._confine import confine, end_with_parent, hide_memory
 
 ABSENT = "absent"
-"""The outcome where the process could not be confined: the program was not run."""
+"""The outcome if the process could not be confined, so that the program was not run."""
 
 BEGUN = b"+"
-"""What the process says before the program begins; nothing the program says can undo it."""
+"""Sent before the program begins, so that the program cannot claim that it was not run."""
 
 SCRIPT = "exec(compile(program, '<program>', 'exec'), {'__name__': '__main__'})"
-"""What runs a program that is to give nothing back."""
+"""The runner of a program without a result."""
 
 LONGEST_ERROR = 2000
 
@@ -37,9 +37,8 @@ def become(
 ) -> NoReturn:
     """Read a job, run its program by its runner, report the outcome, and end this process.
 
-    `pipes` are where the job is read, where the program prints, and where the report goes: three
-    lines, of which the last may be long. Whatever the program does to this module, it speaks for
-    itself alone.
+    `pipes` are for reading the job, for the program's output, and for the report: three lines, of
+    which the last may be long. A program that changes this module can only falsify its own report.
     """
     # Above the numbers that the descriptors get.
     reading, printing, reporting = (fcntl.fcntl(pipe, fcntl.F_DUPFD, 10) for pipe in pipes)
@@ -48,7 +47,7 @@ def become(
     try:
         os.setsid()
         end_with_parent(parent)
-        hide_memory(hidden=False)  # the process that watches looks at the files it has open
+        hide_memory(hidden=False)  # the watching process inspects its open files
         with open(reading, "rb") as file:
             job = json.loads(file.read())
         runner = compile(job["runner"] or SCRIPT, "<runner>", "exec")
@@ -61,14 +60,14 @@ def become(
         os.closerange(first, 1024)
         os.chdir(folder)
         os.environ["HOME"] = os.environ["TMPDIR"] = folder
-        tempfile.tempdir = folder  # its search for one removes a file, which is denied
+        tempfile.tempdir = folder  # the search for a folder removes a file, which is denied
         sys.stdin = open(0, closefd=False, encoding="utf-8")  # noqa: SIM115
         sys.stdout, sys.stderr = _stream(1), _stream(2)
         confine(folder, job["limits"], parts, rules)
     except BaseException as error:
-        _tell(ABSENT, str(error) or type(error).__name__, "null")
+        _report(ABSENT, str(error) or type(error).__name__, "null")
     os.write(3, BEGUN)
-    _tell(*_run(job["program"], runner))
+    _report(*_run(job["program"], runner))
 
 
 def _stream(number: int) -> io.TextIOWrapper:
@@ -106,11 +105,11 @@ def _plain(value: Any) -> Any:
     """Return a number or array of numpy's as Python's own."""
     if hasattr(value, "tolist"):
         return value.tolist()
-    raise TypeError(f"its value holds {type(value).__name__}, which JSON does not have")
+    raise TypeError(f"its value contains {type(value).__name__}, which JSON does not have")
 
 
-def _tell(outcome: str, error: str, value: str) -> NoReturn:
-    with contextlib.suppress(BaseException):  # what it printed is lost, its outcome is not
+def _report(outcome: str, error: str, value: str) -> NoReturn:
+    with contextlib.suppress(BaseException):  # the outcome is reported even if the output is lost
         sys.stdout.flush()
     message = f"{outcome}\n{json.dumps(error)}\n{value}".encode("ascii", "replace")
     while message:

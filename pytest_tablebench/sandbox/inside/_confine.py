@@ -1,4 +1,4 @@
-"""What a program's process gives up before the program begins."""
+"""Restriction of a program's process before the program begins."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _INTERNAL_SIGNALS = (32, 33)
 
 
 def end_with_parent(parent: int) -> None:
-    """Have this process killed when its parent ends, however that comes about."""
+    """Have this process killed when its parent ends for any reason."""
     if sys.platform == "linux":
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -59,7 +59,7 @@ def hide_memory(*, hidden: bool) -> None:
 
 
 def file_rules(parts: frozenset[str], readable: Iterable[str], base: str) -> int | None:
-    """Return Landlock's rules for all programs; None where it is neither required nor there.
+    """Return Landlock's rules for all programs; None if it is neither required nor available.
 
     Raises `OSError`.
     """
@@ -71,7 +71,7 @@ def file_rules(parts: frozenset[str], readable: Iterable[str], base: str) -> int
 def confine(
     folder: str, limits: Mapping[str, Any], parts: Collection[str], rules: int | None
 ) -> None:
-    """Take from this process all that a program does not need.
+    """Drop all rights of this process that a program does not need.
 
     `parts` are required: `landlock`, `seccomp`. Others are set up if the system has them. `rules`
     come from `file_rules`. Raises `OSError` if a required part cannot be set up.
@@ -100,7 +100,7 @@ def _limit(limits: Mapping[str, Any]) -> None:
 
 
 def _set(limit: int, soft: int, hard: int | None = None) -> None:
-    """Set a limit, not above the one that is there."""
+    """Set a limit, at most the current hard limit."""
     ceiling = resource.getrlimit(limit)[1]
     hard = soft if hard is None else hard
     if ceiling != resource.RLIM_INFINITY:
@@ -109,7 +109,7 @@ def _set(limit: int, soft: int, hard: int | None = None) -> None:
 
 
 def _address_space() -> int | None:
-    """Return the bytes of this process's address space; None where the system does not say."""
+    """Return the bytes of this process's address space; None if unknown."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[0]) * resource.getpagesize()
@@ -118,7 +118,7 @@ def _address_space() -> int | None:
 
 
 def _drop_capabilities() -> None:
-    """Give up what root can do beyond other users; there is nothing to give up for others."""
+    """Drop the capabilities of root; other users have none."""
     number = _CAPSET.get(os.uname().machine)
     if number is None:
         return

@@ -1,4 +1,4 @@
-"""The folder of one program: its files, its size, and what it leaves."""
+"""The folder of one program: input files, size, and output files."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def fill(folder: str, files: Mapping[str, bytes]) -> None:
     """Write the given files into a folder. Raises `OSError`, `ValueError` for names with a path."""
     for name, data in files.items():
         if name in {"", ".", ".."} or "/" in name or "\0" in name:
-            raise ValueError(f"no name of a file: {name!r}")
+            raise ValueError(f"not a file name: {name!r}")
         with open(os.path.join(folder, name), "xb") as file:
             file.write(data)
 
 
 def grown(folder: str, child: int, most_files: int, most_bytes: int) -> bool:
-    """Return whether a folder holds more than it may, files without a name counted in.
+    """Return whether a folder exceeds its limits, with open files that have no name.
 
     A path that is too long to look at counts as too many files.
     """
@@ -56,7 +56,7 @@ def _about(entry: os.DirEntry[str]) -> os.stat_result | None:
 
 
 def _unnamed(child: int) -> int:
-    """Return the bytes of open files of a process that no folder shows (Linux)."""
+    """Return the bytes of a process's open files that have no name (Linux)."""
     size = 0
     with contextlib.suppress(OSError):
         for entry in os.scandir(f"/proc/{child}/fd"):

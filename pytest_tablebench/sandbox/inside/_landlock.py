@@ -1,7 +1,7 @@
 """Landlock: which files the kernel lets this process open from here on (Linux 5.13 and later).
 
 System calls and structures are those of <linux/landlock.h>; docs.kernel.org/userspace-api/landlock
-says what each version of the interface knows.
+describes each version of the interface.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SCOPES = (1 << 2) - 1  # version 6: abstract sockets, signals
 
 
 def version() -> int:
-    """Return which version of the interface the kernel has; 0 where it has none."""
+    """Return the version of the kernel's interface, or 0."""
     number = _call(_CREATE, None, 0, 1)
     return max(number, 0)
 
@@ -40,7 +40,7 @@ def read_rules(readable: Iterable[str], base: str, devices: Iterable[str]) -> in
     """Return a set of rules: read below `readable`, and work below `base`.
 
     It is made once and applied to each program's process by `restrict_files`. Paths that do not
-    exist are left out. Raises `OSError` where the kernel refuses.
+    exist are left out. Raises `OSError` if the kernel refuses.
     """
     have = version()
     if have < 1:
@@ -61,7 +61,7 @@ def restrict_files(rules: int, writable: str, devices: Iterable[str]) -> None:
     """Let this process and its children open only what the rules and `writable` both allow.
 
     Nothing is executed, removed or linked any more, not even below `writable`. Raises `OSError`
-    where the kernel refuses.
+    if the kernel refuses.
     """
     have = version()
     _checked(_call(_RESTRICT, rules, 0), "restriction")

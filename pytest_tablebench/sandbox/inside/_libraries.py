@@ -1,4 +1,4 @@
-"""Which libraries a program may import, where they are installed, and how it imports them."""
+"""The libraries that a program may import: list, places, and import."""
 
 from __future__ import annotations
 

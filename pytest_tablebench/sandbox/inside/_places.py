@@ -1,4 +1,4 @@
-"""Which files of the machine a program may read: the interpreter, shared libraries, and fonts."""
+"""The files that a program may read: the interpreter, shared libraries, and fonts."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class ReadablePaths:
     """Paths that a program may read.
 
     Arguments:
-        whole: with all that is below them, except `hidden`.
-        hidden: folders below `whole` that it may not read: other packages, above all.
-        libraries: paths that it may read although they may be below `hidden`.
+        whole: readable with all content, except `hidden`.
+        hidden: folders below `whole` that are not readable, mainly of other packages.
+        libraries: readable paths, also below `hidden`.
     """
 
     whole: tuple[str, ...]
@@ -31,7 +31,7 @@ class ReadablePaths:
     libraries: tuple[str, ...]
 
     def each(self) -> Iterator[str]:
-        """Return the paths that together are all of `whole` without `hidden`, and `libraries`."""
+        """Yield paths that cover `whole` without `hidden`, then `libraries`."""
         for path in self.whole:
             yield from _without(path, self.hidden)
         yield from self.libraries
@@ -48,7 +48,7 @@ def _without(path: str, hidden: Sequence[str]) -> Iterator[str]:
     except OSError:
         return
     for entry in inside:
-        # The target of a link is readable where it is below one of the paths itself.
+        # The target of a link is readable only if it is below one of the paths itself.
         if not entry.is_symlink():
             yield from _without(entry.path, hidden)
 
@@ -58,7 +58,7 @@ def places(libraries: Sequence[str], never: Sequence[str] = ()) -> ReadablePaths
 
     Arguments:
         libraries: paths of the libraries that it may import.
-        never: folders that stay hidden wherever they are.
+        never: folders that are always hidden.
     """
     base = {"platbase": sys.base_exec_prefix, "base": sys.base_prefix}
     standard = [
@@ -88,7 +88,7 @@ def _prefixes() -> tuple[str, ...]:
 
 
 def _hidden(roots: Sequence[str], standard: Sequence[str]) -> Iterator[str]:
-    """Return folders of packages, which may have come with anything."""
+    """Yield folders of packages, which may contain any files."""
     real = {os.path.realpath(path) for path in standard}
     inner = [str(path) for root in roots for path in sorted(Path(root).glob("py*"))]
     for path in (*standard, *inner):

@@ -45,8 +45,7 @@ getresgid 120 150       getgroups 115 158       uname 63 160            sysinfo 
 getrusage 98 165        getrlimit 97 163        getrandom 318 278       wait4 61 260
 waitid 247 95           exit 60 93              exit_group 231 94
 """
-# The kernel reads the arguments of these from memory, where no filter can look. Libraries do
-# without them where they do not exist.
+# Their arguments are in memory, which a filter cannot read. Libraries fall back to other calls.
 _ABSENT = """clone3 435 435  openat2 437 437"""
 # Allowed with some arguments.
 _OPEN, _OPENAT = (2, None), (257, 56)
@@ -76,7 +75,7 @@ _ALLOWING, _DENYING = (_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _ERRNO | _EPERM)
 
 
 def supported() -> bool:
-    """Whether the list knows this machine's system calls."""
+    """Return whether the list has this machine's system calls."""
     return platform.system() == "Linux" and platform.machine() in _MACHINES
 
 
@@ -129,7 +128,7 @@ def _own_limits(pid: int) -> list[_Instruction]:
 
 
 def _only(number: int | None, test: list[_Instruction]) -> list[_Instruction]:
-    """Allow a call where its test ends with a jump over one instruction, and deny it otherwise."""
+    """Allow a call if its test jumps over the next instruction, else deny it."""
     if number is None:
         return []
     body = [*test, _DENYING, _ALLOWING]
@@ -149,7 +148,7 @@ class _Filter(ctypes.Structure):
 
 
 def restrict_calls() -> None:
-    """Deny this process what the list says, for good. Raises `OSError`."""
+    """Restrict this process permanently to the calls in the list. Raises `OSError`."""
     if not supported():
         raise OSError(f"no list of system calls for {platform.system()} on {platform.machine()}")
     code = filter_code(os.getpid())

@@ -1,8 +1,7 @@
 """The template: the process that has loaded the libraries of programs, and forks for each program.
 
-It never reads a program, a file of one, or what one printed: those pass it by in pipes, whose
-descriptors it hands to the process that it forks. So that process finds nothing of the programs
-before it in the memory that it starts with.
+It never reads a program, its files or its output: it only passes the descriptors of their pipes to
+the process that it forks. So the memory of that process contains nothing of earlier programs.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class Ended:
 
 
 class Template:
-    """The template as the process sees it that started it.
+    """The handle of the template in the process that started it.
 
     Its requests raise `SystemExit` if the template has ended.
 
@@ -79,7 +78,7 @@ class Template:
         return self._ask(_LOOK)
 
     def end(self) -> Ended:
-        """Kill what is left of the program, and return how its process ended."""
+        """Kill the rest of the program, and return how its process ended."""
         ended = self._ask(_END)
         if ended is None:
             raise SystemExit
@@ -108,7 +107,7 @@ class Template:
 
 
 def _serve(config: Mapping[str, Any], line: socket.socket, parent: int) -> NoReturn:
-    """Be the template: load libraries, and do what the line asks until it ends."""
+    """Run the template: load libraries, then serve requests until the line closes."""
     process = _Process()
     try:
         end_with_parent(parent)
@@ -138,7 +137,7 @@ def _serve(config: Mapping[str, Any], line: socket.socket, parent: int) -> NoRet
 
 
 def _set_up(config: Mapping[str, Any], parts: frozenset[str], base: str) -> int | None:
-    """Load what programs use; return Landlock's rules. Raises `OSError`."""
+    """Load the libraries; return Landlock's rules. Raises `OSError`."""
     modules, where = config["modules"], config["places"]
     if where is None:
         libraries = installed()
@@ -147,7 +146,7 @@ def _set_up(config: Mapping[str, Any], parts: frozenset[str], base: str) -> int 
     for add in (site.setquit, site.setcopyright, site.sethelper):
         add()  # `exit` and others, which python -S leaves out
     _load(config["load"])
-    empty(base)  # what loading has left there
+    empty(base)  # files that loading has left there
     rules = file_rules(parts, ReadablePaths(**where).each(), base)
     hide_memory(hidden=True)
     return rules
@@ -169,7 +168,7 @@ class _Process:
                 self._ended = Ended(status, used.ru_utime + used.ru_stime)
 
     def end(self) -> None:
-        """Kill what is left of it, and wait for its end."""
+        """Kill the rest of the program, and wait for its end."""
         for kill in (os.killpg, os.kill):
             if kill is os.killpg or self._ended is None:
                 with contextlib.suppress(OSError):
@@ -191,12 +190,12 @@ def _load(names: list[str]) -> None:
         with contextlib.suppress(Exception):
             _draw(sys.modules["matplotlib.pyplot"])
     gc.collect()
-    gc.freeze()  # or collections would copy what all programs share
+    gc.freeze()  # or collections would copy the memory that all programs share
     gc.set_threshold(10_000)  # programs are short, and end with their memory
 
 
 def _draw(pyplot: Any) -> None:
-    """Draw charts, for what is made with the first of a kind: fonts, above all."""
+    """Draw charts, to load what the first chart of a kind loads, mainly fonts."""
     import io
 
     import pandas as pd

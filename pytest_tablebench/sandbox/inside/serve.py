@@ -1,4 +1,4 @@
-"""The process that a worker starts: it takes jobs, has their programs run, and reports.
+"""The process that a worker starts: it reads jobs, runs their programs, and reports.
 
 Three processes take part. This one reads a job, writes the files of its program, watches the
 program, and reports. Before any job it has forked the *template* (`_template`), which loads the
@@ -32,13 +32,13 @@ from pytest_tablebench.util.removal import empty
 __all__ = ["main"]
 
 SLICE_S = 0.05
-"""Seconds between two looks at a program's folder."""
+"""Seconds between two checks of a program's folder."""
 
 MOST_KEPT = 4 << 20
 """Bytes of a file that is sent back."""
 
 _OF_PROGRAMS = frozenset({"ok", "error", "memory"})
-"""What a program's process can say of itself, once the program has begun."""
+"""The outcomes that a program's process can report, once the program has begun."""
 
 
 def main() -> None:
@@ -60,7 +60,7 @@ def main() -> None:
             is_empty = empty(base)
             _send(target, report)
             if not is_empty:
-                break  # the next program would find what this one has left
+                break  # the next program would find files of this one
     finally:
         template.close()
 
@@ -72,7 +72,7 @@ def _send(target: int, message: Mapping[str, Any]) -> None:
 
 
 def _serve(job: Mapping[str, Any], base: str, template: Template, source: int) -> dict[str, Any]:
-    """Run one program in a folder of its own, and return the report."""
+    """Run one program in its own folder, and return the report."""
     began = time.monotonic()
     folder = os.path.join(base, PROGRAM)
     os.mkdir(folder, 0o700)
@@ -91,7 +91,7 @@ def _run(job: Mapping[str, Any], base: str, template: Template, source: int) -> 
     for number in (reading, printing, reporting):
         os.close(number)
     order = {name: job[name] for name in ("program", "runner", "limits")}
-    with contextlib.suppress(BrokenPipeError):  # its process has ended, which the watch sees
+    with contextlib.suppress(BrokenPipeError):  # its process has ended; the watch reports that
         _send(writing, order)
     os.close(writing)
     limits = job["limits"]
@@ -115,8 +115,8 @@ def _run(job: Mapping[str, Any], base: str, template: Template, source: int) -> 
 class _Watch:
     """A program's process, watched until it ends or meets a limit.
 
-    Its output is read while it runs, so that it never waits for us. A closed pipe does not mean
-    that it has ended.
+    Its output is read while it runs, so that it never blocks. A closed pipe does not mean that it
+    has ended.
     """
 
     def __init__(self, template: Template, child: int, pipes: tuple[int, int], source: int) -> None:
@@ -150,7 +150,7 @@ class _Watch:
             if any(len(got) > limits["output_bytes"] + 4096 for got in self.got.values()):
                 return "output"
             if has_ended:
-                return None  # another process may still hold the pipes open
+                return None  # another process may keep the pipes open
             now = time.monotonic()
             if now > ends:
                 return "timeout"
@@ -187,7 +187,7 @@ def _outcome(
     lines = report.removeprefix(BEGUN).split(b"\n", 2)
     outcome = lines[0].decode("ascii", "replace")
     if len(lines) < 3 or outcome not in (_OF_PROGRAMS if begun else {ABSENT}):
-        return "killed", "it ended without a word", None
+        return "killed", "it ended without a report", None
     try:
         error = str(json.loads(lines[1]))
     except (ValueError, RecursionError):
