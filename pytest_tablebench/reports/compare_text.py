@@ -28,7 +28,7 @@ _LABELS: dict[Measure, str] = {
 }
 _Table = tuple[str, list[tuple[str, ...]], int, list[str]]
 _CAUTION = (
-    "p-values are not corrected: of twenty without any difference, one is below .05 by chance"
+    "p-values are not corrected: without any difference, one in twenty is below .05 by chance"
 )
 
 
@@ -86,7 +86,7 @@ def _lists(comparison: RunComparison, flips: int) -> Iterator[tuple[str, tuple[s
     yield "right before, wrong now", comparison.worse, flips
     for word, ids in (("before", comparison.only_before), ("after", comparison.only_after)):
         if ids:
-            yield f"cases only {word} has", ids, _SHOWN_SINGLE
+            yield f"cases only in {word}", ids, _SHOWN_SINGLE
 
 
 def _tables(comparison: RunComparison) -> Iterator[_Table]:
@@ -195,7 +195,7 @@ def _answers_line(comparison: RunComparison) -> str:
 
 
 def _single_line(comparison: RunComparison) -> str:
-    """Return the line on right and wrong inside single configurations."""
+    """Return the line on the configuration with the smallest p-value."""
     configurations = [
         configuration for configuration in comparison.configurations if configuration.n_examples
     ]

@@ -1,4 +1,4 @@
-"""The line on replies that the token limit ended."""
+"""Lines on replies that the token limit cut off, and on thinking."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LIMITS = ("max_tokens", "max_completion_tokens")
 
 
 def cut_line(summary: Mapping[str, Any], run: Mapping[str, Any]) -> str | None:
-    """Return how many replies the token limit ended and what to do; None if it ended none.
+    """Return how many replies were cut off and what to do; None if none were.
 
     Arguments:
         summary: the content of `summary.json`.

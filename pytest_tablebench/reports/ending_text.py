@@ -157,7 +157,7 @@ def no_case_lines(options: Sequence[str], *, is_own_folder: bool = False) -> lis
     suites = f"{SUITES}.test_own" if is_own_folder else SUITES
     command = shlex.join([program("pytest"), "--pyargs", suites, *options])
     return [
-        "no case was asked: no test here is over a dataset. By the suites of the package:",
+        "no case was asked: no test here uses a dataset. The suites of the package do:",
         f"  {printable(command, 500)}",
     ]
 
@@ -168,11 +168,11 @@ def rerun_line(item: Sequence[str], options: Sequence[str], *, all_failed: bool)
     `item`: the words that name it. `all_failed`: whether pytest has stored which tests failed.
     """
     line = f"run it again: {printable(shlex.join([program('pytest'), *item, *options]), 500)}"
-    return f"{line} (all that failed: the command as now, with --lf)" if all_failed else line
+    return f"{line} (all failed tests: the same command with --lf)" if all_failed else line
 
 
 def _examples_needed(gate: GateResult) -> int | None:
-    """Return how many examples decide a gate; None if that is unknown or far too many."""
+    """Return about how many examples decide a gate; None if unknown or far too many."""
     unsure = gate.state == "undecided" and gate.n_cases is None
     if not unsure or gate.interval is None or gate.estimate is None or gate.bound is None:
         return None

@@ -51,7 +51,7 @@ class NumberStyle:
         if not isinstance(value, int | float) or not math.isfinite(value):
             return printable(str(value), 60)
         text = f"{abs(value):{self.separator}.{digits}f}"
-        is_negative = value < 0 and text.strip("0.")  # no minus before what is shown as zero
+        is_negative = value < 0 and text.strip("0.")  # zero has no minus
         return f"{self.minus}{text}" if is_negative else text
 
     def signed(self, value: float | None, digits: int = 3) -> str:
@@ -62,7 +62,7 @@ class NumberStyle:
         return f"{'+' if text.strip('0.') else self.zero_sign}{text}"
 
     def percent(self, value: float | None) -> str:
-        """Return a share as per cent."""
+        """Return a share in percent."""
         return self.unknown if value is None else f"{self.number(100 * value, 1)} %"
 
     def chance(self, value: float | None) -> str:
@@ -108,8 +108,8 @@ def duration(seconds: float) -> str:
 def origins_text(facts: Mapping[str, Any]) -> str:
     """Return the unusual settings of a dataset's run, and their origin.
 
-    As in `shots 5, limit 100 (declared); serializers html (--bench-serializer)`. `facts` are those
-    of the dataset in `run.json`.
+    As in `shots 5, limit 100 (declared); serializers html (--bench-serializer)`. `facts` is the
+    dataset's entry in `run.json`.
     """
     by_origin: dict[str, list[str]] = {}
     origins = facts.get("from") if isinstance(facts, Mapping) else None

@@ -40,7 +40,8 @@ def scope_row(
 ) -> tuple[str, ...]:
     """Return the measures of a scope of `summary.json`, a cell for each of `COLUMNS`.
 
-    `flag` follows a robustness that is too high, `count` is the format of counts.
+    `flag` marks a robustness that may be too high, because configurations are missing. `count` is
+    the format of counts.
     """
     single = "one configuration" in scope["flags"]
     flag = flag if "incomplete" in scope["flags"] else ""
@@ -117,7 +118,7 @@ LISTED = 6
 
 
 def cluster_lines(summary: Mapping[str, Any]) -> list[str]:
-    """Return what the intervals of a run take as independent: tables, or else examples."""
+    """Return whether the intervals of a run treat tables or examples as independent."""
     answered = [
         (name, scope)
         for benchmark in summary["benchmarks"].values()
@@ -141,13 +142,13 @@ def cluster_lines(summary: Mapping[str, Any]) -> list[str]:
         lines.append(f"and so in {len(counts) - LISTED} datasets more")
     if single:
         lines.append(
-            f"all examples of {_names(single)} are over one table: the interval is about questions "
-            f"over this table alone"
+            f"all examples of {_names(single)} are over one table: the interval is for questions "
+            f"over this table only"
         )
     if unknown:
         lines.append(
             f"the records do not name the tables of {_names(unknown)}: intervals take every "
-            f"example as independent, and are too narrow where examples share a table"
+            f"example as independent, and are too narrow if examples share a table"
         )
     return lines
 
@@ -181,7 +182,7 @@ def _texts(
     if changed:
         names = ", ".join(printable(perturbation, 40) for perturbation in changed["perturbations"])
         yield (
-            f"score where the meaning is changed ({names}): {number(changed['value'])}"
+            f"score after a change of meaning ({names}): {number(changed['value'])}"
             f"{_bounds(changed['ci95'])}, not in the table above"
         )
 
@@ -199,31 +200,31 @@ def _bounds(bounds: Sequence[float] | None) -> str:
 def _consistency(figures: Mapping[str, Any]) -> Iterator[str]:
     yield (
         f"{percent(figures['value'])} of an example's configurations give the same answer; the "
-        f"majority's scores {number(figures['majority'])}, {signed(figures['gain'])} against the "
-        f"mean"
+        f"most common answer scores {number(figures['majority'])}, {signed(figures['gain'])} "
+        f"against the mean"
     )
     points: Sequence[Any] = figures.get("risk") or ()
     *thresholds, everything = points or [None]
     # A threshold that leaves a dataset without an example has no risk.
     stricter = [point for point in thresholds if point["risk"] is not None]
     if stricter:
-        # What a reader can use: the strictest threshold that leaves half of the examples.
+        # The strictest threshold that is of use: it keeps half of the examples.
         half = [point for point in stricter if point["coverage"] >= 0.5] or stricter[-1:]
         risks = half[0]["risk"], everything["risk"]
         if None in risks or risks[0] >= risks[1]:
             return  # abstaining leaves no answer, or saves nothing
         yield (
-            f"abstaining where less than {percent(half[0]['agreement'])} agree answers "
-            f"{percent(half[0]['coverage'])} of the examples at risk {number(half[0]['risk'])}, "
-            f"instead of all at {number(everything['risk'])}"
+            f"answering only if at least {percent(half[0]['agreement'])} agree: "
+            f"{percent(half[0]['coverage'])} of the examples have an answer, at risk "
+            f"{number(half[0]['risk'])} instead of {number(everything['risk'])} for all"
         )
 
 
 def memory_lines(name: str, scope: Mapping[str, Any]) -> list[str]:
-    """Return the line on answers that cannot come from the table, if the run asked for them."""
+    """Return the line on answers that cannot come from the table; empty without such questions."""
     texts = {
         "no_table": "of the answers are right without the table",
-        "counterfactual": "are the former answer after its cell was changed",
+        "counterfactual": "repeat the original answer after its cell was changed",
     }
     shares = scope.get("memory", {})
     clauses = [
@@ -250,7 +251,7 @@ def tag_lines(
     for name, scope, whole, declared in all_scopes:
         tags = scope.get("tags") or {}
         tag_names |= tags.keys()
-        # A dataset of one value is a row of its benchmark's table.
+        # A dataset with one value is a row in the table of its benchmark.
         is_row = in_benchmark and not whole and len(tags.get(tag, {}).get("values", ())) == 1
         if tag in tags and not is_row:
             shown = printable(f"{name} (all)" if whole else name, 60)

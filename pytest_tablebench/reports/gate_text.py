@@ -1,4 +1,4 @@
-"""Gates as a table for a terminal, with the reason of each in one sentence."""
+"""Gates as a table for a terminal, with a reason for each."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def gate_lines(results: Sequence[GateResult], width: int | None = None) -> list[
 
 def _row(result: GateResult) -> tuple[str, ...]:
     of_cases = result.n_cases is not None
-    # Against a baseline the figures are differences: their sign is always shown.
+    # Figures against a baseline are differences, so they always have a sign.
     sign = "baseline" in result.gate
     figure = signed if sign else number
     return (

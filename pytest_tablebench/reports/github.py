@@ -35,7 +35,7 @@ STEP_SUMMARY_LIMIT = 1024 * 1024
 (docs.github.com, "Workflow commands for GitHub Actions", step isolation and limits)."""
 
 SHOWN = 10
-"""Cases listed of each kind; all are in the run folder."""
+"""The number of cases listed of each kind; all are in the run folder."""
 
 _ROWS = 500
 _ICONS = {"holds": "✅", "fails": "❌", "undecided": "❔"}
@@ -155,7 +155,6 @@ def _dataset_table(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _further(run: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str]:
-    """Return a line for each further kind of figure."""
     lines = cluster_lines(summary)
     for name, scope, whole, declared in scopes(summary, run):
         shown = printable(name, 60)
@@ -192,7 +191,7 @@ def _reasons(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _changes(comparison: RunComparison | None) -> list[list[str]]:
-    """Return the difference from the baseline, and which cases flipped."""
+    """Return the table of differences from the baseline, and the flipped cases."""
     if comparison is None:
         return []
     rows = [
@@ -214,8 +213,8 @@ def _changes(comparison: RunComparison | None) -> list[list[str]]:
     notes = [code(remark, 600) for remark in comparison.remarks]
     answers = comparison.answers
     notes.append(
-        f"Answers: {answers.same_text:,} the same, {answers.other_text:,} in other words with the "
-        f"same verdict, {answers.flipped:,} with another verdict."
+        f"Answers: {answers.same_text:,} the same, {answers.other_text:,} with another text and "
+        f"the same verdict, {answers.flipped:,} with another verdict."
     )
     return [
         [title, "", *_table(_CHANGES, rows)],
@@ -235,7 +234,7 @@ def _snapshots(snapshots: Mapping[str, str]) -> list[list[str]]:
 
 
 def _listing(title: str, cases: Sequence[str]) -> list[str]:
-    """Return a folded list of cases: the first few, and how many there are."""
+    """Return a folded list of cases: their number and the first few."""
     if not cases:
         return []
     lines = [f"<details><summary>{title}: {len(cases):,}</summary>", ""]

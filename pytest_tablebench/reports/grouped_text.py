@@ -111,7 +111,7 @@ def _text(report: Any) -> str:
 
 
 def _unanswered(groups: Mapping[tuple[str, str], list[Any]]) -> list[str]:
-    """Return a line for each dataset, reason and text, the most frequent texts first."""
+    """Return a line for each dataset, reason and text; the most frequent texts are first."""
     lines = []
     for (dataset, reason), reports in groups.items():
         texts = Counter(map(_text, reports))

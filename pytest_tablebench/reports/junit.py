@@ -1,4 +1,4 @@
-"""JUnit: the properties of a test case from its record."""
+"""JUnit reports: the properties of a test case, and a whole report of a finished run."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ __all__ = ["junit_properties", "pass_rates", "replace_properties", "write_junit"
 PREFIX = "tablebench."
 
 TEXT_SHOWN = 300
-"""Characters of a reply or reference; all of it is in records.jsonl."""
-
+"""Characters of a reply or reference that are shown; all of it is in records.jsonl."""
 
 _CHECKS = {True: "passed", False: "failed", None: "unknown"}
 
@@ -85,9 +84,9 @@ def junit_properties(record: Record) -> list[tuple[str, str]]:
 
 
 def write_junit(run: LoadedRun, path: Path) -> None:
-    """Write a JUnit report of a run that pytest did not run itself: a test case for each case.
+    """Write a JUnit report of a finished run, with a test case for each case.
 
-    Raises `SettingsError` where it cannot be written.
+    Raises `SettingsError` if it cannot be written.
     """
     from xml.etree.ElementTree import Element, ElementTree, SubElement
 

@@ -32,14 +32,13 @@ def plan_lines(
         if plan.get("further"):
             strategies = ", ".join(printable(strategy, 40) for strategy in plan["further"])
             lines.append(
-                f"tablebench: {name}: further steps of {strategies} are in none of these figures, "
-                f"because they depend on answers that do not exist yet"
+                f"tablebench: {name}: these figures leave out further steps of {strategies}, "
+                f"which depend on answers that do not exist yet"
             )
         if plan.get("pictures"):
             lines.append(
-                f"tablebench: {name}: {counted(plan['pictures'], 'picture')} "
-                f"{are(plan['pictures'])} in none of these figures: their number of tokens is "
-                f"unknown"
+                f"tablebench: {name}: these figures leave out "
+                f"{counted(plan['pictures'], 'picture')}, because their tokens are unknown"
             )
         if plan.get("supposed"):
             lines.append(
@@ -49,8 +48,8 @@ def plan_lines(
             )
         if plan.get("unknown"):
             lines.append(
-                f"tablebench: {name}: whether it is asked about "
-                f"{counted(plan['unknown'], 'answer')} depends on programs that have not run yet"
+                f"tablebench: {name}: whether {counted(plan['unknown'], 'answer')} will need a "
+                f"call depends on programs that have not run yet"
             )
         if plan.get("room"):
             lines.append(

@@ -23,7 +23,7 @@ MOST_APART = 300.0
 
 
 def waiting_text(waits: Sequence[Mapping[str, Any]]) -> str:
-    """Return the models that do not answer, since when and until when; "" if all do."""
+    """Return which models do not answer, since when, and how long the run waits; "" if all do."""
     texts = []
     for wait in waits:
         models = wait["models"]

@@ -52,7 +52,7 @@ def _counts_text(data: Mapping[str, Any], update: bool) -> str:
         text += f", {counts['no_answer']} without an answer (not compared)"
     unused = sum(file_data["unused"] or 0 for file_data in data["files"].values())
     if unused:
-        text += f", {unused} unused (stored, and no case any more)"
+        text += f", {unused} unused (stored, but no longer a case)"
     if update:
         return f"{text}; recorded in {FOLDER}/"
     if counts["new"] or counts["reworded"] or counts["flipped"]:

@@ -185,15 +185,15 @@ def summary_lines(
 ) -> list[str]:
     """Return the final table, what its columns mean, and details of each dataset.
 
-    Details are what sampling costs, results of repeats, reasons without an answer, and how many
-    replies were cut off; if verbose also the best and worst serializer and perturbation, the
-    consistency, and how many tables the examples share.
+    Details: the cost of sampling, results of repeats, reasons for no answer, and the number of
+    replies that were cut off; if verbose also the best and worst serializer and perturbation, the
+    consistency, and the number of tables.
 
     Arguments:
         summary: content of `summary.json`.
         run: content of `run.json`; it names the parts of a score that are shown.
-        width: of the terminal; columns at the end that do not fit are left out.
-        lowest: lines on the parts that score lowest, placed between table and details.
+        width: of the terminal; the last columns are left out if they do not fit.
+        lowest: lines on the parts with the lowest scores, placed between table and details.
         is_verbose: whether to include all details.
     """
     rows: list[tuple[str, ...]] = []
@@ -274,17 +274,17 @@ def _best_and_worst(dataset: str, scope: Mapping[str, Any]) -> list[str]:
 
 
 def _unequal(means: Spread) -> str:
-    """Return the range of answers behind several means, if they have different numbers of them."""
+    """Return how many answers the means have, if their numbers differ."""
     fewest, most = means.answers
     return f", over {fewest} to {most} answers each" if fewest < most else ""
 
 
 def _cost(sampled: Mapping[str, Any]) -> str:
-    """Return what drawing some configurations per example costs."""
+    """Return how much wider the interval is because each example has only some configurations."""
     drawn, grid_size, ratio = sampled["drawn"], sampled["of"], sampled["width_ratio"]
     text = f"{drawn} of {grid_size} configurations per example"
     if ratio is None:
-        return f"{text}; too few examples to tell what that costs in interval width"
+        return f"{text}; too few examples to estimate how much wider that makes the interval"
     basis = " (assuming an intraclass correlation of .5)" if sampled["assumed"] else ""
     return (
         f"{text}; the interval is about {ratio:.2f} times as wide as with all of them{basis}, "

@@ -201,7 +201,7 @@ def test_a_cell_of_an_examples_map_opens_its_case(shared: Watched, report: Path)
 
 def test_equal_answers_are_folded_and_counted(shared: Watched, report: Path) -> None:
     page = case(shared, report, "wikitq/e1/csv/none")
-    box = card(page, "^Its answers: 3 different answers in 4 cases")
+    box = card(page, "^Answers to this example: 3 different answers in 4 cases")
     assert [line.split("\n")[0] for line in box.locator("figcaption").all_inner_texts()] == [
         "2 of 4 right",
         "1 of 4 wrong",

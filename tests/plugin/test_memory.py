@@ -40,7 +40,7 @@ def test_a_model_that_remembers_is_told_from_one_that_reads(bench):
     result.stdout.fnmatch_lines(
         [
             "starter: from memory, or guessed: 100.0 % of the answers are right without the table "
-            "(1 example); 100.0 % are the former answer after its cell was changed (1 example)"
+            "(1 example); 100.0 % repeat the original answer after its cell was changed (1 example)"
         ]
     )
     path: Path = bench.path / "run"

@@ -147,7 +147,7 @@ def test_every_dataset_is_shown_as_pictures_and_beside_them(tmp_path: Path) -> N
         assert base64.b64encode((folder / "media" / name).read_bytes()).decode() in page
     assert f"{len(names)} pictures of media/ are on this page" in page
     assert "larger one" not in page
-    assert "in none of these figures: their number of tokens is unknown" in run.output
+    assert "because their tokens are unknown" in run.output
     assert refused.exit_code == 4
     assert "openai/o3-mini cannot read the pictures of" in refused.output
     assert not (tmp_path / "no").exists()

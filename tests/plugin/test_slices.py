@@ -57,7 +57,7 @@ def test_a_run_tells_slices_parts_and_changed_meaning(pytester: pytest.Pytester,
     }
     judged = {gate["gate"]: gate for gate in bench.facts()["gates"]}
     assert [judged[text]["n_examples"] for text in GATES] == [3, 3, 3, 3]
-    assert "toy: score where the meaning is changed (blank): 0.333" in result.stdout.str()
+    assert "toy: score after a change of meaning (blank): 0.333" in result.stdout.str()
     folder = str(bench.path / "run")
     assert main(["report", folder, "--no-plots", "--by", "asks"]) == 0
     shown = capsys.readouterr().out

@@ -243,7 +243,7 @@ def test_a_whole_run_counts_what_is_unused_and_keeps_it(bench: Bench, workers: i
     cells = sum("cy" in name for name in kept)
     assert cells > 0
     assert changes(bench, "second")["files"].popitem()[1]["unused"] == cells
-    assert f"{cells} unused (stored, and no case any more)" in summary(result)[0]
+    assert f"{cells} unused (stored, but no longer a case)" in summary(result)[0]
     assert result.ret == pytest.ExitCode.TESTS_FAILED  # for its wrong answers, nothing else
     assert stored(bench).keys() == kept.keys()
 

@@ -320,7 +320,7 @@ def test_the_last_lines_name_a_wrong_case_its_prompt_and_how_to_run_it_again(ben
     assert again.startswith(
         "pytest 'test_suite.py::test_toy[bo-csv-none]' --bench-model=tablebench/scripted:"
     )
-    assert " (all that failed: the command as now, with --lf)" in again
+    assert " (all failed tests: the same command with --lf)" in again
     # Without these, a case outside the default grid would not be collected.
     assert "--bench-serializer=html,csv --bench-perturbation=none,transpose" in again
     capsys.readouterr()

@@ -70,7 +70,7 @@ def test_the_last_lines_say_what_to_do(tmp_path: Path) -> None:
     rerun = rerun_line(["suites/test_d.py::test_d[e 1]"], ["--bench-data=my data"], all_failed=True)
     assert rerun == (
         "run it again: pytest 'suites/test_d.py::test_d[e 1]' '--bench-data=my data' "
-        "(all that failed: the command as now, with --lf)"
+        "(all failed tests: the same command with --lf)"
     )
     lines = next_lines(tmp_path, [gate(), gate(state="holds")], "d/e 1/html/none", rerun)
     assert lines == [

@@ -27,15 +27,15 @@ def test_parts_consistency_and_changed_meaning_have_a_line_each():
     assert parts.endswith("judge 1.000, absent in 8 of 12 cases")
     # 3/4, 2/4 and 1/4 agree; the majorities score 1, 1 and, of four answers alike, 1/4.
     assert consistency == (
-        "d: 50.0 % of an example's configurations give the same answer; the majority's scores "
-        "0.750, +0.250 against the mean"
+        "d: 50.0 % of an example's configurations give the same answer; the most common answer "
+        "scores 0.750, +0.250 against the mean"
     )
     assert risk == (
-        "d: abstaining where less than 50.0 % agree answers 66.7 % of the examples at risk 0.000, "
-        "instead of all at 0.250"
+        "d: answering only if at least 50.0 % agree: 66.7 % of the examples have an answer, at "
+        "risk 0.000 instead of 0.250 for all"
     )
     assert changed == (
-        "d: score where the meaning is changed (no_table): 1.000, not in the table above"
+        "d: score after a change of meaning (no_table): 1.000, not in the table above"
     )
 
 

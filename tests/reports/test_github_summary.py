@@ -183,7 +183,7 @@ def test_the_comparison_shows_difference_and_flips() -> None:
         "wikitq", "0.500", "0.250", "-0.250", "-0.400 to -0.100", "0.004", "2", "12"
     ]  # fmt: skip
     plain = html.unescape(text)
-    assert "20 the same, 6 in other words with the same verdict, 14 with another" in plain
+    assert "20 the same, 6 with another text and the same verdict, 14 with another" in plain
     assert "Right before, wrong now: 12" in plain
     assert "<code>wikitq/bad-9/html/none</code>" in plain
     assert "wikitq/bad-10/html/none" not in plain

@@ -219,7 +219,7 @@ def test_what_is_known_without_the_table_is_a_figure_and_a_line() -> None:
     assert scope["performance"] == 1.0
     assert memory_lines("d", scope) == [
         "d: from memory, or guessed: 33.3 % of the answers are right without the table (3 "
-        "examples); 50.0 % are the former answer after its cell was changed (2 examples)"
+        "examples); 50.0 % repeat the original answer after its cell was changed (2 examples)"
     ]
     plain = summarize(records[:5])["benchmarks"]["b"]
     assert "memory" not in plain

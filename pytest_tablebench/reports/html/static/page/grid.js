@@ -87,10 +87,10 @@ const gridCard = (i) => {
   scroll.setAttribute("aria-label", "Outcomes of this example by serializer and perturbation");
   scroll.append(table);
   const flips = page.columns.outcome_before ? " ▲ improved, ▼ regressed." : "";
-  const hint = make("p", "hint", "R right, W wrong, N no answer, S scored without a verdict; the more colour, the higher the score." + flips + " A cell opens its case.");
+  const hint = make("p", "hint", "R right, W wrong, N no answer, S scored without a verdict. More colour means a higher score." + flips + " Select a cell to open its case.");
   return [full(card("This example in all its configurations", scroll, hint))];
 };
-// Equal answers fold into one; those of most configurations come first.
+// Equal answers are folded into one; the most frequent ones come first.
 const answersCard = async (i) => {
   const cases = siblings(i), { outcome: outcomes, reason } = page.columns;
   if (cases.length < 2) return [];
@@ -129,7 +129,7 @@ const answersCard = async (i) => {
     node.append(own.length > 1 ? list : names);
     box.append(node);
   }
-  return [full(card("Its answers: " + counted(found.length, found.length === 1 ? "answer" : "different answer") + " in " + counted(cases.length, "case"), box))];
+  return [full(card("Answers to this example: " + counted(found.length, found.length === 1 ? "answer" : "different answer") + " in " + counted(cases.length, "case"), box))];
 };
 page.panel(44, gridCard);
 page.panel(46, answersCard);

@@ -76,7 +76,7 @@ const draw = () => {
   const order = shown().sort((one, other) => points()[one].before - points()[other].before || points()[one].after - points()[other].after);
   if (!order.includes(focused)) focused = order[0] ?? -1;
   const root = svg("svg", "scatter", { viewBox: "0 0 " + SIDE + " " + SIDE, role: "group",
-    "aria-label": "Performance before against after by " + page.state.by + ". Arrows go from point to point, Space selects, Escape clears." });
+    "aria-label": "Performance before against after by " + page.state.by + ". Arrows move between points, Space selects, Escape clears." });
   axes(root);
   const nodes = new Map(order.map((n) => {
     const { before, after, difference } = points()[n];

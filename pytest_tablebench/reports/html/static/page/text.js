@@ -1,5 +1,5 @@
 page.started = performance.now();
-// Texts of models and datasets reach the document through text nodes only.
+// Texts of models and datasets enter the document through text nodes only.
 const byId = (id) => document.getElementById(id);
 const count = (n) => n.toLocaleString("en-US");
 const counted = (n, noun) => count(n) + " " + noun + (n === 1 ? "" : "s");
