@@ -25,7 +25,7 @@ class QuestionRow:
         text: the question, statement or caption.
         answer: the reference; a demonstration shows it as its answer.
         table: makes the table, which may be expensive.
-        place: the name of a table that several rows share; a sample is spread over these names.
+        place: the name of the table if several rows share it; a sample is spread over these names.
         number: the number of the row in its file.
     """
 
@@ -43,7 +43,7 @@ def text_field(row: Any, name: str, *, may_be_empty: bool = False) -> str:
         raise BadRowError("row", f"must be an object, not {type(row).__name__}")
     value = row.get(name)
     if not isinstance(value, str):
-        raise BadRowError(name, "is missing" if value is None else "is no text")
+        raise BadRowError(name, "is missing" if value is None else "is not text")
     if not may_be_empty and not value.strip():
         raise BadRowError(name, "is empty")
     return value
@@ -66,5 +66,6 @@ def cells(
             raise BadRowError(rows_name, f"row {number} must be a list of cells")
         for cell in row:
             if not (cell is None or isinstance(cell, str | int | float)):
-                raise BadRowError(rows_name, f"row {number} holds a {type(cell).__name__}")
+                message = f"row {number} contains {type(cell).__name__}, not a single value"
+                raise BadRowError(rows_name, message)
     return header, rows

@@ -35,7 +35,7 @@ def test_no_folder_and_no_file(tmp_path: Path) -> None:
     ("line", "words"),
     [
         ("version https://git-lfs.github.com/spec/v1", "not valid JSON"),
-        ("[1]", "holds list, not an object"),
+        ("[1]", "contains list, not an object"),
         ('{"a": 1}', "None is not one of DataAnalysis, FactChecking"),
     ],
 )
@@ -70,21 +70,21 @@ LINE = json.dumps(record(2))
 @pytest.mark.parametrize(
     ("bad", "field", "words"),
     [
-        (LINE[: len(LINE) // 2], "line", "not valid JSON, cut off perhaps"),
+        (LINE[: len(LINE) // 2], "line", "not valid JSON, perhaps cut off"),
         ("[" * 100_000, "line", "nested too deeply"),
-        ("7", "line", "holds int, not an object"),
+        ("7", "line", "contains int, not an object"),
         (record(2, id=...), "id", "is missing"),
-        (record(2, id=7), "id", "is no text"),
+        (record(2, id=7), "id", "is not text"),
         (record(2, qtype="Chatting"), "qtype", "'Chatting' is not one of DataAnalysis"),
         (record(2) | {"qtype": ["FactChecking"]}, "qtype", "is not one of"),
         (record(2, qsubtype=...), "qsubtype", "is missing"),
         (record(2, question=" "), "question", "is empty"),
         (record(2, answer=...), "answer", "is missing"),
-        (record(2, answer=2), "answer", "is no text"),
+        (record(2, answer=2), "answer", "is not text"),
         (record(2, table=...), "table", "is not {columns, data}"),
         (record(2, table=[["a"]]), "table", "is not {columns, data}"),
         (record(2, table="a|b"), "table", "not valid JSON"),
-        (record(2, table='["a"]'), "table", "holds list, not an object"),
+        (record(2, table='["a"]'), "table", "contains list, not an object"),
         (record(2, table={"columns": ["a"]}), "table", "is not {columns, data}"),
         (record(2, table={"columns": "ab", "data": []}), "table.columns", "a list of texts"),
         (record(2, table={"columns": [1], "data": []}), "table.columns", "a list of texts"),
@@ -94,7 +94,11 @@ LINE = json.dumps(record(2))
             "table.data",
             "row 2 must be a list",
         ),
-        (record(2, table={"columns": ["a"], "data": [[[1]]]}), "table.data", "row 1 holds a list"),
+        (
+            record(2, table={"columns": ["a"], "data": [[[1]]]}),
+            "table.data",
+            "row 1 contains list, not a single value",
+        ),
     ],
 )
 def test_a_bad_row_is_named_and_the_others_stay(
@@ -117,14 +121,19 @@ def test_a_bad_row_is_named_and_the_others_stay(
     [
         (with_formatter, {"answer_formatter": ...}, "answer_formatter", "is missing"),
         (with_formatter, {"answer_formatter": ""}, "answer_formatter", "is empty"),
-        (with_formatter, {"instruction_type": ...}, "instruction_type", "is missing or no text"),
+        (with_formatter, {"instruction_type": ...}, "instruction_type", "is missing or not text"),
         (with_instruction, {"instruction": ...}, "instruction", "is missing"),
-        (with_instruction, {"instruction": "Read."}, "instruction", "no part on the form"),
+        (
+            with_instruction,
+            {"instruction": "Read."},
+            "instruction",
+            "no part that describes the form",
+        ),
         (
             with_instruction,
             {"instruction": "a\n\n\n \n\n\nb"},
             "instruction",
-            "no part on the form",
+            "no part that describes the form",
         ),
     ],
 )

@@ -34,8 +34,8 @@ def test_no_folder_and_half_a_copy(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("", "holds no type"),
-        ("\n\n", "holds no type"),
+        ("", "contains no type"),
+        ("\n\n", "contains no type"),
         ("0\ta.b\nc.d\n", r"type_vocab\.txt, line 2: must contain a number, a tab and a type"),
         ("x\ta.b\n", "line 1"),
         ("0\t \n", "line 1"),
@@ -86,13 +86,13 @@ def changed(position: int, value: Any) -> list[Any]:
         (None, "row", "is not [table id, page title"),
         ({"table": 1}, "row", "is not ["),
         (row("7-2")[:7], "row", "is not ["),
-        (changed(0, 7), "table id", "no text"),
+        (changed(0, 7), "table id", "not text"),
         (changed(0, "7-1"), "table id", "'7-1' occurs a second time"),
-        (changed(1, None), "page title", "no text"),
-        (changed(3, ["a"]), "section title", "no text"),
-        (changed(4, 1), "caption", "no text"),
-        (changed(5, "Ship"), "headers", "no list of texts"),
-        (changed(5, ["Ship", None]), "headers", "no list of texts"),
+        (changed(1, None), "page title", "not text"),
+        (changed(3, ["a"]), "section title", "not text"),
+        (changed(4, 1), "caption", "not text"),
+        (changed(5, "Ship"), "headers", "not a list of texts"),
+        (changed(5, ["Ship", None]), "headers", "not a list of texts"),
         (changed(5, ["Ship"]), "columns", "each of 1 headers"),
         (changed(6, {"0": []}), "columns", "each of 2 headers"),
         (changed(6, [[], "table"]), "column 2", "entry 1 is not [[row, column]"),
@@ -123,7 +123,7 @@ def test_bad_types_cost_one_column(tmp_path: Path, types: Any) -> None:
     source = opened(turl(tmp_path, test=[content]))
     assert list(source.example_ids(None)) == ["7-1-2"]  # keeps the column's place
     [problem] = source.problems
-    assert str(problem) == f"{TEST}, row 1, field 'types of column 1': is no list of types"
+    assert str(problem) == f"{TEST}, row 1, field 'types of column 1': is not a list of types"
 
 
 def test_a_bad_row_of_the_pool_is_named_too(tmp_path: Path) -> None:

@@ -45,14 +45,14 @@ ABOUT: Mapping[str, tuple[str, str, str]] = {
 }
 """Task, domain and main skill of each dataset.
 
-The paper's Table 1 marks several skills for some datasets (FinQA has all three), and not all of its
-rows could be read. Here each dataset has the skill that its questions need most (spec: torr.md
+The paper's Table 1 marks several skills for some datasets (FinQA has all three), and some of its
+rows are unreadable. Here each dataset has the skill that its questions need most (spec: torr.md
 section 3).
 """
 
 
 class ToRR(FileDataset[R]):
-    """A dataset of ToRR: at most 100 examples, five demonstrations unless it says otherwise."""
+    """A dataset of ToRR; the defaults are 100 examples and five demonstrations."""
 
     benchmark = "torr"
     shots = 5
@@ -92,13 +92,14 @@ def read_table(
 ) -> Table:
     """Read the delimited table file `folder / name`, whose first line is the header.
 
-    `strip` turns line ends inside cells into blanks and strips cells. For `quoted` see `read_rows`.
-    Raises `DataError`, naming the file, if it cannot be read, is empty or is outside the folder.
+    With `strip`, line ends inside cells become blanks, and cells are stripped. For `quoted` see
+    `read_rows`. Raises `DataError`, naming the file, if it cannot be read, is empty or is outside
+    the folder.
     """
     path = inside(folder, name)
     rows = read_rows(path, delimiter, quoted=quoted)
     if not rows:
-        raise DataError(f"{path}: holds no line, so no header")
+        raise DataError(f"{path}: contains no line; the first line must be the header")
     if strip:
         rows = [[cell.replace("\n", " ").strip() for cell in row] for row in rows]
     return Table(tuple(rows[0]), tuple(tuple(row) for row in rows[1:]), name=name)

@@ -1,4 +1,4 @@
-"""The published versions of TableBench's file, recognised by the fields of their rows."""
+"""The published versions of TableBench's files; the fields of the rows tell them apart."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHARTS = "Visualization"
 QTYPES = ("DataAnalysis", "FactChecking", "NumericalReasoning", CHARTS)
 
 Schema = Literal["formatter", "instruction", "plain"]
-"""The source of the answer's form: a field, a part of `instruction`, or none."""
+"""Where a version describes the answer's form: in a field, a part of `instruction`, or nowhere."""
 
 _BEST: tuple[Schema, ...] = ("formatter", "instruction", "plain")
 
@@ -37,7 +37,7 @@ _OTHER_INSTRUCTIONS = ("TCoT", "SCoT", "PoT")
 
 @dataclass(frozen=True)
 class TableBenchRow:
-    """One question; `chart_type` is a chart's kind, and empty for others."""
+    """One question; `chart_type` is the kind of chart it asks for, or "" if it asks for none."""
 
     number: int
     id: str
@@ -53,8 +53,8 @@ class TableBenchRow:
 class Version:
     """One file, read for one kind of question.
 
-    `rows` has one entry per record of the kind, in file order. An unusable record is None and in
-    `problems`: the lottery counts it too.
+    `rows` has one entry per record of the kind, in file order. An unusable record is None there,
+    because the lottery counts it too, and `problems` has the reason.
     """
 
     file: str
@@ -65,15 +65,16 @@ class Version:
 
     @property
     def usable(self) -> int:
-        """Number of usable rows."""
+        """The number of usable rows."""
         return sum(row is not None for row in self.rows)
 
 
 def find_version(folder: Path, qtype: str, *, fetch: str) -> Version:
     """Read the best of the versions in `folder` and its subfolder `v2`.
 
-    The best version has most usable rows of the kind; of equal ones, it is the closest to the
-    benchmark's. Raises `DataMissing` without the folder, `DataError` without a usable row.
+    The best version has the most usable rows of the kind `qtype`. Among equals it is the one
+    closest to the version that the benchmark used. Raises `DataMissing` if the folder is missing,
+    and `DataError` if no row is usable.
     """
     names = _candidates(folder)
     if not names:
@@ -98,7 +99,7 @@ def find_version(folder: Path, qtype: str, *, fetch: str) -> Version:
 
 
 def _candidates(folder: Path) -> list[str]:
-    """Return the files' names, without files that repeat the questions with other instructions."""
+    """Return the names of files, except those that repeat the questions with other instructions."""
     candidates = []
     for part in ("", "v2/"):
         names = sorted(path.name for path in (folder / part).glob("*.jsonl") if path.is_file())
@@ -115,7 +116,7 @@ def _candidates(folder: Path) -> list[str]:
 def _read(folder: Path, file: str, qtype: str) -> Version:
     version = Version(file, "plain", [], [])
     records: list[tuple[int, dict[str, Any]]] = []
-    # Not splitlines: cells may hold other characters that count as line ends.
+    # Cells may contain other characters at which `splitlines` would split.
     for number, line in enumerate(read_text(folder / file).split("\n"), start=1):
         if len(records) == SOURCE_LIMIT:
             break
@@ -152,23 +153,25 @@ def _read(folder: Path, file: str, qtype: str) -> Version:
 
 
 def _record(line: str) -> dict[str, Any] | str:
-    """Return the object on a line, or what is wrong with it."""
+    """Return the JSON object on a line, or an error message."""
     try:
         record = json.loads(line)
     except ValueError as error:
-        return f"not valid JSON, cut off perhaps: {error!s:.120}"
+        return f"not valid JSON, perhaps cut off: {error!s:.120}"
     except RecursionError:
         return "JSON nested too deeply"
-    return record if isinstance(record, dict) else f"holds {type(record).__name__}, not an object"
+    return (
+        record if isinstance(record, dict) else f"contains {type(record).__name__}, not an object"
+    )
 
 
 def _one_instruction(
     records: Sequence[tuple[int, dict[str, Any]]], version: Version
 ) -> list[tuple[int, dict[str, Any]]]:
-    """Keep the rows of instruction type DP; all rows if rows have no types.
+    """Return the rows of instruction type DP, or all rows if rows have no types.
 
-    The types repeat the same questions, and the instruction itself is not used. In a file without
-    DP the first type replaces it, with a note.
+    Each type repeats the same questions, and the instructions themselves are not used. In a file
+    without DP, the first type is used instead, and a note says so.
     """
     types = [record.get("instruction_type") for _, record in records]
     present = [instruction for instruction in types if isinstance(instruction, str)]
@@ -186,7 +189,7 @@ def _one_instruction(
             kept.append((number, record))
         elif not isinstance(instruction, str):
             version.problems.append(
-                Problem(version.file, number, "instruction_type", "is missing or no text")
+                Problem(version.file, number, "instruction_type", "is missing or not text")
             )
     return kept
 
@@ -197,7 +200,7 @@ def _row(
     try:
         row_id = text_field(record, "id")
         seen[row_id] += 1
-        # One id is used for two kinds of question about the same table: both are kept.
+        # Two questions about one table may have the same id. Both are kept.
         count = seen[row_id]
         return TableBenchRow(
             number,
@@ -215,22 +218,22 @@ def _row(
 
 
 def _formatter(record: dict[str, Any], schema: Schema) -> str | None:
-    """Return upstream's description of the answer's form.
+    """Return upstream's description of the answer's form, or None if the version has none.
 
-    Inside `instruction` it is the second of the parts that two empty lines separate.
+    In `instruction`, two empty lines separate the parts, and the description is the second part.
     """
     if schema == "formatter":
         return text_field(record, "answer_formatter")
     if schema == "instruction":
         parts = text_field(record, "instruction").split("\n\n\n")
         if len(parts) < 3 or not parts[1].strip():
-            raise BadRowError("instruction", "has no part on the form of the answer")
+            raise BadRowError("instruction", "has no part that describes the form of the answer")
         return parts[1]
     return None
 
 
 def _table(value: Any, name: str) -> Table:
-    """Return the table from an object or its JSON text; cells keep their types."""
+    """Return the table of an object or of its JSON text; cells keep their types."""
     if isinstance(value, str):
         content = _record(value)
         if isinstance(content, str):

@@ -18,7 +18,7 @@ from pytest_tablebench.datasets.torr._common import CLOSING, SOURCE_LIMIT, ToRR
 from pytest_tablebench.tables.table import Table
 
 _INDENT = "\n" + " " * 16
-"""Every line of the published prompt but the first is indented as its source code is."""
+"""The published prompt contains the indentation of its source code in every line but the first."""
 
 _OPERATIONS = (
     ("add", "number1, number2", "number", "the sum of the two numbers"),
@@ -44,7 +44,7 @@ _VALUE = " ".join(
         CLOSING,
     )
 )
-"""The instruction where no program in FinQA's language is asked for."""
+"""The instruction for prompts that ask for the value, not for a program in FinQA's language."""
 
 
 def _instruction(*, hyphens: bool) -> str:
@@ -89,9 +89,10 @@ class _FinQARow:
 
 
 def _row(entry: Any, *, whole: bool) -> _FinQARow | None:
-    """Return a row, or None for one whose table is only a header. Raises `BadRowError`.
+    """Return a row, or None if its table has only a header. Raises `BadRowError`.
 
-    `whole` says whether all of the report's text is kept, or the first piece of each part.
+    With `whole` the row has all of the report's text, otherwise the first piece before the table
+    and the first piece after it.
     """
     text = _all_of if whole else _first
     example_id = text_field(entry, "id")
@@ -110,13 +111,13 @@ def _row(entry: Any, *, whole: bool) -> _FinQARow | None:
         program=text_field(qa, "program"),
         answer=text_field(qa, "answer", may_be_empty=True),
         exe_ans=_result(qa.get("exe_ans")),
-        # The page of a report; an id is the page and the number of its question.
+        # A page of a report. An id consists of the page and the number of the question.
         document=entry.get("filename") or example_id.rpartition("-")[0] or example_id,
     )
 
 
 def _first(entry: dict[str, Any], name: str) -> str:
-    """Return the first piece of a text: all that the published prompt shows of it."""
+    """Return the first piece of a text; the published prompt shows no more of it."""
     pieces = entry.get(name)
     if not isinstance(pieces, list) or not pieces:
         raise BadRowError(name, "is an empty list" if pieces == [] else "must be a list of texts")
@@ -139,7 +140,7 @@ def _table_lines(value: Any) -> list[list[str]]:
     for number, line in enumerate(value, start=1):
         for cell in line:
             if not isinstance(cell, str):
-                raise BadRowError("table", f"row {number} holds a {type(cell).__name__}, no text")
+                raise BadRowError("table", f"row {number} contains {type(cell).__name__}, not text")
     return value
 
 
@@ -149,7 +150,7 @@ def _result(value: Any) -> float | str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise BadRowError("exe_ans", "must be a number, yes or no")
     if not math.isfinite(value):
-        raise BadRowError("exe_ans", f"is {value}, no finite number")
+        raise BadRowError("exe_ans", f"is {value}, not a finite number")
     return value
 
 
@@ -175,7 +176,7 @@ class FinQA(ToRR[_FinQARow]):
     test = ("dataset/test.json",)
     pools = (PoolFiles(("dataset/train.json",)),)
     instruction = _instruction(hyphens=False)
-    # Only the reference asks for names like `table-max`.
+    # Only `reference` asks for names like `table-max`.
     reference_instruction = _instruction(hyphens=True)
     source = _INDENT.join(
         (
@@ -205,7 +206,7 @@ class FinQA(ToRR[_FinQARow]):
         self.answer_forms = {"printed": value, "box": value}
 
     def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterator[_FinQARow]:
-        """Yield the rows with more than a header, reading the large file only as far as needed."""
+        """Yield the rows whose table has more than a header; read the large file only as needed."""
         items, build = json_items(opened.folder / files[0]), partial(_row, whole=self._whole)
         return opened.usable(files[0], items, build, most=SOURCE_LIMIT)
 
@@ -222,7 +223,7 @@ class FinQA(ToRR[_FinQARow]):
             question=row.question,
             references=(row.program,),
             target=row.program,
-            # Programs run on the table of the report, whatever arrangement the model was shown.
+            # Programs run on the report's table, even if the prompt shows a rearranged one.
             context={"table": row.table, "answer": row.answer, "exe_ans": row.exe_ans},
             cluster=row.document,
         )
@@ -232,7 +233,7 @@ class FinQA(ToRR[_FinQARow]):
         return replace(parts, instruction=_VALUE, reference_instruction=None)
 
     def key(self, row: _FinQARow) -> Hashable:
-        """Return the texts before and behind the table, and the question."""
+        """Return the texts before and after the table, and the question."""
         return (row.before, row.after, row.question)
 
 

@@ -53,12 +53,12 @@ class NumericNLG(ToRRTexts):
         "You are given a table and its caption. Write the description that belongs to them.\n"
         + CLOSING
     )
-    # The source itself announces the description.
+    # The label before the answer is part of the source.
     source = "table: \n{table} \ncaption: \n{caption} \ndescription:"
     fixed_chain = ("lower_case",)
 
     def rows(self, opened: Opened, files: tuple[str, ...]) -> list[QuestionRow]:
-        """Join tables and descriptions on their id, in the order of the tables."""
+        """Return the tables joined with their descriptions by id, in the order of the tables."""
         tables_file, descriptions_file = files
         tables = opened.json(tables_file, list, "a list of objects")
         descriptions = _descriptions(opened, descriptions_file)
@@ -72,7 +72,7 @@ class NumericNLG(ToRRTexts):
             if key not in descriptions:
                 raise BadRowError(KEY, f"{key!r:.80} has no description in {descriptions_file}")
             description = descriptions[key].text
-            if description is None:  # named as a problem of its own file
+            if description is None:  # already a problem of its own file
                 return None
             return QuestionRow(key, caption, description, partial(_parse, html, key))
 
@@ -87,7 +87,7 @@ class NumericNLG(ToRRTexts):
 
 @dataclass(frozen=True)
 class _Description:
-    """A row of a file of descriptions; `text` is None where it is there but unusable."""
+    """A row of a file of descriptions; `text` is None if the row's text is unusable."""
 
     number: int
     text: str | None
@@ -112,15 +112,15 @@ def _descriptions(opened: Opened, file: str) -> dict[str, _Description]:
 
 @lru_cache(maxsize=256)
 def _parse(html: str, name: str) -> Table:
-    """Read the cells: all `th` in the head make one header, the `td` of each body row a row.
+    """Return the table in HTML: the header is all `th` of the head, a row the `td` of a body row.
 
-    Several header lines become one long one, and row labels marked `th` are lost, as in the
-    published code (torr.md section 9, row 20).
+    As in the published code (torr.md section 9, row 20), several header lines become one long line,
+    and row labels marked `th` are lost.
     """
     import bs4
 
     with warnings.catch_warnings():
-        # Text that looks like XML is read as HTML all the same.
+        # Some tables look like XML, but all of them are HTML.
         warnings.simplefilter("ignore", bs4.XMLParsedAsHTMLWarning)
         soup = bs4.BeautifulSoup(html, "html.parser")
     head, body = soup.find("thead"), soup.find("tbody")

@@ -15,7 +15,7 @@ from pytest_tablebench.tables.table import Table
 class QTSumm(ToRRTexts):
     """QTSumm: answer a query about a table in a paragraph; five demonstrations.
 
-    The authors give access on request; `tablebench pull` says how where it is missing.
+    The authors give access on request. Without access, `tablebench pull` says how to get it.
     """
 
     name = folder = "qtsumm"
@@ -68,11 +68,11 @@ def _row(item: Any) -> QuestionRow:
         Table,
         tuple(header),
         tuple(map(tuple, rows)),
-        # Title and id are not shown, but take part in draws: the table is used as it is.
+        # Title and id are not shown, but draws seeded by the table include them.
         extra=tuple(table.items()),
         name=title if isinstance(title, str) else None,
     )
-    # Upstream's id of the table; without one its content tells tables apart.
+    # Upstream's id of the table. Without an id, the stratum uses the table's content.
     table_id = table.get("table_id")
     place = table_id if isinstance(table_id, str) and table_id else None
     return QuestionRow(text_field(item, "example_id"), query, summary, make, place)

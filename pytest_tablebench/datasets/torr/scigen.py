@@ -24,7 +24,7 @@ MEDIUM = "dataset/train/medium/train.json"
 NAMES, VALUES = "table_column_names", "table_content_values"
 
 _LONGEST_LITERAL = 200_000
-"""Characters; far beyond any table upstream, and little for the parser."""
+"""In characters: more than any upstream table has, and few enough for the parser."""
 
 
 class SciGen(ToRRTexts):
@@ -70,7 +70,7 @@ class SciGen(ToRRTexts):
         "You are given a table and its caption. Write the text description that belongs to "
         "them.\n" + CLOSING
     )
-    # The source itself announces the description.
+    # The label before the answer is part of the source.
     source = "table: \n{table} \ncaption: \n{caption} \ntext description:"
     fixed_chain = ("lower_case",)
 
@@ -83,7 +83,7 @@ class SciGen(ToRRTexts):
 def _row(item: tuple[str, Any]) -> QuestionRow | None:
     key, row = item
     caption = text_field(row, "table_caption", may_be_empty=True)
-    # An empty table is left out without a problem: text in the hub's copy, a list upstream.
+    # A row with an empty table is left out without a problem. The hub's copy has it as text.
     if row.get(VALUES) in ("[]", []):
         return None
     header, values = cells(_plain(row, NAMES), _plain(row, VALUES), NAMES, VALUES)
@@ -92,7 +92,7 @@ def _row(item: tuple[str, Any]) -> QuestionRow | None:
 
 
 def _plain(row: dict[str, Any], name: str) -> Any:
-    """Return a field's value; text is read as a Python literal, which runs nothing."""
+    """Return a field's value; text is parsed as a Python literal, which executes nothing."""
     value = row.get(name)
     if value is None:
         raise BadRowError(name, "is missing")
@@ -102,10 +102,10 @@ def _plain(row: dict[str, Any], name: str) -> Any:
         raise BadRowError(name, f"is longer than {_LONGEST_LITERAL} characters")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of backslashes that escape nothing
+            warnings.simplefilter("ignore")  # about invalid escape sequences
             return ast.literal_eval(value)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        raise BadRowError(name, "is text, but not of a Python list") from None
+        raise BadRowError(name, "is text, but not a Python list") from None
 
 
 DATASETS = (SciGen(),)

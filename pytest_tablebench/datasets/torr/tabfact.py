@@ -37,7 +37,7 @@ class TabFact(ToRRRows):
         ),
     )
     test = ("tokenized_data/test_examples.json",)
-    # The upstream repository has the training file; slices may lack it.
+    # A partial copy of the upstream repository may lack the training file.
     pools = (
         PoolFiles(("tokenized_data/train_examples.json",)),
         PoolFiles(
@@ -57,7 +57,7 @@ class TabFact(ToRRRows):
     reference_chain = ("take_first_non_empty_line", "lower_case_till_punc")
 
     def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterator[QuestionRow]:
-        """Yield the statements whose table can be read; each table is tried once."""
+        """Yield the statements whose table can be read; try each table only once."""
         [file] = files
         content_name = "an object of table id to [statements, labels, caption]"
         content = opened.json(file, dict, content_name)
@@ -86,7 +86,7 @@ def _statements(opened: Opened, file: str, content: dict[str, Any]) -> Iterator[
             continue
         for position, (text, label) in enumerate(pairs, start=1):
             if not isinstance(text, str) or not text.strip():
-                opened.bad(file, number, f"statement {position}", "is no text")
+                opened.bad(file, number, f"statement {position}", "is not text")
             elif type(label) is not int or label not in (0, 1):
                 opened.bad(file, number, f"label {position}", "is neither 0 nor 1")
             else:
@@ -96,7 +96,7 @@ def _statements(opened: Opened, file: str, content: dict[str, Any]) -> Iterator[
 
 
 def _pairs(entry: Any) -> list[tuple[Any, Any]]:
-    """Return the statements of one table's entry, each with its label. Raises `BadRowError`."""
+    """Return the statements of a table's entry, each with its label. Raises `BadRowError`."""
     parts = entry[:2] if isinstance(entry, list) else []
     if len(parts) < 2 or not all(isinstance(part, list) for part in parts):
         raise BadRowError("entry", "is not [statements, labels, caption]")

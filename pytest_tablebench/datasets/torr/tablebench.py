@@ -55,7 +55,7 @@ FORMATS: Mapping[str, str] = MappingProxyType(
         ),
     }
 )
-"""The form of an answer by qsubtype, for the version of the files that does not say it."""
+"""The form of answers by qsubtype, for the version of the files that does not describe it."""
 
 DEFAULT_FORMAT = f"{_ITEMS}."
 
@@ -67,15 +67,15 @@ def split_lottery(count: int) -> list[str]:
 
 
 class TableBench(ToRR[TableBenchRow]):
-    """One kind of TableBench's questions; short answers, five demonstrations.
+    """One kind of TableBench's questions: short answers, five demonstrations.
 
-    The three kinds read the same files. Upstream there is one split only: a seeded lottery
-    makes a fifth of the questions demonstrations and evaluates three fifths. Of all forms of an
-    answer only the asked example's is shown.
+    The three kinds read the same files. Upstream has only one split, so a seeded lottery selects a
+    fifth of the questions for demonstrations and three fifths for the evaluation. The prompt
+    describes the answer's form for its question, not for the demonstrations.
 
     Arguments:
         name: the dataset's name.
-        qtype: the kind, as in upstream's field of that name.
+        qtype: the kind, a value of upstream's field `qtype`.
     """
 
     folder = metric = "tablebench"
@@ -110,7 +110,7 @@ class TableBench(ToRR[TableBenchRow]):
         self.qtype = qtype
 
     def open(self, folder: Path, *, compat: Compat = "fixed", **_: Any) -> RowSource[TableBenchRow]:
-        """Open the files in `folder`, whichever of upstream's versions they are."""
+        """Open the best of upstream's versions in `folder`. Raises `DataMissing` or `DataError`."""
         version = find_version(folder, self.qtype, fetch=self.fetch)
         splits = split_lottery(len(version.rows))
         rows: dict[str, list[TableBenchRow]] = {name: [] for name in _SPLITS}

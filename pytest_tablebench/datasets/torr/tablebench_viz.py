@@ -20,7 +20,7 @@ from pytest_tablebench.tables.table_file import TableFile
 class TableBenchCharts(FileDataset[TableBenchRow]):
     """Programs that draw a chart, with the table in the file `table.csv`.
 
-    Upstream has one split only, and charts no demonstrations: every question is asked.
+    Upstream has only one split. Charts have no demonstrations, so every question is evaluated.
     """
 
     name = benchmark = "tablebench_viz"
@@ -43,7 +43,7 @@ class TableBenchCharts(FileDataset[TableBenchRow]):
     source = "Table: {table}\nQuestion: {question}"
 
     def open(self, folder: Path, *, compat: Compat = "fixed", **_: Any) -> RowSource[TableBenchRow]:
-        """Open the files in `folder`, whichever of upstream's versions they are."""
+        """Open the best of upstream's versions in `folder`. Raises `DataMissing` or `DataError`."""
         version = find_version(folder, CHARTS, fetch=self.fetch)
         return self.opened_source(
             Opened(folder, compat, "TableBench", version.problems),

@@ -25,7 +25,7 @@ _TEXTS = {0: "table id", 1: "page title", 3: "section title", 4: "caption"}
 
 @dataclass(frozen=True)
 class _AnnotatedColumn:
-    """One column of one row of a file: an example."""
+    """An example: one column of one table. Each row of a file is a table."""
 
     id: str
     page_title: str
@@ -39,35 +39,36 @@ class _AnnotatedColumn:
 
 @dataclass(frozen=True)
 class _Vocabulary:
-    """The types to choose from, which all columns share; `text` tells two of them apart."""
+    """The types to choose from, shared by all columns; `text` is their text for `TurlCTA.key`."""
 
     types: list[str]
     text: str
 
 
 def _check_row(row: Any) -> None:
-    """Raise `BadRowError` unless a row has the upstream form, its cells and types aside."""
+    """Raise `BadRowError` if a row lacks the upstream form; its cells and types are not checked."""
     if not isinstance(row, list) or len(row) != 8:
         raise BadRowError("row", f"is not {_ROW}")
     for position, name in _TEXTS.items():
         if not isinstance(row[position], str):
-            raise BadRowError(name, "is no text")
+            raise BadRowError(name, "is not text")
     headers, columns, types = row[5:8]
     if not isinstance(headers, list) or not all(isinstance(name, str) for name in headers):
-        raise BadRowError("headers", "is no list of texts")
+        raise BadRowError("headers", "is not a list of texts")
     for name, value in (("columns", columns), ("types", types)):
         if not isinstance(value, list) or len(value) != len(headers):
-            raise BadRowError(name, f"is no list with one entry for each of {len(headers)} headers")
+            message = f"is not a list with one entry for each of {len(headers)} headers"
+            raise BadRowError(name, message)
 
 
 def _cells(columns: Sequence[Any]) -> dict[int, dict[int, str]]:
-    """Return the text of each cell by row and column; raises `BadRowError`."""
+    """Return the text of each cell by row and column. Raises `BadRowError`."""
     rows: dict[int, dict[int, str]] = {}
     for position, column in enumerate(columns):
         entries = column if isinstance(column, list) else [None]
         for number, entry in enumerate(entries, start=1):
             match entry:
-                # The place inside the entry repeats the column's own; the column's counts.
+                # The column number in the entry repeats `position` and is ignored.
                 case [[int(row), _], [_, str(text)]] if type(row) is int and row >= 0:
                     rows.setdefault(row, {})[position] = text
                 case _:
@@ -79,10 +80,10 @@ def _cells(columns: Sequence[Any]) -> dict[int, dict[int, str]]:
 
 
 def _table(row: Sequence[Any], compat: Compat) -> Table:
-    """Rebuild the table from its columns' entries; rows without any text are dropped.
+    """Return the table rebuilt from the entries of its columns, without rows that have no text.
 
-    The published reader takes the largest row number at a column's end for the number of
-    rows, and so loses the last one; `fixed` keeps it.
+    The published reader uses the largest row number at the end of a column as the number of rows,
+    so it loses the last row. `fixed` keeps that row.
     """
     headers, columns = row[5:7]
     cells = _cells(columns)
@@ -112,7 +113,7 @@ def _read_vocabulary(folder: Path) -> _Vocabulary:
             raise DataError(f"{path}, line {number}: must contain a number, a tab and a type")
         types.append(name.strip())
     if not types:
-        raise DataError(f"{path}: holds no type")
+        raise DataError(f"{path}: contains no type")
     return _Vocabulary(types, str(types))
 
 
@@ -180,9 +181,9 @@ class TurlCTA(ToRR[_AnnotatedColumn]):
     reference_chain = ("take_first_non_empty_line", "lower_case", "to_list_by_comma")
 
     def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterator[_AnnotatedColumn]:
-        """Yield the usable ones of the file's first 10,000 columns, as far as they are asked for.
+        """Yield the usable columns among the file's first 10,000; read only as far as needed.
 
-        `reference` loses every table's last row.
+        In `reference` mode every table lacks its last row.
         """
         vocabulary = _read_vocabulary(opened.folder)
         [file], columns, seen = files, 0, set[str]()
@@ -198,7 +199,9 @@ class TurlCTA(ToRR[_AnnotatedColumn]):
                 continue
             for position, types in enumerate(row[7][: SOURCE_LIMIT - columns], start=1):
                 if not types or not _are_texts(types):
-                    opened.bad(file, number, f"types of column {position}", "is no list of types")
+                    opened.bad(
+                        file, number, f"types of column {position}", "is not a list of types"
+                    )
                     continue
                 yield _AnnotatedColumn(
                     id=f"{row[0]}-{position}",
@@ -215,7 +218,7 @@ class TurlCTA(ToRR[_AnnotatedColumn]):
                 return
 
     def example(self, column: _AnnotatedColumn) -> Example:
-        """Return the example; the columns of one table share the table, which never changes."""
+        """Return the example of a column; the columns of one table share its immutable `Table`."""
         target = ", ".join(column.types)
         place = ", ".join(text for text in (column.page_title, column.section_title) if text)
         return Example(
@@ -236,13 +239,17 @@ class TurlCTA(ToRR[_AnnotatedColumn]):
         )
 
     def key(self, column: _AnnotatedColumn) -> Hashable:
-        """Return the texts; one text for the vocabulary of all."""
+        """Return the texts of the inputs, with the vocabulary as one text."""
         context = (column.page_title, column.section_title, column.caption)
         return (*context, column.vocabulary.text, column.name)
 
 
 def _numbered(opened: Opened, file: str) -> Iterator[tuple[int, Any]]:
-    """Yield the items of a file, numbered from 1; one that breaks off later ends there."""
+    """Yield the items of a file, numbered from 1.
+
+    If the file breaks off after at least one item, record a problem and stop. Raises `DataError` if
+    the first item cannot be read.
+    """
     number = 0
     try:
         for number, item in enumerate(json_items(opened.folder / file), start=1):

@@ -20,8 +20,8 @@ MAX_CELLS = 200
 class WikiTQ(ToRRRows):
     """WikiTableQuestions: short answers, one demonstration, tables of at most 200 cells.
 
-    The upstream files have no quoting. `reference` mode reads quotes as quoting all the same, so a
-    stray quote swallows the following text, and quotes around a cell are lost.
+    The upstream files do not quote cells. `reference` mode still treats quotes as quoting: a stray
+    quote joins the following text to its cell, and quotes around a cell are lost.
     """
 
     name = folder = metric = "wikitq"
@@ -46,10 +46,10 @@ class WikiTQ(ToRRRows):
         "Use the table to answer the question. Give nothing but the exact phrase or value taken "
         "from the table, neither changed nor explained.\n" + CLOSING
     )
-    # The answer line is part of the source.
+    # The label before the answer is part of the source.
     source = "\nQuestion: {question}\nTable: {table}\nAnswer: "
     fixed_chain = ("take_first_non_empty_line", "strip_answer_marker", "to_list_by_comma_space")
-    # The reference turns the list into its text.
+    # The last step converts the list to text.
     reference_chain = (
         "take_first_non_empty_line",
         "to_list_by_comma_space",
@@ -74,7 +74,7 @@ class WikiTQ(ToRRRows):
             for name, cell in zip(COLUMNS, cells, strict=True):
                 if not cell:
                     raise BadRowError(name, "is empty")
-            # Targets are kept as text: one of them is the word "None".
+            # Targets stay text, because one of them is the word "None".
             example_id, question, context, target = cells
             path = context.removesuffix(".csv") + ".tsv"
             table = partial(read_table, folder, path, "\t", strip=True, quoted=quoted)
@@ -91,7 +91,7 @@ class WikiTQ(ToRRRows):
                 yield row
 
     def example(self, row: QuestionRow) -> Example:
-        """Return the example; a bar separates its answers."""
+        """Make the example of a row; bars separate its answers."""
         table, references = row.table(), tuple(row.answer.split("|"))
         return Example(
             id=row.id,
