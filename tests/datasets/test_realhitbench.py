@@ -68,7 +68,7 @@ def test_rows_that_cannot_be_used_are_named(opened: Opened) -> None:
     found = opened().source("realhit_fc")
     assert found.example_ids(None) == ["1", "7"]
     lost, outside = map(str, found.problems)
-    assert lost.startswith("data/QA_final.json, row 5, field 'FileName': neither html nor tables")
+    assert lost.startswith("data/QA_final.json, row 5, field 'FileName': no file in html or tables")
     assert "leads out of" in outside
 
 
@@ -117,7 +117,7 @@ def test_structure_is_two_questions_in_one_case(opened: Opened) -> None:
     }  # fmt: skip
     assert run.source("realhit_sc").example_ids(None) == ["3"]
     [problem] = run.source("realhit_sc").problems
-    assert "row 4, field 'Question': no question of another kind" in str(problem)
+    assert "row 4, field 'Question': has no gold answer" in str(problem)
 
 
 def test_only_consistency_needs_no_gold_answer(opened: Opened) -> None:
@@ -151,7 +151,7 @@ def test_a_chart_is_drawn_from_the_table_that_is_shown(tmp_path: Path, opened: O
     assert "table.xlsx" in task.prompt
     assert run.source("realhit_cg").example_ids(None) == ["8"]
     [problem] = run.source("realhit_cg").problems
-    assert "row 8, field 'FileName': tables has no workbook 'travel-table01'" in str(problem)
+    assert "row 8, field 'FileName': no workbook in tables for 'travel-table01'" in str(problem)
 
 
 @pytest.mark.parametrize("way", ["line", "object", "printed", "box"])

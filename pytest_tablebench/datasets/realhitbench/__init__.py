@@ -1,4 +1,4 @@
-"""RealHiTBench (arXiv 2506.13405): questions about hierarchical tables, a module for each task."""
+"""RealHiTBench (arXiv 2506.13405): questions about hierarchical tables, one module per task."""
 
 from pytest_tablebench.datasets._benchmark import Benchmark
 

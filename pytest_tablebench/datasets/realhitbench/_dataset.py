@@ -1,4 +1,4 @@
-"""The base class of RealHiTBench's datasets, one kind of question each (spec, 1 and 2)."""
+"""The base class of RealHiTBench's datasets (spec: realhitbench.md sections 1 and 2)."""
 
 from __future__ import annotations
 
@@ -69,18 +69,18 @@ UPSTREAM = Upstream(
 
 
 PLACES: tuple[AnswerPlace, ...] = ("line", "object", "printed", "box")
-"""The answer places of strategies that do not use a marked line."""
+"""The answer places other than the whole reply."""
 
 
 class FinalAnswer:
-    """The form of answers: the last line begins with a marker."""
+    """The form of replies: a marker precedes the answer."""
 
     def is_met(self, reply: str) -> bool:
         """Return whether a reply contains one of the markers."""
         return read_reply(reply).answer is not None
 
     def note(self, example: Example) -> str:
-        """Return the reminder of the form that the question's kind has."""
+        """Return the reminder of the form for the kind of question."""
         return (
             f"\n\nYour last reply had no line that begins with `{MARKER}`. Answer again. "
             f"{example.inputs['reminder']}"
@@ -88,15 +88,16 @@ class FinalAnswer:
 
 
 class RealHit(FileDataset[RealHitQuestion]):
-    """One kind of questions, about one hierarchical table each.
+    """One kind of question, each about one hierarchical table.
 
-    In `reference` an unperturbed table is sent as upstream's own file of a format, in `fixed` as
-    the serializer writes what the HTML file shows. Pictures are upstream's in both.
+    In `reference` mode, an unperturbed table is sent as upstream's own file in the serializer's
+    format. In `fixed` mode, the serializer renders the table of the HTML file. Both modes send
+    upstream's pictures.
 
     Arguments:
-        name: the dataset's name.
+        name: the dataset's name, without `_long`.
         kind: upstream's `QuestionType`.
-        long: whether its tables are the oversized ones, which are no part of the main figures.
+        long: whether the tables are upstream's oversized ones, which are a separate benchmark.
     """
 
     folder = "realhitbench"
@@ -115,12 +116,15 @@ class RealHit(FileDataset[RealHitQuestion]):
         self.benchmark = "realhitbench_long" if long else "realhitbench"
         self.kind = kind
         self.test = (LONG if long else QUESTIONS,)
-        # The strategy's prompt names the answer's place, so the prompt asks for no marker.
-        forms = dict.fromkeys(PLACES, AnswerForm(prompt=self._unmarked))
-        self.answer_forms = forms | {"line": AnswerForm(prompt=self._of_tree)}
+        # The strategy tells the model where to put the answer, so the prompt asks for no marker.
+        forms = dict.fromkeys(PLACES, AnswerForm(prompt=self._unmarked_prompt))
+        self.answer_forms = forms | {"line": AnswerForm(prompt=self._tree_prompt)}
 
     def reading(self, compat: Compat) -> tuple[str, ...]:
-        """Return what finds the answer; a reply without a marker is one whole in `reference`."""
+        """Return the post-processor that finds the answer after the marker.
+
+        Without a marker, the answer is the whole reply in `reference` mode and empty in `fixed`.
+        """
         return (f"realhit_answer_or_{'reply' if compat == 'reference' else 'nothing'}",)
 
     def open(
@@ -134,11 +138,11 @@ class RealHit(FileDataset[RealHitQuestion]):
         return super().open(folder, compat=compat, **options)
 
     def as_given(self, opened: Opened) -> Callable[[Table, str], Content | None]:
-        """Return what gives upstream's own files, pictures alone in `fixed`."""
+        """Return the function that reads upstream's own files; in `fixed` mode only pictures."""
         return partial(Tables(opened.folder).as_given, texts=opened.compat == "reference")
 
     def notes_of(self, compat: Compat) -> tuple[str, ...]:
-        """Return what unperturbed tables are sent as, and what their tags are taken from."""
+        """Return notes on how unperturbed tables are sent, and how their size is measured."""
         sent = "upstream's own files" if compat == "reference" else "this package writes them"
         return (
             f"unperturbed tables are sent as {sent}",
@@ -176,22 +180,27 @@ class RealHit(FileDataset[RealHitQuestion]):
         return (row.text,)
 
     def stratum(self, row: RealHitQuestion) -> Stratum | None:
-        """Return the sub-type and the table's structure, and the table."""
+        """Return the stratum: sub-type and structure as its tags, and the table's file."""
         return Stratum((row.subtype, row.tags.get("structure")), row.file)
 
-    def _of_tree(self, example: Example, render: Render) -> PromptParts:
-        """Return the prompt's pieces with the rules of TreeThinker's last question."""
-        parts = self._unmarked(example, render)
+    def _tree_prompt(self, example: Example, render: Render) -> PromptParts:
+        """Return the prompt's pieces with the instruction of TreeThinker's last question."""
+        parts = self._unmarked_prompt(example, render)
         return replace(parts, instruction=str(example.inputs["tree_instruction"]))
 
     def worded(self, place: AnswerPlace, form: AnswerForm, texts: Mapping[str, str]) -> AnswerForm:
-        """Return the form with the printed prompts of single questions or of TreeThinker."""
+        """Return the form with the printed prompts: TreeThinker's for a line, else for a reply."""
         if place == "reply":
-            return replace(form, prompt=partial(self._printed, texts))
+            return replace(form, prompt=partial(self._printed_prompt, texts))
         return replace(form, words=partial(self._tree_words, texts)) if place == "line" else form
 
-    def _printed(self, texts: Mapping[str, str], example: Example, render: Render) -> PromptParts:
-        """Return the prompt with the printed one in place of the instruction, or of all of it."""
+    def _printed_prompt(
+        self, texts: Mapping[str, str], example: Example, render: Render
+    ) -> PromptParts:
+        """Return the prompt's pieces with the printed prompt, if there is one.
+
+        With placeholders it is the whole prompt, otherwise the instruction.
+        """
         parts, text = self.prompt(example, render), texts.get(self._printed_name(example))
         if text is None:
             return parts
@@ -201,7 +210,7 @@ class RealHit(FileDataset[RealHitQuestion]):
         return replace(parts, instruction=filled(text, {}))
 
     def _tree_words(self, texts: Mapping[str, str], example: Example) -> Mapping[str, str]:
-        """Return the printed prompts of TreeThinker's two rounds about an example."""
+        """Return the printed prompts of TreeThinker's two rounds for an example."""
         words = {}
         if "treethinker_tree" in texts:
             words["tree"] = texts["treethinker_tree"]
@@ -215,14 +224,14 @@ class RealHit(FileDataset[RealHitQuestion]):
         name = form_name(self.kind, example.tags.get("subtype", ""))
         return name.lower().replace(" ", "_")
 
-    def _unmarked(self, example: Example, render: Render) -> PromptParts:
+    def _unmarked_prompt(self, example: Example, render: Render) -> PromptParts:
         parts = self.prompt(example, render)
         form = form_of(self.kind, example.tags.get("subtype", ""))
         source = parts.source.removesuffix(f"\n\nOutput: {example.inputs['reminder']}")
         return PromptParts(instruction(form, marked=False), source)
 
     def prompt(self, example: Example, render: Render) -> PromptParts:
-        """Return the prompt's pieces: the instruction for the kind of question, table, question."""
+        """Return the prompt's pieces: the instruction for the kind, then table and question."""
         shown = {name: render_field(value, render) for name, value in example.inputs.items()}
         source = self.source.format_map(shown)
         return PromptParts(shown["instruction"], source, reference_reply=CANNED)

@@ -11,7 +11,7 @@ from pytest_tablebench.datasets.realhitbench._rows import CHARTS
 
 MARKER = "[Final Answer]:"
 CANNED = "I see what is asked for. Please give me the table, in csv format, and the question."
-"""The model's prepared turn in `reference` mode, for every format."""
+"""The model's turn that `reference` mode puts into every prompt, whatever the format."""
 
 _LIST = f"{MARKER} AnswerName1, AnswerName2, ..."
 _SHORT = (
@@ -31,7 +31,7 @@ _TREE_RULES: Mapping[str, str] = MappingProxyType(
         "which: `2 anomalies detected: ...`.",
     }
 )
-"""Rules that replace others in TreeThinker's last question."""
+"""Rules, and the rules that replace them in TreeThinker's last question."""
 
 _CHART_RULES = (
     "The table lies in the file table.xlsx beside the program.",
@@ -42,12 +42,12 @@ _CHART_RULES = (
 
 @dataclass(frozen=True)
 class Form:
-    """How the answer to a kind of question has to look.
+    """The form of the answer to a kind of question, as the prompt describes it.
 
     Arguments:
-        task: what is asked for, in one phrase.
-        rules: what the answer has to obey.
-        line: the end of a reply.
+        task: the task, which completes "you have to".
+        rules: the rules for the answer.
+        line: the required end of a reply.
     """
 
     task: str
@@ -115,24 +115,24 @@ FORMS: Mapping[str, Form] = MappingProxyType(
 
 
 def form_of(kind: str, subtype: str) -> Form:
-    """Return the form by a question's kind, for data analysis by its sub-type.
+    """Return the form for a question's kind, or for its sub-type if the kind has none.
 
-    An unknown sub-type has the form of facts.
+    An unknown sub-type has the form of fact checking.
     """
     return FORMS[form_name(kind, subtype)]
 
 
 def form_name(kind: str, subtype: str) -> str:
-    """Return the name of the form that a question has, by its kind or sub-type."""
+    """Return the name of a question's form, a key of `FORMS`."""
     return next((name for name in (kind, subtype) if name in FORMS), "Fact Checking")
 
 
 def tree_form(form: Form, compat: Compat) -> Form:
     """Return the form that TreeThinker asks for in its last question (spec section 6).
 
-    The published prompts have no rule of two decimals there, and for charts no file, no order and
-    no last line. `fixed` keeps these rules: metrics round to two decimals, and programs need the
-    file.
+    The published prompts omit the rule of two decimals there. For charts they also omit the rules
+    about the file, the order and the last line. `fixed` keeps all of them, because metrics round to
+    two decimals and programs need the file.
     """
     dropped = {_DECIMALS, *_CHART_RULES} if compat == "reference" else set()
     rules = [rule for rule in form.rules if rule not in dropped]
@@ -142,7 +142,7 @@ def tree_form(form: Form, compat: Compat) -> Form:
 def instruction(form: Form, *, marked: bool = True) -> str:
     """Return the part of a prompt before the table.
 
-    If not `marked`, it does not name the place of the answer in the reply.
+    Without `marked`, it does not say where in the reply the answer goes.
     """
     rules = "\n".join(f"- {rule}" for rule in form.rules)
     if marked:
@@ -165,7 +165,7 @@ def instruction(form: Form, *, marked: bool = True) -> str:
 def reminder(form: Form, compat: Compat) -> str:
     """Return the part of a prompt after the question.
 
-    `reference` asks for a list if the published code has no line for the form. For summaries and
+    If the published code has no line for the form, `reference` asks for a list. For summaries and
     anomalies this contradicts the instruction.
     """
     has_line = compat == "fixed" or form.line.startswith((f"{MARKER} Corr", f"{MARKER} import"))

@@ -31,7 +31,7 @@ _CLASSES = {
         "BackgroundColor",
     )
 }
-"""Structure classes as they are mostly spelled; unknown ones stay."""
+"""The usual spelling of structure classes, by lower-case name. Unknown classes stay unchanged."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,15 @@ class RealHitQuestion:
     """One usable row.
 
     Arguments:
-        id: of the row; unique in its file alone.
+        id: the id of the row; another file may have the same id.
         file: the stem of the table's files.
         text: the question.
-        kind, subtype: `QuestionType` and `SubQType` as upstream has them.
-        answer: `ProcessedAnswer`; empty for structure comprehending.
-        tags: what is said of it in reports.
-        tables: the folder's tables.
-        compat: the mode in which they are asked.
-        mode: what answers about structure have to equal.
+        kind, subtype: upstream's `QuestionType` and `SubQType`.
+        answer: upstream's `ProcessedAnswer`; the gold answer for structure comprehending.
+        tags: the tags of its example.
+        tables: the tables of the data folder.
+        compat: the mode in which the dataset was opened.
+        mode: the setting `structure`; "" for other kinds than structure comprehending.
     """
 
     id: str
@@ -81,12 +81,12 @@ def read_questions(
     """Yield the usable rows of one kind.
 
     Arguments:
-        opened: takes note of the others.
+        opened: records the unusable rows.
         file: the question file.
-        kind: the `QuestionType` that is wanted.
-        tables: the folder's tables.
-        check: raises `BadRowError` for a row that cannot be used.
-        subtypes: the sub-types of questions, by table and text, where rows have none of their own.
+        kind: upstream's `QuestionType`.
+        tables: the tables of the data folder.
+        check: raises `BadRowError` for an unusable row.
+        subtypes: sub-types by table and question; they have priority over those of the rows.
     """
     rows = queries(opened, file)
     tables.measure({str(row.get("FileName")) for row in rows if isinstance(row, dict)})
@@ -96,7 +96,7 @@ def read_questions(
             return None
         number = row.get("id")
         if isinstance(number, bool) or not isinstance(number, int | str) or number == "":
-            raise BadRowError("id", "is no number and no text")
+            raise BadRowError("id", "is neither a number nor text")
         stem, text = text_field(row, "FileName"), text_field(row, "Question")
         tables.require(stem)
         subtype = text_field(row, "SubQType", may_be_empty=True)

@@ -1,4 +1,4 @@
-"""RealHiTBench, Visualization: programs that draw a chart, run and judged by what they draw."""
+"""RealHiTBench, Visualization: programs that draw charts, scored by the values they draw."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from pytest_tablebench.tables.table_file import TableFile
 
 
 class Charts(RealHit):
-    """Charts of four kinds. Program and model are given the workbook's table, numbers as numbers.
+    """Charts of four kinds.
 
-    An unchanged table is upstream's own file.
+    The model and its program receive the table of the workbook, in which numbers are numbers. The
+    program reads an unperturbed table from upstream's own workbook.
     """
 
     metric = "realhit_chart"
@@ -27,21 +28,24 @@ class Charts(RealHit):
 
     def __init__(self, name: str, kind: str, *, long: bool = False) -> None:
         super().__init__(name, kind, long=long)
-        # The program is the answer, and is not run on the way to it.
+        # The program itself is the answer, so strategies do not run it.
         forms = dict.fromkeys(PLACES, AnswerForm(judged="reply"))
-        self.answer_forms = forms | {"line": AnswerForm(judged="reply", prompt=self._of_tree)}
+        self.answer_forms = forms | {"line": AnswerForm(judged="reply", prompt=self._tree_prompt)}
 
     def reading(self, compat: Compat) -> tuple[str, ...]:
-        """Return what finds the answer; in `fixed` the program may be anywhere in a reply."""
+        """Return the post-processors that find the answer.
+
+        `fixed` mode has none, because the program may be anywhere in a reply.
+        """
         return super().reading(compat) if compat == "reference" else ()
 
     def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterable[RealHitQuestion]:
-        """Read the rows whose workbook is there."""
+        """Read the rows whose workbook exists."""
         tables = Tables(opened.folder)
 
         def check(row: RealHitQuestion) -> None:
             if tables.file(row.file, "workbook") is None:
-                raise BadRowError("FileName", f"tables has no workbook {row.file!r:.80}")
+                raise BadRowError("FileName", f"no workbook in tables for {row.file!r:.80}")
 
         return read_questions(opened, files[0], self.kind, tables, check=check)
 

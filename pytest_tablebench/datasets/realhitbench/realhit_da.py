@@ -1,4 +1,4 @@
-"""RealHiTBench, Data Analysis: short and free answers of six sub-types, by ROUGE-L or a judge."""
+"""RealHiTBench, Data Analysis: answers of six sub-types, scored by ROUGE-L or a judge."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pytest_tablebench.tables.table_file import TableFile
 
 
 class Analysis(RealHit):
-    """Data analysis; what kind is asked for is the tag `subtype`."""
+    """Data analysis; the tag `subtype` is its kind."""
 
     metric = "realhit_judged"
     threshold = 0.3
 
     def example(self, row: RealHitQuestion) -> Example:
-        """Make the example of a row, with what a judge is shown."""
+        """Make the example of a row, with the sub-type and the table that a judge needs."""
         base = super().example(row)
         latex = row.tables.file(row.file, "latex") if row.compat == "reference" else None
         table = TableFile(base.inputs["table"], latex)

@@ -1,4 +1,4 @@
-"""RealHiTBench, Fact Checking and Numerical Reasoning: short answers, by exact match."""
+"""RealHiTBench, Fact Checking and Numerical Reasoning: short answers, scored by exact match."""
 
 from pytest_tablebench.datasets.realhitbench._dataset import RealHit
 

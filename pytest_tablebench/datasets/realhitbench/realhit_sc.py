@@ -31,9 +31,9 @@ class Structure(RealHit):
     has_versions = True
 
     def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterable[RealHitQuestion]:
-        """Read the rows whose rearranged table is there, with their gold answers.
+        """Read the rows whose rearranged table exists, with their gold answers.
 
-        Only where the model's own answer is the reference a row can do without a gold one.
+        A row without a gold answer is unusable, unless the setting `structure` is `self`.
         """
         tables, gold = Tables(opened.folder), _by_text(queries(opened, files[0]), "ProcessedAnswer")
         subtypes = {}
@@ -43,7 +43,8 @@ class Structure(RealHit):
         def check(row: RealHitQuestion) -> None:
             tables.require(row.file + SWAP)
             if not gold.get(_key(row)) and opened.options.get("structure") != "self":
-                raise BadRowError("Question", "no question of another kind has its gold answer")
+                message = "has no gold answer: no other kind has this question about this table"
+                raise BadRowError("Question", message)
 
         questions = read_questions(
             opened, files[0], STRUCTURE, tables, check=check, subtypes=subtypes
@@ -53,7 +54,7 @@ class Structure(RealHit):
             yield replace(row, answer=gold.get(_key(row), ""), mode=structure)
 
     def example(self, row: RealHitQuestion) -> Example:
-        """Make the example of a row: with both tables."""
+        """Make the example of a row, with both tables."""
         base = super().example(row)
         table, *others = base.inputs.items()
         swapped = row.tables.read(row.file + SWAP)
@@ -65,7 +66,7 @@ class Structure(RealHit):
         )
 
     def versions(self, example: Example) -> tuple[Example, Example]:
-        """Return the question about the plain table, and about the rearranged one."""
+        """Return the question about the plain table and the question about the rearranged one."""
         plain = dict(example.inputs)
         swapped = plain.pop("swapped")
         return replace(example, inputs=plain), replace(example, inputs=plain | {"table": swapped})
@@ -78,7 +79,10 @@ def _key(row: RealHitQuestion) -> tuple[str, str]:
 def _by_text(
     rows: Iterable[object], field: str, *, of_structure: bool = False
 ) -> dict[tuple[str, str], str]:
-    """Return a field of the rows of one side, by table and question."""
+    """Return a field of rows by table and question.
+
+    The rows are those of structure comprehending with `of_structure`, otherwise all others.
+    """
     values = {}
     for row in rows:
         if isinstance(row, dict) and (row.get("QuestionType") == STRUCTURE) is of_structure:
