@@ -1,7 +1,7 @@
 """Datasets: they read upstream files and make examples and the pieces of prompts.
 
 A package here whose `__init__.py` declares a `BENCHMARK` is a benchmark. Each of its modules
-exports `DATASETS`. There is no list of them elsewhere.
+exports `DATASETS`. No other module lists them.
 """
 
 from typing import TYPE_CHECKING

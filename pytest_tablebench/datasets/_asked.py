@@ -27,7 +27,7 @@ class AskedDataset:
 
     @property
     def metric(self) -> str | None:
-        """The metric that scores the answers; None if tests alone do."""
+        """The metric that scores the answers; None if the tests alone decide."""
         return self.form.metric or self.dataset.metric
 
     @property
@@ -48,7 +48,7 @@ class AskedDataset:
 
     @property
     def reply_form(self) -> ReplyForm | None:
-        """The form of plain replies; None if the answer is in another place."""
+        """The required form of plain replies; None if the answer is in another place."""
         return self.dataset.reply_form if self.is_plain else None
 
     def reading(self, compat: Compat) -> tuple[str, ...]:

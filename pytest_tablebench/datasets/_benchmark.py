@@ -1,4 +1,4 @@
-"""Benchmarks, and the search for built-in ones. This module is cheap to import."""
+"""Benchmarks, and the discovery of built-in ones. This module is cheap to import."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Dataset:
     shots: int = 0
     """The number of demonstrations in a prompt."""
     limit: int | None = None
-    """Run only the first examples, this many; None for all."""
+    """The number of examples to run, from the first on; None for all."""
     threshold: float = 1.0
     """The lowest score of a right answer."""
     judged_threshold: float | None = None
@@ -74,13 +74,13 @@ class Dataset:
     parts: tuple[str, ...] | None = None
     """The parts that reports show in addition to the score; None for all."""
     tables: bool = True
-    """Whether questions come with tables; without tables there is only one configuration."""
+    """Whether prompts show tables; without tables there is only one configuration."""
     options: tuple[str, ...] = ()
     """Names of the settings that `open` receives as keyword arguments."""
     answer_forms: Mapping[AnswerPlace, AnswerForm] = MappingProxyType({})
     """For each answer place that differs from a plain reply: how to ask for and judge answers."""
     reply_form: ReplyForm | None = None
-    """The form that prompts ask of plain replies."""
+    """The form that prompts require of plain replies; None if they require none."""
     has_versions: bool = False
     """Whether a case asks all `versions` of its example; its metric gets the list of answers."""
 
@@ -108,20 +108,20 @@ class Dataset:
         """Return the prompt's pieces; `render` turns a table into text."""
         raise NotImplementedError
 
-    def chain(self, compat: Compat) -> tuple[str, ...]:  # noqa: ARG002 - mostly the same
+    def chain(self, compat: Compat) -> tuple[str, ...]:  # noqa: ARG002 - for subclasses
         """Return the post-processors applied, in order, to replies and references."""
         return ()
 
-    def reading(self, compat: Compat) -> tuple[str, ...]:  # noqa: ARG002 - mostly the same
+    def reading(self, compat: Compat) -> tuple[str, ...]:  # noqa: ARG002 - for subclasses
         """Return the post-processors that find the answer in a plain reply, before `chain`."""
         return ()
 
-    def refuses(self, strategy: str) -> str | None:  # noqa: ARG002 - mostly none
+    def refuses(self, strategy: str) -> str | None:  # noqa: ARG002 - for subclasses
         """Return why the dataset does not support a strategy, or None if it does."""
         return None
 
     def versions(self, example: Example) -> Sequence[Example]:
-        """Return the examples that one case of `example` asks one after another."""
+        """Return the examples whose questions one case of `example` asks, in order."""
         return (example,)
 
     def worded(self, place: AnswerPlace, form: AnswerForm, texts: Mapping[str, str]) -> AnswerForm:  # noqa: ARG002

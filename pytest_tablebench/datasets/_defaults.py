@@ -1,4 +1,4 @@
-"""A dataset's declared settings, checked: they apply unless an option overrides them."""
+"""The checked settings that a dataset declares; options override them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def defaults_of(dataset: Dataset | type[Dataset]) -> Defaults:
     """
     name = dataset.name if isinstance(dataset, Dataset) else dataset.__name__
     if dataset.part is not None and not isinstance(dataset.part, str):
-        raise _wrong(name, "part", dataset.part, "the name of a number of its metric")
+        raise _wrong(name, "part", dataset.part, "the name of a part of its metric")
     parts = None if dataset.parts is None else _names(name, "parts", dataset.parts)
     return Defaults(
         serializers=_names(name, "serializers", dataset.serializers),
@@ -59,25 +59,28 @@ def defaults_of(dataset: Dataset | type[Dataset]) -> Defaults:
 def _names(dataset: str, field: str, value: Any) -> tuple[str, ...]:
     names = (value,) if isinstance(value, str) else value
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-        raise _wrong(dataset, field, value, "a name, or several in a tuple")
+        raise _wrong(dataset, field, value, "a name or a tuple of names")
     return tuple(dict.fromkeys(names))
 
 
 def _number(dataset: str, field: str, value: Any, *, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise _wrong(dataset, field, value, f"a whole number from {least}")
+        raise _wrong(dataset, field, value, f"a whole number of at least {least}")
     return value
 
 
 def _params(dataset: str, params: Any) -> Mapping[str, Any]:
     if not isinstance(params, Mapping) or not all(isinstance(name, str) for name in params):
-        raise _wrong(dataset, "params", params, "names and values")
+        raise _wrong(dataset, "params", params, "a mapping of names to values")
     for name in params:
         if name in RESERVED:
-            raise _wrong(dataset, "params", name, "no parameter that one of our options sets")
+            raise SettingsError(
+                f"dataset {dataset!r}: params must not contain {name!r}: "
+                f"the run itself sets this parameter"
+            )
     return dict(params)
 
 
-def _wrong(dataset: str, field: str, value: object, takes: str) -> SettingsError:
+def _wrong(dataset: str, field: str, value: object, expected: str) -> SettingsError:
     shown = printable(repr(value), 60)
-    return SettingsError(f"dataset {dataset!r}: {field} takes {takes}, not {shown}")
+    return SettingsError(f"dataset {dataset!r}: {field} must be {expected}, not {shown}")

@@ -18,12 +18,12 @@ class Example:
 
     Arguments:
         id: unique inside its dataset, stable across versions.
-        inputs: the named inputs in the dataset's order. Perturbations change and serializers
-            render each `Table` among them.
+        inputs: the named inputs in the dataset's order. Perturbations and serializers apply to
+            each `Table` among them.
         question: the question or statement, for readers of reports.
         references: the expected answers, unprocessed. The metric decides what several mean.
         target: the answer that a demonstration shows.
-        context: what the metric needs in addition to the texts.
+        context: further values that the metric needs.
         tags: the kind of question, as names and values: `{"type": "lookup"}`. A sample is spread
             over them.
         metric: the registered metric that scores its answers; None for the dataset's.
@@ -31,9 +31,10 @@ class Example:
         has_verdict: False if the dataset's threshold does not decide whether an answer is right. A
             threshold that a test's marker or an option sets still does.
         former: the example before a perturbation changed its answer.
-        cluster: what it shares with other examples, such as the id of its table, its document or
-            its paraphrase group; None for the content of its tables. Intervals treat clusters, not
-            examples, as independent. Datasets of one benchmark that use the same name share it.
+        cluster: a name that it shares with related examples, such as the id of its table, its
+            document or its paraphrase group; None to group by the content of its tables. Intervals
+            treat clusters, not examples, as independent. Datasets of one benchmark that use the
+            same name share the cluster.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Base classes of datasets in upstream files: files, usable rows, prompts."""
+"""Base classes of datasets that read upstream files."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ class FileDataset(Dataset, Generic[R]):
         """Return the function for `Source.as_given`."""
         return lambda *_: None
 
-    def notes_of(self, compat: Compat) -> tuple[str, ...]:  # noqa: ARG002 - mostly the same
+    def notes_of(self, compat: Compat) -> tuple[str, ...]:  # noqa: ARG002 - for subclasses
         """Return the notes that every run in a mode records."""
         return self.notes
 
@@ -265,7 +265,7 @@ class FileDataset(Dataset, Generic[R]):
 
 
 class RowDataset(FileDataset[QuestionRow]):
-    """A dataset whose rows ask about one table each; `text_name` names the input with the text."""
+    """A dataset whose rows ask about one table each; the text is the input `text_name`."""
 
     text_name = "question"
 
@@ -284,5 +284,5 @@ class RowDataset(FileDataset[QuestionRow]):
         return (row.text,)
 
     def stratum(self, row: QuestionRow) -> Stratum | None:
-        """Return the stratum of the table's place, or None without one."""
+        """Return a stratum with the table's name, or None if the row has none."""
         return None if row.place is None else Stratum((), row.place)

@@ -2,8 +2,8 @@
 
 A strategy declares the place of the answer (`Strategy.answer_place`). By default the dataset's
 prompt stays the same, and the strategy tells the model where to put the answer. The dataset's chain
-processes the text in that place, and its metric scores it like a plain reply. A dataset that
-differs declares an `AnswerForm` for each such place:
+processes the text in that place, and its metric scores it like a plain reply. A dataset that needs
+other prompts or another scoring declares an `AnswerForm` for each such place:
 
     class FinQA(...):
         answer_forms = {
@@ -40,7 +40,7 @@ class PromptParts:
 
 
 class ReplyForm(Protocol):
-    """The form that a dataset's prompts ask of plain replies.
+    """The form that a dataset's prompts require of plain replies.
 
     Each score then has the part `parse@1`: whether the first reply had the form.
     """
@@ -71,9 +71,9 @@ class AnswerForm:
 
     Arguments:
         ask: describes the content of the place; the prompt continues "which is" with it.
-        judged: `place` to judge the text in the place, `reply` to judge all that the model wrote,
-            for a metric that searches it for marks. With `reply`, `pot` does not run a program
-            that is itself the answer (a chart), and `tcot` still returns the value of `answer`.
+        judged: `place` to judge the text in the place, `reply` to judge the whole reply, for a
+            metric that searches it for a marker. With `reply`, `pot` does not run a program that
+            is itself the answer (a chart), and `tcot` still returns the value of `answer`.
         chain: the post-processors; None for the chain of a plain reply. The place contains the
             answer alone, so a chain that searches for a marker does not fit.
         metric: the metric; None for the metric of a plain reply.

@@ -1,4 +1,4 @@
-"""Datasets of questions over tables in memory, for your own data in a few lines of code."""
+"""Datasets of questions over tables in memory: the user's data in a few lines of code."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def table_question(
         ordered: whether the order of the items matters.
         aliases: other accepted texts for an answer: `{"United Kingdom": ["UK", "Great Britain"]}`.
         tags: the kind of question, `{"type": "lookup"}`; a sample is spread over the tags.
-        cluster: the name of what it shares with other questions, for intervals; None for the
-            content of its table.
+        cluster: the name of a group of related questions, for intervals; None to group by the
+            content of the table.
 
     Raises `DataError` if `answers` is not a list, or an alias belongs to no answer or to two.
     """
@@ -161,7 +161,7 @@ class TableQuestions(Dataset):
         folder: Path,  # noqa: ARG002 - nothing is read from the data folder
         *,
         compat: Compat = "fixed",  # noqa: ARG002 - there is no reference
-        **options: Any,  # noqa: ARG002 - none is asked for
+        **options: Any,  # noqa: ARG002 - there are no options
     ) -> RowSource[Example]:
         """Return the questions."""
         examples = self._examples() if callable(self._examples) else self._examples

@@ -50,7 +50,7 @@ def draw(strata: Sequence[Stratum], count: int, *, name: str, seed: int = 0) -> 
 
 
 def _least_used(heap: list[tuple[int, int, Hashable]], used: Counter[Hashable]) -> Hashable:
-    """Update the heap for tables that other tags drew, and return the table drawn least."""
+    """Return the table drawn least; first update the heap for tables that other tags drew."""
     while True:
         times, order, table = heap[0]
         if used[table] == times:
@@ -79,8 +79,8 @@ def sampled_ids(source: Source, count: int, *, name: str, seed: int = 0) -> list
 def shard_numbers(source: Source, example_ids: Sequence[str], count: int) -> list[int]:
     """Return the number of each example's shard, from 1 to `count`.
 
-    The number depends only on the table in the example's stratum, or on the example's id without a
-    table. It is the same on every machine, and for all datasets over the same file.
+    The number depends only on the table in the example's stratum, or without a table on the
+    example's id. It is the same on every machine, and for all datasets that read the same file.
     """
     return [
         1 + int.from_bytes(hashlib.sha256(table_key(stratum.table)).digest()[:8], "big") % count

@@ -1,4 +1,4 @@
-"""A dataset's opened files: its examples, its pool of demonstrations, its unusable rows."""
+"""The source of a dataset: its examples, its pool of demonstrations, its unusable rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Problem:
-    """An unusable row, and the reason; `field` is "" if the whole file has the problem."""
+    """An unusable row, and the reason.
+
+    `row` is its number, or None for a problem of the whole file. `field` is "" if no field is at
+    fault.
+    """
 
     file: str
     row: int | None
@@ -32,7 +36,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class SourceFacts:
-    """What a run records about its data: the digest of each file, and notes for its readers."""
+    """The facts about its data that a run records: the digest of each file, and notes."""
 
     files: Mapping[str, str]
     notes: tuple[str, ...] = ()
@@ -110,7 +114,7 @@ class Source:
         return stratum_of(self.example(example_id))
 
     def does_not_apply(self, example_id: str, serializer: str, perturbation: str) -> str | None:  # noqa: ARG002
-        """Return why a case makes no sense, judged by its ids alone, or None if it does.
+        """Return why a case makes no sense, or None if it does. Its ids alone decide.
 
         For example, shuffled rows make no sense for a question about the first row. Such cases are
         not collected, and the run counts them by reason. If the decision needs the table, the case
@@ -121,7 +125,7 @@ class Source:
     def as_given(self, table: Table, serializer: str) -> Content | None:  # noqa: ARG002
         """Return the dataset's own rendering of an unperturbed table, such as a picture of it.
 
-        None if the serializer renders the table, as it does any table that this source did not
-        make.
+        Return None to let the serializer render the table. That includes every table that this
+        source did not make.
         """
         return None

@@ -10,7 +10,7 @@ from pytest_tablebench.datasets._example import Example
 from pytest_tablebench.tables.table import Table
 
 LONGEST, DIGITS = 80, 20
-"""Most characters of a cluster's name, and digits of the digest that replaces a longer one."""
+"""The most characters of a cluster's name; the digits of the digest that replaces a longer one."""
 
 
 class Stratum(NamedTuple):
@@ -21,7 +21,7 @@ class Stratum(NamedTuple):
 
 
 def stratum_of(example: Example) -> Stratum:
-    """Return the stratum of an example; without a table, its id replaces the table."""
+    """Return an example's stratum, with its id in place of the table if it has none."""
     tables = [value for value in example.inputs.values() if isinstance(value, Table)]
     if not tables:
         return Stratum(tuple(sorted(example.tags.items())), example.id)
@@ -39,7 +39,7 @@ def cluster_of(example: Example) -> str:
 
 
 def cluster_name(shared: Hashable) -> str:
-    """Return a name for what examples share; a long one becomes a digest."""
+    """Return the cluster's name for a value that its examples share; a long one is a digest."""
     if isinstance(shared, bytes):
         return shared.hex()[:DIGITS]
     name = str(shared)

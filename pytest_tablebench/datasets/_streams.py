@@ -1,4 +1,4 @@
-"""Reading of large JSON lists item by item, only as far as needed.
+"""Read large JSON lists item by item, only as far as needed.
 
 ijson does not fit: it reads lone surrogates as question marks, and needs 24 GB of memory for 100 kB
 of opening brackets.
@@ -16,7 +16,7 @@ from pytest_tablebench.errors import DataError
 
 _CHUNK = 1 << 18
 _LONGEST = 1 << 25
-"""Most characters of an item: a broken file is not read into memory as a whole."""
+"""The most characters of an item, so that a broken file is not read into memory as a whole."""
 
 _OPENING = re.compile(r"[ \t\r\n]*\[")
 _BLANK = re.compile(r"[ \t\r\n]*")
@@ -77,7 +77,7 @@ def _next(text: str, place: int, *, first: bool) -> tuple[int, Any] | None:
         item, end = _DECODER.raw_decode(text, place)
     except json.JSONDecodeError as error:
         raise _IncompleteError(error.msg) from None
-    except ValueError as error:  # a number too long to be one
+    except ValueError as error:  # a number with too many digits
         raise _IncompleteError(str(error)) from None
     if end == len(text):
         raise _IncompleteError("no end of the list")

@@ -1,4 +1,4 @@
-"""Cases: combinations of example, format, strategy and model, as ids only."""
+"""Cases: combinations of example, serializer, perturbation, strategy and model, by their ids."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ IMAGE, IMAGE_TEXT = "image", "image_text"
 """The modalities of pictures: the picture alone, and picture and text."""
 
 NO_TABLE = "none"
-"""The serializer of a question without a table; it shows nothing of a table."""
+"""The serializer of questions without a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,8 @@ def cross(
 
     `shown` contains the modalities of each serializer, `by_strategy` the serializers of each
     strategy; None means all. `per_example` is the number of configurations of each example, drawn
-    by `draw_configurations`; all strategies and models get the same ones. `only` leaves out the
-    cases of other examples, and does not change the rest.
+    by `draw_configurations`; all strategies and models get the same ones. With `only`, the cases of
+    other examples are left out, and the remaining cases are the same as without it.
     """
     # Names are computed once and shared by all cases.
     names = _Names(strategies, modalities, models)
@@ -134,7 +134,7 @@ class _Names:
         self, strategies: Sequence[str], modalities: Sequence[str], models: Sequence[str]
     ) -> None:
         self.has_several = len(strategies) > 1 or len(modalities) > 1
-        # With a digest: names of strategies with other parameters differ in every run.
+        # Without a digest, strategies with different parameters could share a name across runs.
         self._strategies = _ids_if_several(strategies, 14, digest=True)
         self._modalities = _ids_if_several(modalities, 10)
         self._models = _ids_if_several(models, 20)
@@ -181,7 +181,7 @@ def draw_configurations(
         if len(hand) < count:
             pack = list(grid)
             draw.shuffle(pack)
-            # The example must not get a configuration of the old pack a second time.
+            # The example must not get a configuration a second time that it has from the old pack.
             pack.sort(key=lambda configuration: configuration in hand)
             missing = count - len(hand)
             hand, pack = hand + pack[:missing], pack[missing:]

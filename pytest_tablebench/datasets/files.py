@@ -43,7 +43,7 @@ def how_to_get(fetch: str, folder: Path) -> str:
 def require_files(folder: Path, files: Sequence[str], *, fetch: str) -> None:
     """Raise `DataMissing` if the folder is missing, and `DataError` if it lacks one of the files.
 
-    After an unfinished pull, missing files are `DataMissing` as well.
+    After an unfinished pull, missing files raise `DataMissing` as well.
     """
     remedy = how_to_get(fetch, folder)
     if not folder.is_dir():
@@ -56,7 +56,7 @@ def require_files(folder: Path, files: Sequence[str], *, fetch: str) -> None:
         present = [name for name in names if not name.startswith(".")][:6]
         raise DataError(
             f"{folder} lacks {', '.join(missing)} (it contains "
-            f"{', '.join(present) or 'nothing'}): half copied, or another dataset's folder; "
+            f"{', '.join(present) or 'nothing'}): it is half copied, or another dataset's folder; "
             f"{remedy}"
         )
 

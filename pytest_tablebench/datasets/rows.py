@@ -54,8 +54,8 @@ def cells(
 ) -> tuple[list[str], list[list[Any]]]:
     """Return header and rows as lists. Raises `BadRowError` for a header cell that is not text.
 
-    Cells of rows are single values. Ragged and empty tables pass: each serializer rejects what it
-    cannot write.
+    Cells of rows must be single values. Ragged and empty tables are accepted: each serializer
+    rejects the tables that it cannot write.
     """
     if not isinstance(header, list) or not all(isinstance(name, str) for name in header):
         raise BadRowError(header_name, "must be a list of texts")

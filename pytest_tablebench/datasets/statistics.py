@@ -27,7 +27,7 @@ from pytest_tablebench.util.tokens import TOKEN_BUCKETS, token_bucket
 __all__ = ["DatasetFacts", "DatasetStatistics", "joined_facts", "read_facts", "statistics_of"]
 
 SIZES = ("rows", "columns", "cells", "cell_length", "tokens", "question_words", "answer_words")
-"""Measures of each table; the last two are measures of each question."""
+"""Measures of tables; the last two are measures of questions."""
 
 BANDS = ("0-25", "25-50", "50-75", "75-100")
 FEATURES: Mapping[str, str] = {
@@ -37,7 +37,7 @@ FEATURES: Mapping[str, str] = {
     "captions": "captions",
     "notes": "notes",
 }
-"""Features of a table's structure, each with the field of `Table` that is then not empty."""
+"""Features of a table's structure, each with the field of `Table` that it fills."""
 
 _WORD = re.compile(r"[㐀-鿿]|[^\s㐀-鿿]+")
 """A word or a Chinese character."""
@@ -45,7 +45,10 @@ _WORD = re.compile(r"[㐀-鿿]|[^\s㐀-鿿]+")
 
 @dataclass(frozen=True)
 class TableFacts:
-    """The measures of a table; `features` are names in `FEATURES` and others like them."""
+    """The measures of a table.
+
+    `features` are names in `FEATURES`, and `row_levels` or `several_tables`.
+    """
 
     sizes: Mapping[str, float]
     features: frozenset[str]
@@ -105,10 +108,10 @@ class DatasetStatistics:
         questions, tables: their numbers. Tables with the same content count once.
         clusters: the number of clusters by name; a table and its rearranged twin share one.
         unusable: the number of unusable rows.
-        sizes: distributions by the names in `SIZES`, without names that were never measured.
+        sizes: distributions by the names in `SIZES`, without those that no table has.
         features: the number of tables with each feature.
         marks: the mean marks of structure, from 0 to 100; None without a table.
-        complexity: the number of tables in each quarter of the scale.
+        complexity: the number of tables in each quarter of the scale from 0 to 100.
         tokens: the number of tables in each range of tokens.
         tags: the counts of each value, by tag; the most frequent value first.
         values: all measured values by the names in `SIZES`, for figures.
@@ -213,7 +216,7 @@ def statistics_of(dataset: str, benchmark: str, facts: DatasetFacts) -> DatasetS
 
 
 def _tables_of(example: Example) -> Iterable[Table]:
-    """Return the tables in a question's prompt, or else its files for programs."""
+    """Return the tables in a question's prompt, or without any the tables of its files."""
     shown = [value for value in example.inputs.values() if isinstance(value, Table)]
     return shown or [
         value.table for value in example.context.values() if isinstance(value, TableFile)
@@ -246,7 +249,7 @@ def _table_facts(table: Table) -> TableFacts:
         sizes["tokens"] = float(latex_tokens(table))
         band = complexity(table).band
         several = len(table.parts()) > 1
-    except (TableError, IndexError):  # lines of different lengths: structure cannot be read
+    except (TableError, IndexError):  # lines of different lengths have no readable structure
         several = False
     if table.row_headers > 1 or len(set(table.row_levels)) > 1:
         features.add("row_levels")

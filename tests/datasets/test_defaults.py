@@ -61,13 +61,13 @@ def test_every_field_is_read():
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("limit", 0, "limit takes a whole number from 1, not 0"),
-        ("limit", "all", "limit takes a whole number from 1, not 'all'"),
-        ("serializers", 3, "serializers takes a name, or several in a tuple, not 3"),
-        ("modality", (1,), r"modality takes a name, or several in a tuple, not \(1,\)"),
-        ("params", ["x"], r"params takes names and values, not \['x'\]"),
-        ("params", {"api_key": "x"}, "params takes no parameter that one of our options sets"),
-        ("part", 1, "part takes the name of a number of its metric, not 1"),
+        ("limit", 0, "limit must be a whole number of at least 1, not 0"),
+        ("limit", "all", "limit must be a whole number of at least 1, not 'all'"),
+        ("serializers", 3, "serializers must be a name or a tuple of names, not 3"),
+        ("modality", (1,), r"modality must be a name or a tuple of names, not \(1,\)"),
+        ("params", ["x"], r"params must be a mapping of names to values, not \['x'\]"),
+        ("params", {"api_key": "x"}, "params must not contain 'api_key': the run"),
+        ("part", 1, "part must be the name of a part of its metric, not 1"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_by_name(name, value, said):
