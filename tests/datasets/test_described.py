@@ -326,7 +326,7 @@ def test_a_first_description_is_guessed_and_works(
     assert description.rows.tags == {"level": "level"}
     assert main(["check", str(tmp_path / "boats")]) == 0
     assert main(["new", "--from", str(tmp_path / "boats/rows.jsonl")]) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "exists already" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("content", ["[]", '[{"a": 1}]', "7", "{"])

@@ -199,7 +199,7 @@ def test_a_text_that_thousands_of_cells_share_is_not_written_out(tmp_path: Path)
 SETTINGS = {
     "dotted": ("a" + ".a" * 40_000 + " = 1", "a key of more than 8 parts"),
     "dotted and quoted": ("[" + '"a".' * 20_000 + "a]", "a key of more than 8 parts"),
-    "deep": ("a = " + "[" * 50_000, "brackets inside each other"),
+    "deep": ("a = " + "[" * 50_000, "brackets are nested too deeply"),
     "long number": ("a = " + "9" * 60_000, "tablebench.toml: "),
 }
 

@@ -1,4 +1,4 @@
-"""A benchmark without code: `tablebench.toml` says what the files of a dataset hold."""
+"""Benchmarks without code: `tablebench.toml` describes the files of a dataset."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""A dataset of files that a description tells how to read and to ask."""
+"""A dataset whose files, prompt and scoring a description defines."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 
 _LIKENESS = ("rouge", "bleu")
-"""Metrics that hardly any answer gets 1 by, however good."""
+"""Metrics that even a good answer hardly ever scores 1 with."""
 
 
 @dataclass(frozen=True)
 class DescribedRow:
-    """A row that can be asked; `place` names its table where that is known without reading it."""
+    """A usable row; `place` names its table, or is None if the row names no table."""
 
     id: str
     question: str
@@ -57,12 +57,12 @@ class DescribedDataset(FileDataset[DescribedRow]):
     """A dataset of the files that a description names.
 
     Arguments:
-        description: what `tablebench.toml` says.
-        name: how options and reports call it.
-        folder: inside the data folder.
-        mistakes: in the description; with any, the dataset opens without questions and with these
-            as its problems.
-        is_own: whether the user's data folder declares it.
+        description: the content of `tablebench.toml`.
+        name: its name in options and reports.
+        folder: its folder inside the data folder.
+        mistakes: mistakes in the description. With any, the dataset opens without questions and
+            reports them as problems.
+        is_own: whether it is in the user's data folder.
     """
 
     def __init__(
@@ -89,14 +89,14 @@ class DescribedDataset(FileDataset[DescribedRow]):
         self.tables = description.table is not None
         self.metric, self.part, self.parts = scoring.metric, scoring.part, scoring.parts
         if scoring.metric == "typed_answer" and scoring.parts is None:
-            self.parts = ("partial",)  # the others only say of what kind an answer is
+            self.parts = ("partial",)  # the other parts only repeat the score, by kind of answer
         self.fixed_chain = scoring.chain
         self.instruction, self.source = description.instruction, description.source
         self.target_prefix = description.prompt.prefix
 
     @classmethod
     def built_in(cls, path: Path) -> DescribedDataset:
-        """Return the dataset of a description that comes with the package."""
+        """Return the dataset of a description in the package. Raises `DataError`."""
         description, mistakes = read_description(path.parent, path.name)
         if mistakes:
             raise DataError(f"{path}: {mistakes[0].text}")
@@ -133,12 +133,12 @@ class DescribedDataset(FileDataset[DescribedRow]):
             notes=tuple(f"{name}: {text}" for name, text in about.items() if text),
             place=str(folder / tests[0]),
         )
-        source.example_ids(1)  # a file that is not what it should be says so at once
+        source.example_ids(1)  # read the first row now, to raise errors in its file here
         return source
 
     def rows(self, opened: Opened, files: tuple[str, ...]) -> Iterator[DescribedRow]:
-        """Yield the rows that can be used, file by file."""
-        # Readers are loaded where files are read: every session makes the datasets.
+        """Yield the usable rows, file by file."""
+        # Import the readers here, because every session creates the datasets.
         from pytest_tablebench.datasets.described._files import rows_of
         from pytest_tablebench.datasets.described._tables import DescribedTables
 
@@ -166,7 +166,7 @@ class DescribedDataset(FileDataset[DescribedRow]):
         tables: DescribedTables | None,
         compat: Compat,
     ) -> DescribedRow | None:
-        """Return a usable row; None for one that `where` leaves out. Raises `BadRowError`."""
+        """Return a usable row; None if `where` excludes it. Raises `BadRowError`."""
         if isinstance(row.content, BadRowError):
             raise row.content
         if any(_tag(value_of(row, path)) != value for path, value in rows.where.items()):
@@ -200,7 +200,7 @@ class DescribedDataset(FileDataset[DescribedRow]):
         )
 
     def _shared(self, name: str | None) -> str | None:
-        """Return the name of what rows share; in other datasets the same one is something else."""
+        """Return a cluster's name with the dataset's, because names are unique only within it."""
         return f"{self.name}/{name}" if name else None
 
     def example(self, row: DescribedRow) -> Example:
@@ -223,7 +223,7 @@ class DescribedDataset(FileDataset[DescribedRow]):
         )
 
     def _has_verdict(self, row: DescribedRow) -> bool:
-        """Return whether an answer is right or wrong: likeness needs a threshold for that."""
+        """Return whether an answer is right or wrong; ROUGE and BLEU need a threshold for that."""
         by_likeness = self.metric in _LIKENESS or row.context.get("kind") == "free_text"
         return not by_likeness or self.description.defaults.threshold is not None
 
@@ -232,7 +232,7 @@ class DescribedDataset(FileDataset[DescribedRow]):
         return (*row.texts.values(), row.question)
 
     def stratum(self, row: DescribedRow) -> Stratum | None:
-        """Return the tags, and what names the table or the group of questions."""
+        """Return the tags, and the name of the table or of the cluster; None without a name."""
         place = row.place or row.cluster
         return None if place is None else Stratum(tuple(sorted(row.tags.items())), place)
 
@@ -249,7 +249,7 @@ class DescribedDataset(FileDataset[DescribedRow]):
 
     @property
     def settings_file(self) -> str:
-        """The name of the description in messages."""
+        """The path of the description in messages."""
         place = SETTINGS_FILE if self.folder == "." else f"{self.folder}/{SETTINGS_FILE}"
         return printable(place, 120)
 
@@ -278,14 +278,14 @@ def _id(value: Any, path: str) -> str:
 
 
 def _tag(value: Any) -> str:
-    """Return a field as a text: "" for none, and JSON's words for true and false."""
+    """Return a field as text: "" for null, a list or an object; `true` and `false` as in JSON."""
     if value is None or isinstance(value, dict | list):
         return ""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _answers(value: Any, path: str) -> tuple[str, ...]:
-    """Return the answers of a row as texts. Raises `BadRowError` for none."""
+    """Return the answers of a row as texts. Raises `BadRowError` if there are none."""
     answers = value if isinstance(value, list) else [value]
     if not answers or any(answer is None or isinstance(answer, dict | list) for answer in answers):
         raise BadRowError(path, "is missing" if value is None else "is no text, number or list")
@@ -293,7 +293,7 @@ def _answers(value: Any, path: str) -> tuple[str, ...]:
 
 
 def _text(row: Row, section: TextSection) -> str:
-    """Return a text next to the table; several texts are joined in their order."""
+    """Return a text of the prompt; several texts are joined in order."""
     value = value_of(row, section.items)
     if not isinstance(value, list):
         return _tag(value)

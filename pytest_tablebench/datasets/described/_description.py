@@ -1,4 +1,4 @@
-"""What `tablebench.toml` may say of a dataset, section by section."""
+"""The sections of `tablebench.toml`, and the checks on them."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from pytest_tablebench.util.names import known_names, printable
 SETTINGS_FILE = "tablebench.toml"
 
 FORMS = ("cells", "records", "text", "file")
-"""Keys that say where a table is, of which a description has one."""
+"""Keys of `[table]` that locate the table; a description has exactly one."""
 
 _HEADERS = ("header", "column_paths", "row_paths")
 
 READERS = ("html", "csv", "tsv")
-"""What reads a table from text."""
+"""Formats of a table in a text."""
 
 HOSTS = ("github", "github_archive", "hub", "modelscope")
 
 
 @dataclass(frozen=True)
 class DefaultsSection:
-    """How a dataset is run where no option says otherwise (see `datasets.Dataset`)."""
+    """The dataset's defaults for options that are not set (see `datasets.Dataset`)."""
 
     shots: int = 0
     limit: int | None = None
@@ -45,9 +45,9 @@ class DefaultsSection:
 
 @dataclass(frozen=True)
 class UpstreamSection:
-    """Where `tablebench pull` gets the files: see `pull.Upstream`.
+    """The source from which `tablebench pull` downloads the files (see `pull.Upstream`).
 
-    `sha256` has the hexadecimal digest of a file by its path.
+    `sha256` maps a file's path to its hexadecimal digest.
     """
 
     host: str
@@ -61,7 +61,7 @@ class UpstreamSection:
 
 @dataclass(frozen=True)
 class FilesSection:
-    """Files below the dataset's folder: names or patterns, in an archive `archive.zip/name`."""
+    """Names or patterns of files in the dataset's folder; `archive.zip/name` is in an archive."""
 
     test: str | tuple[str, ...]
     demonstrations: str | tuple[str, ...] = ()
@@ -69,17 +69,18 @@ class FilesSection:
 
 @dataclass(frozen=True)
 class RowsSection:
-    """Where the rows are in a file, and the paths of their fields (see `_fields.py`).
+    """The paths of the rows in a file and of their fields (see `_fields.py`).
 
     Arguments:
-        at: of the rows, from the top of the file: `data.*.questions.*`.
-        id: an id that is unique in the file; "": the number of the row.
-        question: what is asked.
-        answers: a text, a number or a list of them.
-        cluster: what the row shares with others; rows where it is empty are their own. "": the
-            content of the table.
-        where: what fields have to be for a row to be used.
-        tags, context: fields that become tags, and that the metric is given.
+        at: the path of the rows from the top of the file, as `data.*.questions.*`.
+        id: the field of an id that is unique in the file; "": the row's number.
+        question: the field of the question.
+        answers: the field of the answer: a text, a number or a list of them.
+        cluster: the field of the name that dependent rows share; a row with an empty field is its
+            own cluster. "": rows with the same table are a cluster.
+        where: the required values of fields, by path; other rows are not used.
+        tags: the paths of tags, by the tag's name.
+        context: the paths of fields that the metric receives, by their names in its context.
     """
 
     question: str
@@ -94,20 +95,23 @@ class RowsSection:
 
 @dataclass(frozen=True)
 class TableSection:
-    """Where a row's table is. Exactly one of `cells`, `records`, `text` and `file` is named.
+    """The paths of a row's table. Exactly one of `cells`, `records`, `text` and `file` is set.
 
     Arguments:
-        cells: a list of rows; the first is the header where neither `header` nor `column_paths`
-            is named.
-        header: a list of column names.
-        column_paths, row_paths: for each column or row the list of its headers, outermost first.
-        records: a list of objects, whose keys are the header.
-        text, reader: a text, and what reads it: one of `READERS`.
-        file: the path of a table file below `folder`.
-        title: with fields in braces: `{page}: {section}`.
-        stored_in, key, named_by: the tables are rows of another file; `key` is the field of their
-            ids, `named_by` the field of the question's row that has one. All other paths are of
-            the table's row then.
+        cells: the field with a list of rows. The first row is the header unless `header` or
+            `column_paths` is set.
+        header: the field with the list of column names.
+        column_paths, row_paths: the fields with a list of headers, outermost first, for each column
+            or row.
+        records: the field with a list of objects, whose keys are the header.
+        text, reader: the field with the table as a text, and its format, one of `READERS`.
+        file: the field with the path of a table file in `folder`.
+        folder: the folder of table files, inside the dataset's folder.
+        title: a template with fields in braces, as `{page}: {section}`.
+        stored_in: the file whose rows are the tables, if questions and tables are in different
+            files. The paths above then start at the table's row.
+        key: the field of the table's id, in the table's row.
+        named_by: the field of the table's id, in the question's row.
     """
 
     cells: str = ""
@@ -125,20 +129,27 @@ class TableSection:
     named_by: str = ""
 
     def paths(self) -> Iterator[tuple[str, str]]:
-        """Yield the key and the path of each field that the section names."""
+        """Yield (key, path) of each field that the section sets."""
         for name in (*FORMS, *_HEADERS, "key", "named_by"):
             path: str = vars(self)[name]
             if path:
                 yield name, path
 
     def parts(self) -> list[str]:
-        """Return the paths of what a table is made of."""
+        """Return the paths of the table's content: cells, header, header paths."""
         return [path for name, path in self.paths() if name in (*FORMS, *_HEADERS)]
 
 
 @dataclass(frozen=True)
 class TextSection:
-    """Texts next to the table: `text` of each of the objects at `items`, by their `order`."""
+    """A text of the prompt, joined from several objects.
+
+    Arguments:
+        items: the path of the text, or of a list.
+        text: the field of the text in each object of the list; "": the items are texts.
+        order: the field that the objects are sorted by; "": their order in the file.
+        separator: the text between two of them.
+    """
 
     items: str
     text: str = ""
@@ -148,9 +159,10 @@ class TextSection:
 
 @dataclass(frozen=True)
 class PromptSection:
-    """The prompt, with `{table}`, `{title}`, `{question}` and the names of texts in braces.
+    """The prompt's templates, with `{table}`, `{title}`, `{question}` and the names of texts.
 
-    Without `source` it has all texts, the title where tables have one, the table and the question.
+    The default `source` has all texts, the title if the table section sets one, the table and the
+    question.
     """
 
     instruction: str = ""
@@ -160,10 +172,10 @@ class PromptSection:
 
 @dataclass(frozen=True)
 class ScoringSection:
-    """How replies are scored.
+    """The scoring of replies.
 
-    `arguments` are passed to the metric with its context, in `reference` mode with
-    `reference_arguments` over them.
+    The metric receives `arguments` with its context. In `reference` mode `reference_arguments`
+    override them.
     """
 
     metric: str = "typed_answer"
@@ -176,7 +188,10 @@ class ScoringSection:
 
 @dataclass(frozen=True)
 class DatasetDescription:
-    """What the file says; without `files` the folder has a file of questions and table files."""
+    """The content of `tablebench.toml`.
+
+    Without `files` and `rows` it describes a folder of the user's own questions and tables.
+    """
 
     name: str = ""
     benchmark: str = "own"
@@ -194,12 +209,12 @@ class DatasetDescription:
 
     @property
     def instruction(self) -> str:
-        """The first lines of the prompt."""
+        """The start of the prompt."""
         return self.prompt.instruction or self.defaults.instruction or INSTRUCTION
 
     @property
     def source(self) -> str:
-        """The prompt behind the instruction."""
+        """The template of the prompt after the instruction."""
         parts = [f"{{{name}}}\n\n" for name in self.texts]
         if self.table is not None:
             title = "Title: {title}\n" if self.table.title else ""
@@ -210,7 +225,7 @@ class DatasetDescription:
 def read_description(
     folder: Path, name: str = SETTINGS_FILE
 ) -> tuple[DatasetDescription, tuple[Mistake, ...]]:
-    """Return what the file of a folder says, and all that is wrong with it."""
+    """Return the description in a folder, and all mistakes in it; the defaults without a file."""
     if not (folder / name).is_file():
         return DatasetDescription(), ()
     try:
@@ -226,7 +241,7 @@ def read_description(
 
 
 def _problems(description: DatasetDescription) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the place and what is wrong there, of sections that do not fit each other."""
+    """Yield (place, message) for each mistake that needs more than a value's type to find."""
     defaults = description.defaults
     if defaults.limit == 0:
         yield ("defaults", "limit"), "limit must be a whole number from 1"

@@ -1,8 +1,8 @@
 """Fields of rows by their paths.
 
-`table.uid` is the field `uid` of the field `table`, `questions.*` each item of a list or each value
-of an object, `answers.0` an item. A row inside others reaches them by a leading `^` for
-each: `^table.uid` is a field of the object around the row.
+`table.uid` is the field `uid` of the field `table`. `questions.*` is each item of a list or each
+value of an object, and `answers.0` is the first item of a list. Each leading `^` refers to the next
+object around the row: `^table.uid` is a field of the object that directly contains the row.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ class Row(NamedTuple):
     """A row of a file.
 
     Arguments:
-        number: of the row in its file, from 1.
-        content: its content.
-        around: the objects around it, innermost first.
+        number: its number in the file, from 1.
+        content: the parsed row, or the `BadRowError` of a row that cannot be parsed.
+        around: the objects that contain it, innermost first.
     """
 
     number: int
@@ -30,7 +30,7 @@ class Row(NamedTuple):
 
 
 def path_problem(path: str) -> str | None:
-    """Return what is wrong with how a path is written; None: nothing."""
+    """Return what is wrong with the syntax of a path; None if it is valid."""
     names = path.lstrip("^").split(".")
     if len(names) > _MOST_PARTS:
         return f"{printable(path, 60)!r} has more than {_MOST_PARTS} parts"
@@ -42,7 +42,7 @@ def path_problem(path: str) -> str | None:
 
 
 def rows_at(content: Any, path: str) -> Iterator[tuple[Any, tuple[dict[str, Any], ...]]]:
-    """Yield the values at a path from the top of a file, with the objects around them."""
+    """Yield (value, objects around it, innermost first) for a path from the top of a file."""
     yield from _walk(content, path.split("."), ())
 
 
@@ -65,7 +65,7 @@ def _walk(
 
 
 def value_of(row: Row, path: str) -> Any:
-    """Return the field at a path of a row; a list where the path has a `*`, None for no field."""
+    """Return the field at a path of a row: a list if the path has a `*`, None if it is missing."""
     up = len(path) - len(path.lstrip("^"))
     if up > len(row.around):
         return None

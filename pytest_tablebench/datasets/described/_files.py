@@ -1,4 +1,4 @@
-"""Rows of a described dataset's files: JSON, JSON lines, CSV, TSV and Parquet, or in archives."""
+"""Reader of a described dataset's rows: JSON, JSON lines, CSV, TSV, Parquet, also in archives."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz")
 KINDS = (".json", ".jsonl", ".csv", ".tsv", ".parquet")
 
 _MOST_BYTES = 1 << 30
-"""Bytes of a file that is read out of an archive."""
+"""The largest file that is read from an archive, in bytes."""
 
 
 def split_archive(name: str) -> tuple[str, str]:
-    """Return the archive that a name or pattern goes into, and the rest; ("", name) for none."""
+    """Return (archive, path in it) of a name or pattern; ("", name) if it is in no archive."""
     parts = PurePosixPath(name).parts
     for place, part in enumerate(parts[:-1], start=1):
         if part.lower().endswith(ARCHIVES):
@@ -39,10 +39,10 @@ def split_archive(name: str) -> tuple[str, str]:
 
 
 def files_at(folder: Path, patterns: Sequence[str]) -> list[str]:
-    """Return the files that names and patterns match, in order; a name matches itself.
+    """Return the files that match the patterns, sorted within each pattern, without repetition.
 
-    A file inside an archive is named `archive.zip/name`. Raises `DataError` for a pattern that
-    fits nothing.
+    A pattern without `*` is returned unchanged. A file in an archive is `archive.zip/name`. Raises
+    `DataError` for a pattern that no file matches.
     """
     names: dict[str, None] = {}
     for pattern in patterns:
@@ -68,14 +68,15 @@ def files_at(folder: Path, patterns: Sequence[str]) -> list[str]:
 
 
 def stored_files(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the files that have to be in the folder: archives, and files outside of them."""
+    """Return the files that the folder must contain: archives, and files outside of archives."""
     return tuple(dict.fromkeys(split_archive(name)[0] or name for name in names))
 
 
 def rows_of(folder: Path, name: str, at: str) -> Iterator[Row]:
-    """Yield the rows at a path of a file, as far as asked. Raises `DataError`, naming the file.
+    """Yield the rows at the path `at` of a file. Raises `DataError`, naming the file.
 
-    A line that is not JSON or has too many cells becomes a `BadRowError` as the row's content.
+    The content of an unusable line (invalid JSON, wrong number of cells) is a `BadRowError`. A JSON
+    file is read lazily if it is not in an archive and `at` starts with `*`.
     """
     archive, inner = split_archive(name)
     path = inside(folder, archive or name)
@@ -92,7 +93,7 @@ def _streamed(path: Path) -> Iterator[list[Any]]:
 
 
 def _content(path: Path, inner: str, archive: str, kind: str) -> Any:
-    """Return what a file holds: of JSON anything, of other kinds a list of rows."""
+    """Return a file's content: any JSON value, or a list of rows for other formats."""
     label = printable(f"{path}/{inner}" if archive else str(path), 200)
     if kind not in KINDS:
         raise DataError(f"{label}: rows are read from {', '.join(KINDS)}")
@@ -129,7 +130,7 @@ def _json_line(line: str) -> Any:
 
 
 def _records(lines: list[list[str]]) -> list[Any]:
-    """Return the lines below the first one as objects."""
+    """Return the lines after the header as dicts, or as `BadRowError` if their lengths differ."""
     if not lines:
         return []
     header, *rows = lines
@@ -155,7 +156,7 @@ def _parquet_rows(data: bytes, label: str) -> list[Any]:
 
 
 def _members(path: Path) -> list[str]:
-    """Return the names of an archive's files. Raises `DataError` for a file that is none."""
+    """Return the names of an archive's files. Raises `DataError` for an unreadable archive."""
     try:
         if path.suffix.lower() == ".zip":
             with zipfile.ZipFile(path) as archive:
@@ -167,7 +168,7 @@ def _members(path: Path) -> list[str]:
 
 
 def _member(path: Path, name: str) -> bytes:
-    """Return a file of an archive, which is read into memory and never written."""
+    """Return a file of an archive, without unpacking it to disk. Raises `DataError`."""
     try:
         if path.suffix.lower() == ".zip":
             with zipfile.ZipFile(path) as archive, archive.open(name) as stream:

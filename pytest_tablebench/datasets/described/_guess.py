@@ -1,4 +1,4 @@
-"""A first description, by looking at a file of questions."""
+"""A first draft of a description, guessed from a file of questions."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import counted, printable
 
 _MOST_ROWS = 500
-"""Rows that are looked at."""
+"""The number of rows that are read."""
 _MOST_TAGS = 12
-"""Different values of a field that is taken for a tag."""
+"""The most different values of a field that becomes a tag."""
 _LEAST_ROWS = 5
-"""Rows from which on a field with few values is taken for a tag."""
+"""The fewest rows that are enough to guess tags."""
 _LONGEST_TAG = 40
 _SENTENCE = 12
-"""Words from which on an answer is taken for a sentence."""
+"""The fewest words of an answer that counts as a sentence."""
 
 _QUESTIONS = ("question", "query", "utterance", "statement", "claim", "prompt", "instruction")
 _ANSWERS = ("answers", "answer", "target", "label", "output", "response", "summary", "gold")
@@ -34,20 +34,20 @@ _PLACES = ("*", "data.*", "*.questions.*", "data.*.questions.*", "rows.*", "exam
 
 @dataclass(frozen=True)
 class Guess:
-    """What was guessed: keys and values by section, and each guess as a line for people."""
+    """The guessed keys and values by section, and a line for the user about each guess."""
 
     sections: dict[str, dict[str, str]] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
 
     def add(self, section: str, key: str, path: str, reason: str) -> None:
-        """Add a key of a section."""
+        """Set a key of a section; `reason` explains the guess to the user."""
         self.sections.setdefault(section, {})[key] = path
         self.lines.append(f"[{section}] {key} = {printable(path, 80)!r}: {reason}")
 
     def text(self) -> str:
         """Return the guess as TOML."""
         parts = [
-            "# Guessed from the data: read it, and see what is missing in docs/descriptions.md."
+            "# Guessed from the data: check it, and add what is missing (see docs/descriptions.md)."
         ]
         for section, keys in self.sections.items():
             parts.append(f"\n[{section}]")
@@ -56,7 +56,7 @@ class Guess:
 
 
 def guess(folder: Path, name: str) -> Guess:
-    """Return a description of a file of questions. Raises `DataError` if it finds none."""
+    """Return a description of a file. Raises `DataError` if it finds no questions with answers."""
     made = Guess()
     made.add("files", "test", name, "the file that was named")
     at, rows = _place(folder, name)
@@ -79,28 +79,29 @@ def guess(folder: Path, name: str) -> Guess:
     if sorted(lengths)[len(lengths) // 2] >= _SENTENCE:
         made.add("scoring", "metric", "rouge", "most answers are sentences")
     if "table" not in made.sections:
-        made.lines.append("no table was seen: name where it is in a section [table]")
+        made.lines.append("no table was recognized: add a section [table] that names its field")
     return made
 
 
 def write_guess(folder: Path, name: str) -> list[str]:
-    """Write the description of a file next to it; return what was guessed. Raises `DataError`."""
+    """Write the guessed `tablebench.toml` next to a file. Raises `DataError`.
+
+    Return a line for the user about each guess.
+    """
     made = guess(folder, name)
     path = folder / "tablebench.toml"
     try:
         with path.open("x", encoding="utf-8", newline="\n") as stream:
             stream.write(made.text())
     except FileExistsError:
-        raise DataError(
-            f"{path} is there already; remove it, or write into another folder"
-        ) from None
+        raise DataError(f"{path} exists already; remove it, or write into another folder") from None
     except OSError as error:
         raise DataError(f"{path} cannot be written: {error.strerror or error}") from None
     return made.lines
 
 
 def _place(folder: Path, name: str) -> tuple[str, list[Row]]:
-    """Return where the rows are, and the first of them: the place with most usable rows."""
+    """Return the path with most usable rows, and the first rows there. Raises `DataError`."""
     best: tuple[str, list[Row]] = ("", [])
     for at in _PLACES:
         rows = [
@@ -113,14 +114,13 @@ def _place(folder: Path, name: str) -> tuple[str, list[Row]]:
             best = (at, rows)
     if not best[1]:
         raise DataError(
-            f"{folder / name}: no rows with a question and an answer were seen; write the "
-            f"description by hand"
+            f"{folder / name}: no rows with a question and an answer; write tablebench.toml by hand"
         )
     return best
 
 
 def _fields(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the paths of the fields of rows, of objects in them and of the object around them."""
+    """Yield the paths of fields in rows, in the objects inside them and in the one around them."""
     seen: dict[str, None] = {}
     for row in rows[:_MOST_ROWS]:
         for prefix, content in (("", row.content), *(("^", outer) for outer in row.around[:1])):
@@ -143,7 +143,7 @@ def _by_name(fields: Sequence[str], names: Sequence[str]) -> str | None:
 
 
 def _question(rows: Sequence[Row], fields: Sequence[str]) -> str | None:
-    """Return the field of the question: by its name, else the one whose texts end in `?`."""
+    """Return the field with a question's name, or else the first whose texts mostly end in `?`."""
     named = _by_name(fields, _QUESTIONS)
     if named is not None:
         return named
@@ -171,7 +171,7 @@ def _are_tags(values: Sequence[Any]) -> bool:
 
 
 def _tables(rows: Sequence[Row], fields: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield path, key of the section and reason of the first field that looks like a table."""
+    """Yield (value, key, reason) for the section `[table]`, from the first field with tables."""
     for path in fields:
         values = [value_of(row, path) for row in rows]
         for kind, (fits, reason) in _FORMS.items():

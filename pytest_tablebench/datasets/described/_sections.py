@@ -1,4 +1,4 @@
-"""TOML as frozen dataclasses: the type of a field says what a key holds; mistakes have lines."""
+"""Reader of TOML sections as frozen dataclasses: it checks field types and reports line numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STRING = re.compile(
     r'"""(?:[^"\\]|\\.|"(?!""))*"""|\'\'\'.*?\'\'\'|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#[^\n]*',
     re.DOTALL,
 )
-# A key begins where no word does: looking from each letter of a long one takes a square of time.
+# The lookbehind starts a match only at a key's first letter, so that long keys take linear time.
 _LONG_KEY = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{_MOST_KEY_PARTS}}}[\w-]")
 _HEADING = re.compile(r"\s*\[\s*([\w.\"' -]+?)\s*\]\s*(?:#|$)")
 _KEY = re.compile(r"\s*[\"']?([\w-]+)[\"']?\s*(?:\.\s*[\w.-]+\s*)?=")
@@ -30,7 +30,7 @@ _KEY = re.compile(r"\s*[\"']?([\w-]+)[\"']?\s*(?:\.\s*[\w.-]+\s*)?=")
 
 @dataclass(frozen=True)
 class Mistake:
-    """What is wrong in a file, and in which line, from 1; None: in the whole of it."""
+    """A mistake in a file, with its line from 1; the line is None for the whole file."""
 
     line: int | None
     message: str
@@ -42,26 +42,26 @@ class Mistake:
 
 
 def toml_of(folder: Path, name: str) -> tuple[dict[str, Any], str]:
-    """Return what a TOML file of a folder holds, and its text. Raises `DataError` with its name."""
+    """Return a TOML file's content, parsed and as text. Raises `DataError`, naming the file."""
     try:
         if (folder / name).stat().st_size > _MOST_BYTES:
             raise DataError(f"{name}: larger than {_MOST_BYTES:,} bytes")
         text = inside(folder, name).read_text(encoding="utf-8-sig")
-        # The parser takes a time that grows as the square of the parts of a key.
+        # The parser's time grows with the square of the number of parts in a key.
         if _LONG_KEY.search(_STRING.sub("s", text)):
             raise DataError(f"{name}: a key of more than {_MOST_KEY_PARTS} parts with dots between")
         return tomllib.loads(text), text
     except RecursionError:
-        raise DataError(f"{name}: brackets inside each other, too deep to be read") from None
+        raise DataError(f"{name}: brackets are nested too deeply to be read") from None
     except (OSError, ValueError) as error:
         raise DataError(f"{name}: {printable(str(error), 200)}") from None
 
 
 class SectionReader:
-    """Makes sections of a TOML file into dataclasses, and collects what is wrong with them.
+    """Converts sections of a TOML file to dataclasses, and collects the mistakes in them.
 
     Arguments:
-        text: of the file, in which lines are looked up.
+        text: the text of the file, for line numbers.
     """
 
     def __init__(self, text: str) -> None:
@@ -69,7 +69,7 @@ class SectionReader:
         self._lines = _lines_of(text)
 
     def add(self, place: tuple[str, ...], message: str) -> None:
-        """Add a mistake; `place` has the names of sections, from the outermost, and the key."""
+        """Add a mistake at `place`: the names of the sections, outermost first, and the key."""
         while place and place not in self._lines:
             place = place[:-1]
         self.mistakes.append(Mistake(self._lines.get(place), message))
@@ -77,7 +77,7 @@ class SectionReader:
     def section(
         self, kind: type[Section], content: Mapping[str, Any], place: tuple[str, ...] = ()
     ) -> Section:
-        """Return a section; what a key cannot hold is a mistake, and its default stays."""
+        """Return a section; a value of the wrong type is a mistake and leaves the default."""
         fields_by_key = _fields(kind)
         values: dict[str, Any] = {}
         for key, value in content.items():
@@ -98,7 +98,7 @@ class SectionReader:
         return kind(**values)
 
     def _value(self, hint: Any, value: Any, place: tuple[str, ...]) -> Any:
-        """Return a value as its type has it; None for a mistake."""
+        """Return a value converted to a field's type; add a mistake and return None on failure."""
         for part in _parts(hint):
             kind: Any = get_args(part)[1] if get_origin(part) is Mapping else part
             if not (isinstance(kind, type) and is_dataclass(kind) and isinstance(value, dict)):
@@ -125,7 +125,7 @@ def _parts(hint: Any) -> tuple[Any, ...]:
 
 
 def _fields(kind: Any) -> dict[str, tuple[Field[Any], Any]]:
-    """Return the fields of a section and their types, by name."""
+    """Return (field, type) of each field of a section, by name."""
     if kind not in _KNOWN_FIELDS:
         hints = get_type_hints(kind)
         _KNOWN_FIELDS[kind] = {field.name: (field, hints[field.name]) for field in fields(kind)}
@@ -133,11 +133,11 @@ def _fields(kind: Any) -> dict[str, tuple[Field[Any], Any]]:
 
 
 _KNOWN_FIELDS: dict[Any, dict[str, tuple[Field[Any], Any]]] = {}
-"""By section: evaluating types takes longer than reading a file."""
+"""A cache by section, because evaluating type hints takes longer than reading a file."""
 
 
 def _lines_of(text: str) -> dict[tuple[str, ...], int]:
-    """Return the line, from 1, of each key and section, by its name with those around it."""
+    """Return the line, from 1, of each key and section, by the names of sections and key."""
     bare = _STRING.sub(lambda match: "s" + "\n" * match[0].count("\n"), text)
     lines: dict[tuple[str, ...], int] = {}
     section: tuple[str, ...] = ()

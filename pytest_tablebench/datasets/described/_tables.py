@@ -25,8 +25,8 @@ class DescribedTables:
     """Makes the tables of rows.
 
     Arguments:
-        section: what the description says of tables.
-        folder: of the dataset.
+        section: the section `[table]` of the description.
+        folder: the dataset's folder.
     """
 
     def __init__(self, section: TableSection, folder: Path) -> None:
@@ -37,7 +37,7 @@ class DescribedTables:
         self._latest: tuple[list[Any], str | None, Table] | None = None
 
     def place(self, row: Row) -> str | None:
-        """Return what names the table of a row without reading it; None: nothing."""
+        """Return the name of a row's table, without reading the table; None if it has no name."""
         section = self._section
         path = section.named_by or section.file
         return _name(value_of(row, path), path) if path else None
@@ -49,7 +49,7 @@ class DescribedTables:
             row = self._stored_row(row)
         title = self._title(row)
         parts = [value_of(row, path) for path in section.parts()]
-        # Questions about one table follow each other, and share what it is made of.
+        # Consecutive questions about one table share its content: parse it once.
         latest = self._latest
         if latest is None or latest[1] != title or not all(map(is_, latest[0], parts)):
             try:
@@ -77,7 +77,7 @@ class DescribedTables:
         return delimited_table(value, "\t" if section.reader == "tsv" else ",", path)
 
     def _stored_row(self, row: Row) -> Row:
-        """Return the row of the tables' own file that a question names."""
+        """Return the table's row, which a question names, from the file `stored_in`."""
         section = self._section
         if self._stored is None:
             self._stored = {
@@ -123,7 +123,7 @@ def _name(value: Any, path: str) -> str:
 
 
 def _paths(value: Any, path: str) -> list[list[str]]:
-    """Return header paths. Raises `BadRowError` for a field that is no list of lists of texts."""
+    """Return header paths. Raises `BadRowError` unless the field is a list of lists of texts."""
     is_paths = isinstance(value, list) and all(
         isinstance(texts, list) and all(isinstance(text, str) for text in texts) for texts in value
     )
@@ -134,7 +134,7 @@ def _paths(value: Any, path: str) -> list[list[str]]:
 
 
 def _of_records(value: Any, path: str) -> Table:
-    """Return a list of objects as a table: their keys, in order of first use, are the header."""
+    """Return a list of objects as a table; the header is their keys, in order of first use."""
     if not isinstance(value, list) or not all(isinstance(record, dict) for record in value):
         raise BadRowError(path, "must be a list of objects")
     names = list(dict.fromkeys(name for record in value for name in record))

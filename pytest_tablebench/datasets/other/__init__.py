@@ -1,4 +1,4 @@
-"""Further public benchmarks, each described in one file without code."""
+"""Further public benchmarks, each described by one TOML file without code."""
 
 from pytest_tablebench.datasets._benchmark import Benchmark
 

@@ -1,4 +1,4 @@
-"""The datasets of the descriptions next to this file."""
+"""The datasets that the TOML files next to this module describe."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.seeds import seeded_random
 
 FOLDERS = {"en": "skills", "zh": "skills_zh"}
-"""The folder of each language's questions, next to this file."""
+"""The folder with each language's questions, next to this file."""
 
 _SEED = 3
 _PER_TABLE = 15
@@ -73,7 +73,7 @@ def _label(design: Mapping[str, Any], name: str, language: str) -> str:
 
 
 def _value(column: Mapping[str, Any], other: float, group: int, rng: Random) -> float:
-    """Draw a number: uniform, skewed, around a mean, or around a share of another column."""
+    """Draw a number: uniform, skewed, around a mean, or around a multiple of another column."""
     if "low" in column:
         return rng.randint(column["low"], column["high"])
     if "skewed" in column:

@@ -22,15 +22,15 @@ _CHINESE = (
 
 
 class EmbeddedFolder(FolderDataset):
-    """A dataset folder that comes with the package.
+    """A dataset folder in the package.
 
     Arguments:
         name: the name of the dataset and of its benchmark.
-        folder: the folder next to this file.
-        instruction: the instruction of its prompts; None for the usual one.
+        folder: the name of the folder, next to this file.
+        instruction: the instruction of its prompts; None for the default.
     """
 
-    parts = ("partial",)  # the other parts repeat the score by kind of answer
+    parts = ("partial",)  # the other parts only repeat the score, by kind of answer
 
     def __init__(self, name: str, folder: str, instruction: str | None = None) -> None:
         description = DatasetDescription(

@@ -19,7 +19,7 @@ _FILES = ("tables.jsonl", "questions.jsonl")
 
 
 class Starter(TableQuestions):
-    """Small tables from many fields, and questions with one short, certain answer."""
+    """Small tables from many fields, and questions with one short, unambiguous answer."""
 
     def __init__(self) -> None:
         super().__init__("starter", (), benchmark="starter", shots=1)
@@ -29,7 +29,7 @@ class Starter(TableQuestions):
         folder: Path,  # noqa: ARG002 - the files come with the package
         *,
         compat: Compat = "fixed",  # noqa: ARG002 - there is no reference
-        **options: Any,  # noqa: ARG002 - none is asked for
+        **options: Any,  # noqa: ARG002 - it uses none
     ) -> RowSource[Example]:
         """Open the package's own files; questions and demonstrations share no table."""
         contents = {name: (files(__package__) / name).read_bytes() for name in _FILES}

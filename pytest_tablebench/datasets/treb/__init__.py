@@ -1,7 +1,7 @@
 """TReB (arXiv 2506.18421): 26 subtasks of six skills, in English and Chinese.
 
-What is known of each subtask is data: `subtasks.toml`. The samples are upstream's;
-instructions whose keeping a rule can tell are the project's own: `instructions.jsonl`.
+`subtasks.toml` describes the subtasks. The samples are upstream's, except for the instructions that
+a rule can check: these are the project's own, in `instructions.jsonl`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __getattr__ = lazily(__name__, {"_written": ("write_samples",)})
 
 
 def subtask_names() -> dict[str, str]:
-    """Return upstream's name of each known subtask, by the name of its dataset."""
+    """Return a mapping from dataset names to upstream's names of the listed subtasks."""
     from pytest_tablebench.datasets.treb._subtasks import dataset_name, known_subtasks
 
     return {dataset_name(subtask.name): subtask.name for subtask in known_subtasks()}

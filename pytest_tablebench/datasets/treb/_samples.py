@@ -1,4 +1,4 @@
-"""Upstream's samples: JSON lists or lines, one subtask in a file or several (treb.md section 2)."""
+"""Reader of upstream's samples: JSON or JSON lines, of one or more subtasks (treb.md section 2)."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Sample:
     """One sample.
 
     Arguments:
-        id: unique in its dataset: the folder of its file, and its id without the subtask.
+        id: the folder of its file, and its id without the subtask; unique in its dataset.
         place: its file and row, for messages.
-        question, answer: as text.
-        number: the answer as a number, where the file gives one.
-        titles, csv, markdown, html: of its tables, in their order; each may be shorter than others.
-        header_rows: how many lines of each table are its header, as the file says it.
-        context: what else its metric needs.
-        fault: why it cannot be asked.
+        question, answer: the question and the expected answer as text.
+        number: the answer as a number, if the file gives one.
+        titles, csv, markdown, html: one text per table, in the same order; lengths may differ.
+        header_rows: the number of header lines of each table, unchecked.
+        context: further context of the metric.
+        fault: the reason why it cannot be used; None if it can.
     """
 
     id: str
@@ -50,12 +50,12 @@ class Sample:
 
     @property
     def table_count(self) -> int:
-        """How many tables it comes with."""
+        """The number of its tables."""
         return max(map(len, (self.csv, self.markdown, self.html)))
 
 
 def sample_files(folder: Path) -> list[Path]:
-    """Return the files that may hold samples, in the order of their names."""
+    """Return the files that may contain samples, sorted by name."""
     paths = (path for path in folder.rglob("*") if path.suffix in _SUFFIXES)
     return sorted(
         path
@@ -65,22 +65,23 @@ def sample_files(folder: Path) -> list[Path]:
 
 
 def subtask_in(path: Path) -> str | None:
-    """Return the subtask that a file's name says it holds; None where its samples say."""
+    """Return the subtask that a file is named after; None if the name is not a subtask's."""
     names = {dataset_name(subtask.name): subtask.name for subtask in known_subtasks()}
     return names.get(dataset_name(path.stem))
 
 
 def samples_in(path: Path) -> Iterator[tuple[int, str, Any]]:
-    """Yield each row of a file with its number from 1, and the subtask it is of.
+    """Yield (number from 1, subtask, row) for each row of a file.
 
-    A file whose name is a subtask's holds that one; elsewhere the first part of a sample's id says
-    it, and of a row without one the file's name. Raises `DataError` for a file that is not JSON.
+    The subtask is taken from the file's name if that is a subtask's. Otherwise it is the first part
+    of the sample's id, or the file's name for a row whose id has no such part. Raises `DataError`
+    for a file that is not JSON.
     """
     named = subtask_in(path)
     if named is not None:
         yield from ((number, named, row) for number, row in enumerate(_rows(path), start=1))
         return
-    facts = path.stat()  # each of its subtasks looks into such a file
+    facts = path.stat()  # every subtask reads this file: cache its rows until the file changes
     yield from _mixed(path, facts.st_mtime_ns, facts.st_size)
 
 
@@ -115,7 +116,7 @@ def _lines(path: Path) -> Iterator[Any]:
 def sample_of(row: Any, file: Path, folder: Path, number: int) -> Sample:
     """Return the sample of a row. Raises `BadRowError`.
 
-    A sample without an id is unusable: it could not be found again.
+    A sample without an id has a fault, because later runs could not identify it.
     """
     where = file.relative_to(folder)
     question = text_field(row, "question")
@@ -166,9 +167,9 @@ def _texts(row: Any, name: str) -> tuple[str, ...]:
 
 
 def instructions() -> list[Sample]:
-    """Return the project's own instructions as samples; their answer is one that keeps the rule.
+    """Return the project's instructions as samples.
 
-    Each comes with the rule that tells whether it is kept.
+    The context has the rule that checks a reply. The answer is an example that follows the rule.
     """
     text = (files(__package__) / _INSTRUCTIONS).read_text(encoding="utf-8")
     samples = []

@@ -1,4 +1,4 @@
-"""What is known of TReB's subtasks, as data (spec: treb.md sections 1 and 5)."""
+"""The descriptions of TReB's subtasks, read from `subtasks.toml` (treb.md sections 1 and 5)."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ class Subtask:
     """One subtask.
 
     Arguments:
-        name: as upstream writes it.
-        skill: its short name.
-        form: what an answer looks like.
-        wordings: how the answer is asked for, in English and in Chinese.
-        modes: the strategies by which upstream asks it.
-        scores: what an answer is scored by.
-        main, judged: the score that counts without a judge, and with one.
-        thresholds: from which a case is right, by the score that counts.
-        system, remark: texts in place of a mode's system message, and after it.
+        name: its name as upstream writes it.
+        skill: the short name of its skill.
+        form: the name of its answer form, a key of `forms` in `subtasks.toml`.
+        wordings: the names of the answer in the prompt, in English and in Chinese.
+        modes: the strategies that upstream runs it with.
+        scores: the names of its scores.
+        main, judged: the main score without a judge, and with one.
+        thresholds: the pass threshold of each main score.
+        system: the system message that replaces the mode's; "": the mode's.
+        remark: the text after the system message.
         titles: whether the tables' titles follow the question.
-        order: whether answers speak of rows or columns by their places.
-        is_listed: whether it has an entry of its own, and not the defaults.
+        order: whether answers name rows or columns by their positions.
+        is_listed: whether `subtasks.toml` has an entry for it; without one it uses the defaults.
     """
 
     name: str
@@ -48,7 +49,7 @@ class Subtask:
 
     @property
     def has_tables(self) -> bool:
-        """Whether its samples come with tables; those of natural language have none."""
+        """Whether its samples have tables; natural language subtasks (NLU) have none."""
         return self.skill != "NLU"
 
 
@@ -64,18 +65,18 @@ def _data() -> Mapping[str, Any]:
 
 
 def skills() -> Mapping[str, str]:
-    """Return the skills by their short names, in the order of the paper."""
+    """Return a mapping from the skills' short names to their names, in the paper's order."""
     names: Mapping[str, str] = _data()["skills"]
     return names
 
 
 def known_subtasks() -> tuple[Subtask, ...]:
-    """Return the subtasks that have an entry."""
+    """Return the subtasks with an entry in `subtasks.toml`."""
     return tuple(map(subtask_of, _data()["subtasks"]))
 
 
 def subtask_of(name: str) -> Subtask:
-    """Return what is known of a subtask; the defaults for one without an entry."""
+    """Return the description of a subtask, with the defaults if it has no entry."""
     data = _data()
     entry = data["subtasks"].get(name)
     family = [skill for start, skill in data["families"].items() if name.startswith(start)]

@@ -17,7 +17,7 @@ from pytest_tablebench.errors import DataError, TableError
 from pytest_tablebench.tables.table import Table
 
 _MOST_BYTES = 64 * 1024 * 1024
-"""A table in an archive that unpacks to more is no table."""
+"""The unpacked size limit of a table in an archive."""
 
 _BETWEEN = re.compile(r"[\s|:\-]*-[\s|:\-]*")
 _BAR = re.compile(r"(?<!\\)\|")
@@ -25,13 +25,13 @@ _BAR = re.compile(r"(?<!\\)\|")
 
 @dataclass(frozen=True)
 class SampleTable:
-    """A table of a sample, or why there is none.
+    """A table of a sample, or the reason why it cannot be read.
 
     Arguments:
         table: the table, or None if it could not be read.
-        source: where it was read: `csv`, `markdown`, `html` or `none`.
-        faults: what was wrong with it: `file_path`, `columnslable`, `markdown`.
-        text: the form that the sample gives, for a table that could not be read.
+        source: the form that was read: `csv`, `markdown`, `html` or `none`.
+        faults: the fields with mistakes: `file_path`, `columnslable`, `markdown`.
+        text: the Markdown or HTML of a table that could not be read.
     """
 
     table: Table | None
@@ -41,13 +41,13 @@ class SampleTable:
 
 
 def tables_of(sample: Sample, folder: Path, compat: Compat) -> list[SampleTable]:
-    """Return the tables of a sample: `reference` has the first alone."""
+    """Return the tables of a sample; `reference` uses only the first one."""
     count = sample.table_count if compat == "fixed" else min(sample.table_count, 1)
     return [_table(sample, place, folder, compat) for place in range(count)]
 
 
 def _table(sample: Sample, place: int, folder: Path, compat: Compat) -> SampleTable:
-    """Read one table from the first form of it that is there."""
+    """Read one table from its first readable form: CSV, Markdown, HTML."""
     faults: list[str] = []
     lines: Sequence[Sequence[str]] | None = None
     source, markdown = "csv", _at(sample.markdown, place)
@@ -76,12 +76,12 @@ def _table(sample: Sample, place: int, folder: Path, compat: Compat) -> SampleTa
 
 
 def table_name(sample: Sample, place: int = 0) -> str:
-    """Return what messages call a table, by which its sample is found as well."""
+    """Return the name of a table in messages; it also identifies the sample."""
     return f"{sample.place}, table {place + 1}"
 
 
 def as_given(sample: Sample | None, serializer: str) -> str | None:
-    """Return the first table as its sample writes it in a format; None where it does not."""
+    """Return the sample's own text of its first table; None if the sample lacks this format."""
     if sample is None:
         return None
     texts = {"markdown": sample.markdown, "html": sample.html}.get(serializer, ())
@@ -93,7 +93,10 @@ def _at(texts: Sequence[str], place: int) -> str:
 
 
 def _header_rows(counts: Sequence[object], place: int, lines: int) -> tuple[int, bool]:
-    """Return how many lines are the header, and whether that fits; 1 if nothing does."""
+    """Return the number of header lines, and whether the stated number is valid.
+
+    The number is 1 if none is stated or if the stated one is invalid.
+    """
     if place >= len(counts):
         return 1, True
     count = counts[place]
@@ -103,7 +106,7 @@ def _header_rows(counts: Sequence[object], place: int, lines: int) -> tuple[int,
 
 
 def _from_lines(lines: Sequence[Sequence[str]], header: int, title: str, name: str) -> Table:
-    """Make a table; columns without a header are called by their numbers from 0, as pandas does."""
+    """Make a table; without header lines its column names are numbers from 0, as in pandas."""
     width = max(map(len, lines))
     padded = [(*line, *("",) * (width - len(line))) for line in lines]
     if header == 0:
@@ -124,7 +127,7 @@ def _from_lines(lines: Sequence[Sequence[str]], header: int, title: str, name: s
 def _csv_lines(folder: Path, name: str) -> list[list[str]] | None:
     """Return the lines of a CSV file; None if it does not exist or is empty.
 
-    Raises `DataError` for a path that leads out of the data folder, and for what is no text.
+    Raises `DataError` for a path outside the data folder, and for a file that is not text.
     """
     path = inside(folder, name)
     data: bytes | None = path.read_bytes() if path.is_file() else _elsewhere(folder, name)
@@ -137,7 +140,11 @@ def _csv_lines(folder: Path, name: str) -> list[list[str]] | None:
 
 
 def _elsewhere(folder: Path, name: str) -> bytes | None:
-    """Return the one file that ends as the path does: next to the samples, or in an archive."""
+    """Return the content of the one file, in the folder or its archives, whose path ends in `name`.
+
+    If there is no such path, return the one file with the same base name. Return None if several
+    files match, or none.
+    """
     segments = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".")]
     ending = "/" + "/".join(segments)
     places = _csv_files(folder).get(segments[-1] if segments else "", ())
@@ -158,7 +165,10 @@ def _elsewhere(folder: Path, name: str) -> bytes | None:
 
 @lru_cache(maxsize=4)
 def _csv_files(folder: Path) -> Mapping[str, tuple[tuple[Path | None, str], ...]]:
-    """Return every CSV file below a folder and in the archives there, by its bare name."""
+    """Return the CSV files below a folder and in its archives, by base name.
+
+    Each is (archive, path), with None as the archive of a file in the folder.
+    """
     places_by_name: dict[str, list[tuple[Path | None, str]]] = {}
     for path in sorted(folder.rglob("*")):
         if path.suffix.lower() == ".csv":
@@ -181,10 +191,10 @@ def _csv_files(folder: Path) -> Mapping[str, tuple[tuple[Path | None, str], ...]
 
 
 def markdown_lines(markdown: str, compat: Compat = "fixed") -> list[list[str]] | None:
-    r"""Return the lines of a Markdown table without the one below its head.
+    r"""Return the lines of a Markdown table without the one below its header; None if it has none.
 
-    `reference` takes every bar for the end of a cell; lines of other lengths than the first, as
-    an escaped bar (`\|`) gives them, are no table then (None).
+    `reference` ends a cell at every bar, even at an escaped one (`\|`). It returns None if lines
+    then differ in length.
     """
     bar = _BAR if compat == "fixed" else re.compile(r"\|")
     lines = []
@@ -202,7 +212,7 @@ def markdown_lines(markdown: str, compat: Compat = "fixed") -> list[list[str]] |
 
 
 def html_table(html: str, title: str = "") -> Table | None:
-    """Return the table of an HTML text, or None."""
+    """Return the table of an HTML text; None if it has no readable table."""
     try:
         text = html if "<table" in html.lower() else f"<table>{html}"
         table = Table.from_html(text, structure=True)

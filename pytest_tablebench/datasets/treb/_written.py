@@ -1,4 +1,4 @@
-"""Questions written as TReB's samples: each table as CSV, Markdown and HTML (treb.md 2 and 6.4)."""
+"""Writing of questions as TReB's samples, each table as CSV, Markdown and HTML (treb.md 2, 6.4)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Lines = Sequence[Sequence[str]]
 
 @dataclass
 class Written:
-    """What was written: samples by subtask, how many tables; what was left out, by reason."""
+    """The number of samples by subtask, of tables, and of omitted questions by reason."""
 
     samples: Counter[str] = field(default_factory=Counter)
     tables: int = 0
@@ -38,7 +38,7 @@ class Written:
 
 @dataclass(frozen=True)
 class _Forms:
-    """A table in its three forms, which all hold the same cells."""
+    """A table in three forms with the same cells."""
 
     name: str
     header_rows: int
@@ -48,14 +48,15 @@ class _Forms:
 
 
 class _LeftOutError(TableBenchError):
-    """A table has no such form; the message is one of the counted words."""
+    """The table cannot be written; the message is the reason that `Written` counts."""
 
 
 def write_samples(questions: Sequence[tuple[str, FolderQuestion]], folder: Path) -> Written:
-    """Write questions, each with the name of its dataset, as samples: a file for each subtask.
+    """Write questions, each with the name of its dataset, as samples, one file per subtask.
 
-    The subtask is the tag's, else the dataset's name. A question that was asked of the same
-    tables before is left out, and one of a table that does not read alike in all three forms.
+    The subtask is the tag `subtask`, or else the dataset's name. Two kinds of questions are
+    omitted: repeated questions about the same tables, and questions about a table whose three
+    forms are not read back as the same cells.
     """
     done, forms = Written(), dict[int, _Forms | str]()
     seen, chosen = set[tuple[Any, ...]](), dict[str, list[tuple[str, FolderQuestion]]]()
@@ -105,7 +106,7 @@ def _sample_lines(
 
 
 def _forms_of(table: Table, cache: dict[int, _Forms | str]) -> _Forms:
-    """Return a table's three forms, by its identity. Raises `_LeftOutError`."""
+    """Return a table's three forms, cached by the table's `id()`. Raises `_LeftOutError`."""
     if id(table) not in cache:
         try:
             cache[id(table)] = _forms(table)
@@ -150,7 +151,7 @@ def _csv(texts: Lines) -> str:
 
 
 def _markdown(texts: Lines) -> str:
-    r"""Write a Markdown table; a bar in a cell is written as `\|`."""
+    r"""Return a Markdown table; a bar in a cell becomes `\|`."""
     rows = [
         f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in texts
     ]

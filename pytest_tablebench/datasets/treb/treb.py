@@ -1,4 +1,4 @@
-"""TReB's subtasks as datasets, each of them by its entry in `subtasks.toml` (spec: treb.md)."""
+"""TReB's subtasks as datasets, one per entry in `subtasks.toml` (spec: treb.md)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from pytest_tablebench.util.names import printable
 FOLDER = "treb"
 
 MODES = ("tcot", "pot", "icot")
-"""The strategies in which the benchmark asks its subtasks."""
+"""The strategies of the benchmark."""
 
 FILES = tuple(
     File(path, optional=True)
@@ -50,9 +50,10 @@ FILES = tuple(
         *("*.zip", "*/*.zip", "CSV/*.csv", "*/CSV/*.csv"),
     )
 )
-"""What both hubs may have: samples by language or all together, tables in archives or not.
+"""Patterns for the layouts of both hubs: samples with or without a folder per language, tables in
+archives or as files.
 
-The test set of the leaderboard is left where it is: its answers are not public.
+The leaderboard's test set is not downloaded, because its answers are not public.
 """
 
 OWN_INSTRUCTIONS = (
@@ -78,7 +79,7 @@ class SampleInFolder:
 
 
 class TReB(FileDataset[SampleInFolder]):
-    """One subtask. All of them lie in one folder, whatever folders upstream has in it."""
+    """One subtask. All subtasks share one data folder."""
 
     folder = FOLDER
     benchmark = "treb"
@@ -133,7 +134,7 @@ class TReB(FileDataset[SampleInFolder]):
         }
 
     def worded(self, place: AnswerPlace, form: AnswerForm, texts: Mapping[str, str]) -> AnswerForm:
-        """Return the form with the printed system message of its mode, or of summaries."""
+        """Return the form with the paper's system message for its mode, or for summaries."""
         modes = {"object": "tcot", "printed": "pot", "box": "icot"}
         name = "table_summary" if self.subtask.name == "Table_Summary" else modes.get(place, "")
         if self.subtask.skill == "NLU":
@@ -143,7 +144,7 @@ class TReB(FileDataset[SampleInFolder]):
     def open(
         self, folder: Path, *, compat: Compat = "fixed", **_: Any
     ) -> RowSource[SampleInFolder]:
-        """Open the files that hold samples of the subtask. Raises `DataMissing` or `DataError`."""
+        """Open the files with samples of the subtask. Raises `DataMissing` or `DataError`."""
         files = self._files(folder)
         opened = Opened(folder, compat, "TReB")
         samples = cache(lambda: {table_name(row.sample): row.sample for row in source.rows()})
@@ -168,7 +169,7 @@ class TReB(FileDataset[SampleInFolder]):
         return source
 
     def _files(self, folder: Path) -> list[Path]:
-        """Return the files that may contain it: files with its name, and with no subtask's name."""
+        """Return the files with the subtask's name, and the files without any subtask's name."""
         if not folder.is_dir():
             raise self._missing(folder)
         paths = [
@@ -193,7 +194,7 @@ class TReB(FileDataset[SampleInFolder]):
         )
 
     def _rows(self, opened: Opened, files: Iterable[Path]) -> Iterator[SampleInFolder]:
-        """Yield the samples of the subtask; `opened` takes note of rows that are none."""
+        """Yield the samples of the subtask; report unusable rows to `opened`."""
         if self.metric == "treb_instruction":
             yield from (
                 SampleInFolder(sample, opened.folder, opened.compat) for sample in instructions()
@@ -210,7 +211,7 @@ class TReB(FileDataset[SampleInFolder]):
                         yield SampleInFolder(sample, opened.folder, opened.compat)
 
     def example(self, row: SampleInFolder) -> Example:
-        """Make the example of a sample. Raises `DataError` for one that cannot be asked."""
+        """Make the example of a sample. Raises `DataError` for a sample with a fault."""
         sample, subtask = row.sample, self.subtask
         if sample.fault is not None:
             raise DataError(f"{sample.place}, {sample.fault}")
@@ -245,7 +246,7 @@ class TReB(FileDataset[SampleInFolder]):
         )
 
     def _tags(self, sample: Sample) -> dict[str, str]:
-        """Return what is known of a sample without its tables."""
+        """Return the tags that do not depend on the tables."""
         return {
             "skill": self.subtask.skill,
             "form": self.subtask.form,
@@ -257,21 +258,21 @@ class TReB(FileDataset[SampleInFolder]):
         return text_key(Example("", {"question": row.sample.question}, "", (), ""))
 
     def stratum(self, row: SampleInFolder) -> Stratum:
-        """Return language and table."""
+        """Return the tags without tables, and the sample's first table."""
         sample = row.sample
         table = (sample.csv or sample.markdown or sample.html or (sample.id,))[0]
         return Stratum(tuple(sorted(self._tags(sample).items())), table)
 
     def does_not_apply(self, row: SampleInFolder, serializer: str, perturbation: str) -> str | None:  # noqa: ARG002
-        """Return why a sample is not asked: its answer speaks of places in the table as it is."""
+        """Return why the sample is skipped: its answer names positions in the unchanged table."""
         changed = self.subtask.order and perturbation != "none"
         return "the answer names rows or columns by their places" if changed else None
 
     def refuses(self, strategy: str) -> str | None:
-        """Return why the subtask is not asked by a strategy; None: it is.
+        """Return why the subtask does not run with a strategy; None if it does.
 
-        The benchmark asks each subtask in some of its three modes. Other strategies are not its
-        own, and are up to the user.
+        The benchmark runs each subtask with some of its three strategies. It does not restrict
+        other strategies.
         """
         mode = strategy.partition("[")[0]
         if mode not in MODES or mode in self.subtask.modes:
@@ -287,17 +288,17 @@ class TReB(FileDataset[SampleInFolder]):
         return PromptParts(instruction, self._source(example, render))
 
     def bare_prompt(self, example: Example, render: Render) -> PromptParts:
-        """Return question and tables alone: strategies say themselves where the answer goes."""
+        """Return question and tables only; the strategy adds where to write the answer."""
         return PromptParts("", self._source(example, render))
 
     def frames_first(self, example: Example, render: Render) -> PromptParts:
-        """Return tables and question, as programs are asked for: what a frame holds comes first."""
+        """Return tables, then question: the order in which the benchmark requests programs."""
         question = example.inputs["question"]
         source = self._source(example, render).removeprefix(question).lstrip("\n")
         return PromptParts("", f"{source}\n{question}" if source else question)
 
     def _source(self, example: Example, render: Render) -> str:
-        """Return question and tables as upstream shows them; of several each has its name."""
+        """Return question and tables as upstream shows them; several tables have names."""
         parts = [example.inputs["question"]]
         for name, value in example.inputs.items():
             if name == "question":
@@ -313,9 +314,9 @@ DATASETS = tuple(map(TReB, known_subtasks()))
 
 
 def datasets_in(data: Path) -> Iterator[TReB]:
-    """Yield the datasets of subtasks that only the data folder names.
+    """Yield the datasets of subtasks in the data folder that `subtasks.toml` does not list.
 
-    A file's own name says which; one that is called otherwise is looked into.
+    A file named after a listed subtask is skipped; other files are read for the subtasks in them.
     """
     yielded = {dataset.name for dataset in DATASETS}
     for path in sample_files(data / FOLDER):
