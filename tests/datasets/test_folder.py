@@ -156,12 +156,12 @@ def test_cells_of_a_csv_hold_lists_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "said"),
     [
-        ({"questions.csv": "table,question,answer\n"}, "there is none"),
-        ({"questions.csv": ""}, "there is none"),
-        ({"questions.csv": "table,question\na,b\n"}, "there is no column 'answer'"),
+        ({"questions.csv": "table,question,answer\n"}, "there are no questions"),
+        ({"questions.csv": ""}, "there are no questions"),
+        ({"questions.csv": "table,question\na,b\n"}, "the column 'answer' is missing"),
         ({"questions.csv": "question,answer,tabel\n"}, "unknown column 'tabel'; did you mean"),
         ({"tablebench.toml": ""}, "no questions: it needs one of questions.csv"),
-        ({"questions.csv": QUESTIONS, "questions.jsonl": ""}, "which are the questions?"),
+        ({"questions.csv": QUESTIONS, "questions.jsonl": ""}, "questions.jsonl; keep one of them"),
     ],
 )
 def test_a_folder_without_questions(files: dict[str, str], said: str, tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_a_folder_without_questions(files: dict[str, str], said: str, tmp_path: 
         ("../secret.csv,How many?,3", "name a file inside the folder"),
         ("..\\secret.csv,How many?,3", "name a file inside the folder"),
         ("C:\\secret.csv,How many?,3", "name a file inside the folder"),
-        ("prices.csv,How many?,3,4", "row 2, field 'row': holds 4 cells, the header has 3"),
+        ("prices.csv,How many?,3,4", "row 2, field 'row': has 4 cells, the header has 3"),
     ],
 )
 def test_a_row_that_cannot_be_asked(row: str, said: str, tmp_path: Path) -> None:

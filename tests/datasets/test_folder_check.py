@@ -28,7 +28,7 @@ def table(text: str | bytes, name: str = "t.csv") -> dict[str, str | bytes]:
 
 Q, T = "mine/questions.csv", "mine/t.csv"
 BROKEN: dict[str, tuple[dict[str, str | bytes], str]] = {
-    "no questions": ({"questions.csv": HEAD}, f"{Q}, field 'question': there is none"),
+    "no questions": ({"questions.csv": HEAD}, f"{Q}, field 'question': there are no questions"),
     "no file of questions": ({"tablebench.toml": ""}, "no questions: it needs one of"),
     "settings": (
         {**question("Who is 41?", "Bo"), "tablebench.toml": "nam = 'x'"},
@@ -38,10 +38,10 @@ BROKEN: dict[str, tuple[dict[str, str | bytes], str]] = {
         {"questions.csv": f"{HEAD}x.csv,Is it so?,yes\n"},
         f"{Q}, row 2, field 'table': x.csv: no such file",
     ),
-    "unreadable table": (table(b"PK\3\4", "t.xlsx"), "t.xlsx: is no workbook"),
+    "unreadable table": (table(b"PK\3\4", "t.xlsx"), "t.xlsx: is not a workbook"),
     "ragged row": (table("a,b\n1,2\n3\n"), "t.csv: line 3: 1 cell, the header has 2"),
     "open quote": (table('a,b\n"1,2\n'), "t.csv: line 2: unexpected end of data"),
-    "empty table": (table(""), "t.csv: holds no line"),
+    "empty table": (table(""), "t.csv: is empty"),
     "header alone": (table("a,b\n"), f"{T}, field 'table': has a header and no row"),
     "two headers": (
         table("Report,2024\nName,Sales\nTea,3\nCocoa,4\n"),
@@ -62,7 +62,7 @@ BROKEN: dict[str, tuple[dict[str, str | bytes], str]] = {
     ),
     "same question": (
         {"questions.csv": "question,answer\nIs it so?,yes\nis it  so?,no\n"},
-        f"{Q}, row 3, field 'question': is that of row 2",
+        f"{Q}, row 3, field 'question': repeats row 2",
     ),
     "ambiguous look-up": (
         question("How old is Ann?", "36"),
@@ -75,15 +75,15 @@ BROKEN: dict[str, tuple[dict[str, str | bytes], str]] = {
     "item in no cell": (question("Who are they?", "Bo | Cy"), "'Cy' is in no cell"),
     "answer of another type": (
         question("What is the age of Bo?", "forty-one"),
-        "'forty-one' is a text, and the column 'age' holds numbers",
+        "'forty-one' is text, and the column 'age' has numbers",
     ),
     "no number": (
         question("What is the age of Bo?", "old", "metric=number"),
-        f"{Q}, row 2, field 'answer': 'old' is no number",
+        f"{Q}, row 2, field 'answer': 'old' is not a number",
     ),
     "no date": (
         question("When was Bo born?", "long ago", "metric=date"),
-        f"{Q}, row 2, field 'answer': 'long ago' is no date",
+        f"{Q}, row 2, field 'answer': 'long ago' is not a date",
     ),
     "leaking answer": (
         question("Does Bo live in Oslo?", "Oslo"),
@@ -154,7 +154,7 @@ BROKEN: dict[str, tuple[dict[str, str | bytes], str]] = {
     ),
     "aliases": (
         question("Who are they?", "Ann | Bo", "aliases=Annie"),
-        f"{Q}, row 2, field 'aliases': of several answers",
+        f"{Q}, row 2, field 'aliases': belong to one answer",
     ),
 }
 
@@ -238,7 +238,7 @@ def test_check_says_how_a_file_was_read(tmp_path: Path, capsys: pytest.CaptureFi
 def test_new_overwrites_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "questions.csv").write_text("mine")
     assert main(["new", str(tmp_path)]) == 2
-    assert "holds something" in capsys.readouterr().err
+    assert "is not empty" in capsys.readouterr().err
     assert (tmp_path / "questions.csv").read_text() == "mine"
 
 
@@ -273,13 +273,13 @@ def test_fix_mends_what_has_one_meaning_and_nothing_else(
     )
     assert main(["check", str(tmp_path), "--fix"]) == 1
     assert capsys.readouterr().out.splitlines() == [
-        "mine: fixed: questions.csv, row 5: left out, it is row 4 again",
-        "mine: fixed: questions.csv, row 6: its id is a-2 now",
-        "mine: fixed: questions.csv, row 7: its id is a-3 now",
-        "mine: fixed: t.csv: column 2 left out, it is empty",
-        "mine: fixed: t.csv: column 4 left out, it is empty",
+        "mine: fixed: questions.csv, row 5: removed, because it repeats row 4",
+        "mine: fixed: questions.csv, row 6: id changed to a-2",
+        "mine: fixed: questions.csv, row 7: id changed to a-3",
+        "mine: fixed: t.csv: column 2 removed, because it is empty",
+        "mine: fixed: t.csv: column 4 removed, because it is empty",
         # Which of the two answers is meant, nobody but the author knows.
-        "mine/questions.csv, row 8, field 'question': is that of row 4; leave one of them out",
+        "mine/questions.csv, row 8, field 'question': repeats row 4; remove one of them",
         "mine: 5 questions (3 text, 2 number), 1 problem",
     ]
     assert (folder / "t.csv").read_bytes().decode() == "name,age\nJosé,3\nAnn,4\n"
@@ -296,6 +296,6 @@ def test_fix_mends_json_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     other = '{"question": "Is it not?", "answer": "no", "id": "x"}\n'
     folder = write_folder(tmp_path / "mine", {"questions.jsonl": f"{row}{row}{other}no row\n"})
     assert main(["check", str(tmp_path), "--fix"]) == 1
-    assert "row 4, field 'row': no JSON" in capsys.readouterr().out
+    assert "row 4, field 'row': is not JSON" in capsys.readouterr().out
     text = (folder / "questions.jsonl").read_text("utf-8")
     assert text == f"{row}\n{other.replace('x', 'x-2')}no row\n"

@@ -123,7 +123,7 @@ def test_a_password_is_said(tmp_path: Path) -> None:
 def test_formulas_that_were_never_calculated_are_said(tmp_path: Path) -> None:
     workbook(tmp_path / "f.xlsx", S=[["a", "b"], [1, "=A2+1"]])
     (problem,) = asked("f.xlsx", {"f.xlsx": (tmp_path / "f.xlsx").read_bytes()}, tmp_path)
-    assert "f.xlsx: cell B2 holds a formula that was never calculated" in problem
+    assert "f.xlsx: cell B2 has a formula that was never calculated" in problem
 
 
 def test_a_zip_bomb_is_not_unpacked(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_a_zip_bomb_is_not_unpacked(tmp_path: Path) -> None:
         for _ in range(201):
             stream.write(b"\0" * (1 << 20))
     (problem,) = asked("b.xlsx", {"b.xlsx": (tmp_path / "b.xlsx").read_bytes()}, tmp_path)
-    assert "and is not unpacked" in problem
+    assert "would unpack to" in problem
 
 
 def test_a_workbook_with_macros_is_read_and_nothing_of_it_run(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_a_workbook_with_macros_is_read_and_nothing_of_it_run(tmp_path: Path) ->
 
 def test_what_is_no_workbook_is_said(tmp_path: Path) -> None:
     (problem,) = asked("x.xlsx", {"x.xlsx": b"hello"}, tmp_path)
-    assert "x.xlsx: is no workbook" in problem
+    assert "x.xlsx: is not a workbook" in problem
 
 
 def test_parquet_without_its_package_says_what_to_install(

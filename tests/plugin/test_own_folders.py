@@ -136,7 +136,7 @@ def test_a_broken_folder_costs_itself_alone(place: Place) -> None:
     done = place.run("-rs")
     assert done.parseoutcomes() == {"passed": 1, "failed": 1, "skipped": 1}
     assert place.records() == OUTCOMES
-    done.stdout.fnmatch_lines(["*worse/questions.csv, field 'question': there is none"])
+    done.stdout.fnmatch_lines(["*worse/questions.csv, field 'question': there are no questions"])
 
 
 def test_a_broken_row_is_said_and_the_rest_runs(place: Place) -> None:
@@ -236,7 +236,7 @@ def test_a_folder_that_is_asked_for_is_an_error_if_no_question_can_be_used(place
     (place.data / "questions.csv").write_text("table,question,answer\n", encoding="utf-8")
     done = place.run()
     assert done.ret == pytest.ExitCode.INTERRUPTED
-    assert "questions.csv, field 'question': there is none" in done.stdout.str()
+    assert "questions.csv, field 'question': there are no questions" in done.stdout.str()
 
 
 def test_a_folder_of_tables_without_questions_is_an_error(place: Place) -> None:

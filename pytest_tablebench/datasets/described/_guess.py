@@ -47,7 +47,7 @@ class Guess:
     def text(self) -> str:
         """Return the guess as TOML."""
         parts = [
-            "# Guessed from the data: check it, and add what is missing (see docs/descriptions.md)."
+            "# Guessed from the data: read it, and see what is missing in docs/descriptions.md."
         ]
         for section, keys in self.sections.items():
             parts.append(f"\n[{section}]")

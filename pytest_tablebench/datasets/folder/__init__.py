@@ -1,6 +1,6 @@
-"""A folder is a dataset: questions in one file, tables next to it, no code.
+"""Datasets in folders, without code: a file of questions with table files next to it.
 
-`folder_datasets` finds them.
+`folder_datasets` finds these folders.
 """
 
 from typing import TYPE_CHECKING
@@ -33,7 +33,7 @@ __all__ = [
     "write_example",
 ]
 
-# Looking for benchmarks, which every session does, names this folder.
+# Every session imports this package to find benchmarks, so its modules are imported lazily.
 __getattr__ = lazily(
     __name__,
     {

@@ -1,4 +1,4 @@
-"""Of what kind an answer is, and what the columns of its table say of how it is written."""
+"""The kind of an answer, and the number and date formats of the columns that contain it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_tablebench.metrics.typed_numbers import Quantity, read_quantity
 from pytest_tablebench.tables.table import Table
 
 _LOOKED_AT = 1_000
-"""Cells of a column that are looked at for how it writes numbers and dates."""
+"""The number of cells per column that are read to detect number and date formats."""
 
 _COMMA = re.compile(
     r"\D*\d{1,3}(?:\.\d{3}){2,}\D*|\D*\d{1,3}(?:\.\d{3})+,\d+\D*|\D*\d+,(?:\d{1,2}|\d{4,})\D*"
@@ -37,11 +37,11 @@ def answer_context(
     """Return the context of the metric `typed_answer` for a question. Raises `BadRowError`.
 
     Arguments:
-        tables: of the question.
+        tables: the question's tables.
         answers: the items of its answer.
-        metric: the kind that the row names, or another metric.
-        tolerance: of a number, as the row says.
-        unit: of a number, as the row says.
+        metric: the row's `metric`: a kind of answer or another metric; None to detect the kind.
+        tolerance: the row's tolerance for a number; None for none.
+        unit: the row's unit of a number; None for the unit in the column's header.
     """
     if tolerance is not None and not _TOLERANCE.fullmatch(tolerance):
         raise BadRowError("tolerance", "must be a number, 0.5, or a share of the answer, 2%")
@@ -55,7 +55,7 @@ def answer_context(
     kind = (metric or "").casefold().replace("/", "_").replace(" ", "_") or answer_kind(
         answers, decimal=context["decimal"], day_first=context["day_first"], unit=unit or ""
     )
-    if metric is not None and kind not in KINDS:  # one that is registered, on terms of its own
+    if metric is not None and kind not in KINDS:  # a registered metric with its own rules
         table = {"table": tables[0]} if len(tables) == 1 else {}
         return {**context, **table, "kind": metric, "tolerance": tolerance or ""}
     if len(answers) > 1 and kind not in {"list", "ordered_list"}:
@@ -66,7 +66,7 @@ def answer_context(
 def columns_with(
     tables: Sequence[Table], answers: Sequence[str]
 ) -> Iterator[tuple[Any, list[Any]]]:
-    """Yield (name, cells) of the columns that contain an answer."""
+    """Yield (name, cells) of each column that contains an answer, ignoring case."""
     folded = {answer.strip().casefold() for answer in answers}
     for table in tables:
         for name, cells, texts in _texts_of(_SameTable(table)):
@@ -75,7 +75,7 @@ def columns_with(
 
 
 class _SameTable:
-    """A table as the key of a cache: by identity, since comparing cells takes too long."""
+    """A table as a cache key, compared by identity because comparing cells is slow."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -87,7 +87,7 @@ class _SameTable:
         return isinstance(other, _SameTable) and other.table is self.table
 
 
-@lru_cache(maxsize=8)  # a folder asks many questions about few tables
+@lru_cache(maxsize=8)  # a folder has many questions about few tables
 def _texts_of(key: _SameTable) -> list[tuple[Any, list[Any], frozenset[str]]]:
     return [
         (name, cells, frozenset(str(cell).strip().casefold() for cell in cells))
@@ -96,7 +96,10 @@ def _texts_of(key: _SameTable) -> list[tuple[Any, list[Any], frozenset[str]]]:
 
 
 def percent_note(answer: str, context: Mapping[str, Any]) -> str | None:
-    """Return a note on how an answer without a percent sign is read for a column in percent."""
+    """Return a note on how a number from a column in percent is read if it has no percent sign.
+
+    Return None for any other answer.
+    """
     percent = context.get("percent")
     number = read_quantity(answer, context.get("decimal", ".")) if percent else None
     if number is None or number.unit:
@@ -108,9 +111,10 @@ def percent_note(answer: str, context: Mapping[str, Any]) -> str | None:
 def _percent(
     answers: Sequence[str], columns: Sequence[Sequence[Any]], decimal: str, *, is_cell: bool
 ) -> str:
-    """Return how answers without a sign are meant in columns in percent: "points" or "share".
+    """Return the meaning of answers without a percent sign: "points", "share", or "".
 
-    `0.375` is a share where a cell is `37.5%`, and points where a cell is `0.375%`.
+    It is "" unless all numbers of the columns are in percent. `0.375` is a share if a cell is
+    `37.5%`, and points if a cell is `0.375%`.
     """
     expected = [read_quantity(answer, decimal) for answer in answers]
     if any(number is None or number.unit or number.scale != 1 for number in expected):
@@ -134,9 +138,9 @@ def _numbers(columns: Sequence[Sequence[Any]], decimal: str) -> Iterator[Quantit
 def _columns_with_numbers(
     tables: Sequence[Table], answers: Sequence[str]
 ) -> Iterator[tuple[Any, list[Any]]]:
-    """Yield (name, cells) of the columns in which an answer is written in another way.
+    """Yield (name, cells) of each column that contains an answer's number in another notation.
 
-    `-1200` is the cell `(1,200)`; `37.5` and `0.375` are the cell `37.5%`.
+    `-1200` equals the cell `(1,200)`; `37.5` and `0.375` equal the cell `37.5%`.
     """
     expected = [number for answer in answers for d in ",." if (number := read_quantity(answer, d))]
     if not expected:
@@ -162,14 +166,17 @@ def _texts(columns: Sequence[Sequence[Any]]) -> Iterator[str]:
 
 
 def _decimal(columns: Sequence[Sequence[Any]]) -> str:
-    """Return the decimal sign of columns: a comma only where they show it and nothing else."""
+    """Return the decimal sign of columns: a comma if cells show commas but no points."""
     comma = any(_COMMA.fullmatch(text) for text in _texts(columns))
     point = any(_POINT.fullmatch(text) for text in _texts(columns))
     return "," if comma and not point else "."
 
 
 def _day_first(columns: Sequence[Sequence[Any]]) -> bool | None:
-    """Return whether `5/3/2024` begins with its day; None where no date of the columns says."""
+    """Return whether dates such as `5/3/2024` begin with the day; None if no date shows it.
+
+    A number above 12 is a day.
+    """
     dates = [match for text in _texts(columns) if (match := _SLASHES.fullmatch(text))]
     first = any(int(match[1]) > 12 for match in dates)
     second = any(int(match[2]) > 12 for match in dates)

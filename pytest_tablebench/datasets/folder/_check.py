@@ -1,4 +1,4 @@
-"""Looking for mistakes in a dataset folder: what would make a measurement say something else."""
+"""Check of a dataset folder for mistakes that would distort its scores."""
 
 from __future__ import annotations
 
@@ -30,20 +30,26 @@ from pytest_tablebench.util.names import counted, printable, unknown_name
 
 _MOST_NOTES = 10
 _CONTEXT = 128_000
-"""Tokens that most models read."""
+"""The context window of most models, in tokens."""
 _TAGS, _PER_TOKEN = 9, 4
-"""Characters of the tags around a cell in HTML, and of a token, about."""
+"""The approximate number of characters of the tags around an HTML cell, and of a token."""
 _WHOLE = re.compile(
     r"\b(?:how many|how much more|count|total|sum|altogether|together|average|mean|median|most"
     r"|least|more|less|fewer|difference|between|all|both|each|every|first|last|next|\w+est|max\w*|min\w*)\b"
     r"|所有|全部|这些|各|每|最|总|共|平均|中位|数量|几|统计"
 )
-"""Words of questions that look at several rows on purpose."""
+"""Words of questions that are about several rows on purpose."""
 
 
 @dataclass(frozen=True)
 class FolderCheck:
-    """What was found: problems, questions by kind of answer, and how files were read."""
+    """The result of a check.
+
+    Arguments:
+        problems: the mistakes.
+        kinds: the number of questions by kind of answer.
+        notes: how files and answers were read, where that may surprise the user.
+    """
 
     problems: tuple[Problem, ...]
     kinds: Mapping[str, int]
@@ -53,9 +59,9 @@ class FolderCheck:
 def check_dataset(
     dataset: FolderDataset, folder: Path, names: Mapping[str, Collection[str]] | None = None
 ) -> FolderCheck:
-    """Look for mistakes in a folder; none is found by asking a model.
+    """Check a folder for mistakes, without any model call.
 
-    `names` are the known ones of each axis that the settings may name.
+    `names` has the valid names of each axis in the settings; axes that it lacks are not checked.
     """
     source = dataset.open(folder)
     questions = source.rows()
@@ -85,7 +91,7 @@ def check_dataset(
         first = first_rows.setdefault(key, question.number)
         problems = [*_of_question(question, cells_of), *of_wording(question, dataset.perturbations)]
         if first != question.number:
-            problems.append(("question", f"is that of row {first}; leave one of them out"))
+            problems.append(("question", f"repeats row {first}; remove one of them"))
         all_problems += [Problem(file, question.number, field, text) for field, text in problems]
     kinds = Counter(question.context["kind"] for question in questions)
     notes = [
@@ -100,7 +106,7 @@ def check_dataset(
 def _is_number(value: Any) -> bool:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return True
-    if value in ERRORS:  # a number that could not be worked out
+    if value in ERRORS:  # a number whose formula failed
         return True
     return isinstance(value, str) and any(
         answer_kind([value], decimal=decimal) == "number" for decimal in ".,"
@@ -113,7 +119,7 @@ def _column(table: Table, place: int) -> list[Any]:
 
 
 def _of_table(table: Table) -> Iterator[tuple[int | None, str, str]]:
-    """Yield (row, field, message); the header is row 1."""
+    """Yield (row, field, message) for each mistake in a table; the header is row 1."""
     if not table.rows:
         yield None, "table", "has a header and no row; was the header left out?"
         return
@@ -125,13 +131,13 @@ def _of_table(table: Table) -> Iterator[tuple[int | None, str, str]]:
         yield (
             None,
             "table",
-            f"is about {counted(tokens, 'token')} long as HTML, and most models read "
-            f"{_CONTEXT:,}; keep the rows and columns that the questions are about",
+            f"is about {counted(tokens, 'token')} long as HTML, and most models read at most "
+            f"{_CONTEXT:,}; keep only the rows and columns that the questions are about",
         )
 
 
 def _of_header(table: Table) -> Iterator[tuple[int | None, str, str]]:
-    """Yield (row, field, message) on the header of a table that has only one."""
+    """Yield (row, field, message) for each mistake in a table's only header line."""
     if _has_two_headers(table):
         yield 2, "row", "looks like a second header; keep one, with names like `Sales 2024`"
     names = Counter(plain(name) for name in table.header)
@@ -144,7 +150,7 @@ def _of_header(table: Table) -> Iterator[tuple[int | None, str, str]]:
 
 
 def _has_two_headers(table: Table) -> bool:
-    """Return whether a row of names is above columns of numbers."""
+    """Return whether the first row has no numbers, and a name above a column of numbers."""
     first = table.rows[0]
     if len(table.rows) < 2 or any(_is_number(cell) for cell in first):
         return False
@@ -158,7 +164,7 @@ def _has_two_headers(table: Table) -> bool:
 def _of_question(
     question: FolderQuestion, cells_of: Callable[[Table], set[str]]
 ) -> Iterator[tuple[str, str]]:
-    """Yield (field, message)."""
+    """Yield (field, message) for each mistake in a question."""
     kind, context = question.context["kind"], question.context
     text = plain(question.text)
     if question.metric is not None and kind not in METRICS:
@@ -166,35 +172,35 @@ def _of_question(
     for answer in question.answers:
         shown = printable(answer, 40)
         if kind == "number" and read_quantity(answer, context["decimal"]) is None:
-            yield "answer", f"{shown!r} is no number, as the metric wants; write it in figures"
+            yield "answer", f"{shown!r} is not a number; the metric needs one, in digits"
         elif kind == "date" and read_moment(answer, context["day_first"]) is None:
-            yield "answer", f"{shown!r} is no date, as the metric wants; write it as 2024-03-05"
+            yield "answer", f"{shown!r} is not a date; the metric needs one, such as 2024-03-05"
         if kind != "yes_no" and len(answer) > 1 and " or " not in text and _says(text, answer):
-            yield "question", f"contains its answer {shown!r}; ask without saying it"
+            yield "question", f"contains its answer {shown!r}; ask without it"
     for name in question.perturbations or ():
         if name.partition("[")[0] not in PERTURBATIONS:
             yield "perturbations", f"{unknown_name('perturbation', name, PERTURBATIONS)}"
     if question.tables and kind in {"text", "list", "ordered_list"}:
         yield from _absent(question, cells_of)
-    # Where the order of rows matters, a question asks for a place and not for a name.
+    # A question that excludes shuffle_rows asks for a position, not for a name.
     by_place = "shuffle_rows" not in (question.perturbations or ("shuffle_rows",))
     is_lookup = len(question.answers) == 1 and kind != "yes_no" and not by_place
-    # One of several header lines may name what a row alone does not.
+    # In a structured table, headers may distinguish rows that look alike.
     if len(question.tables) == 1 and is_lookup and not question.tables[0].is_structured:
         yield from _ambiguous(question)
 
 
 def _says(text: str, words: str) -> bool:
-    """Whether a text holds words, not only as a part of others."""
+    """Return whether a text contains words, not only as a part of longer words."""
     sought = plain(words)
-    # Columns are long, and most of their cells are said nowhere.
+    # The quick test comes first: most cells of long columns are not in the text.
     return sought in text and re.search(rf"(?<!\w){re.escape(sought)}(?!\w)", text) is not None
 
 
 def _absent(
     question: FolderQuestion, cells_of: Callable[[Table], set[str]]
 ) -> Iterator[tuple[str, str]]:
-    """Yield answers that no cell holds, though the metric compares texts."""
+    """Yield (field, message) for each answer that is a text but equals no cell."""
     cells: set[str] = set().union(*map(cells_of, question.tables))
     text = plain(question.text)
     for answer in question.answers:
@@ -212,20 +218,20 @@ def _absent(
                 name = printable(numeric[0], 40)
                 yield (
                     "answer",
-                    f"{shown!r} is a text, and the column {name!r} holds numbers; write the answer "
-                    f"as the cells do",
+                    f"{shown!r} is text, and the column {name!r} has numbers; write the answer "
+                    f"like its cells",
                 )
                 break
         else:
             yield (
                 "answer",
-                f"{shown!r} is in no cell; write it as the table does, or name its metric "
+                f"{shown!r} is in no cell; write it as in the table, or name its metric "
                 f"(free_text, yes_no)",
             )
 
 
 def _ambiguous(question: FolderQuestion) -> Iterator[tuple[str, str]]:
-    """Yield a look-up that fits several rows whose cells differ in the answer's column."""
+    """Yield (field, message) if a look-up fits several rows with different possible answers."""
     table, text = question.tables[0], plain(question.text)
     if _WHOLE.search(text):
         return
@@ -249,6 +255,6 @@ def _ambiguous(question: FolderQuestion) -> Iterator[tuple[str, str]]:
             yield (
                 "question",
                 f"fits several rows: {hits!r} is in rows {places} of {question.files[0]}, with "
-                f"different {printable(str(table.header[place]), 40)!r}; say which is meant",
+                f"different {printable(str(table.header[place]), 40)!r}; say which row is meant",
             )
             return

@@ -1,4 +1,4 @@
-"""Looking for mistakes in a described dataset: in its description and in its rows."""
+"""Check of a described dataset for mistakes in its description and its rows."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from pytest_tablebench.util.names import printable, unknown_name
 def check_described(
     dataset: DescribedDataset, folder: Path, names: Mapping[str, Collection[str]]
 ) -> FolderCheck:
-    """Return all that is wrong with a description and with the rows that it reads.
+    """Check a description, and the rows that are read with it.
 
-    `names` are the known ones of each axis, of metrics and of post-processors.
+    `names` has the valid names of each axis, of metrics (`metric`) and of post-processors
+    (`chain`).
     """
     place = dataset.settings_file
     problems = [Problem(place, None, *problem) for problem in of_settings(dataset, names)]

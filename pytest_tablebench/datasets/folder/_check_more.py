@@ -1,4 +1,4 @@
-"""Mistakes in settings, in single cells and in the wording of questions."""
+"""Checks of settings, cells and the wording of questions."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pytest_tablebench.util.names import printable, unknown_name
 ERRORS = frozenset(
     ("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!")
 )
-"""What a spreadsheet program shows for a formula without a value."""
+"""The values that spreadsheet programs show for failed formulas."""
 
 _MOST_CHARACTERS = 32_767
-"""Characters of a cell in a workbook."""
+"""The most characters in a cell of an Excel workbook; a longer cell is probably a mistake."""
 
 _ORDINAL = (
     r"(?:first|second|third|fourth|fifth|last|next|previous|top|bottom|\d{1,6}(?:st|nd|rd|th))"
@@ -36,7 +36,7 @@ _PLACES = {
         re.IGNORECASE,
     ),
 }
-"""How questions name a place, by the perturbation that moves it."""
+"""Patterns of positions named in questions, by the perturbation that moves the position."""
 
 _SLASHES = re.compile(r"\s*(\d{1,2})[/-](\d{1,2})[/-]\d{4}\b.{0,20}")
 
@@ -44,7 +44,7 @@ _SLASHES = re.compile(r"\s*(\d{1,2})[/-](\d{1,2})[/-]\d{4}\b.{0,20}")
 def of_settings(
     dataset: Dataset, names: Mapping[str, Collection[str]]
 ) -> Iterator[tuple[str, str]]:
-    """Yield (field, message) for names in the settings that are not known."""
+    """Yield (field, message) for each unknown name in the settings."""
     for field, kind, declared in (
         ("serializers", "serializer", dataset.serializers),
         ("perturbations", "perturbation", dataset.perturbations),
@@ -56,7 +56,7 @@ def of_settings(
 
 
 def of_cells(table: Table) -> Iterator[tuple[int | None, str, str]]:
-    """Yield (row, field, message) for cells that a reader or a model misreads."""
+    """Yield (row, field, message) for cells that are probably misread or ambiguous."""
     if len(table.header) == 1 and "|" in str(table.header[0]):
         yield 1, "separator", "looks separated by |; write the file with commas"
     for number, row in enumerate(table.rows, start=2):
@@ -80,7 +80,10 @@ def of_cells(table: Table) -> Iterator[tuple[int | None, str, str]]:
 
 
 def _ambiguous_date(column: Sequence[Any]) -> str | None:
-    """Return a date of a column whose day and month no date of the column tells apart."""
+    """Return the first date of a column whose day and month could be swapped.
+
+    Return None if there is none, or if another date of the column shows which part is the day.
+    """
     example = None
     for cell in column:
         match = _SLASHES.fullmatch(cell) if isinstance(cell, str) and len(cell) < 40 else None
@@ -97,9 +100,9 @@ def _ambiguous_date(column: Sequence[Any]) -> str | None:
 def of_wording(
     question: FolderQuestion, perturbations: Collection[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield (field, message) for what a question asks for, and how its answer is judged.
+    """Yield (field, message) for positions named in a question and for answers without a verdict.
 
-    `perturbations` are the dataset's, empty for the usual ones.
+    `perturbations` are the dataset's; empty for the defaults.
     """
     allowed = question.perturbations or tuple(perturbations)
     for perturbation, place in _PLACES.items():
@@ -108,7 +111,7 @@ def of_wording(
             yield (
                 "perturbations",
                 f"asks for {printable(match[0], 40)!r}, which {perturbation} moves; write none, or "
-                f"the perturbations that keep the answer true",
+                f"the perturbations that keep the answer right",
             )
     if question.context["kind"] == "free_text":
         yield (

@@ -1,4 +1,4 @@
-"""A folder of your own tables and questions as a dataset."""
+"""A folder of the user's own tables and questions as a dataset."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from pytest_tablebench.util.names import printable
 
 @dataclass(frozen=True)
 class FolderProblem:
-    """Why nothing in a folder can be used: a file in it, "" for the folder, and the message."""
+    """A reason why a whole folder cannot be used: the file in it ("" for none), and the message."""
 
     file: str
     message: str
@@ -43,16 +43,16 @@ class FolderDataset(Dataset):
     """A dataset in a folder of the user's own tables and questions.
 
     Arguments:
-        name: how options, gates and reports call it.
-        folder: inside the data folder.
-        question_file: the file of questions in it.
-        description: what its settings file says.
-        problems: why nothing in it can be used, reported when the dataset is opened.
-        is_own: whether the user's data folder has it.
+        name: its name in options, gates and reports.
+        folder: its folder inside the data folder.
+        question_file: the name of the file of questions.
+        description: the content of its settings file.
+        problems: reasons why nothing in it can be used, reported when the dataset is opened.
+        is_own: whether it is in the user's data folder.
     """
 
     metric = "typed_answer"
-    parts = ("partial",)  # the others only say of what kind an answer is
+    parts = ("partial",)  # the other parts only repeat the score, by kind of answer
 
     def __init__(
         self,
@@ -83,9 +83,9 @@ class FolderDataset(Dataset):
         folder: Path,
         *,
         compat: Compat = "fixed",  # noqa: ARG002 - there is no reference
-        **options: Any,  # noqa: ARG002 - none is asked for
+        **options: Any,  # noqa: ARG002 - it uses none
     ) -> RowSource[FolderQuestion]:
-        """Open the folder. What is wrong in it becomes problems; the other questions run."""
+        """Open the folder. Unusable questions become problems, and the others run."""
         tables = self.table_reader(folder)
         questions, problems = self.questions(tables)
         clusters = clusters_of(self.name, questions)
@@ -114,7 +114,7 @@ class FolderDataset(Dataset):
         return FolderTables(folder, include_hidden=self.description.include_hidden)
 
     def questions(self, tables: FolderTables) -> tuple[list[FolderQuestion], list[Problem]]:
-        """Return the questions that can be asked, and what is wrong with the others."""
+        """Return the usable questions, and the problems of the others."""
         file, seen, usable = self._file(self.question_file), set[str](), list[FolderQuestion]()
         opened = Opened(tables.folder, "fixed", self.name)
         for problem in self._problems:
@@ -133,7 +133,7 @@ class FolderDataset(Dataset):
             opened.bad(file, None, "", message)
         tables.note_unused_sheets()
         if not usable and not opened.problems:
-            opened.bad(file, None, "question", "there is none")
+            opened.bad(file, None, "question", "there are no questions")
         return usable, opened.problems
 
     def _file(self, name: str) -> str:
@@ -164,16 +164,16 @@ class FolderDataset(Dataset):
         )
 
     def has_verdict(self, question: FolderQuestion) -> bool:
-        """Return whether an answer is right or wrong: free text without facts only has a score.
+        """Return whether an answer is right or wrong; free text without facts only has a score.
 
-        A threshold that the question or the folder names makes a verdict of the score.
+        With a threshold of the question or of the folder, free text is right or wrong too.
         """
         scored_by_words = question.metric is None and question.context["kind"] == "free_text"
         thresholds = (question.threshold, self.description.defaults.threshold)
         return not scored_by_words or thresholds != (None, None)
 
     def chain(self, compat: Compat) -> tuple[str, ...]:  # noqa: ARG002 - there is no reference
-        """The whole reply: the metric knows how many lines an answer of its kind has."""
+        """Return the post-processors, which keep the whole reply: the metric handles its lines."""
         return ("to_string_stripped",)
 
     def prompt(self, example: Example, render: Render) -> PromptParts:
@@ -186,13 +186,13 @@ class FolderDataset(Dataset):
             parts.append(f"{title}{which}:\n{render(table)}\n\n")
         instruction = self.description.instruction
         if not tables and instruction == INSTRUCTION:
-            instruction = instruction.partition(". ")[2]  # which speaks of a table
+            instruction = instruction.partition(". ")[2]  # its first sentence is about a table
         source = f"{''.join(parts)}Question: {example.inputs['question']}\n"
         return PromptParts(instruction, source, "Answer: ")
 
 
 def _metric_context(question: FolderQuestion, tables: Sequence[Table]) -> dict[str, Any]:
-    """Return a metric's context for a question, without the terms of its answer."""
+    """Return the part of a metric's context that comes from the question, not from its answer."""
     if question.metric is None:
         shown = {f"table {place}": table for place, table in enumerate(tables, start=1)}
         return {"question": question.text, **shown}

@@ -53,7 +53,7 @@ def write_example(folder: Path) -> list[str]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
-            raise DataError(f"{folder} holds something; name a folder that is not there yet")
+            raise DataError(f"{folder} is not empty; name a new or empty folder")
         for name, text in EXAMPLE.items():
             (folder / name).write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:

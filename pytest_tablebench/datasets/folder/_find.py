@@ -1,4 +1,4 @@
-"""Which folders of the data folder are datasets, and what `tablebench.toml` says of each."""
+"""Search for the datasets in a data folder, with the settings in their `tablebench.toml`."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ TABLE_FILES = (".csv", ".tsv", ".xlsx", ".xlsm", ".parquet", ".html", ".htm")
 def folder_datasets(
     data: Path, taken: Collection[str] = ()
 ) -> Iterator[FolderDataset | DescribedDataset]:
-    """Yield the datasets of a data folder: `data` itself, if it is one, and folders in it.
+    """Yield the datasets of a data folder: `data` itself if it is a dataset, and folders in it.
 
-    A folder that says something wrong of itself is a dataset too, which tells so when it is
-    opened. `taken` are names that other datasets have.
+    A folder with wrong settings is a dataset too, and reports the mistakes when it is opened.
+    `taken` are the names of other datasets.
     """
     used = set(taken)
     for place in _places(data):
@@ -35,9 +35,7 @@ def folder_datasets(
             number = 2
             while f"{dataset.name}_{number}" in used:
                 number += 1
-            message = (
-                f'the name {dataset.name!r} is taken; give the folder another one: name = "..."'
-            )
+            message = f'the name {dataset.name!r} is taken; set another one: name = "..."'
             dataset = FolderDataset(
                 f"{dataset.name}_{number}",
                 place,
@@ -52,7 +50,7 @@ def folder_datasets(
 def open_folder(data: Path, place: str) -> FolderDataset:
     """Return the dataset in the folder `place` of `data`; "." is `data` itself.
 
-    Raises `DataError` for one whose rows a description tells: it has no questions of its own form.
+    Raises `DataError` for a described dataset, which has no question file of the folder format.
     """
     dataset = _open(data, place)
     if not isinstance(dataset, FolderDataset):
@@ -72,7 +70,7 @@ def _open(data: Path, place: str) -> FolderDataset | DescribedDataset:
     if not mistakes and not files:
         problems.append(FolderProblem("", f"no questions: it needs one of {_listed()}"))
     if not mistakes and len(files) > 1:
-        message = f"{' and '.join(files)}: which are the questions? Keep one of them"
+        message = f"has {' and '.join(files)}; keep one of them"
         problems.append(FolderProblem("", message))
     first = files[0] if files else QUESTION_FILES[0]
     return FolderDataset(name, place, first, description, problems=problems, is_own=True)
@@ -85,13 +83,13 @@ def _listed() -> str:
 def _places(data: Path) -> list[str]:
     try:
         below = sorted(entry.name for entry in data.iterdir() if not entry.name.startswith("."))
-    except OSError:  # there is no data folder
+    except OSError:  # the data folder does not exist
         return []
     return [place for place in [".", *below] if _is_dataset(data / place)]
 
 
 def has_tables_alone(folder: Path) -> bool:
-    """Return whether a folder has tables, but no questions and no folders."""
+    """Return whether a folder has table files, but no questions and no subfolders."""
     try:
         entries = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
     except OSError:
@@ -101,7 +99,7 @@ def has_tables_alone(folder: Path) -> bool:
 
 
 def _is_dataset(folder: Path) -> bool:
-    """Whether someone wrote a dataset here; what was pulled has its own reader."""
+    """Return whether a user wrote a dataset here; downloaded folders have other readers."""
     try:
         if (folder / PULL_RECORD).exists() and not (folder / SETTINGS_FILE).is_file():
             return False
@@ -111,5 +109,5 @@ def _is_dataset(folder: Path) -> bool:
 
 
 def _name(text: str) -> str:
-    """Return a name that options, gates and case ids can hold."""
+    """Return a name that is valid in options, gates and case ids."""
     return re.sub(r"[^A-Za-z0-9_]+", "_", text).strip("_")[:40] or "own"

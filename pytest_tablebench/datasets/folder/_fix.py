@@ -1,4 +1,4 @@
-"""Automatic repair of a dataset folder: unambiguous faults only, and never in a workbook."""
+"""Automatic repair of a dataset folder: only unambiguous mistakes, and no workbooks."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from pytest_tablebench.util.names import printable
 def fix_dataset(dataset: FolderDataset, folder: Path) -> list[str]:
     """Repair a folder, and return a line for each change.
 
-    Leave out repeated rows and the empty columns of CSV tables, and append a number to an id that
-    is already used. Write UTF-8. Raises `DataError` for a file that cannot be written.
+    Remove repeated questions and the empty columns of CSV tables, and append a number to repeated
+    ids. Files are written as UTF-8. Raises `DataError` for a file that cannot be written.
     """
     tables = dataset.table_reader(folder)
     try:
         rows = [(number, row) for number, row in raw_questions(tables, dataset.question_file)]
-    except DataError:  # checking says what is wrong with it
+    except DataError:  # the check reports it
         return []
     usable = [(number, row) for number, row in rows if not isinstance(row, BadRowError)]
     done = []
@@ -48,7 +48,7 @@ def fix_dataset(dataset: FolderDataset, folder: Path) -> list[str]:
 def _fix_questions(
     tables: FolderTables, file: str, rows: Sequence[tuple[int, Mapping[str, Any]]]
 ) -> list[str]:
-    """Leave out questions that are others again, and give each its own id."""
+    """Remove repeated questions, and make repeated ids unique."""
     first: dict[str, int] = {}
     again, ids, taken = dict[int, int](), dict[int, str](), set[str]()
     for number, row in rows:
@@ -68,13 +68,16 @@ def _fix_questions(
         write = _json_lines if file.endswith(".jsonl") else _csv_lines
         _write(tables, file, write(text, again, ids))
     return [
-        *(f"{file}, row {n}: left out, it is row {m} again" for n, m in again.items()),
-        *(f"{file}, row {n}: its id is {printable(name, 80)} now" for n, name in ids.items()),
+        *(f"{file}, row {n}: removed, because it repeats row {m}" for n, m in again.items()),
+        *(f"{file}, row {n}: id changed to {printable(name, 80)}" for n, name in ids.items()),
     ]
 
 
 def _json_lines(text: str, without: Container[int], ids: Mapping[int, str]) -> str:
-    """Return the text with other ids, and empty lines where rows were: numbers of rows are ids."""
+    """Return the text with the new ids, and with removed rows as empty lines.
+
+    Empty lines keep the row numbers, which are the ids of questions without an id.
+    """
     lines = text.split("\n")
     for number, line in enumerate(lines, start=1):
         if number in ids:
@@ -86,7 +89,7 @@ def _json_lines(text: str, without: Container[int], ids: Mapping[int, str]) -> s
 
 
 def _csv_lines(text: str, without: Container[int], ids: Mapping[int, str]) -> str:
-    """Return the text as `_json_lines` does; a row may take several lines."""
+    """Return the text as `_json_lines` does, for rows that may span several lines."""
     lines, delimiter = list(io.StringIO(text, newline="")), delimiter_of(text)
     rows = list(numbered_rows(text, delimiter))
     header = [name.strip().lower() for name in rows[0][1]]
@@ -104,7 +107,7 @@ def _csv_lines(text: str, without: Container[int], ids: Mapping[int, str]) -> st
 
 
 def _fix_table(tables: FolderTables, name: str) -> list[str]:
-    """Leave out empty columns."""
+    """Remove the empty columns of a CSV table."""
     try:
         text = tables.text(name)
         delimiter = "\t" if name.lower().endswith(".tsv") else delimiter_of(text)
@@ -118,7 +121,7 @@ def _fix_table(tables: FolderTables, name: str) -> list[str]:
         return []
     _write(tables, name, _as_csv(text, delimiter, ([cells[n] for n in kept] for cells in rows)))
     gone = [n + 1 for n in range(len(rows[0])) if n not in kept]
-    return [f"{printable(name, 80)}: column {n} left out, it is empty" for n in gone]
+    return [f"{printable(name, 80)}: column {n} removed, because it is empty" for n in gone]
 
 
 def _as_csv(text: str, delimiter: str, rows: Iterable[Sequence[str]]) -> str:

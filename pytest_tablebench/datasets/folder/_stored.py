@@ -1,4 +1,4 @@
-"""Stored values of cells that a workbook shows otherwise: `0.5` behind `50%`."""
+"""Stored values of cells that a workbook shows in another form: `0.5` shown as `50%`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _NUMBER = re.compile(r"-?\d{1,30}(?:\.\d{1,30})?(?:[eE][-+]?\d{1,3})?")
 
 
 class StoredValues:
-    """The stored values of a table, by what the table shows.
+    """The stored values of a table's cells.
 
     Arguments:
-        table: as it is shown.
-        stored: the stored values of each shown text that differs from them.
+        table: the table with its shown texts.
+        stored: the stored values of each shown text that differs from its stored value.
     """
 
     def __init__(self, table: Table, stored: Mapping[str, tuple[str, ...]]) -> None:
@@ -26,7 +26,7 @@ class StoredValues:
 
     @cached_property
     def _shown(self) -> dict[str, set[str]]:
-        """The shown texts of each stored value that differs from them."""
+        """The shown texts of each stored value."""
         shown: dict[str, set[str]] = {}
         for text, values in self._stored.items():
             for value in values:
@@ -38,10 +38,10 @@ class StoredValues:
         return frozenset(_key(str(cell)) for line in self._table.lines for cell in line)
 
     def other_forms(self, answer: str) -> tuple[str, ...]:
-        """Return the other forms of an answer that is a cell as it is shown, or as it is stored.
+        """Return the other forms of an answer.
 
-        An answer that a cell shows word for word has that cell's stored values. A stored value
-        has its shown text, unless several cells show the value differently.
+        For a shown text these are its stored values. For a stored value it is the shown text,
+        unless cells show the value in several ways. For any other answer there are none.
         """
         if answer in self._stored:
             return self._stored[answer]
@@ -58,7 +58,7 @@ class StoredValues:
 
 
 def _key(text: str) -> str:
-    """Return a text as it is compared: a number by its value."""
+    """Return the key for comparing texts: numbers by value, other texts without case."""
     plain = text.strip()
     if _NUMBER.fullmatch(plain):
         value = Decimal(plain)

@@ -1,4 +1,4 @@
-"""Text files as people save them: UTF-8, UTF-16, or what an old spreadsheet program writes."""
+"""Reader of text files in UTF-8, UTF-16, UTF-32 or the encodings of old spreadsheet programs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 from pytest_tablebench.errors import DataError
 
 MOST_BYTES = 32 * 1024 * 1024
-"""Bytes of the largest file that is read; no model reads a table of that size."""
+"""The largest file that is read, in bytes; no model reads a table of that size."""
 
 _MOST_CHARACTERS = 1_000_000
-"""Characters of the longest line that is read."""
+"""The longest line that is read, in characters."""
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),  # begins like the mark of UTF-16
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark is the start of this one
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
@@ -26,9 +26,9 @@ _MARKS = (
 
 
 def read_text(path: Path) -> tuple[str, str | None]:
-    """Return a file's text, and the name of its encoding where that is not UTF-8.
+    """Return a file's text, and the name of its encoding, None for UTF-8.
 
-    Raises `DataError` for a file that cannot be read or holds no text.
+    Raises `DataError` for a file that cannot be read or is not text.
     """
     try:
         if path.stat().st_size > MOST_BYTES:
@@ -47,7 +47,7 @@ def read_text(path: Path) -> tuple[str, str | None]:
 
 
 def _guessed(data: bytes) -> str:
-    """Return the encoding of a file without a byte order mark, by rules that never vary."""
+    """Return the encoding of a file without a byte order mark, guessed by fixed rules."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
@@ -68,22 +68,22 @@ def _guessed(data: bytes) -> str:
 
 
 def delimiter_of(text: str) -> str:
-    """Return which of comma, semicolon and tab the first line holds most of outside quotes."""
+    """Return the most frequent of comma, semicolon and tab in the first line, outside quotes."""
     line = "".join(text.lstrip("\r\n").partition("\n")[0].split('"')[::2])
     return max(",;\t", key=line.count)
 
 
 def _lines(text: str) -> Iterator[str]:
     for number, line in enumerate(io.StringIO(text, newline=""), start=1):
-        if len(line) > _MOST_CHARACTERS:  # millions of cells would be made of it first
+        if len(line) > _MOST_CHARACTERS:  # before the reader makes millions of cells from it
             raise DataError(f"line {number}: longer than {_MOST_CHARACTERS:,} characters")
         yield line
 
 
 def numbered_rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line of the file it ends in, cells) of each row; blank lines are none.
+    """Yield (number of its last line, cells) of each row; skip blank lines.
 
-    Raises `DataError` for quotes that do not close, and for a line that no table has.
+    Raises `DataError` for an unclosed quote, and for a line that is too long.
     """
     reader = csv.reader(_lines(text), delimiter=delimiter, strict=True)
     try:

@@ -1,4 +1,4 @@
-"""The file of questions, row by row: what can be asked, and what is wrong with the others."""
+"""Reader of the file of questions: usable questions, and errors for the other rows."""
 
 from __future__ import annotations
 
@@ -23,24 +23,26 @@ COLUMNS = (
 )
 
 Raw = Mapping[str, Any]
-"""A row of the file, by column: text from CSV and XLSX, anything from JSON."""
+"""A row of the file, by column: texts from CSV, cells from XLSX, any values from JSON."""
 
 
 @dataclass(frozen=True)
 class FolderQuestion:
-    """A question that can be asked.
+    """A usable question.
 
     Arguments:
-        id: unique in the folder; the row's number where the file gives none.
-        number: of the row in its file, the header counted.
-        files: the tables as the row names them. tables: what they hold.
-        text: the question. answers: the items of the answer, all of them expected.
+        id: its id, unique in the folder; the row's number if the file has none.
+        number: the row's number in its file, from 1 for the header.
+        files: the names of its tables as the row has them.
+        tables: the tables.
+        text: the question.
+        answers: the items of the answer, all of which are expected.
         context: the metric's context for the answer.
-        aliases: other texts for an answer, by that answer.
-        perturbations: those that leave the answer true; None: all of them.
-        metric: a registered one that is no kind of answer; None: `typed_answer`.
-        threshold: the score from which an answer is right; None: the dataset's.
-        group: the name of what it shares with other questions; None: its tables.
+        aliases: other texts that are right, by answer.
+        perturbations: the perturbations that keep the answer right; None for all.
+        metric: a registered metric; None for `typed_answer`.
+        threshold: the pass threshold; None for the dataset's.
+        group: the name of its group of dependent questions; None to group by tables.
     """
 
     id: str
@@ -60,7 +62,7 @@ class FolderQuestion:
 
 
 def raw_questions(tables: FolderTables, file: str) -> Iterator[tuple[int, Raw | BadRowError]]:
-    """Yield (number, row) of the file of questions; a row that is none comes as its error.
+    """Yield (number, row) for each row of the file of questions; an unusable row is its error.
 
     Raises `DataError` for a file that cannot be read at all.
     """
@@ -85,7 +87,7 @@ def _records(
             header = [str(name).strip().lower() for name in cells]
             _check_header(file, header)
         elif len(cells) != len(header):
-            message = f"holds {len(cells)} cells, the header has {len(header)}"
+            message = f"has {len(cells)} cells, the header has {len(header)}"
             yield number, BadRowError("row", f"{message}; put quotes around text with commas")
         elif any(_text(cell) for cell in cells):
             yield number, dict(zip(header, cells, strict=True))
@@ -98,7 +100,7 @@ def _check_header(file: str, header: list[str]) -> None:
             raise DataError(f"{file}: unknown column {shown!r}; {known_names(name, COLUMNS)}")
     for name in ("question", "answer"):
         if name not in header:
-            raise DataError(f"{file}: there is no column {name!r}")
+            raise DataError(f"{file}: the column {name!r} is missing")
     if len(set(header)) < len(header):
         raise DataError(f"{file}: a column occurs twice")
 
@@ -110,20 +112,20 @@ def _json_lines(text: str) -> Iterator[tuple[int, Raw | BadRowError]]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            yield number, BadRowError("row", f"no JSON: {printable(str(error), 120)}")
+            yield number, BadRowError("row", f"is not JSON: {printable(str(error), 120)}")
             continue
         unknown = [name for name in row if name not in COLUMNS] if isinstance(row, dict) else []
         if not isinstance(row, dict):
             yield number, BadRowError("row", "must be an object")
         elif unknown:
             shown = printable(unknown[0], 40)
-            yield number, BadRowError(shown, f"is no column; {known_names(shown, COLUMNS)}")
+            yield number, BadRowError(shown, f"is not a column; {known_names(shown, COLUMNS)}")
         else:
             yield number, row
 
 
 def question_of(tables: FolderTables, number: int, row: Raw | BadRowError) -> FolderQuestion:
-    """Return a row as a question, its tables read. Raises `BadRowError`, the given one too."""
+    """Return a row as a question with its tables. Raises `BadRowError`; if `row` is one, that."""
     if isinstance(row, BadRowError):
         raise row
     text = _text(row.get("question"))
@@ -165,10 +167,10 @@ def question_of(tables: FolderTables, number: int, row: Raw | BadRowError) -> Fo
 
 
 def clusters_of(dataset: str, questions: Iterable[FolderQuestion]) -> dict[str, str]:
-    """Return the cluster of each question by its id, for intervals.
+    """Return the cluster of each question by its id, for confidence intervals.
 
-    It is the question's group, or else its table. Tables that one question is about together are
-    one cluster, with all other questions about them. A question without a table is its own.
+    The cluster is the question's group, or else its table. Tables that occur together in a question
+    form one cluster, with all questions about them. A question without a table is its own cluster.
     """
     alone = [question for question in questions if question.group is None]
     first: dict[str, str] = {}
@@ -191,7 +193,7 @@ def clusters_of(dataset: str, questions: Iterable[FolderQuestion]) -> dict[str, 
 
 
 def _facts(row: Raw) -> dict[str, list[str]]:
-    """Return the facts that a row names, empty without any. Raises `BadRowError`."""
+    """Return the facts in `must` and `must_not`; {} if the row has none. Raises `BadRowError`."""
     stated = {name: _items(_parsed(row.get(name)), name) for name in ("must", "must_not")}
     name = next((name for name, facts in stated.items() if facts), None)
     metric = _text(row.get("metric"))
@@ -204,12 +206,13 @@ def _facts(row: Raw) -> dict[str, list[str]]:
 
 @dataclass(frozen=True)
 class OpenQuestion:
-    """A question about one table whose answer is still to be found.
+    """A question about one table that has no answer yet.
 
     Arguments:
-        id: unique in the folder; the row's number where the file gives none.
-        file: the table as the row names it. text: the question.
-        metric, threshold: as the row has them, "" where it says nothing.
+        id: its id, unique in the folder; the row's number if the file has none.
+        file: the name of its table as the row has it.
+        text: the question.
+        metric, threshold: the row's values as text, "" for none.
     """
 
     id: str
@@ -223,12 +226,12 @@ class OpenQuestion:
 
 
 def open_question(number: int, row: Raw) -> OpenQuestion:
-    """Return a row that has no answer yet. Raises `BadRowError`."""
+    """Return a row without an answer as a question. Raises `BadRowError`."""
     text, files = _text(row.get("question")), table_files(row)
     if not text:
         raise BadRowError("question", "is empty")
     if _text(row.get("answer")):
-        raise BadRowError("answer", "is there already; leave it empty, or the row out")
+        raise BadRowError("answer", "is not empty; clear it, or remove the row")
     if len(files) != 1:
         raise BadRowError("table", f"must name one table, not {len(files)}")
     threshold = _text(row.get("threshold"))
@@ -256,12 +259,12 @@ def _threshold(text: str) -> float | None:
 
 
 def table_files(row: Raw) -> tuple[str, ...]:
-    """Return the tables that a row names. Raises `BadRowError`."""
+    """Return the names of a row's tables. Raises `BadRowError`."""
     return tuple(_items(_parsed(row.get("table")), "table"))
 
 
 def does_not_apply(question: FolderQuestion, serializer: str, perturbation: str) -> str | None:  # noqa: ARG001 - a format suits any question
-    """Return why a question is not asked under a perturbation; None: it is."""
+    """Return why a question is skipped under a perturbation; None if it is not."""
     if not question.tables:
         return None if perturbation == "none" else "there is no table to rearrange"
     named = question.perturbations
@@ -271,7 +274,7 @@ def does_not_apply(question: FolderQuestion, serializer: str, perturbation: str)
 
 
 def _text(value: Any) -> str:
-    """Return a cell as the text that people see in it."""
+    """Return a cell as text: `yes` for True, `3` for 3.0, "" for None."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -282,7 +285,7 @@ def _text(value: Any) -> str:
 
 
 def _parsed(value: Any) -> Any:
-    """Return the JSON that a cell holds, where it holds a list or an object."""
+    """Return a cell's content parsed as JSON if it is a list or an object, else unchanged."""
     if isinstance(value, str) and value.strip()[:1] in {"[", "{"}:
         try:
             return json.loads(value)
@@ -292,14 +295,17 @@ def _parsed(value: Any) -> Any:
 
 
 def _texts(value: Any) -> Any:
-    """Return the JSON list of texts in a cell; `[1]` may itself be an answer."""
+    """Return a cell's content parsed as JSON if it is a list of texts, else unchanged.
+
+    A list such as `[1]` may itself be an answer.
+    """
     parsed = _parsed(value)
     listed = isinstance(parsed, list) and all(isinstance(item, str) for item in parsed)
     return parsed if listed else value
 
 
 def _items(value: Any, name: str) -> list[str]:
-    """Return the items of a list: of JSON, or of a text with `|` between them."""
+    """Return the items of a JSON list, or of a text with `|` between items, without empty ones."""
     if isinstance(value, dict):
         raise BadRowError(name, "must be a text or a list")
     if isinstance(value, list):
@@ -315,11 +321,13 @@ def _aliases(value: Any, answers: tuple[str, ...]) -> dict[str, tuple[str, ...]]
     if isinstance(value, dict):
         for answer in value:
             if answer not in answers:
-                raise BadRowError("aliases", f"{printable(answer, 40)!r} is none of the answers")
+                raise BadRowError("aliases", f"{printable(answer, 40)!r} is not one of the answers")
         return {answer: tuple(_items(others, "aliases")) for answer, others in value.items()}
     others = tuple(_items(value, "aliases"))
     if others and len(answers) > 1:
-        raise BadRowError("aliases", 'of several answers: write {"answer": ["alias", ...], ...}')
+        raise BadRowError(
+            "aliases", 'belong to one answer; with several write {"answer": ["alias", ...], ...}'
+        )
     return {answers[0]: others} if others else {}
 
 
@@ -329,7 +337,7 @@ def _with_stored(
     tables: FolderTables,
     files: tuple[str, ...],
 ) -> dict[str, tuple[str, ...]]:
-    """Return the aliases with the other form of each answer that is a formatted cell."""
+    """Return the aliases, with the stored and shown forms of answers that are formatted cells."""
     extended = dict(aliases)
     for file in files:
         stored = tables.stored_values(file)

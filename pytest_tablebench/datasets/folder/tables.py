@@ -1,4 +1,4 @@
-"""Tables of a dataset folder: by file name, read once, and never from outside the folder."""
+"""Tables of a dataset folder by file name, read once each, and only from inside the folder."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from pytest_tablebench.util.names import counted, printable
 
 MOST_COLUMNS = 16_384
 MOST_CELLS = 1_000_000
-"""Cells of a CSV or Parquet table that is read."""
+"""The most cells of a CSV or Parquet table."""
 MOST_UNPACKED = 64 * 1024 * 1024
-"""Bytes of an unpacked Parquet file."""
+"""The most bytes of an unpacked Parquet file."""
 
 _MOST_FILES = 2_000
-"""Files of the folder that are compared with a misspelt name."""
+"""The most files of the folder that are compared with a misspelt name."""
 
 TABLE_KINDS = (".csv", ".tsv", ".xlsx", ".xlsm", ".parquet", ".html", ".htm")
 
@@ -35,12 +35,12 @@ class FolderTables:
     """The tables of one folder, each read when a question first names it.
 
     Arguments:
-        folder: which paths cannot leave.
-        include_hidden: read hidden rows, columns and sheets of workbooks too.
+        folder: the folder; files outside of it are refused.
+        include_hidden: whether to read hidden rows, columns and sheets of workbooks.
 
     Attributes:
-        digests: SHA-256 of each file that was read, by its name in the folder.
-        notes: what the user must know of how files were read.
+        digests: the SHA-256 of each file that was read, by its name in the folder.
+        notes: remarks for the user on how files were read.
     """
 
     def __init__(self, folder: Path, *, include_hidden: bool = False) -> None:
@@ -53,7 +53,7 @@ class FolderTables:
         self._sheets: dict[str, tuple[set[str], set[str]]] = {}
 
     def path(self, name: str) -> Path:
-        """Return a file of the folder. Raises `DataError` for one that is outside, or not there."""
+        """Return the path of a file. Raises `DataError` if it is outside the folder or missing."""
         written = PurePosixPath(name.replace("\\", "/"))
         absolute = written.is_absolute() or PureWindowsPath(name).is_absolute()
         if absolute or ".." in written.parts:
@@ -64,7 +64,7 @@ class FolderTables:
         return path
 
     def _near(self, name: str) -> str:
-        """Return a hint at the file with the nearest name; "" without one."""
+        """Return a hint with the most similar file name; "" without a similar one."""
         files = islice(self.folder.rglob("*"), _MOST_FILES)
         names = {
             path.relative_to(self.folder).as_posix()
@@ -77,7 +77,7 @@ class FolderTables:
         return f"; did you mean {printable(by_case[near[0]], 80)}?" if near else ""
 
     def text(self, name: str) -> str:
-        """Return the text of a file, taking note of it. Raises `DataError`, naming the file."""
+        """Return the text of a file, and add its digest. Raises `DataError`, naming the file."""
         try:
             path = self.path(name)
             text, encoding = read_text(path)
@@ -89,9 +89,9 @@ class FolderTables:
         return text
 
     def table(self, written: str) -> Table:
-        """Return the table that a question names: `file`, or `file.xlsx#Sheet`.
+        """Return the table that a question names as `file` or `file.xlsx#Sheet`.
 
-        Raises `DataError`, naming the file and where it is wrong.
+        Raises `DataError`, naming the file and the place of the mistake.
         """
         if written not in self._contents:
             try:
@@ -104,7 +104,7 @@ class FolderTables:
         return content
 
     def question_sheet(self, name: str) -> Table:
-        """Return the first sheet of a workbook of questions, hidden rows and columns included."""
+        """Return the first sheet of a workbook of questions, with hidden rows and columns."""
         path = self.path(name)
         try:
             table = read_sheet(path, None, include_hidden=True).table
@@ -114,7 +114,7 @@ class FolderTables:
         return table
 
     def stored_values(self, written: str) -> StoredValues | None:
-        """Return the stored values of a table that was read; None where all are shown as stored."""
+        """Return the stored values of a table that was read; None if they equal its shown texts."""
         return self._stored.get(written)
 
     def note_unused_sheets(self) -> None:
@@ -143,7 +143,7 @@ class FolderTables:
         return read.table
 
     def _table(self, written: str) -> Table:
-        # Where the whole ends as a table's file does, the sign is part of its name.
+        # If the text after # ends in a table's suffix, # is part of the file's name.
         name, sheet = written, ""
         if "#" in written and PurePosixPath(written).suffix.lower() not in TABLE_KINDS:
             name, _, sheet = written.partition("#")
@@ -180,7 +180,7 @@ def _named(name: str, error: Exception) -> DataError:
 
 
 def delimited_table(text: str, delimiter: str, name: str) -> Table:
-    """Read separated text, whose first line is the header. Raises `DataError` with the line."""
+    """Read delimited text with a header line. Raises `DataError` with the number of the line."""
     rows: list[list[str]] = []
     cells = 0
     for line, row in numbered_rows(text, delimiter):
@@ -191,27 +191,27 @@ def delimited_table(text: str, delimiter: str, name: str) -> Table:
         ):
             if count > limit:
                 raise DataError(
-                    f"line {line}: {count:,} {noun} so far; at most {limit:,} are read: keep what "
-                    f"the questions are about"
+                    f"line {line}: {count:,} {noun} so far; at most {limit:,} are read: keep only "
+                    f"what the questions are about"
                 )
         if rows and len(row) != len(rows[0]):
             raise DataError(
                 f"line {line}: {counted(len(row), 'cell')}, the header has {len(rows[0])}; put "
-                f"quotes around a cell that holds the separator, or fill the row"
+                f"quotes around a cell that contains the separator, or fill the row"
             )
         rows.append(row)
         if len(rows) > MOST_ROWS + 1:
             raise DataError(
-                f"more than {MOST_ROWS:,} rows; no model reads that many: keep the rows that the "
-                f"questions are about"
+                f"more than {MOST_ROWS:,} rows; no model reads that many: keep only the rows that "
+                f"the questions are about"
             )
     if not rows:
-        raise DataError("holds no line; the first one must be the header")
+        raise DataError("is empty; the first line must be the header")
     return Table(tuple(rows[0]), tuple(map(tuple, rows[1:])), name=name)
 
 
 def html_table(text: str) -> Table:
-    """Read the first table of HTML, with its structure only where cells are merged."""
+    """Read the first table of HTML, with its structure if cells are merged."""
     try:
         return Table.from_html(text)
     except MergedCellsError:
@@ -245,5 +245,5 @@ def _parquet(path: Path) -> Table:
         return Table.from_pandas(file.read().to_pandas())
     except DataError:
         raise
-    except Exception as error:  # a damaged file surfaces as nearly any exception
+    except Exception as error:  # a damaged file can raise nearly any exception
         raise DataError(f"cannot be read as Parquet: {printable(str(error), 120)}") from None

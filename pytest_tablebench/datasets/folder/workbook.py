@@ -1,4 +1,4 @@
-"""Workbooks from anywhere: looked over before they are unpacked; nothing in them is ever run."""
+"""Reader of untrusted workbooks: it checks their size before unpacking, and never runs content."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from openpyxl.worksheet.worksheet import Worksheet
 
 MOST_ROWS = 100_000
-"""Rows of the largest table that is read."""
+"""The most rows of a table."""
 
 _MOST_CELLS = 1_000_000
 _MOST_PARTS = 5_000
 _OLE = bytes.fromhex("d0cf11e0a1b11ae1")
-"""How a workbook begins that a password protects, and one of Excel before 2007."""
+"""The first bytes of a workbook with a password, and of one from Excel before 2007."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class SheetRead:
     """A sheet of a workbook.
 
     Arguments:
-        table: what the sheet shows.
-        stored: the stored values of shown texts, where they differ.
+        table: the table with its shown texts.
+        stored: the stored values of each shown text that differs from its stored value.
         sheet: the sheet's name.
-        others: names of the workbook's other sheets that are visible.
-        notes: what the user must know of it, without the file's name.
+        others: the names of the workbook's other visible sheets.
+        notes: remarks for the user, without the file's name.
     """
 
     table: Table
@@ -52,9 +52,10 @@ class SheetRead:
 
 
 def read_sheet(path: Path, sheet: str | None, *, include_hidden: bool = False) -> SheetRead:
-    """Read a sheet by its name, or the first visible one; with structure where cells are merged.
+    """Read the sheet with a name, or the first visible sheet.
 
-    Cells have the text that a spreadsheet program shows. Raises `DataError`.
+    Cells have the texts that a spreadsheet program shows. The table has its structure if cells are
+    merged. Raises `DataError`.
     """
     has_formulas = _look_over(path)
     try:
@@ -119,7 +120,7 @@ def sheet_names(path: Path) -> list[str]:
         book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, keep_links=False)
     except TableError as error:
         raise DataError(_shortened(str(error), path)) from None
-    except Exception as error:  # a damaged file surfaces as nearly any exception
+    except Exception as error:  # a damaged file can raise nearly any exception
         raise DataError(f"cannot be read as a workbook: {error!r}") from None
     try:
         return [sheet.title for sheet in book.worksheets if sheet.sheet_state == "visible"]
@@ -128,12 +129,12 @@ def sheet_names(path: Path) -> list[str]:
 
 
 def _shortened(message: str, path: Path) -> str:
-    """Return the message without the file, which the caller adds."""
+    """Return the message without the file's name, which the caller adds."""
     return message.removeprefix(f"XLSX file '{path}'").lstrip(",: ")
 
 
 def _look_over(path: Path) -> bool:
-    """Return whether a workbook has formulas. Raises `DataError` for one not to be unpacked."""
+    """Return whether a workbook has formulas. Raises `DataError` if it is unsafe to unpack."""
     try:
         with path.open("rb") as stream:
             if stream.read(len(_OLE)) == _OLE:
@@ -144,26 +145,29 @@ def _look_over(path: Path) -> bool:
             parts = archive.infolist()
             if any(part.flag_bits & 1 for part in parts):
                 raise DataError("is protected by a password; save it without one")
-            # `zipfile` gives no more of a part than its entry says, so these sizes are true.
+            # `zipfile` never unpacks more than the size in an entry, so these sizes are reliable.
             size = sum(part.file_size for part in parts)
             if size > MAX_UNPACKED or len(parts) > _MOST_PARTS:
                 raise DataError(
-                    f"unpacks to {size >> 20:,} MB in {len(parts):,} parts, and is not unpacked; "
-                    f"the most is {MAX_UNPACKED >> 20} MB"
+                    f"would unpack to {size >> 20:,} MB in {len(parts):,} parts; at most "
+                    f"{MAX_UNPACKED >> 20} MB and {_MOST_PARTS:,} parts are read"
                 )
             counted = ("xl/worksheets/", "xl/sharedStrings")
             with_formulas = [
                 _has_formulas(archive, part) for part in parts if part.filename.startswith(counted)
-            ]  # all of them: each is read whole
+            ]  # a list, because each part's size must be checked too
             return any(with_formulas)
     except zipfile.BadZipFile:
-        raise DataError("is no workbook, whatever its name says") from None
+        raise DataError("is not a workbook, despite its name") from None
     except (OSError, RuntimeError, NotImplementedError, zipfile.LargeZipFile) as error:
         raise DataError(f"cannot be read: {error}") from None
 
 
 def _has_formulas(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> bool:
-    """Count rows, cells and texts without reading them. Raises `DataError` for too many."""
+    """Return whether a part has formulas. Raises `DataError` for too many rows, cells or texts.
+
+    The part is searched as bytes, without parsing it.
+    """
     rows, cells, formulas, rest = 0, 0, False, b""
     with archive.open(part) as stream:
         while block := stream.read(1 << 20):
@@ -174,19 +178,19 @@ def _has_formulas(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> bool:
             if cells > _MOST_CELLS:
                 raise DataError(
                     f"has a sheet of more than {_MOST_CELLS:,} cells; no model reads that many: "
-                    f"keep what the questions are about"
+                    f"keep only what the questions are about"
                 )
-            rest = text[-4:]  # what begins here and ends in the next block is counted there
+            rest = text[-4:]  # a tag that continues in the next block is counted there
             if rows > MOST_ROWS + 1:
                 raise DataError(
                     f"has a sheet of more than {MOST_ROWS:,} rows; no model reads that many: "
-                    f"keep the rows that the questions are about"
+                    f"keep only the rows that the questions are about"
                 )
     return formulas
 
 
 def _require_values(data: bytes, values: Worksheet) -> None:
-    """Raise `DataError` for a formula of which the file keeps no value."""
+    """Raise `DataError` for a formula without a stored value."""
     import openpyxl
 
     cells = values._cells
@@ -201,7 +205,7 @@ def _require_values(data: bytes, values: Worksheet) -> None:
             value = cells.get((cell.row or 0, cell.column or 0))
             if value is None or (value.value is None and value.data_type == "n"):
                 raise DataError(
-                    f"cell {cell.coordinate} holds a formula that was never calculated; open the "
+                    f"cell {cell.coordinate} has a formula that was never calculated; open the "
                     f"file in a spreadsheet program and save it"
                 )
     finally:
