@@ -1,7 +1,8 @@
-"""Serializers: a table in, content out: ToRR's names, `latex`, `frame`, and `image` for pictures.
+"""Serializers: functions from a table to content, a text or pictures.
 
-A flat table is written in ToRR's grammar, one with structure in RealHiTBench's (`_structured.py`);
-`indexed_row_major`, `df` and `concat` have none for structure and show it flattened.
+Their names are ToRR's, `latex`, `frame`, and `image` and `image_square` for pictures. A flat table
+is written in ToRR's format, a table with structure in RealHiTBench's (`structured.py`).
+`indexed_row_major`, `df` and `concat` have no format for structure, so they show it flattened.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ Serializer = Callable[[Table], Content]
 
 
 def _either(name: str, flat: Callable[[Table], str]) -> Callable[[Table], str]:
-    """Return the format of one name: ToRR's for a flat table, another for one with structure."""
+    """Return a serializer that uses `flat` for flat tables, and its counterpart for structure."""
     structured = STRUCTURED.get(name)
 
     @wraps(flat)
@@ -68,13 +69,13 @@ SERIALIZERS: dict[str, Callable[[Table], str]] = {
         ("concat", to_concat),
     )
 }
-"""ToRR's seven formats (spec: torr.md section 5), in the paper's order."""
+"""ToRR's seven formats, in the paper's order (spec: torr.md section 5)."""
 
 PICTURES: dict[str, Callable[[Table], tuple[Image, ...]]] = {
     "image": pictures,
     "image_square": squares,
 }
-"""Those that give pictures."""
+"""The serializers that return pictures."""
 
 _FORMATS: dict[str, Callable[[Table], str | bytes]] = {
     **SERIALIZERS,
@@ -89,10 +90,10 @@ def serialize(table: Table, serializer: Literal["image"]) -> bytes: ...  # type:
 @overload
 def serialize(table: Table, serializer: str) -> str: ...
 def serialize(table: Table, serializer: str) -> str | bytes:
-    """Return the table as text in one of ToRR's formats or in LaTeX, or as PNG: `image`.
+    """Return the table as text, or as the bytes of a PNG file for `image`.
 
-    Raises `SettingsError` for an unknown serializer and `TableError`, naming table and cell,
-    for a table the format cannot hold.
+    Raises `SettingsError` for an unknown serializer. Raises `TableError`, which names table and
+    cell, for a table that the format cannot represent.
     """
     try:
         function = _FORMATS[serializer]

@@ -1,8 +1,8 @@
-"""The `df` format: source of a pandas DataFrame (spec: torr.md sections 5 and 5.1).
+"""The `df` format: source code of a pandas DataFrame (spec: torr.md sections 5 and 5.1).
 
-The reference passes cells through a DataFrame, whose column types depend on the pandas
-version. The rules of pandas 2 (which the published runs used) are spelled out here instead, so
-the text is the same whatever is installed; a property test holds them against pandas.
+The reference passes cells through a DataFrame, whose column types depend on the pandas version.
+This module implements the rules of pandas 2, which the published runs used, so the text does not
+depend on the installed version. A property test compares the rules with pandas.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pytest_tablebench.tables.table import Table
 
 
 def _as_column(cells: list[Cell]) -> list[Cell]:
-    """Return the cells as a pandas column inferred from them would give them back.
+    """Return the cells after type inference as in a pandas column.
 
-    Only plain numbers change: next to a float or a missing value, integers become floats and
-    None becomes NaN. Anything else in the column (text, booleans, lists) leaves all as it is.
+    Only columns of numbers change: with a float or a missing value, integers become floats and None
+    becomes NaN. A column with any other value (text, booleans, lists) stays unchanged.
     """
     kinds = {type(cell) for cell in cells}
     if not kinds <= {int, float, type(None)} or not kinds & {int, float} or kinds == {int}:
@@ -33,9 +33,9 @@ def _as_column(cells: list[Cell]) -> list[Cell]:
 
 
 def _stays_integer(cells: list[Cell]) -> bool:
-    """Whether no 64-bit type holds the integers, so that pandas keeps Python objects.
+    """Return whether no 64-bit type fits the integers, so that pandas keeps Python objects.
 
-    pandas 2 stops looking at their size at the first None (pandas 3 continues).
+    As in pandas 2, only integers before the first None count; in pandas 3 all count.
     """
     seen = [cell for cell in takewhile(lambda cell: cell is not None, cells) if type(cell) is int]
     if not seen:
@@ -45,7 +45,10 @@ def _stays_integer(cells: list[Cell]) -> bool:
 
 
 def to_df(table: Table) -> str:
-    """A `pd.DataFrame({...}, index=[...])` call; equal names get a suffix, short rows None."""
+    """Return a `pd.DataFrame({...}, index=[...])` call.
+
+    Repeated names get a suffix, and short rows are filled with None.
+    """
     require_keys(table, "df")
     seen: dict[Cell, int] = {}
     columns: dict[Cell, list[Cell]] = {}
@@ -53,7 +56,7 @@ def to_df(table: Table) -> str:
         earlier = seen.get(name, 0)
         seen[name] = earlier + 1
         cells = [row[position] if position < len(row) else None for row in table.rows]
-        # A suffixed name may meet a real column of that name: the later one wins.
+        # A name with a suffix may equal a real column's name; then the later column wins.
         columns[f"{name}_{earlier}" if earlier else name] = _as_column(cells)
     body = dump_json(columns, table, "df")[1:-1]
     index = ", ".join(str(number) for number in range(len(table.rows)))

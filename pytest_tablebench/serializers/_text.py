@@ -1,7 +1,7 @@
-"""Six of ToRR's seven table formats, to the letter (spec: torr.md section 5).
+"""Six of ToRR's seven table formats, equal to the reference's text (spec: torr.md section 5).
 
-Nothing is escaped unless the format says so: the point of the benchmark is what a model makes
-of exactly these texts, so they are fixed even where another layout would be kinder.
+Cells are not escaped, except in CSV and JSON. The benchmark measures how models read exactly these
+texts, so they must not change, even where another layout would be easier to read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pytest_tablebench.tables.table import Table
 
 
 def require_content(table: Table, name: str) -> None:
-    """Raise a `TableError` for a table without columns or without rows."""
+    """Raise a `TableError` for a table without columns or rows."""
     if not table.header:
         raise TableError(f"{table.label}: has no columns; serializer {name!r} needs at least one")
     if not table.rows:
@@ -26,7 +26,7 @@ def require_content(table: Table, name: str) -> None:
 def require_names(
     table: Table, name: str, kinds: type | UnionType = str, needs: str = "text"
 ) -> None:
-    """Raise a `TableError` as `require_content` does, or naming the first name of another kind."""
+    """Raise a `TableError` for a table without columns or rows, or with a name of a wrong type."""
     require_content(table, name)
     for number, cell in enumerate(table.header, start=1):
         if not isinstance(cell, kinds):
@@ -37,7 +37,7 @@ def require_names(
 
 
 def require_keys(table: Table, name: str) -> None:
-    """Raise a `TableError` unless each cell has a column's name, which JSON takes as a key."""
+    """Raise a `TableError` unless each cell has a column name that can be a JSON key."""
     require_names(table, name, str | int | float | None, "text or a number")
     width = len(table.header)
     for number, row in enumerate(table.rows, start=1):
@@ -49,7 +49,7 @@ def require_keys(table: Table, name: str) -> None:
 
 
 def dump_json(value: Any, table: Table, name: str) -> str:
-    """Dump with json's defaults, or raise a `TableError` naming the cell JSON cannot hold."""
+    """Return a value as JSON. Raises `TableError`, naming the cell that JSON cannot represent."""
     try:
         return json.dumps(value)
     except (TypeError, ValueError) as error:
@@ -66,7 +66,7 @@ def dump_json(value: Any, table: Table, name: str) -> str:
 
 
 def to_html(table: Table) -> str:
-    """HTML with thead and tbody, one line per row, cells unescaped."""
+    """Return HTML with thead and tbody, one line per row, and cells unescaped."""
     require_content(table, "html")
     names = "".join(f"<th>{cell}</th>" for cell in table.header)
     rows = "".join(
@@ -86,10 +86,10 @@ def _csv_field(cell: Cell) -> str:
 
 
 def to_csv(table: Table) -> str:
-    """Comma-separated lines with minimal quoting, stripped at both ends.
+    """Return comma-separated lines with minimal quoting, stripped at both ends.
 
-    Written by hand because the standard writer changed: from Python 3.13 on it quotes a lone
-    carriage return, and prompts must not depend on the interpreter.
+    The standard library's writer is not used, because it quotes a lone carriage return since Python
+    3.13, and prompts must not depend on the interpreter.
     """
     lines = []
     for row in (table.header, *table.rows):
@@ -99,9 +99,12 @@ def to_csv(table: Table) -> str:
 
 
 def to_json(table: Table) -> str:
-    """One object: row number to an object of column name to cell. Equal names: the last wins."""
+    """Return an object of row numbers, each with an object of column names and cells.
+
+    Of columns with equal names the last one is kept.
+    """
     require_keys(table, "json")
-    # A shorter row simply lacks its last keys.
+    # A short row lacks its last keys, as in the reference.
     rows = {
         str(number): dict(zip(table.header, row, strict=False))
         for number, row in enumerate(table.rows)
@@ -110,7 +113,7 @@ def to_json(table: Table) -> str:
 
 
 def to_markdown(table: Table) -> str:
-    """Pipe table without blanks inside the pipes and without escapes."""
+    """Return a pipe table without blanks around the cells, and with cells unescaped."""
     require_names(table, "markdown")
     lines = [f"|{'|'.join(table.header)}|", f"|{'|'.join(['---'] * len(table.header))}|"]
     lines += [f"|{'|'.join([str(cell) for cell in row])}|" for row in table.rows]
@@ -118,7 +121,7 @@ def to_markdown(table: Table) -> str:
 
 
 def to_indexed_row_major(table: Table) -> str:
-    """One line: `col : …` and then `row i : …` for each row, cells joined by ` | `."""
+    """Return one line: `col : …`, then `row i : …` for each row, with cells joined by ` | `."""
     require_names(table, "indexed_row_major")
     parts = [f"col : {' | '.join(table.header)}"]
     parts += [
@@ -129,7 +132,7 @@ def to_indexed_row_major(table: Table) -> str:
 
 
 def to_concat(table: Table) -> str:
-    """All names and then all cells, joined by single blanks."""
+    """Return all column names and then all cells, joined by single blanks."""
     require_content(table, "concat")
     cells = [str(cell) for cell in table.header]
     cells += [str(cell) for row in table.rows for cell in row]

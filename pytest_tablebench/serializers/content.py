@@ -1,8 +1,8 @@
-"""Content: what a serializer makes of a table, and what a message is made of.
+"""Content: the output of a serializer, and the content of a message.
 
 A text is a `str`. Content with pictures is a tuple of parts, each a `str` or an `Image`. Requests,
-the store, records and pages know a picture by the SHA-256 of its bytes; the bytes are
-stored once, in `media/` of the run folder, and read there when they are sent.
+the store, records and pages refer to a picture by the SHA-256 of its bytes. The bytes are stored
+once, in `media/` of the run folder, and read from there when they are sent.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Image:
         data: the bytes of its file.
 
     Raises:
-        SettingsError: another media type, which models do not take.
+        SettingsError: for any other media type.
     """
 
     media_type: str
@@ -67,7 +67,7 @@ class Message:
 
 
 def text_of(content: Content) -> str:
-    """Return the text; for each picture it contains a line that names its file."""
+    """Return the content as text, with a line that names the file of each picture."""
     if isinstance(content, str):
         return content
     return "".join(
@@ -76,7 +76,7 @@ def text_of(content: Content) -> str:
 
 
 def has_content(value: object) -> bool:
-    """Return whether a value is content, and not an empty one."""
+    """Return whether a value is content and not empty; text of white space only is empty."""
     if isinstance(value, str):
         return bool(value.strip())
     if not isinstance(value, tuple):
@@ -92,7 +92,7 @@ def images_of(content: Content) -> tuple[Image, ...]:
 
 
 def joined(contents: Sequence[Content]) -> Content:
-    """Return contents as one, an empty line between them."""
+    """Return contents joined by empty lines."""
     if all(isinstance(content, str) for content in contents):
         return "\n\n".join(map(str, contents))
     parts: list[str | Image] = []
@@ -105,7 +105,7 @@ def joined(contents: Sequence[Content]) -> Content:
 
 
 def to_fields(content: Content) -> Any:
-    """Return the content as JSON values: pictures by their digest alone."""
+    """Return the content as JSON values, with pictures as digest and media type."""
     if isinstance(content, str):
         return content
     return [
@@ -121,14 +121,14 @@ def digest_of(content: Content) -> str:
 
 @lru_cache(maxsize=8)
 def _digest(text: str) -> str:
-    # A prompt's is wanted by its record, the page and the run writer, one right after the other.
+    # The record, the page and the run writer need the digest of one prompt in quick succession.
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def read_fields(fields: Any, media: Path) -> Content:
-    """Return the content that `to_fields` wrote, with the bytes that lie in the folder `media`.
+    """Return the content that `to_fields` wrote, with pictures read from the folder `media`.
 
-    Raises `OSError` for a picture that is not there, `ValueError` for one with other bytes.
+    Raises `OSError` for a missing picture, and `ValueError` for one whose bytes have changed.
     """
     if isinstance(fields, str):
         return fields
@@ -136,7 +136,7 @@ def read_fields(fields: Any, media: Path) -> Content:
 
 
 def image_names(fields: Any) -> list[str]:
-    """Return the file names of the pictures in what `to_fields` wrote."""
+    """Return the file names of the pictures in the output of `to_fields`."""
     parts = () if isinstance(fields, str) else fields
     return [
         f"{part['image']}.{_SUFFIXES[part['media_type']]}"
@@ -151,16 +151,16 @@ def _read_image(part: Mapping[str, str], media: Path) -> Image:
         raise ValueError("not one of our pictures")
     image = Image(kind, (media / f"{digest}.{_SUFFIXES[kind]}").read_bytes())
     if image.digest != digest:
-        raise ValueError(f"{image.file_name} is not what {digest} was")
+        raise ValueError(f"{digest}: the bytes of this picture have changed")
     return image
 
 
 class Marks:
     """Placeholders for pictures while a prompt is assembled as one text.
 
-    A mark is made of the picture's own digest between two characters of private use. Only marks
-    that were given out here become pictures again: a text that holds one of them shows a picture
-    of the same prompt twice, and nothing else.
+    A mark is the picture's digest between two private-use characters. Only marks that this object
+    made become pictures again. If data contains such a mark, the worst result is that a picture of
+    the same prompt is shown twice.
     """
 
     def __init__(self) -> None:
@@ -178,7 +178,7 @@ class Marks:
         return mark
 
     def include(self, others: Marks) -> None:
-        """Take in the marks of a text that becomes part of this one."""
+        """Add the marks of another object, whose text becomes part of this one's."""
         self._images |= others._images
 
     def resolve(self, text: str) -> Content:

@@ -1,6 +1,6 @@
-"""The `frame` format: what a program's data frame holds (spec: treb.md section 3, PoT).
+"""The `frame` format: the content of a program's data frame (spec: treb.md section 3, PoT).
 
-A program reads its table from CSV; what this format shows is what pandas makes of that.
+A program reads its table from CSV. This format shows the data frame that pandas reads from it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 _TYPES = {"i": "int64", "u": "uint64", "f": "float64", "b": "bool"}
 _ROWS, _COLUMNS, _SHOWN = 50, 20, 10
-"""A table with fewer rows and columns is shown whole, another with its first ten rows."""
+"""A table with fewer than 50 rows and 20 columns is shown whole, any other in its first 10 rows."""
 
 
 def frame_csv(table: Table, compat: Compat = "fixed") -> tuple[str, int]:
-    """Return a table as the CSV that programs read, and how many header lines it has there.
+    """Return a table as the CSV that programs read, and its number of header lines.
 
-    `fixed` names each column by all headers above it, in one line. Raises `TableError` for rows
-    of unequal length.
+    `fixed` writes one header line, with all headers above each column. Raises `TableError` for rows
+    of unequal length, and for a table without columns.
     """
     if compat == "fixed" and table.is_structured:
         table = flattened(table)
@@ -44,11 +44,11 @@ def frame_csv(table: Table, compat: Compat = "fixed") -> tuple[str, int]:
 
 
 def frame_text(table: Table, compat: Compat = "fixed") -> str:
-    """Return the frame's `info()`, content, shape and columns as text."""
+    """Return `info()`, content, shape and columns of the data frame as text."""
     import pandas as pd
 
     text, lines = frame_csv(table, compat)
-    # As the runner of programs reads it: strategies/_runner.py.
+    # Keep this equal to `strategies/_runner.py`, which reads the table for programs.
     options: dict[str, Any] = {}
     if compat == "fixed":
         options = {"keep_default_na": False, "na_values": [""]}
@@ -63,7 +63,7 @@ def frame_text(table: Table, compat: Compat = "fixed") -> str:
 
 
 def _info(frame: pd.DataFrame) -> str:
-    """Return what `info()` says, in words that no version of pandas changes."""
+    """Return the facts of `info()`, as text that does not depend on the version of pandas."""
     rows = [
         f"{number}  {name!r}: {frame.iloc[:, number].notna().sum()} non-null, "
         f"{_TYPES.get(frame.dtypes.iloc[number].kind, 'object')}"

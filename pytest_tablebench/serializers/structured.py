@@ -1,11 +1,16 @@
-r"""Tables with structure as text, in the grammar of RealHiTBench's own files.
+r"""Tables with structure as text, in the formats of RealHiTBench's files.
 
-Captions, header lines, rows and notes are written as the lines of one sheet (spec:
-realhitbench.md section 1, "Table files"): LaTeX keeps merges and names the package they need in a
-comment; HTML keeps them as `colspan` and `rowspan`; CSV quotes every cell, and what a merged cell
-covers is empty; Markdown has an index column and pads its cells; JSON has a record for each line
-under the first one. Three things are ours: HTML marks header cells with `<th>`, the long style
-sheet of its head is left out, and no format counts numbers among decimals that the table has not.
+Captions, header lines, rows and notes are written as the lines of one sheet (spec: realhitbench.md
+section 1, "Table files"). The formats differ:
+
+- LaTeX keeps merged cells, and names the package they need in a comment.
+- HTML keeps merged cells as `colspan` and `rowspan`.
+- CSV quotes every cell, and leaves the positions under a merged cell empty.
+- Markdown has a column of line numbers, and pads its cells.
+- JSON has a record for each line after the first.
+
+They differ from upstream's files in three points: HTML marks header cells with `<th>`, it has no
+style sheet, and no format adds decimals to whole numbers.
 """
 
 from __future__ import annotations
@@ -28,13 +33,13 @@ _ESCAPES = str.maketrans(
         "<": r"\textless{}",
         ">": r"\textgreater{}",
         "|": r"\textbar{}",
-        "[": "{[}",  # behind the end of a line it would begin an argument
+        "[": "{[}",  # after the end of a line it would begin an argument
         "]": "{]}",
         **{character: f"\\{character}" for character in "#$%&_{}"},
     }
 )
-_LONGEST_TEXT = 50_000_000  # characters of padding and text; beyond it padding is given up
-_PIXELS = 9  # of one level of indentation, as spreadsheets export it
+_LONGEST_TEXT = 50_000_000  # characters with padding; longer tables are not padded
+_PIXELS = 9  # per level of indentation, as in HTML that spreadsheets export
 
 
 def _text(cell: Cell) -> str:
@@ -42,7 +47,7 @@ def _text(cell: Cell) -> str:
 
 
 def to_latex(table: Table) -> str:
-    r"""A `tabular` with `\multirow` and `\multicolumn`; cells are escaped, line ends kept."""
+    r"""Return a `tabular` with `\multirow` and `\multicolumn`, cells escaped and line ends kept."""
     if not table.header:
         raise TableError(f"{table.label}: has no columns; serializer 'latex' needs at least one")
     merged = owners(table.spans)
@@ -79,7 +84,7 @@ def _latex_text(text: str) -> str:
 
 
 def _to_html(table: Table) -> str:
-    """Header lines and captions in `<thead>`, notes in `<tfoot>`; text is escaped."""
+    """Return HTML with captions and header lines in `<thead>`, notes in `<tfoot>`, text escaped."""
     merged, levels = owners(table.spans), indents(table)
     first = len(table.captions) + len(table.header_rows) + 1
     last = first + len(table.rows)
@@ -119,7 +124,7 @@ def _html_cells(
 
 
 def _to_csv(table: Table) -> str:
-    """Every cell in quotes; quotes inside are doubled, line ends kept."""
+    """Return CSV with every cell in quotes; quotes inside are doubled, line ends kept."""
     return "\n".join(
         ",".join('"' + _text(cell).replace('"', '""') + '"' for cell in line)
         for line in table.lines
@@ -127,9 +132,10 @@ def _to_csv(table: Table) -> str:
 
 
 def _to_markdown(table: Table) -> str:
-    """A pipe table under its first line, with a column of line numbers; cells padded to width.
+    """Return a pipe table with a column of line numbers, and cells padded to equal width.
 
-    A cell of several lines is written in as many, as the grammar has it.
+    The first line is the header. A cell with several lines takes several lines of the table, as in
+    upstream's files.
     """
     lines = [
         [_text(number), *(_text(cell).replace("\t", " ") for cell in line)]
@@ -137,7 +143,7 @@ def _to_markdown(table: Table) -> str:
     ]
     lines[0][0] = ""
     parts = [[cell.splitlines() or [""] for cell in line] for line in lines]
-    # The writer of the benchmark's files makes a column two wider than its first line.
+    # Upstream's writer makes a column at least two wider than its first line.
     widths = [
         max([len(text) + 2 for text in column[0]] + [len(text) for part in column for text in part])
         for column in zip(*parts, strict=True)
@@ -158,10 +164,10 @@ def _padded(line: list[list[str]], widths: list[int]) -> Iterable[str]:
 
 
 def _to_json(table: Table) -> str:
-    """A record for each line under the first one, whose cells are the keys.
+    """Return a list with a record for each line after the first, whose cells are the keys.
 
-    A key is `Unnamed: n` where the first line is empty, and `name.1` where a name is there before;
-    values are text, or null where a cell is empty.
+    An empty cell gives the key `Unnamed: n`, and a repeated name `name.1`. Values are text, or null
+    for an empty cell.
     """
     names: list[str] = []
     used: dict[str, None] = {}
@@ -188,15 +194,15 @@ STRUCTURED: dict[str, Callable[[Table], str]] = {
     "markdown": _to_markdown,
     "json": _to_json,
 }
-"""The formats that have lines of their own for header lines, merged cells, captions and notes."""
+"""The formats that represent header lines, merged cells, captions and notes."""
 
 
 def flattened(table: Table) -> Table:
-    """Return a flat table of the same values, for formats of one header line.
+    """Return a flat table of the same values, for formats with one header line.
 
-    A column's name is its header path, joined by ` > `. A merged cell's text is in each
-    position it covers. The label of a row begins with its section and the rows above its level.
-    Sections have no row of their own; blank rows, captions and notes are left out.
+    A column's name is its header path, joined by ` > `. A merged cell's text is repeated in each
+    position it covers. A row's label begins with the names of its section and of its parent rows.
+    Sections, blank rows, captions and notes are left out.
     """
     first = len(table.captions) + len(table.header_rows) + 1
     lines, paths = expanded(table), Paths(table)

@@ -1,4 +1,4 @@
-"""How many tokens a table takes as text."""
+"""The length of a table in tokens."""
 
 from __future__ import annotations
 
@@ -10,5 +10,8 @@ __all__ = ["latex_tokens"]
 
 
 def latex_tokens(table: Table) -> int:
-    """Return the number of tokens of a table in LaTeX. Raises `TableError`."""
+    """Return the number of tokens of a table in LaTeX.
+
+    Raises `TableError` for a table that LaTeX cannot represent.
+    """
     return count_tokens(serialize(table, "latex").encode("utf-8", "surrogatepass"))

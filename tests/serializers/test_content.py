@@ -74,7 +74,7 @@ def test_fields_and_a_media_folder_give_the_content_back(tmp_path: Path) -> None
         [PICTURE.file_name, OTHER.file_name]
     )
     (media.path / PICTURE.file_name).write_bytes(b"changed")
-    with pytest.raises(ValueError, match="is not what"):
+    with pytest.raises(ValueError, match="the bytes of this picture have changed"):
         read_fields(fields, media.path)
 
 

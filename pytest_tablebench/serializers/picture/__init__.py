@@ -1,9 +1,9 @@
-"""A table as pictures: drawn without a browser, the same bytes wherever the same libraries are.
+"""Tables as pictures, drawn without a browser; equal libraries give equal bytes.
 
-A picture keeps to the sizes at which models that are known for it do not scale it down: 768 pixels
-one way and 1,536 the other. Letters are 16 pixels high, 14 or 12 where the table then fits. A
-table that is larger still is shown in parts: each has the header lines and row headers again, and
-a note above it that says which part it is.
+A picture is at most 768 by 1,536 pixels, in either direction, because some models scale larger
+pictures down. Letters are 16 pixels high, or 14 or 12 if the table then fits. A larger table is
+shown in parts. Each part repeats the header lines and row headers, and has a note above it with its
+number and range.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ __all__ = ["pictures", "squared", "squares", "to_png"]
 
 _FRAME = 17
 LONG, SHORT = 1536 - _FRAME, 768 - _FRAME
-"""Pixels that a table may take, inside the frame; a line that is higher by itself is not cut."""
+"""The most pixels of a table inside the frame; a single higher line is not cut."""
 SIZES, PART_SIZE = (16, 14, 12), 14
 MOST_PARTS = 20
-"""Most pictures of a table: more are not readable, and some providers accept no more."""
+"""The most pictures of a table: more are not readable, and some providers accept no more."""
 _WIDTHS = (20, 14, 10, 7)
-"""How wide the text of a column gets, in units of its size: where it fits, the widest."""
+"""Maximum widths of a column's text, in units of the font size; the widest that fits is used."""
 _PNG = "image/png"
 MOST_SQUARE = 10_000
-"""Pixels of a square's side: 100 MB in memory, for shades of grey."""
+"""The longest side of a square, in pixels: 100 MB in memory in shades of grey."""
 
 
 def to_png(table: Table) -> bytes:
-    """Return the whole table as one PNG, however large it is.
+    """Return the whole table as one PNG, of any size.
 
-    Raises `TableError` for a table of more than 20,000 cells, without columns, or with characters
-    that no font here draws.
+    Raises `TableError` for a table with more than 20,000 cells, without columns, or with characters
+    that the fonts do not have.
     """
     try:
         sheet = sheet_of(table)
@@ -52,9 +52,9 @@ def to_png(table: Table) -> bytes:
 
 
 def pictures(table: Table) -> tuple[Image, ...]:
-    """Return the table as one picture, or as its parts where one would be too large.
+    """Return the table as one picture, or in parts if it is too large for one.
 
-    Raises `TableError` as `to_png` does, and for a table of more than 20 parts.
+    Raises `TableError` as `to_png` does, and for a table with more than 20 parts.
     """
     try:
         sheet = sheet_of(table)
@@ -66,17 +66,17 @@ def pictures(table: Table) -> tuple[Image, ...]:
 
 
 def squares(table: Table) -> tuple[Image, ...]:
-    """Return `pictures(table)`, each distorted to a square. Raises `TableError` as that does."""
+    """Return `pictures(table)`, each stretched to a square. Raises `TableError` as that does."""
     return tuple(map(squared, pictures(table)))
 
 
 def squared(image: Image) -> Image:
-    """Return a picture distorted to a square whose side is its longer edge.
+    """Return a picture stretched to a square with the length of its longer side.
 
-    So do published scripts for models with open weights (spec: realhitbench.md section 2).
+    The published scripts do this for models with open weights (spec: realhitbench.md section 2).
 
     Raises:
-        TableError: it is no picture, or a side would have more than 10,000 pixels.
+        TableError: if it is not a picture, or a side would have more than 10,000 pixels.
     """
     from PIL import Image as Pictures
 
@@ -100,7 +100,7 @@ def _named(table: Table, error: TableError) -> TableError:
 
 
 def _fitted(sheet: DrawnSheet) -> tuple[DrawnSheet, Fonts, list[int], Measured] | None:
-    """Return how a table is drawn in one picture; None where it is too large for one."""
+    """Return the arguments of `draw` for one picture; None if the table is too large for one."""
     for size in SIZES:
         if sheet.lines * size > LONG:
             continue
@@ -115,7 +115,7 @@ def _fitted(sheet: DrawnSheet) -> tuple[DrawnSheet, Fonts, list[int], Measured] 
 
 
 def _laid_out(sheet: DrawnSheet) -> tuple[DrawnSheet, Fonts, list[int], Measured]:
-    """Return how a table is drawn that is too large for one picture."""
+    """Return the arguments of `draw` for a table that is too large for one picture."""
     chosen, widths = fonts(PART_SIZE), list[int]()
     for most in _WIDTHS:
         widths = column_widths(sheet, chosen, most)
@@ -156,7 +156,10 @@ def _parts(sheet: DrawnSheet, fonts: Fonts, widths: list[int], measured: Measure
 
 
 def _said(unit: str, shown: list[int], total: int, first: int) -> str:
-    """Return which lines (or columns) a part has; lines are counted from the first row."""
+    """Return the range of a part's lines or columns as text, as `rows 1 to 20 of 60`.
+
+    `first` is the number of header lines, which are not counted.
+    """
     new = [place - first + 1 for place in shown if place >= first]
     runs = [place for place in new if place - 1 not in new], [n for n in new if n + 1 not in new]
     spans = [f"{a} to {b}" if a < b else f"{a}" for a, b in zip(*runs, strict=True)]
@@ -164,7 +167,7 @@ def _said(unit: str, shown: list[int], total: int, first: int) -> str:
 
 
 def _bands(sizes: list[int], first: int, limit: int) -> list[list[int]]:
-    """Return which lines (or columns) each part has: the first ones again, and some of the rest."""
+    """Return the lines (or columns) of each part: all `first` ones, and some of the others."""
     first = min(first, len(sizes) - 1) if len(sizes) > 1 else 0
     again = list(range(first))
     room = max(limit - sum(sizes[:first]), limit // 3)

@@ -1,4 +1,4 @@
-"""Boxes become pixels: widths of columns, heights of lines, and the drawing."""
+"""Drawing of boxes: widths of columns, heights of lines, and the picture."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _EDGE, _INK, _FAINT = 150, 0, 70
 
 
 def column_widths(sheet: DrawnSheet, fonts: Fonts, most: int) -> list[int]:
-    """Return the width of each column's texts, in pixels, up to `most` units of size.
+    """Return the width of each column, in pixels, with texts up to `most` times the font size.
 
-    What a merged cell needs for its longest word is shared out among the columns it covers.
+    If the longest word of a merged cell needs more, the columns it covers are widened equally.
     """
     limit, least = most * fonts.size, fonts.size + 2 * _ACROSS
     widths = [least] * sheet.columns
@@ -48,14 +48,14 @@ def _widen(widths: list[int], box: Box, width: int) -> None:
 
 @dataclass(frozen=True)
 class Measured:
-    """The lines of the text of each box, in their order, and the heights of the sheet's lines."""
+    """The text of each box as lines, and the heights of the sheet's lines in pixels."""
 
     texts: list[list[str]]
     heights: list[int]
 
 
 def line_heights(sheet: DrawnSheet, fonts: Fonts, widths: Sequence[int]) -> Measured:
-    """Break the text of each box to its width; return that, and the heights of lines in pixels."""
+    """Break the text of each box to its width, and measure the heights of the lines."""
     texts: list[list[str]] = []
     heights = [fonts.line + 2 * _DOWN] * sheet.lines
     for box in sheet.boxes:
@@ -78,7 +78,7 @@ def _high(lines: Sequence[str], fonts: Fonts) -> int:
 def draw(
     sheet: DrawnSheet, fonts: Fonts, widths: Sequence[int], measured: Measured, note: str = ""
 ) -> bytes:
-    """Return the sheet as PNG, in shades of grey, with a note above it where there is one."""
+    """Return the sheet as PNG in shades of grey, with the note above it."""
     from PIL import Image, ImageDraw
 
     above = _MARGIN + (fonts.line + _DOWN if note else 0)

@@ -1,11 +1,10 @@
-"""The fonts of pictures: which one has a character, how wide a text is, where its lines end.
+"""The fonts of pictures: the choice of a font, the width of texts, and line breaks.
 
-Latin, Greek, Cyrillic, Arabic, Hebrew and symbols are DejaVu Sans, which comes with matplotlib;
-Chinese and Japanese are Droid Sans Fallback, a file here (Apache 2.0); Korean is Nanum Gothic
-(OFL), where the extra `korean` is installed. No font of the system is used, so a picture is the
-same on every machine. Thai and the scripts of India and its neighbours are refused whatever fonts
-there are: drawn one by one their marks fall onto each other, and what shapes them is a library of
-the system.
+Latin, Greek, Cyrillic, Arabic, Hebrew and symbols use DejaVu Sans, which is part of matplotlib.
+Chinese and Japanese use Droid Sans Fallback, a file in this package (Apache 2.0). Korean uses Nanum
+Gothic (OFL), from the extra `korean`. No font of the system is used, so a picture is the same on
+every machine. Thai and the scripts of South Asia are refused with any fonts: without shaping their
+marks overlap, and shaping needs a library of the system.
 """
 
 from __future__ import annotations
@@ -33,15 +32,15 @@ _PACKAGES = {
     _BOLD: ("matplotlib", "mpl-data/fonts/ttf"),
     _HANGUL: ("koreanize_matplotlib", "fonts"),
 }
-"""The package that a font comes with, and the folder there."""
+"""The package that contains a font, and the folder in it."""
 _WORDS = re.compile(r"[\u2e80-\u9fff\uf900-\uffef]|[^\s\u2e80-\u9fff\uf900-\uffef]+\s*|\s+")
-"""A line ends behind a word, and anywhere between Chinese or Japanese characters."""
+"""The pieces between which a line may break: words, and single Chinese or Japanese characters."""
 
 
 def _path(name: str) -> Path:
     if name == _HAN:
         return Path(__file__).with_name("fonts") / name
-    # Find its files without importing it, which takes half a second.
+    # Find the package's files without importing it, which would take half a second.
     package, folder = _PACKAGES[name]
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:
@@ -58,7 +57,7 @@ def _characters(name: str) -> frozenset[int]:
 
 
 def without_marks(text: str) -> str:
-    """Return a text as it is drawn: composed, without characters that show nothing."""
+    """Return the text to draw: composed (NFC), without invisible characters."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\t", " ")
     if text.isascii() and text.isprintable():
         return text
@@ -71,21 +70,21 @@ def without_marks(text: str) -> str:
 
 
 def _selects(character: str) -> bool:
-    return "\ufe00" <= character <= "\ufe0f"  # another form of the character before it
+    return "\ufe00" <= character <= "\ufe0f"  # it selects a form of the character before it
 
 
 def _as_seen(line: str) -> str:
-    """Return a line in the order in which it is drawn, Arabic letters joined to each other."""
+    """Return a line in drawing order from left to right, with Arabic letters joined."""
     if not any(unicodedata.bidirectional(character) in {"R", "AL"} for character in line):
         return line
-    from bidi.algorithm import get_display  # the one of its two that turns brackets round
+    from bidi.algorithm import get_display  # this variant of the two mirrors brackets
 
     return str(get_display(_joining()(line)))
 
 
 @lru_cache
 def _joining() -> Callable[[str], str]:
-    """Return what joins Arabic letters; a sign for a whole word is one that no font here has."""
+    """Return the function that joins Arabic letters, without a ligature that the fonts lack."""
     from arabic_reshaper import ArabicReshaper
 
     joined: Callable[[str], str] = ArabicReshaper({"ARABIC LIGATURE ALLAH": False}).reshape
@@ -101,18 +100,18 @@ class Fonts:
         self.ascent, self.line = ascent, ascent + descent
         self._widths: dict[tuple[str, bool], int] = {}
 
-    @lru_cache  # noqa: B019 - there are as many objects as sizes, and they stay
+    @lru_cache  # noqa: B019 - the few objects, one per size, are never freed anyway
     def _font(self, name: str) -> FreeTypeFont:
         from PIL import ImageFont
 
-        # The other engine hangs on a library of the system, and moves letters where it is there.
+        # The other engine depends on a library of the system, and places letters differently.
         basic = ImageFont.Layout.BASIC
         return ImageFont.truetype(str(_path(name)), self.size, layout_engine=basic)
 
     def runs(self, text: str, *, bold: bool) -> Iterator[tuple[FreeTypeFont, str]]:
         """Yield the pieces of one line, each with its font.
 
-        Raises `TableError` for a character that none of the fonts draws as it should be.
+        Raises `TableError` for a character that no font has.
         """
         latin = _BOLD if bold else _PLAIN
         if text.isascii():
@@ -138,7 +137,7 @@ class Fonts:
         return self._widths[key]
 
     def wrapped(self, text: str, width: int, *, bold: bool = False) -> list[str]:
-        """Return the lines of a text, none wider than `width` unless one character is."""
+        """Return the lines of a text, broken to `width` pixels; a wider character is not cut."""
         lines = []
         for paragraph in text.split("\n"):
             lines += self._broken(paragraph, width, bold=bold)
@@ -162,7 +161,7 @@ class Fonts:
         return [*lines, line.rstrip()] if line.strip() or not lines else lines
 
     def _fitting(self, word: str, width: int, *, bold: bool) -> int:
-        """Return how many characters of a word fit, at least one."""
+        """Return the number of characters of a word that fit, at least one."""
         counts = range(1, len(word) + 1)
         return bisect_right(counts, width, key=lambda n: self.width(word[:n], bold=bold)) or 1
 

@@ -1,4 +1,4 @@
-"""A table as boxes on a sheet, each with its place, extent and kind."""
+"""A table as boxes on a sheet, each with its position, size and kind."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_tablebench.tables.table import Table
 Kind = Literal["caption", "head", "label", "section", "cell", "note"]
 
 MOST_CELLS = 20_000
-"""Most cells that are drawn: more are not readable, and a page takes minutes."""
+"""The most cells that are drawn: more are not readable, and drawing them takes minutes."""
 
 
 @dataclass(frozen=True)
@@ -24,10 +24,10 @@ class Box:
 
     Arguments:
         line, column: its upper left position, from 0.
-        lines, columns: how many it covers.
-        text: as it is drawn.
-        kind: what it is, which decides how it looks.
-        indent: the levels by which its text is indented.
+        lines, columns: the numbers of lines and columns that it covers.
+        text: the drawn text.
+        kind: its kind, which determines its style.
+        indent: the indentation level of its text.
     """
 
     line: int
@@ -40,7 +40,7 @@ class Box:
 
     @property
     def bold(self) -> bool:
-        """Whether its text is bold."""
+        """Whether its text is in bold type."""
         return self.kind in {"caption", "head", "section"}
 
 
@@ -49,10 +49,10 @@ class DrawnSheet:
     """All boxes of a table.
 
     Arguments:
-        boxes: by line and column.
+        boxes: the boxes, sorted by line and column.
         lines, columns: the size of the sheet.
-        head: how many leading lines are captions and header lines.
-        labels: how many leading columns name the rows.
+        head: the number of leading lines that are captions and header lines.
+        labels: the number of leading columns that name the rows.
     """
 
     boxes: tuple[Box, ...]
@@ -62,9 +62,9 @@ class DrawnSheet:
     labels: int
 
     def part(self, lines: list[int], columns: list[int]) -> DrawnSheet:
-        """Return some lines and columns as a sheet of their own; merged cells are cut to fit.
+        """Return a sheet with only some lines and columns.
 
-        What is left of a merged cell keeps its text.
+        A merged cell is cut to them, and keeps its text.
         """
         line_of = {line: place for place, line in enumerate(lines)}
         column_of = {column: place for place, column in enumerate(columns)}
@@ -83,9 +83,9 @@ class DrawnSheet:
 
 
 def sheet_of(table: Table) -> DrawnSheet:
-    """Return the boxes of a table. Raises `TableError` for one that is too large to draw.
+    """Return the boxes of a table; short rows are filled with empty cells.
 
-    Rows that are shorter than others are filled up with empty cells.
+    Raises `TableError` for a table without columns, or too large to draw.
     """
     lines = table.lines
     columns = max(map(len, lines))
@@ -119,7 +119,7 @@ def sheet_of(table: Table) -> DrawnSheet:
 def _free(
     line: tuple[Cell, ...], number: int, column: int, merged: dict[tuple[int, int], Span]
 ) -> int:
-    """Return over how many columns a text may run, as in a spreadsheet: up to the next one."""
+    """Return how many columns a text may cover, as in a spreadsheet: up to the next text."""
     end = column + 1
     while end < len(line) and _text(line[end]) == "" and (number, end) not in merged:
         end += 1
