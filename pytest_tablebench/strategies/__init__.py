@@ -1,4 +1,4 @@
-"""Strategies: how one case becomes model requests."""
+"""Strategies: the conversion of a case to model requests and an answer."""
 
 from pytest_tablebench.strategies._asking import PARSED, asked_about, texts_of
 from pytest_tablebench.strategies._demonstrations import DemonstrationPool

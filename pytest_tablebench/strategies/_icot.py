@@ -38,7 +38,7 @@ GO_ON = "\n\nGo on right where it ends, without repeating any of it."
 
 
 class ICoT:
-    """The model writes, its blocks are run, and it continues in the same turn until a last text.
+    """The model writes text and programs in one turn, and sees the output of each program.
 
     If a model cannot continue its own turn, the text so far is sent in the user's turn, and the
     record has the flag `turn_restated`.

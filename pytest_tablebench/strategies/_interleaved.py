@@ -1,7 +1,7 @@
-"""A conversation in which a model writes text, programs are run, and it continues (TReB's ICoT).
+"""The state of a conversation in which a model's text and programs alternate (TReB's ICoT).
 
-This module asks and runs nothing. A value contains the text so far and the next step (spec: treb.md
-section 3).
+This module sends no request and runs no program. A state contains the text so far and the next step
+(spec: treb.md section 3).
 """
 
 from __future__ import annotations

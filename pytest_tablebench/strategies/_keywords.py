@@ -21,7 +21,7 @@ _WRAPPING = " \t\r*_`\"'“”‘’[]."
 
 @dataclass(frozen=True)
 class Alignment:
-    """Keywords of a question, each with the headers that it means."""
+    """The keywords of a question, each with its headers."""
 
     headers: dict[str, tuple[str, ...]]
 

@@ -29,7 +29,7 @@ judged by. Have it print {ask}, in the language of the question."""
 
 
 class PoT:
-    """One request for a program, which is run once; what it prints is judged."""
+    """One request for a program, which runs once; its output is scored."""
 
     name = "pot"
     rounds = 1

@@ -59,7 +59,7 @@ def program_step(
 
 
 def observation(execution: Execution) -> str:
-    """Return the output of a program as the model sees it; `pot` is judged by it."""
+    """Return the output of a program as the model sees it, and as `pot` is scored."""
     if execution.outcome in {"ok", "error"}:
         return execution.output
     why = _STOPPED.get(execution.outcome, f"The program was stopped ({execution.outcome}).")

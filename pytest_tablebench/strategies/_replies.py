@@ -107,7 +107,7 @@ def last_box(text: str) -> str:
 
 
 def _boxes(text: str) -> Iterator[str]:
-    """The content of each balanced box, in order; nested boxes belong to the outer ones."""
+    """Yield the content of each balanced box; a nested box is part of the outer one's content."""
     closing: dict[int, int] = {}
     opened: list[int] = []
     for mark in re.finditer(r"[{}]", text):

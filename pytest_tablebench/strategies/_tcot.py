@@ -38,7 +38,7 @@ the form of the output, or of leaving out explanations, is about this text alone
 
 
 class TCoT:
-    """One request for an object with `thought` and `answer`; the answer is judged.
+    """One request for an object with `thought` and `answer`; the answer is scored.
 
     In Markdown and HTML, a table with at least 50 rows or 20 columns is cut to its first 50 rows
     and to half of `context` tokens. In other formats it is shown whole.

@@ -12,7 +12,7 @@ Mode = Literal["TCoT_md", "TCoT_html"]
 
 _ROWS = 50
 _COLUMNS = 20
-"""A table with fewer of both is shown as it is given."""
+"""A table with fewer rows and fewer columns is shown whole, as it is given."""
 
 _NO_TABLE = "No table found in the provided content."
 _CUT = "..."
@@ -39,19 +39,19 @@ def table_text(
 ) -> TableText:
     """Return a table as the given Markdown or HTML, cut to its first 50 rows if it is large.
 
-    It may use half of the context. `reference` counts characters instead of tokens, and cuts inside
-    cells; `fixed` counts tokens and leaves out whole rows.
+    It may take half of the context. `reference` counts characters instead of tokens, and cuts
+    inside cells. `fixed` counts tokens and leaves out whole rows.
 
     Arguments:
-        mode: the form to show.
-        markdown: the table in its file.
-        html: the same.
-        shape: rows and columns of the table; None if it could not be read, so that the given form
-            is shown whole.
-        header_rows: the number of header rows, 1 if unknown.
-        context: tokens of the model's context.
+        mode: whether to show Markdown or HTML.
+        markdown: the table as Markdown.
+        html: the table as HTML.
+        shape: the numbers of rows and columns; None if the table could not be read. The text is
+            then shown whole.
+        header_rows: the number of header rows; None counts as 1.
+        context: the size of the model's context, in tokens.
         compat: see above.
-        count_tokens: tokens of a text, about four characters each by default.
+        count_tokens: returns the number of tokens of a text; by default one per four characters.
     """
     written = html if mode == "TCoT_html" else markdown
     if shape is None:
@@ -100,13 +100,13 @@ def _lines(mode: Mode, text: str, header_rows: int) -> _Lines:
 
 
 def _markdown_lines(markdown: str, header_rows: int) -> _Lines:
-    """The lines with a bar: header, the line below it, rows."""
+    """Return the lines with a bar: the header with the line below it, and the rows."""
     lines = [line for line in markdown.split("\n") if "|" in line]
     return _Lines(lines[: header_rows + 1], lines[header_rows + 1 :])
 
 
 def _html_lines(html: str) -> _Lines:
-    """The first table: its header, and the rows of its body, or all rows without one."""
+    """Return the first table: its header, and the rows of its body, or all rows without a body."""
     from bs4 import BeautifulSoup
 
     table = BeautifulSoup(html, "html.parser").find("table")

@@ -1,8 +1,8 @@
-"""TreeThinker: the model draws the table's header tree, and answers by it.
+"""TreeThinker: the model draws the table's header tree, and then answers with its help.
 
-Spec: realhitbench.md section 6. The first question depends on the table alone, so that all that
-are asked about one table share its answer. With `align=model` a second question has the model
-align the keywords of the task with headers of the tree.
+Spec: realhitbench.md section 6. The first question depends on the table alone, so all cases of one
+table share its stored reply. With `align=model` a second question asks the model to align the
+keywords of the task with headers of the tree.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from pytest_tablebench.tables.table import Table
 
 TREE_F1, KEYWORD_HEADERS, ALIGN_RECALL = "tree_f1", "keyword_headers", "align_recall"
 THRESHOLD = 0.8
-"""How alike a header and words of the question are with `align=rule`."""
+"""The likeness of a header and words of the question that is enough with `align=rule`, 0 to 1."""
 
 TASK = "Now do the following task about the table above.\n\n"
 
@@ -97,12 +97,12 @@ def _alignment(value: Any) -> float | Literal["model"]:
 
 
 class TreeThinker:
-    """Asks for the header tree of the table, and then for the answer by it.
+    """Asks for the header tree of the table, and then for the answer.
 
     `tree=off` omits the first question, `tree_reasoning=off` the steps of the last. `align=model`
-    asks a further question between them: which headers the keywords of the task mean.
-    `align=rule`, or `align=THETA`, selects headers by their likeness to the question. With either,
-    the last question shows the rows and columns under these headers.
+    adds a question between them about the headers that the keywords of the task mean. `align=rule`,
+    or `align=THETA`, selects headers by their likeness to the question. With either, the last
+    question shows the rows and columns under these headers.
 
     Parts: `tree_f1` compares the tree with the table's own, if the table has a structure.
     `keyword_headers` is the share of the keywords that are headers of the model's tree.
@@ -203,7 +203,7 @@ class _Notes:
                 self.parts[KEYWORD_HEADERS] = share
 
     def said(self, text: str) -> Said:
-        """Return the answer with all of it."""
+        """Return the answer with the flags, parts and facts that were read."""
         lines = [] if self.tree is None else [*self.tree.lines()]
         if self.alignment is not None and self.alignment.keywords:
             lines += ["keywords and the headers that they mean", *self.alignment.lines()]
@@ -230,7 +230,7 @@ def _has_steps(task: Task, notes: _Notes) -> bool:
 
 
 def _steps(task: Task, notes: _Notes) -> str:
-    """Return how the last question is to be worked on."""
+    """Return the instructions at the end of the last question."""
     final = FINAL.format(ask=task.form.ask)
     if not _has_steps(task, notes):
         return BARE + final
@@ -276,7 +276,7 @@ def _shown_part(task: Task, whole: Table, part: AlignedPart, notes: _Notes) -> C
 
 
 def _joined(*contents: Content, sep: str = "\n\n") -> Content:
-    """Return contents one behind the other; a text where all are texts."""
+    """Return contents joined in order; a text if all are texts."""
     parts: list[Any] = []
     for content in contents:
         if parts and sep:

@@ -1,15 +1,16 @@
-"""The seam between a prompt and what is done about it.
+"""The protocol of strategies, which turn a prompt into model requests and an answer.
 
-The strategies that come with the package, and how a dataset takes part in each:
+The built-in strategies:
 
-    direct: the prompt is asked; the reply is the answer.
-    tcot: thought and answer in a JSON object; the table in the formats of the run.
-    pot: a program whose output is the answer. icot: text and programs in turn, then a box.
-    treethinker: the model draws the table's header tree, and answers by it.
+    direct: one request with the prompt; the reply is the answer.
+    tcot: one request for a JSON object with thought and answer.
+    pot: one request for a program, whose output is the answer.
+    icot: text and programs in turn; the answer is in a box.
+    treethinker: the model draws the table's header tree, and then answers with its help.
 
-`pot` and `icot` show a table in one format of their own, `frame`: where an option names them, the
-format axis is that alone. Parameters are in brackets: `icot[max_exec=3]`. What the answer is in
-each of them, and how it is scored, is for the dataset to say (`datasets/_answer_forms.py`).
+`pot` and `icot` always show tables in the format `frame`, so with them a run has no other
+serializer. Parameters are in brackets: `icot[max_exec=3]`. The dataset defines the content of the
+answer and its scoring for each strategy (`datasets/_answer_forms.py`).
 """
 
 from __future__ import annotations
@@ -31,16 +32,16 @@ from pytest_tablebench.util.names import printable, unknown_name
 
 @dataclass(frozen=True)
 class Said:
-    """What a conversation came to.
+    """The result of a conversation.
 
     Arguments:
-        text: what is judged.
+        text: the text that is scored.
         flags: facts about the conversation, which records and reports show.
-        parts: named numbers in addition to the score: finite, the higher the better.
-        drawn: what the strategy made of the model's words, as lines of text for people.
+        parts: named numbers in addition to the score: finite, higher is better.
+        drawn: the strategy's reading of the replies, such as the header tree, as readable lines.
         raw: the reply with its thoughts, if `text` is a reply without them; else None.
-        facts: values that were read from single replies, by the place of their question (from 0).
-            They are JSON, and records keep them with the step.
+        facts: values from single replies, by the position of their question, from 0. They are JSON,
+            and records keep them with the step.
     """
 
     text: str
@@ -52,37 +53,36 @@ class Said:
 
 
 Conversation = Generator[Step, Reply | Execution, str | Said]
-"""Yields steps, receives the outcome of each, and returns the text to judge, or `Said`.
+"""A generator that yields steps, receives the outcome of each, and returns a text or `Said`.
 
-In `fixed` the text of each reply is the answer without the model's thoughts; in `reference` it is
-the whole reply, as the published code reads it.
+In `fixed` the text of a reply does not include the model's thoughts. In `reference` it is the whole
+reply, as the published code reads it. If a model refuses a question (`bad_request`), the
+`ModelError` is raised at the step.
 
-Where a model refuses a question (`bad_request`), its `ModelError` is raised at the step.
-
-A plain question is one step; two are a tree and then an answer; a loop runs programs between its
-questions. The driver (a call, an executor with hundreds in flight) does not depend on this.
+A conversation may have any number of steps, and run programs between its questions. The driver (a
+single call, or an executor with hundreds of requests in flight) does not depend on this.
 """
 
 Show = Callable[[Table], Content]
-"""How a table is shown in a prompt."""
+"""Returns a table as content of a prompt."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a strategy is given.
+    """The input of a strategy.
 
     Arguments:
-        example: as the model is asked it: perturbed.
-        prompt: instruction, demonstrations and question, with the table as the format shows it.
-        compat: `fixed`, or `reference` for the published code to the letter.
-        params: the strategy's own parameters, by name, as its readers return them.
-        form: how the dataset has its answer asked for in the strategy's way.
-        show: shows a table in the format of the case.
-        write: makes the prompt once more, with the question's own tables shown otherwise.
-        versions: where a case is several questions the task of each; this one is for all of them.
-        serializer: the format's name.
-        continues: whether the model continues an unfinished turn of its own; None if unknown.
-        turns: the messages of a plain question, where they are not the prompt alone.
+        example: the example after the perturbation.
+        prompt: instruction, demonstrations and question, with tables in the case's format.
+        compat: `fixed`, or `reference` to behave exactly like the published code.
+        params: the strategy's parameters, by name, as its readers return them.
+        form: the dataset's answer form for the strategy's answer place.
+        show: returns a table in the format of the case.
+        write: returns the prompt again, with the question's tables shown by another function.
+        versions: the task of each question, if the case has several; this one is for all of them.
+        serializer: the name of the case's format.
+        continues: whether the model can continue its own unfinished turn; None if unknown.
+        turns: the messages of a plain question, if they are more than the prompt.
     """
 
     example: Example
@@ -103,7 +103,7 @@ class Task:
         return self.turns or (Message("user", self.prompt),)
 
     def rewritten(self, show: Show) -> Content:
-        """Return the prompt with the question's own tables shown otherwise."""
+        """Return the prompt with the question's tables shown by `show`."""
         return self.prompt if self.write is None else self.write(show)
 
     def shown(self, table: Table) -> Content:
@@ -119,34 +119,35 @@ class Task:
 
 
 class Strategy(Protocol):
-    """How one task becomes an answer.
+    """Converts a task to model requests and an answer.
 
-    `name` is used in options, keys and records. `converse` must do nothing slow by itself: that
-    is what its steps are for. It may say in `rounds` how many questions its conversations have: a
-    number, or a function of the parameters that returns the least and the most. With one alone the
-    plan of a run prices all of it.
+    `name` is used in options, keys and records. `converse` must do nothing slow itself; slow work
+    is done by its steps.
 
-    Further attributes that one may have:
+    Optional attributes:
 
-    - `answer_place`: where it has the answer put (see `datasets/_answer_forms.py`); by default
-      `reply`.
-    - `parameters`: by name, a function that reads a value (a literal or a bare word) and raises
-      `ValueError` saying what it takes; without it there are none.
-    - `serializer`: the one format in which it shows tables, whatever the run names.
+    - `rounds`: the number of questions in a conversation, or a function from the parameters to the
+      smallest and the largest number. The plan of a run prices a conversation of one question
+      completely.
+    - `answer_place`: where the model writes the answer (see `datasets/_answer_forms.py`); by
+      default `reply`.
+    - `parameters`: a mapping from names to functions. Each reads a value (a literal or a bare
+      word), and raises `ValueError` with the valid values.
+    - `serializer`: the only format in which it shows tables, regardless of the run's formats.
     - `measures`: the names of the parts that its answers may have (`Said.parts`).
     """
 
     name: str
 
     def converse(self, task: Task) -> Conversation:
-        """Start the conversation about a task."""
+        """Return the conversation about a task."""
         ...
 
 
 def named_strategy(
     text: str, strategies: Mapping[str, Strategy]
 ) -> tuple[Strategy, Mapping[str, Any]]:
-    """Return what `name` or `name[parameter=value,…]` means: a strategy and its parameters.
+    """Return the strategy and parameters of `name` or `name[parameter=value,…]`.
 
     Raises `SettingsError` for an unknown name, parameter or value.
     """
@@ -175,7 +176,7 @@ def named_strategy(
 
 
 def answer_place(text: str, strategies: Mapping[str, Strategy]) -> AnswerPlace:
-    """Return where a strategy has the answer put; `reply` for one that is not registered here."""
+    """Return a strategy's answer place; `reply` for an unknown strategy."""
     place: AnswerPlace = getattr(
         strategies.get(text.partition("[")[0].strip()), "answer_place", "reply"
     )
@@ -183,7 +184,7 @@ def answer_place(text: str, strategies: Mapping[str, Strategy]) -> AnswerPlace:
 
 
 def rounds_of(text: str, strategies: Mapping[str, Strategy]) -> tuple[int, int] | None:
-    """Return how many questions a strategy asks a model at least and at most; None: unknown."""
+    """Return the smallest and largest number of a strategy's questions; None if unknown."""
     strategy, params = named_strategy(text, strategies)
     declared: Any = getattr(strategy, "rounds", None)
     if callable(declared):
@@ -193,7 +194,7 @@ def rounds_of(text: str, strategies: Mapping[str, Strategy]) -> tuple[int, int] 
 
 
 def at_least(least: float, kind: type[int] | type[float] = int) -> Callable[[Any], Any]:
-    """Return a reader of numbers from `least` on, for a strategy's `parameters`."""
+    """Return a reader of numbers that are at least `least`, for a strategy's `parameters`."""
 
     def read(value: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, int | kind) or value < least:
@@ -205,21 +206,21 @@ def at_least(least: float, kind: type[int] | type[float] = int) -> Callable[[Any
 
 
 def the_reply(outcome: Reply | Execution) -> Reply:
-    """Return what a question was answered by."""
+    """Return the outcome of a question as a reply. Raises `TypeError` for a program's outcome."""
     if not isinstance(outcome, Reply):
         raise TypeError("a question was answered by a program")
     return outcome
 
 
 def system_message(form: AnswerForm, instruction: str) -> tuple[Message, ...]:
-    """Return a strategy's system message as a dataset has it: `own`, or the dataset's."""
+    """Return a strategy's system message: the dataset's, or else `instruction`; () if empty."""
     text = instruction if form.system is None else form.system
     text = f"{text}\n{form.remark}" if text and form.remark else text or form.remark
     return (Message("system", text),) if text else ()
 
 
 class Direct:
-    """One request: the prompt, or the turns that a dataset makes of it; the reply is the answer."""
+    """One request with the prompt, or with the dataset's turns; the reply is the answer."""
 
     name = "direct"
     rounds = 1
