@@ -10,11 +10,11 @@ from pytest_tablebench.errors import TableError
 MAX_CHARACTERS = 20_000_000
 MAX_ROWS = 100_000
 MAX_HTML_CELLS = 100_000
-"""Cells of one text. Beautiful Soup reads about 25,000 a second."""
+"""The most cells of one text. Beautiful Soup reads about 25,000 a second."""
 MAX_TAGS = 250_000
 MAX_TABLES_DEEP = 50
 MAX_STEPS = 10_000_000
-"""Steps up the tree. Beautiful Soup takes about 2,000,000 a second."""
+"""The most steps up the tree. Beautiful Soup takes about 2,000,000 a second."""
 
 _TAG = re.compile(r"<(/?)([a-z][a-z0-9]*)[^<>]*>?", re.IGNORECASE)
 _NEVER_CLOSED = frozenset(

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from openpyxl.worksheet.worksheet import Worksheet
 
 MAX_CHARACTERS = 20_000_000
-"""Characters of all cells together; thousands of cells may share a text of the workbook."""
+"""The most characters of all cells together; thousands of cells may share one text."""
 MAX_APPLIED = 6_000_000
-"""Characters of number formats, summed over all cells; about 1,500,000 are applied in a second."""
+"""The most characters of number formats over all cells; about 1,500,000 are applied a second."""
 
 
 @dataclass(frozen=True)

@@ -48,10 +48,11 @@ class Table(TableContent):
 
         `dialect` is `"rfc4180"` (quotes doubled inside quoted cells) or `"wikitq"` (the `.csv`
         files of WikiTableQuestions: a backslash escapes a quote or backslash, and is plain before
-        other characters). Every cell is text. Line ends inside quotes are kept, blank lines are no
-        rows, and a quote inside an unquoted cell is a character. Files are UTF-8, with or without a
-        byte order mark, and give the table its name. Raises `TableError` for an unreadable file, no
-        lines, bad quoting or ragged rows, and `SettingsError` for an unknown dialect.
+        other characters). Every cell is text. Line ends inside quotes are kept, blank lines are
+        skipped, and a quote inside an unquoted cell is an ordinary character. Files are UTF-8, with
+        or without a byte order mark. The table's name is the file's. Raises `TableError` for an
+        unreadable file, no lines, bad quoting or ragged rows, and `SettingsError` for an unknown
+        dialect.
         """
         from pytest_tablebench.tables import readers
 

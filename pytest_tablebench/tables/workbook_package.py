@@ -14,15 +14,15 @@ from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.hierarchy.grid import MAX_COLUMNS, MAX_LINES
 
 MAX_UNPACKED = 64 * 1024 * 1024
-"""Bytes of all parts together."""
+"""The most bytes of all parts together."""
 MAX_PARTS = 5_000
 MAX_FILLED = 250_000
-"""Cells with a value in all sheets together. openpyxl reads about 60,000 a second."""
+"""The most cells with a value in all sheets together. openpyxl reads about 60,000 a second."""
 MAX_COVERED = 250_000
-"""Cells that merged cells, links and comments cover in all sheets together."""
+"""The most cells under merged cells, links and comments in all sheets together."""
 
 _EMPTY_KEPT = 20_000
-"""Largest number of empty cells in a part; if there are more, they are removed."""
+"""The most empty cells in a part; if there are more, they are removed."""
 _PREFIX = rb"(?:\w{1,40}:)?"
 _CELL = re.compile(rb"<" + _PREFIX + rb"c(?=[\s/>])")
 _EMPTY = re.compile(rb"<" + _PREFIX + rb"c(?:\s[^<>]*)?(?:/>|(?<!/)>\s*</" + _PREFIX + rb"c\s*>)")

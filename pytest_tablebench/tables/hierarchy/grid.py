@@ -1,4 +1,4 @@
-"""A sheet as in its file: cells, merges and indents, before any line is called a header.
+"""The content of a sheet: cells, merges and indents, before its header is determined.
 
 Files may be hostile. All readers of this package have the limits below, and a file beyond them
 raises one `TableError` that names file and place.

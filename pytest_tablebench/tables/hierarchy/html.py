@@ -99,8 +99,8 @@ def _lines(
     groups: list[str] = []
     tag: Tag | None = None
     # Each element's context comes from its parent. With missing end tags each row is inside the
-    # one before, so searching upwards would take too long. Of an inner table only the text counts.
-    # A remark is shown on demand only, and is no part of its cell.
+    # one before, so searching upwards would take too long. Only the text of an inner table is read.
+    # A spreadsheet's comment is hidden until it is opened, so it is not part of its cell.
     inside: dict[int, tuple[str, Tag | None, str]] = {id(table): ("", None, "")}
     for node in table.descendants:
         group, cell, kind = inside[id(node.parent)]

@@ -1,4 +1,4 @@
-"""Questions about the lines of a grid."""
+"""Properties of a grid's lines that show its structure."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ Write L with one tuple a line, and then H."""
 """The prompt for a tree that `read_tree` parses."""
 
 MOST = 5000
-"""Tuples that are read from a reply, more than any table has headers."""
+"""The most tuples that are read from a reply, more than any table has headers."""
 
 _BEGIN = re.compile(
     r"\(\s*([RC])\s?(\d{1,2})\s*,\s*(\d{1,6})\s*,\s*(\d{1,6})\s*,\s{0,9}", re.IGNORECASE

@@ -1,7 +1,7 @@
-"""Twins of a table with structure: parts have changed places, and every value keeps its names.
+"""Twins of a table with structure: two parts are exchanged, and every value keeps its names.
 
-RealHiTBench asks the same question about a table and about one with exchanged parts (spec:
-realhitbench.md section 1, structure rows). The choice of these parts is our rule.
+RealHiTBench asks the same question about a table and about its twin (spec: realhitbench.md section
+1, structure rows). The rule that chooses the parts is ours.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Perturbations: functions from a table to a changed table.
 
-They are the five of ToRR's grid, the reference's other augmentors (`_arrangements`), and others:
-names, distractors, numbers, facts. None of them changes its input or draws from global state: every
-draw is seeded by the content and the given seed. A perturbation that can change the answer to the
-question is marked with `changes_meaning`.
+They are the five of ToRR's grid, the reference's other augmentors (`_arrangements`), and our own,
+which change names, numbers and facts or add distractors. A perturbation never changes its input,
+and never uses global random state: each draw is seeded by the content and the given seed. A
+perturbation that can change the answer to the question is marked with `changes_meaning`.
 """
 
 from __future__ import annotations

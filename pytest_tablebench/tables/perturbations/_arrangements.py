@@ -18,7 +18,7 @@ from pytest_tablebench.tables.perturbations._base import (
 from pytest_tablebench.tables.table import Table
 
 
-def none(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - one shape for all
+def none(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - all share one signature
     """Return the table unchanged."""
     return table
 
@@ -50,7 +50,7 @@ def shuffle_cols(table: Table, *, seed: int = 0) -> Table:
     return _with_columns(table, order)
 
 
-def transpose(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - one shape for all
+def transpose(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - all share one signature
     """Turn columns into rows: each begins with its name, and the header counts the old rows from 0.
 
     Only header and rows of the table are kept (spec: torr.md section 6.2). In a table with
@@ -89,7 +89,7 @@ def insert_empty_rows(table: Table, *, seed: int = 0, times: int = 2) -> Table:
 def duplicate_rows(
     table: Table,
     *,
-    seed: int = 0,  # noqa: ARG001 - one shape for all
+    seed: int = 0,  # noqa: ARG001 - all share one signature
     row_indices: Sequence[int] = (),
     times: int = 1,
 ) -> Table:
@@ -102,7 +102,7 @@ def duplicate_rows(
 def duplicate_columns(
     table: Table,
     *,
-    seed: int = 0,  # noqa: ARG001 - one shape for all
+    seed: int = 0,  # noqa: ARG001 - all share one signature
     column_indices: Sequence[int] = (),
     times: int = 1,
 ) -> Table:
@@ -114,7 +114,7 @@ def duplicate_columns(
 
 
 @changes_meaning
-def mask_cols_names(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - one shape
+def mask_cols_names(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - all share one signature
     """Rename the columns Col1, Col2, …, and the names above them Group1, Group2, …."""
     header = [f"Col{number}" for number in range(1, len(table.header) + 1)]
     groups = count(1)

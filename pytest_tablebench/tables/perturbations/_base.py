@@ -16,7 +16,7 @@ from pytest_tablebench.util.names import counted, printable
 from pytest_tablebench.util.seeds import seeded_random
 
 Perturbation = Callable[..., Any]
-"""`function(table, *, seed, **arguments)` returns a table; `of_questions` marks another kind."""
+"""`function(table, *, seed, **arguments)` returns a table; see also `of_questions`."""
 
 
 @dataclass(frozen=True)

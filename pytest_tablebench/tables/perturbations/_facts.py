@@ -45,7 +45,7 @@ def missing_values(table: Table, *, seed: int = 0, share: float = 0.1) -> Table:
 
 
 @changes_meaning
-def no_table(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - one shape for all
+def no_table(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - all share one signature
     """Remove the table's content: a model that still answers knows the answer, or guesses."""
     return table.replace(header=(), rows=())
 

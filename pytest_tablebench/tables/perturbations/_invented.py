@@ -1,4 +1,4 @@
-"""Invents texts: names and numbers that look like given ones."""
+"""Invents texts: names and numbers that look like others."""
 
 from __future__ import annotations
 

@@ -25,12 +25,12 @@ def _dictionary(name: str) -> Mapping[str, str]:
     return synonyms
 
 
-def synonym_names(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - one shape for all
+def synonym_names(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - all share one signature
     """Replace words in column names by synonyms from a small English and Chinese dictionary."""
     return _renamed(table, lambda name: _rewritten(name, _dictionary("synonyms")))
 
 
-def abbreviate_names(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - one shape
+def abbreviate_names(table: Table, *, seed: int = 0) -> Table:  # noqa: ARG001 - all share one signature
     """Abbreviate words in column names as people do, from a small dictionary."""
     return _renamed(table, lambda name: _rewritten(name, _dictionary("abbreviations")))
 

@@ -13,7 +13,7 @@ from pytest_tablebench.tables.perturbations._base import Question, of_questions
 from pytest_tablebench.tables.table import Table
 
 _NUMBER = re.compile(r"-?(?:[1-9]\d{0,2}(?:,\d{3})+|0|[1-9]\d{0,29})(?:\.\d{1,30})?")
-"""Without leading zeros, which only codes have."""
+"""A number without leading zeros, which only codes have."""
 _YEAR = re.compile(r"[12]\d{3}")
 
 
@@ -77,7 +77,7 @@ def number_format(question: Question, *, seed: int = 0, style: str = "thousands"
 
 
 @of_questions
-def change_units(question: Question, *, seed: int = 0) -> Question:  # noqa: ARG001 - one shape
+def change_units(question: Question, *, seed: int = 0) -> Question:  # noqa: ARG001 - all share one signature
     """Convert columns of numbers to a smaller unit if the name has one in brackets: (km) to (m).
 
     Tables stay unchanged if this could change the meaning: the question contains a number or names
@@ -116,10 +116,10 @@ def change_units(question: Question, *, seed: int = 0) -> Question:  # noqa: ARG
 
 
 def _answers_in_their_unit(before: Question, changed: Question) -> Question | None:
-    """Return the changed question with unit and tolerance of its answers converted, too.
+    """Return the changed question with the unit and tolerance of its answers converted.
 
-    None if that is impossible: for answers from columns with different conversions, a unit that
-    differs from the column's, or an alias with a number.
+    Return None if the answers are from columns with different conversions, if their unit differs
+    from the column's, or if an alias contains a number.
     """
     conversions = {
         conversion
@@ -191,7 +191,7 @@ def _rewritten(
 ) -> Question:
     """Rewrite columns, and the answers that are cells of them.
 
-    If an answer would be new_texts in two ways, the question stays unchanged.
+    If an answer would be rewritten in two ways, the question stays unchanged.
     """
     new_texts: dict[str, set[str]] = {}
     tables = []
