@@ -36,7 +36,7 @@ _FILTERED = (
 
 @dataclass(frozen=True)
 class Block:
-    """A block of Python in a text: its code, and where the following text begins."""
+    """A block of Python in a text: its code, and the position of the text after it."""
 
     code: str
     end: int

@@ -219,7 +219,7 @@ def _tree_question(task: Task, printed: str | None) -> Content:
     tables = [task.shown(table) for table in task.tables]
     if printed is None or "table" not in placeholders_in(printed):
         return _joined(TREE_PROMPT if printed is None else filled(printed, {}), *tables)
-    # The table may be a picture, which no text can hold.
+    # The table may be a picture, so the prompt cannot be formatted as one text.
     before, _, after = printed.partition("{table}")
     whole = _joined(*tables)
     return _joined(filled(before, {}), whole, filled(after, {"table": ABOVE}), sep="")

@@ -236,7 +236,9 @@ def _check_structure(table: TableContent) -> None:
     for span in table.spans:
         inside = span.row + span.rows <= lines and span.column + span.columns <= width
         if min(span) < 0 or span.rows * span.columns < 2 or not inside:
-            raise TableError(f"{table.label}: {span} is no merged cell of {lines} x {width} cells")
+            raise TableError(
+                f"{table.label}: {span} is not a merged cell inside {lines} x {width} cells"
+            )
         for row in range(span.row, span.row + span.rows):
             for column in range(span.column, span.column + span.columns):
                 other = covered.setdefault((row, column), span)

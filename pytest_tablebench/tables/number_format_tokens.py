@@ -97,7 +97,7 @@ def _token(match: re.Match[str]) -> Token:
 
 
 def _slashes(tokens: list[Token]) -> list[Token]:
-    """Return the tokens with `/` as a literal if it is no fraction: in dates, for example."""
+    """Return the tokens with `/` as a literal if it does not write a fraction, as in dates."""
     is_date = any(token.kind in {"date", "elapsed"} for token in tokens)
     return [
         Token("literal", "/")

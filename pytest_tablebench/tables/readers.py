@@ -61,7 +61,7 @@ def read_csv(
 
 
 def _csv_rows(text: str, where: str, options: dict[str, Any]) -> list[tuple[int, list[str]]]:
-    """Return (number of the last line, cells) of each row; blank lines are no rows."""
+    """Return (number of the last line, cells) of each row; blank lines are skipped."""
     # The module's limit on one cell (131,072 characters) is process-wide. It is raised only while
     # a text that exceeds it is read.
     with _FIELD_LIMIT_LOCK:

@@ -55,7 +55,9 @@ def test_a_folder_becomes_samples_that_read_alike_from_each_format(
     said = capsys.readouterr().out
     assert f"{out}: 4 samples of 2 tables" in said
     assert "by subtask: Table_Query 3, one 1" in said
-    assert "left out: table that reads otherwise as Markdown 1, duplicate 1, unreadable 1" in said
+    assert (
+        "left out: table that changes when written as Markdown 1, duplicate 1, unreadable 1" in said
+    )
 
     lines = (out / "Table_Query.jsonl").read_text("utf-8").splitlines()
     samples = [json.loads(line) for line in lines]

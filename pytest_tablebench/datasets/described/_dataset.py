@@ -186,7 +186,7 @@ class DescribedDataset(FileDataset[DescribedRow]):
         cluster = _tag(value_of(row, rows.cluster)) if rows.cluster else ""
         question = value_of(row, rows.question)
         if not isinstance(question, str) or not question.strip():
-            raise BadRowError(rows.question, "is missing" if question is None else "is no text")
+            raise BadRowError(rows.question, "is missing" if question is None else "must be a text")
         return DescribedRow(
             prefix + (_id(value_of(row, rows.id), rows.id) if rows.id else str(row.number)),
             question,
@@ -273,7 +273,9 @@ def _upstream(folder: str, description: DatasetDescription, section: UpstreamSec
 
 def _id(value: Any, path: str) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-        raise BadRowError(path, "is missing" if value is None else "is no id")
+        raise BadRowError(
+            path, "is missing" if value is None else "must be a text or a whole number"
+        )
     return str(value)
 
 
@@ -288,7 +290,9 @@ def _answers(value: Any, path: str) -> tuple[str, ...]:
     """Return the answers of a row as texts. Raises `BadRowError` if there are none."""
     answers = value if isinstance(value, list) else [value]
     if not answers or any(answer is None or isinstance(answer, dict | list) for answer in answers):
-        raise BadRowError(path, "is missing" if value is None else "is no text, number or list")
+        raise BadRowError(
+            path, "is missing" if value is None else "must be a text, a number or a list of them"
+        )
     return tuple(map(_tag, answers))
 
 
@@ -306,5 +310,5 @@ def _text(row: Row, section: TextSection) -> str:
 
 def _order(value: Any, path: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise BadRowError(path, "is no number to order by")
+        raise BadRowError(path, "must be a number to sort by")
     return value

@@ -35,7 +35,7 @@ def path_problem(path: str) -> str | None:
     if len(names) > _MOST_PARTS:
         return f"{printable(path, 60)!r} has more than {_MOST_PARTS} parts"
     if path and not path.lstrip("^"):
-        return f"{printable(path, 60)!r} names no field behind ^"
+        return f"{printable(path, 60)!r} names no field after ^"
     if path and not all(names):
         return f"{printable(path, 60)!r} has an empty part; write names with one dot between"
     return None

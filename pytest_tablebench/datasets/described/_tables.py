@@ -69,7 +69,7 @@ class DescribedTables:
         if section.records:
             return _of_records(value, path)
         if not isinstance(value, str):
-            raise BadRowError(path, "is missing" if value is None else "is no text")
+            raise BadRowError(path, "is missing" if value is None else "must be a text")
         if section.file:
             return self._files.table(value)
         if section.reader == "html":
@@ -118,7 +118,9 @@ class DescribedTables:
 
 def _name(value: Any, path: str) -> str:
     if not isinstance(value, str | int) or value == "":
-        raise BadRowError(path, "is missing" if value is None else "is no name")
+        raise BadRowError(
+            path, "is missing" if value is None else "must be a text or a whole number"
+        )
     return str(value)
 
 

@@ -42,7 +42,7 @@ def read_text(path: Path) -> tuple[str, str | None]:
     except UnicodeDecodeError:
         raise DataError(f"is neither UTF-8 nor {encoding}; save it as UTF-8") from None
     if "\0" in text:
-        raise DataError("is no text file")
+        raise DataError("is not a text file")
     return text, None if encoding.startswith("utf-8") else encoding
 
 

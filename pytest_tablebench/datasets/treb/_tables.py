@@ -157,7 +157,7 @@ def _elsewhere(folder: Path, name: str) -> bytes | None:
     try:
         with zipfile.ZipFile(archive) as opened:
             if opened.getinfo(member).file_size > _MOST_BYTES:
-                raise DataError(f"{archive}: {member} holds more than {_MOST_BYTES:,} bytes")
+                raise DataError(f"{archive}: {member} unpacks to more than {_MOST_BYTES:,} bytes")
             return opened.read(member)
     except (OSError, ValueError, RuntimeError, zipfile.BadZipFile) as error:
         raise DataError(f"{archive}: {error}") from None

@@ -120,7 +120,7 @@ def _forms_of(table: Table, cache: dict[int, _Forms | str]) -> _Forms:
 
 def _forms(table: Table) -> _Forms:
     if table.captions or table.notes:
-        raise _LeftOutError("table with lines above or below it")
+        raise _LeftOutError("table with captions or notes")
     rows = [*table.header_rows, table.header, *table.rows]
     lines = text_table(Table(rows[0], tuple(rows[1:]))).lines
     texts = [[str(cell) for cell in line] for line in lines]
@@ -135,7 +135,7 @@ def _forms(table: Table) -> _Forms:
     }
     for form, back in read.items():
         if back != texts:
-            raise _LeftOutError(f"table that reads otherwise as {form}")
+            raise _LeftOutError(f"table that changes when written as {form}")
     return forms
 
 

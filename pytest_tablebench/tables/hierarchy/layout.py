@@ -41,7 +41,7 @@ def to_table(grid: Grid, kind: type[AnyTable]) -> AnyTable:
 
 
 def _first_line(shape: Shape) -> int:
-    """Return the first line that is no caption.
+    """Return the first line that is not a caption.
 
     A caption is the only text of its line, or a pair of name and value above a wider table.
     """
