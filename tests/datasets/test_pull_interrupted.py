@@ -7,8 +7,8 @@ import socket
 import tempfile
 from pathlib import Path
 
-import httpx
 import pytest
+import requests
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +22,12 @@ from tests.support.pulls import FINQA, GATED, LOCK, QTSUMM, TEST, WIKITQ, Place,
 from tests.support.upstream_server import Fault, UpstreamServer
 
 # Cut connections
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let small files arrive in several chunks: the last, incomplete chunk before a cut is lost."""
+    monkeypatch.setattr(transfer_module, "CHUNK", 100)
 
 
 def test_a_cut_download_goes_on_where_it_ended(place: Place) -> None:
@@ -81,19 +87,26 @@ def test_a_whole_part_is_not_fetched_again(place: Place) -> None:
     place.pull("finqa")
     target = place.data / "finqa" / TEST
     etag = f'"{sha256(FINQA[TEST])[:20]}"'
-    for recorded in (True, False):
-        target.rename(target.with_name("test.json.part"))
-        target.with_name("test.json.part.etag").write_text(etag)
-        if not recorded:
-            lock = place.lock("finqa")
-            del lock["files"][TEST]
-            lock["complete"] = False
-            (place.data / "finqa" / LOCK).write_text(json.dumps(lock))
-        place.server.forget()
-        place.pull("finqa")
-        assert place.files("finqa") == FINQA
-        assert place.server.bytes_sent("") == 0
-    assert len(place.server.downloads(TEST)) == 1  # answered 416
+    target.rename(target.with_name("test.json.part"))
+    target.with_name("test.json.part.etag").write_text(etag)
+    place.server.forget()
+    place.pull("finqa")
+    assert place.files("finqa") == FINQA
+    assert place.server.asked == []
+
+
+def test_a_whole_part_without_a_record_is_fetched_again(place: Place) -> None:
+    # The server answers 416, because no bytes are left to send.
+    place.pull("finqa")
+    target = place.data / "finqa" / TEST
+    target.rename(target.with_name("test.json.part"))
+    target.with_name("test.json.part.etag").write_text(f'"{sha256(FINQA[TEST])[:20]}"')
+    lock = place.lock("finqa")
+    del lock["files"][TEST]
+    lock["complete"] = False
+    (place.data / "finqa" / LOCK).write_text(json.dumps(lock))
+    place.pull("finqa")
+    assert place.files("finqa") == FINQA
 
 
 def test_attempts_that_bring_nothing_are_bounded(place: Place) -> None:
@@ -131,10 +144,14 @@ def test_cuts_anywhere_give_the_same_file(
         place.pull("finqa")
         assert place.files("finqa")[TEST] == b"\x00" + content
         if not restart:
-            assert server.bytes_sent(TEST) == len(content) + 1
+            lost = len(cuts) * transfer_module.CHUNK
+            assert server.bytes_sent(TEST) <= len(content) + 1 + lost
 
 
-def test_attempts_are_bounded_even_when_each_brings_a_little(place: Place) -> None:
+def test_attempts_are_bounded_even_when_each_brings_a_little(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transfer_module, "CHUNK", 1)
     place.server.always(TEST, Fault(cut=1))
     assert "run the same command again to continue" in place.refused("finqa")
     assert len(place.server.downloads(TEST)) == 50
@@ -206,7 +223,8 @@ def test_a_compressed_body_is_refused(place: Place) -> None:
 
 
 def test_encryption_is_not_given_up_on_the_way() -> None:
-    reply = httpx.Response(200, request=httpx.Request("GET", "http://example.test/file"))
+    reply = requests.Response()
+    reply.status_code, reply.url = 200, "http://example.test/file"
     asked = Remote("https://example.test/file")
     with pytest.raises(DataError, match="without encryption"):
         check_reply(reply, asked, "file", page=False)
@@ -235,7 +253,7 @@ def test_a_hub_that_is_none(place: Place) -> None:
     place.server.hub("Multilingual-Multimodal-NLP/TableBench", {"a.txt": b""})
     assert "has no *.jsonl" in place.refused("tablebench")
     place.server.always("9f073a83", Fault(page=True))
-    assert "does not answer as Hugging Face does" in place.refused("tablebench")
+    assert "web page" in place.refused("tablebench")
 
 
 def test_a_revision_that_is_not_there(place: Place) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 
 from pytest_tablebench.cli import main
 from pytest_tablebench.datasets.pull import UPSTREAM, File
+from pytest_tablebench.datasets.pull._transfer import CHUNK
 from pytest_tablebench.datasets.pull._upstream import matches
 from pytest_tablebench.results import read_records, read_run_json
 from pytest_tablebench.running.builtins import builtin_registry
@@ -51,6 +53,7 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Upstream
             monkeypatch.delenv(name)
     wikitq = upstream.read(upstream.wikitq(tmp_path / "upstream/wikitq"))
     wikitq["data/random-split-1-dev.tsv"] = wikitq["data/random-split-1-train.tsv"]
+    wikitq["unused"] = random.Random(0).randbytes(2 * CHUNK)  # more than one chunk when packed
     tabfact = upstream.read(upstream.tabfact(tmp_path / "upstream/tabfact"))
     tabfact["tokenized_data/val_examples.json"] = b"{}"
     with UpstreamServer() as running:
@@ -147,11 +150,11 @@ def test_a_failure_is_one_line(
 
 
 def test_a_killed_pull_goes_on_where_it_was(server: UpstreamServer, tmp_path: Path) -> None:
-    server.fault("dev.json", Fault(hold=200_000))
+    server.fault("dev.json", Fault(hold=12 * CHUNK))
     part = tmp_path / "finqa/dataset/dev.json.part"
     with start("finqa", "--bench-data", str(tmp_path), server=server) as process:
         try:
-            until(lambda: part.is_file() and part.stat().st_size == 200_000, "the second file")
+            until(lambda: part.is_file() and part.stat().st_size == 12 * CHUNK, "the second file")
         finally:
             process.kill()
     assert not (tmp_path / "finqa/dataset/dev.json").exists()
@@ -160,8 +163,8 @@ def test_a_killed_pull_goes_on_where_it_was(server: UpstreamServer, tmp_path: Pa
     assert main(["pull", "finqa", "--bench-data", str(tmp_path)]) == 0
     assert server.downloads("train.json") == []
     [rest] = server.downloads("dev.json")
-    assert rest.headers["Range"] == "bytes=200000-"
-    assert rest.sent == 300_002 - 200_000
+    assert rest.headers["Range"] == f"bytes={12 * CHUNK}-"
+    assert rest.sent == 300_002 - 12 * CHUNK
     for name, content in FINQA.items():
         assert (tmp_path / "finqa" / name).read_bytes() == content
     assert not list(tmp_path.rglob("*.part*"))
@@ -170,27 +173,27 @@ def test_a_killed_pull_goes_on_where_it_was(server: UpstreamServer, tmp_path: Pa
 def test_a_killed_pull_of_an_archive_can_be_repeated(
     server: UpstreamServer, tmp_path: Path
 ) -> None:
-    server.fault("master", Fault(hold=100))
+    server.fault("master", Fault(hold=CHUNK))
     part = tmp_path / "wikitq/.tablebench-pull.tar.gz.part"
     with start("wikitq", "--bench-data", str(tmp_path), server=server) as process:
         try:
-            until(lambda: part.is_file() and part.stat().st_size == 100, "part of the archive")
+            until(lambda: part.is_file() and part.stat().st_size == CHUNK, "part of the archive")
         finally:
             process.kill()
     server.forget()
     assert main(["pull", "wikitq", "--bench-data", str(tmp_path)]) == 0
     [rest] = server.downloads("master")
-    assert rest.headers["Range"] == "bytes=100-"
+    assert rest.headers["Range"] == f"bytes={CHUNK}-"
     assert (tmp_path / "wikitq/data/pristine-unseen-tables.tsv").is_file()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends the signal of Ctrl-C")
 def test_ctrl_c_is_one_line_as_well(server: UpstreamServer, tmp_path: Path) -> None:
-    server.fault("train.json", Fault(hold=1000))
+    server.fault("train.json", Fault(hold=CHUNK))
     part = tmp_path / "finqa/dataset/train.json.part"
     with start("finqa", "--bench-data", str(tmp_path), server=server) as process:
         try:
-            until(lambda: part.is_file() and part.stat().st_size == 1000, "part of the file")
+            until(lambda: part.is_file() and part.stat().st_size == CHUNK, "part of the file")
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=60)
         finally:

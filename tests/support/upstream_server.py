@@ -103,6 +103,8 @@ class UpstreamServer:
         self._files: dict[str, bytes] = {}
         self._redirects: dict[str, str] = {}
         self._hub: dict[str, tuple[str | None, dict[str, bytes]]] = {}
+        self.large_files: dict[str, str] = {}
+        """SHA-256 that the hub states, by path."""
         self._modelscope: dict[str, dict[str, bytes]] = {}
         self._faults: dict[str, deque[Fault]] = defaultdict(deque)
         self._always: dict[str, Fault] = {}
@@ -256,7 +258,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self._file(owner._files[path], fault, {})
         for pattern, answer in (
             (r"/datasets/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", self._hub_file),
-            (r"/api/datasets/([^/]+/[^/]+)/tree/([^/]+)/?", self._hub_tree),
+            (r"/api/datasets/([^/]+/[^/]+)/revision/([^/]+)", self._hub_info),
             (r"/api/v1/datasets/([^/]+/[^/]+)/repo(/tree)?", self._scope),
         ):
             match = re.fullmatch(pattern, path)
@@ -305,17 +307,18 @@ class _Handler(BaseHTTPRequestHandler):
         found = {"Code": 200, "Data": {"Files": entries[size * (page - 1) : size * page]}}
         return self._file(json.dumps(found).encode(), fault, {})
 
-    def _hub_tree(self, fault: Fault, repository: str, revision: str) -> None:
+    def _hub_info(self, fault: Fault, repository: str, revision: str) -> None:
         files = self._known(repository, revision)
         if files is None:
             return None
-        listing = [
-            {"type": "file", "path": name, "size": len(content), "oid": "0" * 40}
-            for name, content in files.items()
-        ]
-        folders = {name.rpartition("/")[0] for name in files} - {""}
-        listing += [{"type": "directory", "path": name, "oid": "0" * 40} for name in folders]
-        body = json.dumps(listing).encode()
+        is_commit = re.fullmatch(r"[0-9a-f]{40}", revision)
+        info: dict[str, Any] = {"id": repository, "sha": revision if is_commit else COMMIT}
+        info["siblings"] = [{"rfilename": name, "size": len(files[name])} for name in files]
+        for sibling in info["siblings"]:
+            digest = self.server.owner.large_files.get(sibling["rfilename"])
+            if digest is not None:
+                sibling["lfs"] = {"size": 1, "sha256": digest, "pointerSize": 1}
+        body = json.dumps(info).encode()
         return self._file(body, fault, {"Content-Type": "application/json"})
 
     def _file(self, content: bytes, fault: Fault, headers: Mapping[str, str]) -> None:
@@ -323,7 +326,7 @@ class _Handler(BaseHTTPRequestHandler):
             page = b"<!DOCTYPE html><html><body>Please log in</body></html>"
             return self._reply(200, page, {"Content-Type": "text/html; charset=utf-8"})
         if fault.status != 200:
-            return self._reply(fault.status, b"no", _merged(headers, fault.headers))
+            return self._reply(fault.status, b"no", _merged(headers, fault.headers), fault)
         content = content if fault.body is None else fault.body
         etag = f'"{hashlib.sha256(content).hexdigest()[:20]}"'
         base = {"ETag": etag, "Accept-Ranges": "bytes", **headers}

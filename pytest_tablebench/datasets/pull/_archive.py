@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import shutil
 import tarfile
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from pathlib import Path
 
 from pytest_tablebench.datasets.files import inside
@@ -17,9 +17,6 @@ from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import printable
 
 CHUNK = 64 * 1024
-
-_GZIP = 31
-"""zlib's number for a gzip member with the largest window."""
 
 MAX_UNPACKED = 4 * 1024**3
 """Most bytes of an unpacked archive."""
@@ -51,10 +48,7 @@ def unpack(
     """
     names: set[str] = set()
     try:
-        with (
-            closing(Unpacked(archive, max_bytes)) as stream,
-            tarfile.open(fileobj=stream, mode="r:") as tar,  # type: ignore[call-overload]
-        ):
+        with _Unpacked(archive) as stream, tarfile.open(fileobj=stream, mode="r:") as tar:
             for member in _members(archive, stream, tar, max_bytes):
                 name = member.name.partition("/")[2]
                 if member.isdir() or not any(matches(name, file.path) for file in chosen):
@@ -66,8 +60,12 @@ def unpack(
                 stream.budget = member.size
                 _write(tar, member, inside(into, name))
             comment = tar.pax_headers.get("comment", "")
-            stream.finish()
-    except (tarfile.TarError, EOFError, zlib.error, ValueError, RecursionError) as error:
+            stream.budget = max_bytes
+            while stream.read(CHUNK):  # to the end, where the checksum is
+                pass
+    except (
+        tarfile.TarError, gzip.BadGzipFile, EOFError, zlib.error, ValueError, RecursionError
+    ) as error:  # fmt: skip
         why = printable(str(error), 200)
         raise DataError(f"{archive}: damaged archive: {why}; pull again") from None
     except OSError as error:
@@ -79,74 +77,25 @@ def unpack(
     return sorted(names), comment if re.fullmatch(r"[0-9a-f]{40}", comment) else None
 
 
-class Unpacked:
-    """The unpacked content of a gzip file, as a stream that only moves forward.
+class _Unpacked(gzip.GzipFile):
+    """The unpacked content of an archive.
 
-    tarfile reads headers of any declared length into memory. So the caller sets `budget` before
-    each: the number of bytes that may be read until it is set again. Skipped bytes do not count.
-    `most` is the number of bytes that may be unpacked in all.
-
-    Raises `DataError` for more than allowed, `EOFError` and `zlib.error` for damage.
+    tarfile reads headers of any declared length into memory. So the caller sets `budget`, the
+    number of bytes that may be read until it is set again. Skipped bytes do not count.
     """
 
-    def __init__(self, path: Path, most: int) -> None:
-        self.budget = MAX_HEAD
-        self._path = path
-        self._most = most
-        self._file = path.open("rb")
-        self._inflate = zlib.decompressobj(_GZIP)
-        self._packed = b""
-        self._position = 0
+    budget = MAX_HEAD
 
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-    def tell(self) -> int:
-        """Return the position in the content."""
-        return self._position
-
-    def read(self, size: int = -1) -> bytes:
-        """Return the next `size` bytes, fewer only at the end."""
-        if not 0 <= size <= self.budget:
-            raise DataError(f"{self._path}: a header in it is longer than any dataset's")
+    def read(self, size: int | None = -1) -> bytes:
+        """Return the next `size` bytes, fewer only at the end. Raises `DataError`."""
+        if size is None or not 0 <= size <= self.budget:
+            raise DataError(f"{self.name}: a header or the end is longer than any dataset's")
         self.budget -= size
-        return self._next(size)
-
-    def seek(self, position: int) -> int:
-        """Skip to a position."""
-        if position < self._position:
-            raise DataError(f"{self._path}: an entry in it has a negative size")
-        while self._position < position and self._next(min(CHUNK, position - self._position)):
-            pass
-        return self._position
-
-    def finish(self) -> None:
-        """Read to the end, so that zlib verifies the checksum; no bytes may follow."""
-        while self._next(CHUNK):
-            pass
-        if self._inflate.unused_data or self._file.read(1):
-            raise DataError(f"{self._path}: bytes follow the end of the archive")
-
-    def _next(self, size: int) -> bytes:
-        pieces = []
-        while size > 0 and not self._inflate.eof:
-            if not self._packed:
-                self._packed = self._file.read(CHUNK)
-                if not self._packed:
-                    raise EOFError("it is cut off")
-            piece = self._inflate.decompress(self._packed, size)
-            self._packed = self._inflate.unconsumed_tail
-            pieces.append(piece)
-            size -= len(piece)
-            self._position += len(piece)
-            if self._position > self._most:
-                raise DataError(f"{self._path}: unpacks to more than any dataset contains")
-        return b"".join(pieces)
+        return super().read(size)
 
 
 def _members(
-    archive: Path, stream: Unpacked, tar: tarfile.TarFile, max_bytes: int
+    archive: Path, stream: _Unpacked, tar: tarfile.TarFile, max_bytes: int
 ) -> Iterator[tarfile.TarInfo]:
     """Yield the entries of an archive one at a time, and check that their sizes are bounded."""
     count = 0

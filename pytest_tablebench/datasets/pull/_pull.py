@@ -49,7 +49,6 @@ def pull(
     sleep: Callable[[float], None] = time.sleep,
     bar: bool | None = None,
     max_bytes: int = MAX_BYTES,
-    clock: Callable[[], float] = time.monotonic,
 ) -> None:
     """Fetch the missing files of some datasets into `data/<source>/`.
 
@@ -62,7 +61,6 @@ def pull(
         sleep: waits between attempts.
         bar: whether to draw progress bars; None draws them on a terminal.
         max_bytes: the largest file accepted.
-        clock: returns the time in seconds, from any start.
 
     Raises `SettingsError` for an unknown name before it fetches anything. Raises `DataError` if a
     source failed, after it tried the others.
@@ -70,23 +68,23 @@ def pull(
     chosen = sources(names, upstreams)
     endpoints = {name: _endpoint(servers.get(name), *default) for name, default in SERVERS.items()}
     failures: list[str] = []
-    with Transfer(sleep=sleep, bar=bar, max_bytes=max_bytes, clock=clock) as transfer:
-        for upstream in chosen:
-            folder = data / upstream.name
-            pulls = [
-                SourcePull(source, folder, endpoints[source.server], transfer, say)
-                for source in (upstream, *upstream.mirrors)
-            ]
-            try:
-                with busy(folder):
-                    _pull_first(pulls, folder, say)
-            except (NoAccess, NotThere) as error:
-                hint = f"; {upstream.by_hand.format(folder=folder)}" if upstream.by_hand else ""
-                failures.append(f"{upstream.name}: {error}{hint}")
-            except DataError as error:
-                failures.append(f"{upstream.name}: {error}")
-            except OSError as error:
-                failures.append(f"{upstream.name}: {os_error(folder, error)}")
+    transfer = Transfer(sleep=sleep, bar=bar, max_bytes=max_bytes)
+    for upstream in chosen:
+        folder = data / upstream.name
+        pulls = [
+            SourcePull(source, folder, endpoints[source.server], transfer, say)
+            for source in (upstream, *upstream.mirrors)
+        ]
+        try:
+            with busy(folder):
+                _pull_first(pulls, folder, say)
+        except (NoAccess, NotThere) as error:
+            hint = f"; {upstream.by_hand.format(folder=folder)}" if upstream.by_hand else ""
+            failures.append(f"{upstream.name}: {error}{hint}")
+        except DataError as error:
+            failures.append(f"{upstream.name}: {error}")
+        except OSError as error:
+            failures.append(f"{upstream.name}: {os_error(folder, error)}")
     if failures:
         raise DataError(" | ".join(failures))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_tablebench.errors import DataError
 
 if TYPE_CHECKING:
-    import httpx
+    import requests
 
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 RESUME = "run the same command again to continue"
@@ -31,16 +31,20 @@ class TooLarge(DataError):
     """The server sends more bytes than any dataset file has."""
 
 
-class TooSlow(DataError):
-    """The server sends too slowly."""
-
-
 class PassingFailure(Exception):
     """A failure that a retry may not have; `wait` is the wait in s that the server asks for."""
 
     def __init__(self, message: str, wait: float | None = None) -> None:
         super().__init__(message)
         self.wait = wait
+
+
+# The meanings of the Hugging Face hub's header X-Error-Code.
+_CODES = {
+    "GatedRepo": (NoAccess, "the server gives this only to people who asked for it"),
+    "RepoNotFound": (NoAccess, "the dataset does not exist on the server, or is not public"),
+    "RevisionNotFound": (DataError, "the server does not know this revision"),
+}
 
 
 @dataclass(frozen=True)
@@ -57,13 +61,16 @@ def is_page(start: bytes) -> bool:
     return head.startswith((b"<!doctype html", b"<html"))
 
 
-def check_reply(response: httpx.Response, remote: Remote, subject: str, *, page: bool) -> None:
-    """Raise unless the response brings the file."""
-    status = response.status_code
-    if remote.url.startswith("https:") and response.url.scheme != "https":
+def check_reply(response: requests.Response, remote: Remote, subject: str, *, page: bool) -> None:
+    """Raise unless the response brings the file; `page` accepts a web page."""
+    status, headers = response.status_code, response.headers
+    if remote.url.startswith("https:") and not response.url.startswith("https:"):
         raise DataError(f"{subject}: the server redirected to an address without encryption")
+    kind, meaning = _CODES.get(headers.get("X-Error-Code", ""), (None, ""))
+    if kind is not None:
+        raise kind(f"{subject}: {meaning}")
     if status in PASSING:
-        after = response.headers.get("Retry-After", "")
+        after = headers.get("Retry-After", "")
         raise PassingFailure(
             f"the server answered {status}", float(after) if after.isdecimal() else None
         )
@@ -73,7 +80,7 @@ def check_reply(response: httpx.Response, remote: Remote, subject: str, *, page:
         raise NotThere(f"{subject}: the server answered {status}, there is no such file (any more)")
     if status not in (200, 206):
         raise DataError(f"{subject}: the server answered {status}")
-    if not page and response.headers.get("Content-Type", "").startswith("text/html"):
+    if not page and headers.get("Content-Type", "").startswith("text/html"):
         raise DataError(f"{subject}: {PAGE}")
-    if response.headers.get("Content-Encoding", "identity") != "identity":
+    if headers.get("Content-Encoding", "identity") != "identity":
         raise DataError(f"{subject}: the server compressed the file although it must not")

@@ -126,15 +126,16 @@ class SourcePull:
 
     def _pull_files(self, lock: Lock) -> None:
         kind = {"hub": Hub, "modelscope": ModelScope}.get(self.upstream.host, FileServer)
-        server = kind(self.upstream, self.endpoint, self.transfer)
-        for file in server.files(lock.commit or self.upstream.revision):
+        # All files come from one commit: a branch may move between two calls.
+        revision = lock.commit or self.upstream.revision
+        server = kind(self.upstream, self.endpoint, self.transfer, revision)
+        for file in server.files():
             name = file.target
             if self._is_recorded(lock, name) or self._settle_finished(lock, name):
                 continue
             target = inside(self.folder, name)
             try:
-                facts = server.facts(file.path, lock.commit or self.upstream.revision)
-                # All files come from the commit of the first: a branch may move meanwhile.
+                facts = server.facts(file.path)
                 lock.commit = lock.commit or facts.commit
                 digest = self.transfer.fetch(facts.remote, target)
             except NotThere:
