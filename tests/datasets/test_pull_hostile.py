@@ -131,6 +131,14 @@ def test_a_redirect_with_a_body_without_an_end(
     assert place.files("finqa") == FINQA
 
 
+def test_a_listing_of_another_commit(place: Place) -> None:
+    place.server.hub(REPOSITORY, {"a.jsonl": b"{}"})
+    place.server.always("9f073a83", Fault(body=listing("a.jsonl")))
+    place.pull("tablebench")
+    assert place.lock("tablebench")["commit"] == UPSTREAM["tablebench"].revision != COMMIT
+    assert UPSTREAM["tablebench"].revision in place.server.downloads("a.jsonl")[0].path
+
+
 # The token
 
 

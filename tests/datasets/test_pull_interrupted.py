@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import tempfile
 from pathlib import Path
@@ -18,7 +17,7 @@ from pytest_tablebench.datasets.pull._replies import Remote, check_reply
 from pytest_tablebench.errors import DataError, DataMissing
 from pytest_tablebench.running.builtins import builtin_registry
 from tests.support.matrix import draws
-from tests.support.pulls import FINQA, GATED, LOCK, QTSUMM, TEST, WIKITQ, Place, sha256
+from tests.support.pulls import FINQA, GATED, QTSUMM, TEST, WIKITQ, Place, sha256
 from tests.support.upstream_server import Fault, UpstreamServer
 
 # Cut connections
@@ -82,29 +81,12 @@ def test_without_a_strong_tag_the_file_restarts(place: Place, etag: str | None) 
     assert all("Range" not in asked.headers for asked in place.server.downloads(TEST))
 
 
-def test_a_whole_part_is_not_fetched_again(place: Place) -> None:
-    # What remains when a process is killed between the last byte and the rename.
-    place.pull("finqa")
-    target = place.data / "finqa" / TEST
-    etag = f'"{sha256(FINQA[TEST])[:20]}"'
-    target.rename(target.with_name("test.json.part"))
-    target.with_name("test.json.part.etag").write_text(etag)
-    place.server.forget()
-    place.pull("finqa")
-    assert place.files("finqa") == FINQA
-    assert place.server.asked == []
-
-
-def test_a_whole_part_without_a_record_is_fetched_again(place: Place) -> None:
-    # The server answers 416, because no bytes are left to send.
+def test_a_whole_part_is_fetched_again(place: Place) -> None:
+    # What remains when a process is killed before the rename. The server answers 416.
     place.pull("finqa")
     target = place.data / "finqa" / TEST
     target.rename(target.with_name("test.json.part"))
     target.with_name("test.json.part.etag").write_text(f'"{sha256(FINQA[TEST])[:20]}"')
-    lock = place.lock("finqa")
-    del lock["files"][TEST]
-    lock["complete"] = False
-    (place.data / "finqa" / LOCK).write_text(json.dumps(lock))
     place.pull("finqa")
     assert place.files("finqa") == FINQA
 

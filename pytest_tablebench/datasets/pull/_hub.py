@@ -18,15 +18,6 @@ MAX_NAME = 500
 """Most characters of a path in a listing."""
 
 
-@dataclass(frozen=True)
-class Facts:
-    """A file on a server, with commit and SHA-256 if the server states them."""
-
-    remote: Remote
-    commit: str | None = None
-    sha256: str | None = None
-
-
 @dataclass
 class FileServer:
     """A server of single files that states nothing about them, such as GitHub.
@@ -44,10 +35,9 @@ class FileServer:
         """Return the files of the source, with each pattern replaced by the matching files."""
         return self.upstream.files
 
-    def facts(self, path: str) -> Facts:
-        """Return the facts about a file."""
-        repository = f"{self.endpoint}/{self.upstream.repository}"
-        return Facts(Remote(f"{repository}/raw/{self.revision}/{path}"))
+    def remote(self, path: str) -> Remote:
+        """Return the address of a file."""
+        return Remote(f"{self.endpoint}/{self.upstream.repository}/raw/{self.revision}/{path}")
 
 
 class Hub(FileServer):
@@ -65,8 +55,8 @@ class Hub(FileServer):
         place = f"{self.endpoint}/datasets/{self.upstream.repository} at {self.revision}"
         return chosen(self.upstream, list(self._listing[1]), place)
 
-    def facts(self, path: str) -> Facts:
-        """Return the facts about a file, from the listing."""
+    def remote(self, path: str) -> Remote:
+        """Return the address of a file, with its facts in the listing."""
         from huggingface_hub import hf_hub_url
 
         commit, digests = self._listing
@@ -79,7 +69,7 @@ class Hub(FileServer):
         )
         if path not in digests:
             raise NotThere(f"{url}: there is no such file (any more)")
-        return Facts(Remote(url, _headers()), commit, digests[path])
+        return Remote(url, _headers(), commit, digests[path])
 
     @cached_property
     def _listing(self) -> tuple[str | None, dict[str, str | None]]:
@@ -97,7 +87,7 @@ class Hub(FileServer):
                 checked_name(file.rfilename): hex_digest(file.lfs.sha256, 64) if file.lfs else None
                 for file in info.siblings or ()
             }
-            return hex_digest(info.sha or "", 40), digests
+            return hex_digest(self.revision, 40) or hex_digest(info.sha or "", 40), digests
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             kind = type(error).__name__
             raise DataError(

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from urllib.parse import quote, urlencode
 
-from pytest_tablebench.datasets.pull._hub import Facts, FileServer, checked_name, hex_digest
+from pytest_tablebench.datasets.pull._hub import FileServer, checked_name, hex_digest
 from pytest_tablebench.datasets.pull._replies import Remote
 from pytest_tablebench.datasets.pull._upstream import File, chosen
 from pytest_tablebench.errors import DataError
@@ -28,11 +28,11 @@ class ModelScope(FileServer):
                 return chosen(self.upstream, list(self._digests), f"{url} at {self.revision}")
         raise DataError(f"{url}: the listing has more than {MAX_PAGES} pages")
 
-    def facts(self, path: str) -> Facts:
+    def remote(self, path: str) -> Remote:
         """Return a file's address, and its digest in the listing."""
         query = urlencode({"Revision": self.revision, "FilePath": path}, quote_via=quote)
         url = f"{self.endpoint}/api/v1/datasets/{self.upstream.repository}/repo?{query}"
-        return Facts(Remote(url), sha256=self._digests.get(path))
+        return Remote(url, sha256=self._digests.get(path))
 
     def _read_page(self, page: int) -> int:
         """Record the digests on a page of the listing; return its number of entries."""

@@ -49,10 +49,15 @@ _CODES = {
 
 @dataclass(frozen=True)
 class Remote:
-    """A file on a server; `headers` may hold a token and are never shown."""
+    """A file on a server, with commit and SHA-256 if the server states them.
+
+    `headers` may contain a token and are never shown.
+    """
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    commit: str | None = None
+    sha256: str | None = None
 
 
 def is_page(start: bytes) -> bool:

@@ -14,7 +14,7 @@ from pytest_tablebench.datasets.pull._hub import FileServer, Hub
 from pytest_tablebench.datasets.pull._lock import Lock, Unwritable, read_lock, write_text
 from pytest_tablebench.datasets.pull._modelscope import ModelScope
 from pytest_tablebench.datasets.pull._replies import NotThere, Remote
-from pytest_tablebench.datasets.pull._transfer import Transfer, part_of
+from pytest_tablebench.datasets.pull._transfer import Transfer
 from pytest_tablebench.datasets.pull._upstream import Upstream
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.util.names import counted
@@ -131,20 +131,20 @@ class SourcePull:
         server = kind(self.upstream, self.endpoint, self.transfer, revision)
         for file in server.files():
             name = file.target
-            if self._is_recorded(lock, name) or self._settle_finished(lock, name):
+            if self._is_recorded(lock, name):
                 continue
             target = inside(self.folder, name)
             try:
-                facts = server.facts(file.path)
-                lock.commit = lock.commit or facts.commit
-                digest = self.transfer.fetch(facts.remote, target)
+                remote = server.remote(file.path)
+                lock.commit = lock.commit or remote.commit
+                digest = self.transfer.fetch(remote, target)
             except NotThere:
                 if not file.optional:
                     raise
                 self._say(f"{file.path} does not exist upstream; continuing without it")
                 continue
             try:
-                self._check(lock, name, digest, [file.sha256, facts.sha256], facts.remote.url)
+                self._check(lock, name, digest, [file.sha256, remote.sha256], remote.url)
             except DataError:
                 self.transfer.discard(target)
                 raise
@@ -152,15 +152,6 @@ class SourcePull:
             lock.files[name] = digest
             lock.write(self.folder)
             self.transfer.settle(target)
-
-    def _settle_finished(self, lock: Lock, name: str) -> bool:
-        """Move a complete part into place if the last pull ended just before it did."""
-        target = self.folder / name
-        part = part_of(target)
-        if name not in lock.files or not part.is_file() or file_digest(part) != lock.files[name]:
-            return False
-        self.transfer.settle(target)
-        return True
 
     def _check(
         self, lock: Lock, name: str, digest: str, digests: Sequence[str | None], url: str

@@ -39,7 +39,7 @@ MAX_BYTES = 2 * 1024**3
 """Most bytes of a file; the files of all sources are far smaller."""
 
 MAX_LISTING = 10_000_000
-"""Most bytes of a listing: ten times as many as the largest source has."""
+"""Most bytes of a page of a listing."""
 
 CHUNK = 16 * 1024
 """Bytes that pooch reads at a time; less than that is lost when a connection breaks."""
@@ -301,7 +301,7 @@ def _run(body: _PartWriter, done: Future[None]) -> None:
         # The innermost reason comes last, such as `[Errno 111] Connection refused`.
         reason = printable(str(error).rpartition(": ")[2].strip("\"')"), 200)
         late = "timed out" in str(error)
-        message = "no answer in time" if late else f"the connection failed ({reason})"
+        message = "no answer in time" if late else f"the connection failed: {reason}"
         done.set_exception(PassingFailure(message))
     except (requests.RequestException, ValueError) as error:
         done.set_exception(DataError(f"{body.subject}: {printable(str(error), 200)}"))
