@@ -42,21 +42,15 @@ def test_a_cut_download_goes_on_where_it_ended(place: Place) -> None:
     assert len(place.waits) == 2
 
 
-def test_a_later_pull_goes_on_where_an_earlier_one_ended(place: Place) -> None:
-    place.server.fault(TEST, Fault(cut=2000))
-    place.server.always("train.json", Fault(status=404))
-    place.refused("finqa")
-    place.server.always("train.json", None)
-    place.server.fault("dev.json", *[Fault(cut=4000)], *[Fault(cut=0)] * 5)
-    assert "run the same command again to continue" in place.refused("finqa")
-    assert (place.data / "finqa/dataset/dev.json.part").stat().st_size == 4000
+def test_a_later_pull_continues_a_file_of_the_hub(place: Place) -> None:
+    place.server.fault("qtsumm_dev.json", Fault(cut=2000), *[Fault(cut=0)] * 5)
+    assert "run the same command again to continue" in place.refused("qtsumm")
     place.server.forget()
-    place.pull("finqa")
-    assert place.files("finqa") == FINQA
+    place.pull("qtsumm")
+    assert place.files("qtsumm") == QTSUMM
     assert place.server.downloads("train.json") == []
-    [asked] = place.server.downloads("dev.json")
-    assert asked.headers["Range"] == "bytes=4000-"
-    assert not list(place.data.rglob("*.part*"))
+    [asked] = place.server.downloads("qtsumm_dev.json")
+    assert asked.headers["Range"] == "bytes=2000-"
 
 
 def test_a_file_that_changed_in_between_is_fetched_from_the_start(place: Place) -> None:

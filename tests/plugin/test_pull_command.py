@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import re
 import signal
 import subprocess
@@ -53,7 +52,6 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Upstream
             monkeypatch.delenv(name)
     wikitq = upstream.read(upstream.wikitq(tmp_path / "upstream/wikitq"))
     wikitq["data/random-split-1-dev.tsv"] = wikitq["data/random-split-1-train.tsv"]
-    wikitq["unused"] = random.Random(0).randbytes(2 * CHUNK)  # more than one chunk when packed
     tabfact = upstream.read(upstream.tabfact(tmp_path / "upstream/tabfact"))
     tabfact["tokenized_data/val_examples.json"] = b"{}"
     with UpstreamServer() as running:
@@ -118,15 +116,6 @@ def test_list_names_the_command_until_the_files_are_there(
     assert "tablebench pull tabfact" in line("tabfact")
 
 
-def test_a_second_pull_asks_nothing(
-    server: UpstreamServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for _ in range(2):
-        assert main(["pull", "tabfact", "--bench-data", str(tmp_path)]) == 0
-    assert "tabfact: already there" in capsys.readouterr().out
-    assert len(server.downloads("master")) == 1
-
-
 def test_an_unknown_name(
     server: UpstreamServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -168,23 +157,6 @@ def test_a_killed_pull_goes_on_where_it_was(server: UpstreamServer, tmp_path: Pa
     for name, content in FINQA.items():
         assert (tmp_path / "finqa" / name).read_bytes() == content
     assert not list(tmp_path.rglob("*.part*"))
-
-
-def test_a_killed_pull_of_an_archive_can_be_repeated(
-    server: UpstreamServer, tmp_path: Path
-) -> None:
-    server.fault("master", Fault(hold=CHUNK))
-    part = tmp_path / "wikitq/.tablebench-pull.tar.gz.part"
-    with start("wikitq", "--bench-data", str(tmp_path), server=server) as process:
-        try:
-            until(lambda: part.is_file() and part.stat().st_size == CHUNK, "part of the archive")
-        finally:
-            process.kill()
-    server.forget()
-    assert main(["pull", "wikitq", "--bench-data", str(tmp_path)]) == 0
-    [rest] = server.downloads("master")
-    assert rest.headers["Range"] == f"bytes={CHUNK}-"
-    assert (tmp_path / "wikitq/data/pristine-unseen-tables.tsv").is_file()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends the signal of Ctrl-C")
