@@ -20,21 +20,14 @@ from tests.support.plain_model import Plain
 
 
 @pytest.mark.parametrize(
-    ("connections", "cores", "given", "wanted"),
-    [
-        (1, 8, None, 1),
-        (64, 8, None, 1),
-        (65, 8, None, 2),
-        (1000, 8, None, 8),
-        (1000, 1, None, 1),
-        (32, 2, 4, 4),
-    ],
+    ("connections", "cores", "wanted"),
+    [(1, 8, 1), (64, 8, 1), (65, 8, 2), (1000, 8, 8), (1000, 1, 1)],
 )
-def test_one_for_64_connections_up_to_the_processors_or_as_many_as_are_asked_for(
-    monkeypatch: pytest.MonkeyPatch, connections: int, cores: int, given: int | None, wanted: int
+def test_one_for_64_connections_up_to_the_processors(
+    monkeypatch: pytest.MonkeyPatch, connections: int, cores: int, wanted: int
 ) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(cores)), raising=False)
-    assert caller_count(connections, given) == wanted
+    assert caller_count(connections) == wanted
 
 
 CALLERS, TOGETHER = 4, 32

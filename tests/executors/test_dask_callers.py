@@ -34,7 +34,7 @@ def test_programs_of_a_worker_that_is_dropped_after_the_end_are_reported() -> No
     """Else the run would wait for them for ever."""
 
     async def fail_for_good() -> dict[str, str]:
-        listener = Listener()
+        listener: Any = Listener()
         callers = DaskCallers({"score_there": True}, asyncio.get_running_loop(), listener)
         worker = callers._workers["worker"] = WorkerHandle("worker", callers._receive)
         callers._serving["worker"] = asyncio.create_task(asyncio.sleep(60))
@@ -42,7 +42,8 @@ def test_programs_of_a_worker_that_is_dropped_after_the_end_are_reported() -> No
         callers._waiting_tasks["waiting"] = "program", b""
         callers._break(ModelError("the cluster is gone", reason=ENGINE))
         callers._drop("worker")
-        return listener.failed
+        failed: dict[str, str] = listener.failed
+        return failed
 
     failed = asyncio.run(fail_for_good())
     assert set(failed) == {"running", "waiting"}

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.executors._wire import pack
-from pytest_tablebench.executors.local._connection import Connection
-from pytest_tablebench.executors.local._listener import GREETING_S, Listener
+from pytest_tablebench.executors.local._connection import GREETING_S, Connection, Listener
 from pytest_tablebench.models import Reply
 from tests.support.broker_site import TOKEN, Site, come, request
 

@@ -21,10 +21,8 @@ from pytest_tablebench.errors import ModelError
 from pytest_tablebench.executors._queue import Job
 from pytest_tablebench.executors._wire import error_fields, header, pack, to_json
 from pytest_tablebench.executors.local._callers import LocalCallers
-from pytest_tablebench.executors.local._connection import Connection
-from pytest_tablebench.executors.local._listener import Listener
-from pytest_tablebench.executors.local._programs import Programs
-from pytest_tablebench.executors.local._scorers import Scorers
+from pytest_tablebench.executors.local._connection import Connection, Listener
+from pytest_tablebench.executors.local._local_work import LocalWork, Programs, Scorers
 from pytest_tablebench.store import Store
 from pytest_tablebench.util.leftovers import TemporaryFolder
 
@@ -86,7 +84,7 @@ class WorkerActor:
         self._callers = LocalCallers(config, loop, self)
         self._callers.port = self._listener.port
         kept = None if store is None else Store.open(Path(store))
-        self._local_work: dict[str, Programs | Scorers] = {
+        self._local_work: dict[str, LocalWork] = {
             "run": Programs(config["sandbox"], kept, loop, self._ran),
             "grade": Scorers(loop, self._ran),
         }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import ENGINE, ModelError, StoreError
 from pytest_tablebench.executors._queue import Job
@@ -24,13 +24,13 @@ from pytest_tablebench.executors._wire import (
 )
 from pytest_tablebench.executors.dask._cluster import Cluster
 from pytest_tablebench.executors.dask._worker import Task, WorkerHandle
-from pytest_tablebench.executors.local._caller_pool import CallerPool, CallListener
+from pytest_tablebench.executors.local._caller_pool import CallerPool
 from pytest_tablebench.metrics.steps import read_execution
 
 if TYPE_CHECKING:
     from distributed import Client
 
-    from pytest_tablebench.store import Store
+    from pytest_tablebench.executors.local.broker import Broker
 
 
 LOOK_S = 0.5
@@ -40,25 +40,13 @@ DRAIN_S = 4.0
 """Seconds to wait at the end for answers that only this process can store."""
 
 
-class DaskCallListener(CallListener, Protocol):
-    """The broker."""
-
-    store: Store
-
-    def find(self, key: str) -> dict[str, Any] | None:
-        """Return the reply to a request that was answered in this run, as JSON values."""
-
-    def ran(self, key: str, head: Mapping[str, Any], body: bytes | None) -> None:
-        """Receive the outcome of a program or of the scoring of an answer."""
-
-
 class DaskCallers(CallerPool):
     """Makes calls, runs programs and scores answers on Dask workers."""
 
-    _listener: DaskCallListener
+    _listener: Broker
 
     def __init__(
-        self, config: Mapping[str, Any], loop: asyncio.AbstractEventLoop, listener: DaskCallListener
+        self, config: Mapping[str, Any], loop: asyncio.AbstractEventLoop, listener: Broker
     ) -> None:
         super().__init__(config, loop, listener)
         self._cluster = Cluster(config)

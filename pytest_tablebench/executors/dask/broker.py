@@ -19,7 +19,7 @@ def main() -> int:
             "--bench-executor=dask needs Dask: pip install 'pytest-tablebench[dask]'\n"
         )
         return 2
-    return broker.main(lambda run: DaskCallers(run.config, run.loop, run))
+    return broker.main(DaskCallers)
 
 
 if __name__ == "__main__":

@@ -23,10 +23,8 @@ GUARD_S = 20.0
 MOST_RESTARTS = 3
 
 
-def caller_count(connections: int, number: int | None = None) -> int:
-    """Return `number`; if None, as many processes as the connections need and processors allow."""
-    if number is not None:
-        return number
+def caller_count(connections: int) -> int:
+    """Return how many processes the connections need, at most one per processor."""
     return max(1, min(processors(), -(-connections // PER_CALLER)))
 
 

@@ -121,7 +121,11 @@ class BrokerProcess:
             module,
             stdout=subprocess.PIPE,
             stderr=self.errors,
-            env=_environment(),
+            env={
+                name: value
+                for name, value in os.environ.items()
+                if not name.startswith(("PYTEST_", "COV_"))
+            },
             start_new_session=os.name == "posix",
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )
@@ -166,41 +170,40 @@ class Engine:
 
     def __init__(self, config: EngineConfig, started: BrokerProcess | None = None) -> None:
         self.config = config
-        self._temporary: TemporaryFolder | None = None
         sweep()
-        store = config.store
-        if store is None:
-            self._temporary = TemporaryFolder()
-            store = self._temporary.path
+        self._temporary = TemporaryFolder() if config.store is None else None
+        store = config.store if self._temporary is None else self._temporary.path
         self._token = secrets.token_hex(16)
         self._port: int | None = None
         self._failure: str | None = None
         self._executor: LocalExecutor | None = None
         self._broker = started or BrokerProcess(BROKER.format(config.broker))
         self._process = self._broker.process
-        self._broker.tell(pack(self._broker_config(store)))
+        self._broker.tell(
+            pack(
+                {
+                    **vars(config),
+                    "token": self._token,
+                    "lanes": [vars(lane) for lane in config.lanes],
+                    "callers": self._callers() * bool(config.lanes),
+                    "callers_given": config.callers,
+                    "store": str(store),
+                }
+            )
+        )
 
     def _callers(self) -> int:
         config = self.config
+        if config.callers is not None:
+            return config.callers
         # One caller is enough for all connections of a machine if litellm only translates.
         direct = config.broker == "local" and config.transport != "litellm"
-        direct = direct and all(
+        if direct and all(
             lane.reference is None and may_be_direct(lane.asked_as or lane.model)
             for lane in config.lanes
-        )
-        callers = 1 if direct and config.callers is None else config.callers
-        return caller_count(config.connections, callers)
-
-    def _broker_config(self, store: Path) -> dict[str, Any]:
-        config = self.config
-        return {
-            **vars(config),
-            "token": self._token,
-            "lanes": [vars(lane) for lane in config.lanes],
-            "callers": self._callers() * bool(config.lanes),
-            "callers_given": config.callers,
-            "store": str(store),
-        }
+        ):
+            return 1
+        return caller_count(config.connections)
 
     @property
     def address(self) -> Address:
@@ -212,7 +215,10 @@ class Engine:
             if line.endswith(b"\n"):  # otherwise the broker ended while it wrote
                 self._port = int(line)
             else:
-                self._failure = f"the process for model calls did not start: {self._last_error()}"
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(END_S)
+                why = last_line(self._broker.errors) or f"it ended with {self._process.returncode}"
+                self._failure = f"the process for model calls did not start: {why}"
         if self._port is None:
             raise SettingsError(self._failure)
         return Address(self._port, self._token)
@@ -263,13 +269,3 @@ class Engine:
         self._broker.reap()
         if self._temporary is not None:
             self._temporary.remove()
-
-    def _last_error(self) -> str:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(END_S)
-        return last_line(self._broker.errors) or f"it ended with {self._process.returncode}"
-
-
-def _environment() -> dict[str, str]:
-    dropped = ("PYTEST_", "COV_")
-    return {name: value for name, value in os.environ.items() if not name.startswith(dropped)}

@@ -83,7 +83,13 @@ class LocalExecutor:
 
     @property
     def lost(self) -> ModelError | None:
-        return None if self._gone is None else self._lost()
+        if self._gone is None:
+            return None
+        return ModelError(
+            f"the process that makes the model calls is gone ({self._gone}); run again",
+            reason=ENGINE,
+            whole_run=True,
+        )
 
     def submit(self, work: Work, lane: str) -> None:
         """Submit a request, a program, or an answer to score.
@@ -124,23 +130,22 @@ class LocalExecutor:
     def finish(self) -> Mapping[str, Any] | None:
         """End the broker; return the run's totals, or the last ones sent if it is gone."""
         try:
-            totals = self._converse({"do": "finish"}, None)
+            return dict(self._converse({"do": "finish"}))
         except ModelError:
             return self._totals
-        return dict(totals)
 
     def close(self) -> None:
         self._selector.close()
         self._socket.close()
         self._gone = self._gone or "closed"
 
-    def _converse(self, head: dict[str, Any], body: bytes | None) -> Any:
+    def _converse(self, head: dict[str, Any], body: bytes | None = None) -> Any:
         self._numbers += 1
         number = self._numbers
         self._send(pack({**head, "id": number}, body))
         while number not in self._answers:
-            if self._gone is not None:
-                raise self._lost()
+            if self.lost is not None:
+                raise self.lost
             self._read(SLICE_S)
         answer = self._answers.pop(number)
         if "error" in answer:
@@ -187,13 +192,6 @@ class LocalExecutor:
             self.waits = head["waits"]
         elif "note" in head:
             self.notes[head["note"]] = json.loads(body)
-
-    def _lost(self) -> ModelError:
-        return ModelError(
-            f"the process that makes the model calls is gone ({self._gone}); run again",
-            reason=ENGINE,
-            whole_run=True,
-        )
 
 
 def _outcome(head: Mapping[str, Any], body: bytes) -> Outcome:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import ENGINE, ModelError
+from pytest_tablebench.executors._dispatch import Dispatcher
 from pytest_tablebench.executors._process import last_line, processors, start_module
 from pytest_tablebench.executors._queue import Job
 from pytest_tablebench.util.names import printable
@@ -34,8 +35,7 @@ class Servers:
         lanes: the run's lanes as JSON values; those with a `file` have a server.
         loop: runs everything except waiting for processes.
         call: makes a call to the job's server.
-        fail: fails a call with an error.
-        give_up: gives up a lane, for a reason.
+        dispatcher: fails calls, and gives up lanes.
     """
 
     def __init__(
@@ -43,14 +43,12 @@ class Servers:
         lanes: Sequence[Mapping[str, Any]],
         loop: asyncio.AbstractEventLoop,
         call: Callable[[Job], None],
-        fail: Callable[[Job, ModelError], None],
-        give_up: Callable[[int, str], None],
+        dispatcher: Dispatcher,
     ) -> None:
         self._lanes = lanes
         self._loop = loop
         self._call = call
-        self._fail = fail
-        self._give_up = give_up
+        self._dispatcher = dispatcher
         self._servers: dict[str, _ModelServer] = {}
         self._waiting: dict[str, list[Job]] = {}
 
@@ -66,7 +64,7 @@ class Servers:
             self._servers[file] = _ModelServer(file, name, self._loop, self._changed)
         server = self._servers[file]
         if server.ended is not None:
-            self._fail(job, ModelError(server.ended, reason=ENGINE))
+            self._dispatcher.fail(job, ModelError(server.ended, reason=ENGINE))
         elif server.url is None:
             self._waiting[file].append(job)
         else:
@@ -83,7 +81,7 @@ class Servers:
         """Handle a server that has started to listen, or has ended for the given reason."""
         for number, lane in enumerate(self._lanes):
             if ended is not None and lane.get("file") == file:
-                self._give_up(number, ended)
+                self._dispatcher.give_up(number, ended)
         jobs, self._waiting[file] = self._waiting[file], []
         for job in jobs:
             self.call(job)

@@ -14,7 +14,7 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,32 +32,24 @@ from pytest_tablebench.executors.local._broadcast import Broadcast
 from pytest_tablebench.executors.local._caller_pool import CallerPool
 from pytest_tablebench.executors.local._caller_processes import end_spare
 from pytest_tablebench.executors.local._callers import LocalCallers
-from pytest_tablebench.executors.local._connection import Connection
-from pytest_tablebench.executors.local._listener import Listener
-from pytest_tablebench.executors.local._programs import Programs
-from pytest_tablebench.executors.local._scorers import Scorers
+from pytest_tablebench.executors.local._connection import Connection, Listener
+from pytest_tablebench.executors.local._local_work import LocalWork, Programs, Scorers
 from pytest_tablebench.executors.local._servers import Servers
 from pytest_tablebench.store import Store
 
-MakeCallerPool = Callable[["Broker"], CallerPool]
-
 
 class Broker:
-    """Routes requests to callers and outcomes to the connections that submitted them.
-
-    `make_pool` makes the pool of callers; None: processes of this machine.
-    """
+    """Routes requests to callers and outcomes to the connections that submitted them."""
 
     def __init__(
         self,
         config: Mapping[str, Any],
         loop: asyncio.AbstractEventLoop,
-        make_pool: MakeCallerPool | None = None,
+        pool: type[CallerPool] = LocalCallers,
     ) -> None:
-        self.config = config
         self.token: str = config["token"]
-        self.done = loop.create_future()
-        self.loop = loop
+        self.done = asyncio.Event()
+        self._loop = loop
         self.store = Store.open(Path(config["store"]))
         self._open: dict[str, set[Connection]] = {}
         self._finished: set[str] = set()
@@ -66,7 +58,7 @@ class Broker:
         self._broken: ModelError | None = None
         self._started = False
         self._closing = False
-        self.callers = LocalCallers(config, loop, self) if make_pool is None else make_pool(self)
+        self.callers = pool(config, loop, self)
         self.dispatcher = Dispatcher(
             [
                 Lane(
@@ -86,15 +78,9 @@ class Broker:
             self._deliver,
             self._look,
         )
-        self._servers = Servers(
-            config["lanes"],
-            loop,
-            self.callers.call,
-            self.dispatcher.fail,
-            self.dispatcher.give_up,
-        )
+        self._servers = Servers(config["lanes"], loop, self.callers.call, self.dispatcher)
         self.broadcast = Broadcast(self.dispatcher, loop)
-        self._local_work: dict[str, Programs | Scorers] = {
+        self._local_work: dict[str, LocalWork] = {
             "run": Programs(config.get("sandbox", {}), self.store, loop, self.ran),
             "grade": Scorers(loop, self.ran),
         }
@@ -110,7 +96,7 @@ class Broker:
 
     def _announce_waits(self) -> None:
         self.broadcast.announce_waits()
-        self.loop.call_later(1.0, self._announce_waits)
+        self._loop.call_later(1.0, self._announce_waits)
 
     def from_caller(self, connection: Connection, head: Mapping[str, Any]) -> None:
         """Handle a message of a caller."""
@@ -263,16 +249,12 @@ class Broker:
         for work in self._local_work.values():
             work.close()
         self._servers.close()
-        self.callers.close(self._finish)
-
-    def _finish(self) -> None:
-        if not self.done.done():
-            self.done.set_result(None)
+        self.callers.close(self.done.set)
 
 
-async def _serve(config: Mapping[str, Any], make_pool: MakeCallerPool | None) -> None:
+async def _serve(config: Mapping[str, Any], pool: type[CallerPool]) -> None:
     loop = asyncio.get_running_loop()
-    broker = Broker(config, loop, make_pool)
+    broker = Broker(config, loop, pool)
     listener = Listener(broker, loop)
     letting_in = asyncio.create_task(listener.let_in())
     broker.callers.port = listener.port
@@ -290,7 +272,7 @@ async def _serve(config: Mapping[str, Any], make_pool: MakeCallerPool | None) ->
         loop.call_soon_threadsafe(broker.close)
 
     threading.Thread(target=watch, daemon=True).start()
-    await broker.done
+    await broker.done.wait()
     letting_in.cancel()
     listener.close()
 
@@ -303,11 +285,11 @@ def _line() -> bytes:
     return line
 
 
-def main(make_pool: MakeCallerPool | None = None) -> int:
-    """Serve one run; `make_pool` is passed to `Broker`."""
+def main(pool: type[CallerPool] = LocalCallers) -> int:
+    """Serve one run, whose calls are made by a `pool`."""
     try:
         if line := _line():
-            asyncio.run(_serve(json.loads(line), make_pool))
+            asyncio.run(_serve(json.loads(line), pool))
     except TableBenchError as error:
         sys.stderr.write(f"{error}\n")
         return 2

@@ -42,10 +42,9 @@ APART_S = 0.004
 class Caller(asyncio.Protocol):
     """The connection to the broker, and the calls in flight."""
 
-    def __init__(self, config: Mapping[str, Any], loop: asyncio.AbstractEventLoop) -> None:
-        self.done = loop.create_future()
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self.done = asyncio.Event()
         self._config = config
-        self._loop = loop
         self._lines = LineSplitter()
         self._transport: asyncio.Transport | None = None
         store = config["store"]  # None: the process that receives an answer stores it
@@ -89,9 +88,10 @@ class Caller(asyncio.Protocol):
     async def begin(self) -> None:
         """Prepare the models, and report to the broker whether calls can be made."""
         try:
-            if not all(isinstance(model, CalledProvider) for model in self._models):
+            models = [model for model in self._models if not isinstance(model, CalledProvider)]
+            if models:
                 load()  # raises an error of the first import again
-            for model in self._models:
+            for model in models:
                 await model.warm_up()
         except ModelError as error:
             self._send({"broken": error_fields(error)})
@@ -125,11 +125,10 @@ class Caller(asyncio.Protocol):
         """
         while True:
             number, lane, body = await self._queued.get()
-            call = self._call(number, self._models[lane], body)
-            task = self._loop.create_task(call)
+            model = self._models[lane]
+            task = asyncio.create_task(self._call(number, model, body))
             self._tasks.add(task)
             task.add_done_callback(self._ended)
-            model = self._models[lane]
             await asyncio.sleep(0 if isinstance(model, DirectModel) and model.direct else APART_S)
 
     def _look_up(self, name: str, question: Mapping[str, Any]) -> Any:
@@ -194,8 +193,7 @@ class Caller(asyncio.Protocol):
                 assert self._store is not None  # noqa: S101 - it has refused them
                 self._store.put(request, reply)
         self._unstored.clear()
-        if not self.done.done():
-            self.done.set_result(None)
+        self.done.set()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         """Finish the calls in flight and end, because the broker is gone."""
@@ -207,12 +205,11 @@ class Caller(asyncio.Protocol):
 
 
 async def _serve(config: Mapping[str, Any]) -> None:
-    loop = asyncio.get_running_loop()
-    caller = Caller(config, loop)
-    await loop.create_connection(lambda: caller, "127.0.0.1", config["port"])
+    caller = Caller(config)
+    await asyncio.get_running_loop().create_connection(lambda: caller, "127.0.0.1", config["port"])
     await caller.begin()
     starting = asyncio.create_task(caller.start_calls())
-    await caller.done
+    await caller.done.wait()
     starting.cancel()
     await close()
 

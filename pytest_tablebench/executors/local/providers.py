@@ -8,6 +8,7 @@ import importlib.util
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import asdict, dataclass, fields
 from operator import attrgetter
 from pathlib import Path
@@ -149,34 +150,21 @@ class CalledProvider:
         self._idle: list[Provider] = []
         self._making = threading.Lock()
 
-    async def warm_up(self) -> None:
-        """Do nothing: a provider's first calls report its problems."""
-
     async def acomplete(self, request: Request) -> Reply:
         """Answer one request, in a thread. Raises `ModelError`."""
-        loop = asyncio.get_running_loop()
-        answered: asyncio.Future[Reply] = loop.create_future()
-
-        def finish(reply: Reply | None, error: ModelError | None) -> None:
-            if answered.done():
-                return  # the call timed out
-            if error is not None:
-                answered.set_exception(error)
-            elif reply is not None:
-                answered.set_result(reply)
+        outcome: Future[Reply] = Future()
+        outcome.set_running_or_notify_cancel()  # a time-out does not end the thread
 
         def work() -> None:
-            reply, error = None, None
             try:
-                reply = self._complete(request)
-            except ModelError as failed:
-                error = failed
-            loop.call_soon_threadsafe(finish, reply, error)
+                outcome.set_result(self._complete(request))
+            except ModelError as error:
+                outcome.set_exception(error)
 
         # Not in a pool, because a call that never ends must not keep the process alive.
         threading.Thread(target=work, daemon=True).start()
         try:
-            return await asyncio.wait_for(answered, self._timeout)
+            return await asyncio.wait_for(asyncio.wrap_future(outcome), self._timeout)
         except TimeoutError:
             raise ModelError(
                 f"no answer within {self._timeout:g} s (--bench-timeout)",
@@ -200,9 +188,8 @@ class CalledProvider:
         with self._making:  # modules are imported once, and makers run one at a time
             if self._idle:
                 return self._idle.pop()
-            make = self._reference.find()
-            provider: Provider = make(self._model, read_settings_fields(self._settings))
-            return provider
+            make: Callable[..., Provider] = self._reference.find()
+            return make(self._model, read_settings_fields(self._settings))
 
 
 def as_fields(reference: Reference | None) -> dict[str, Any] | None:

@@ -1,0 +1,142 @@
+"""Run programs and score answers on this machine while calls are made."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import subprocess
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from pytest_tablebench.errors import ENGINE, METRIC, ModelError, StoreError
+from pytest_tablebench.executors._process import start_module
+from pytest_tablebench.executors._wire import error_fields, read_execute, to_json
+from pytest_tablebench.metrics.steps import execution_fields
+from pytest_tablebench.sandbox import Sandbox
+from pytest_tablebench.store import Store
+
+AT_ONCE = 2
+"""Programs that run in parallel, each in its own warm process."""
+
+SCORER = "pytest_tablebench.executors.local.scorer"
+
+Done = Callable[[str, Mapping[str, Any], bytes | None], None]
+"""Receives the key of the work, and header and body of the message on its outcome."""
+
+
+class LocalWork:
+    """Does work in threads, and calls `done` in the loop with each outcome."""
+
+    def __init__(self, threads: int, loop: asyncio.AbstractEventLoop, done: Done) -> None:
+        self._threads = ThreadPoolExecutor(threads)
+        self._loop = loop
+        self._done = done
+
+    def submit(self, key: str, body: bytes) -> None:
+        """Queue work; `done` is always called once."""
+        self._threads.submit(self._work, key, body)
+
+    def _work(self, key: str, body: bytes) -> None:
+        head, outcome = self._outcome(key, body)
+        with contextlib.suppress(RuntimeError):  # the run is over and the loop closed
+            self._loop.call_soon_threadsafe(self._done, key, head, outcome)
+
+    def _outcome(self, key: str, body: bytes) -> tuple[dict[str, Any], bytes | None]:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Start nothing more, and end the work in progress."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+class Programs(LocalWork):
+    """Runs each program once in the sandbox, and stores its outcome.
+
+    `sandbox` contains the arguments of `Sandbox`. `store` is None if another process stores the
+    outcomes.
+    """
+
+    def __init__(
+        self,
+        sandbox: Mapping[str, Any],
+        store: Store | None,
+        loop: asyncio.AbstractEventLoop,
+        done: Done,
+    ) -> None:
+        super().__init__(AT_ONCE, loop, done)
+        self._store = store
+        self._sandbox = Sandbox(**sandbox, workers=AT_ONCE)
+
+    def _outcome(self, key: str, body: bytes) -> tuple[dict[str, Any], bytes | None]:
+        head: dict[str, Any] = {}
+        try:
+            ran = self._store.get_execution(key) if self._store is not None else None
+            if ran is None:
+                task = read_execute(body)
+                ran = self._sandbox.run(task)
+                if ran.outcome == "lost":  # our process ended, perhaps without its fault
+                    ran = self._sandbox.run(task)
+                if ran.outcome != "lost" and self._store is not None:
+                    try:
+                        self._store.put_execution(task, ran)
+                    except StoreError as error:
+                        head = {"unstored": str(error)}
+            return head, to_json(execution_fields(ran))
+        except ModelError as error:
+            failure = error
+        except Exception as error:  # a defect must not keep the case waiting for ever
+            failure = ModelError(f"a program was not run: {type(error).__name__}", reason=ENGINE)
+        return {"error": error_fields(failure)}, None
+
+    def close(self) -> None:
+        super().close()
+        # In a thread, because it would block the broker.
+        threading.Thread(target=self._sandbox.close).start()
+
+
+class Scorers(LocalWork):
+    """Scores one answer after the other in a process that starts with the first."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, done: Done) -> None:
+        super().__init__(1, loop, done)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._closed = False
+
+    def _outcome(self, key: str, body: bytes) -> tuple[dict[str, Any], bytes | None]:  # noqa: ARG002
+        # The answer need not be the reason if the process was killed: retry in another one.
+        head = self._score(body) or self._score(body)
+        if head is None:
+            why = "the process that scored the answer ended, twice"
+            head = {"error": error_fields(ModelError(why, reason=METRIC))}
+        return head, None
+
+    def _score(self, body: bytes) -> dict[str, Any] | None:
+        if self._closed:
+            return None
+        try:
+            if self._process is None:
+                self._process = start_module(SCORER, stdout=subprocess.PIPE)
+            process = self._process
+            assert process.stdin is not None  # noqa: S101 - they are pipes
+            assert process.stdout is not None  # noqa: S101
+            process.stdin.write(body + b"\n")
+            process.stdin.flush()
+            outcome: dict[str, Any] = json.loads(process.stdout.readline())
+        except (OSError, ValueError):
+            self._end()
+            return None
+        return outcome
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.communicate()
+
+    def close(self) -> None:
+        self._closed = True
+        super().close()
+        self._end()
