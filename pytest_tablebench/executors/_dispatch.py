@@ -28,7 +28,6 @@ class Lane:
     """One model of a run. Models of one provider share its pace.
 
     Arguments:
-        model, provider: their names.
         priced: False if a call's price is known only from its reply. Under a budget, the
             dispatcher then starts as many calls as the budget covers at the highest price seen.
         at_once: the largest number of calls to the provider in flight; None: the run's.
@@ -42,8 +41,6 @@ class Lane:
 
 @dataclass(frozen=True)
 class RunLimits:
-    """The limits of a run."""
-
     connections: int
     retries: int
     max_cost: float | None = None
@@ -52,17 +49,11 @@ class RunLimits:
 
 @dataclass(frozen=True)
 class Wait:
-    """A provider that answers nothing at the moment.
-
-    Arguments:
-        models: the provider's models in this run.
-        reason: the kind of the last failure.
-        since: the time of the first failure.
-        until: the time at which the provider is given up.
-    """
+    """A provider that has only failed `since` a time; it is given up at the time `until`."""
 
     models: tuple[str, ...]
     reason: str
+    """The kind of the last failure."""
     since: float
     until: float
 
@@ -111,9 +102,9 @@ class Dispatcher:
     def submit(self, job: Job) -> None:
         """Queue a job. Its outcome is always delivered."""
         state = self._lane_states[job.lane]
-        stopped = self.stopped or state.given_up
-        if stopped is not None:
-            self.deliver(job, {"error": error_fields(stopped)})
+        end = self._end_of(state)
+        if end is not None:
+            self.deliver(job, {"error": error_fields(end)})
             return
         state.queue.push(job)
         self.pump()
@@ -157,7 +148,6 @@ class Dispatcher:
         self.pump()
 
     def succeed(self, job: Job, reply: Mapping[str, Any]) -> None:
-        """Deliver a caller's reply."""
         self.in_flight -= 1
         state, cost = self._lane_states[job.lane], reply.get("cost_usd")
         state.in_flight -= 1
@@ -181,17 +171,14 @@ class Dispatcher:
     def _spend(self, cost: float | None) -> None:
         self.spent_usd += cost or 0.0
         limit = self.limits.max_cost
-        if limit is None or self.stopped is not None:
+        if limit is None:
             return
         if cost is None:
-            self.stop(
-                "the price of an answer is unknown, so --bench-max-cost cannot be kept",
-                reason="budget",
-            )
+            why = "the price of an answer is unknown, so --bench-max-cost cannot be kept"
+            self.stop(why, reason="budget")
         elif self.spent_usd >= limit:
-            self.stop(
-                f"the budget of {limit:g} USD is spent ({self.spent_usd:.4f} USD)", reason="budget"
-            )
+            why = f"the budget of {limit:g} USD is spent ({self.spent_usd:.4f} USD)"
+            self.stop(why, reason="budget")
 
     def fail(self, job: Job, error: ModelError) -> None:
         """Retry a failed call later, or deliver its error and check whether to give up."""
@@ -214,7 +201,7 @@ class Dispatcher:
             # It has answered before: this is an outage, which does not use the case's retries up.
             job.attempt = min(job.attempt, self.limits.retries, 4)
             wait = self.policy.wait(error, job.attempt) if self.limits.retries else None
-            if wait is not None and not self._ended(state):
+            if wait is not None and self._end_of(state) is None:
                 # All calls wait together, so that all continue when the provider is back.
                 pace.cool_until = max(pace.cool_until, now + wait)
                 wait = 0.0
@@ -223,7 +210,7 @@ class Dispatcher:
         else:
             state.retries += wait is not None
         over = pace.out(now) and not pace.in_flight
-        if wait is not None and not over and not self._ended(state):
+        if wait is not None and not over and self._end_of(state) is None:
             self.totals[job.lane].retries += 1
             self._retries.add(job)
             if wait:
@@ -250,9 +237,9 @@ class Dispatcher:
         self.paces[self.lanes[job.lane].provider].in_flight -= 1
         job.attempt -= 1
         job.urgent = True
-        if self._ended(state):
-            ended = self.stopped or state.given_up or error
-            self.deliver(job, {"error": error_fields(ended)})
+        end = self._end_of(state)
+        if end is not None:
+            self.deliver(job, {"error": error_fields(end)})
         else:
             state.queue.push(job)
         self.pump()
@@ -329,13 +316,13 @@ class Dispatcher:
         if why is not None:
             self.give_up(job.lane, why)
 
-    def _ended(self, state: LaneState) -> bool:
-        return self.stopped is not None or state.given_up is not None
+    def _end_of(self, state: LaneState) -> ModelError | None:
+        return self.stopped or state.given_up
 
     def give_up(self, lane: int, why: str) -> None:
         """Start no further call to one model. The run stops with its last model."""
         state = self._lane_states[lane]
-        if self._ended(state):
+        if self._end_of(state) is not None:
             return
         state.given_up = ModelError(why, reason=MODEL_STOPPED)
         if all(other.given_up for other in self._lane_states):

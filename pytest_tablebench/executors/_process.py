@@ -11,11 +11,18 @@ import sys
 from typing import IO, Any
 
 
-def start_module(module: str, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
-    """Run a module in a new process with a pipe to its input; `options` are passed to `Popen`."""
-    # -P: the process must not import modules from the user's working folder.
-    command = [sys.executable, "-P", "-m", module, *arguments]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, **options)  # noqa: S603 - ours
+class ModuleProcess(subprocess.Popen[bytes]):
+    """A module that runs in a new process, with pipes to its input and from its output."""
+
+    stdin: IO[bytes]
+    stdout: IO[bytes]
+
+    def __init__(
+        self, module: str, *arguments: str, stdout: int = subprocess.PIPE, **options: Any
+    ) -> None:
+        # -P: the process must not import modules from the user's working folder.
+        command = [sys.executable, "-P", "-m", module, *arguments]
+        super().__init__(command, stdin=subprocess.PIPE, stdout=stdout, **options)
 
 
 def last_line(errors: IO[bytes]) -> str:

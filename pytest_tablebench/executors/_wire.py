@@ -91,7 +91,6 @@ def execute_body(task: Execute) -> bytes:
 
 
 def read_execute(body: bytes) -> Execute:
-    """Decode `execute_body`."""
     fields = json.loads(body)
     fields["files"] = {name: base64.b64decode(data) for name, data in fields["files"].items()}
     fields["limits"] = Limits(**fields["limits"])
@@ -107,7 +106,6 @@ def reply_fields(reply: Reply) -> dict[str, Any]:
 
 
 def read_reply(fields: Mapping[str, Any]) -> Reply:
-    """Decode `reply_fields`."""
     return Reply(**fields)
 
 
@@ -117,7 +115,6 @@ def score_fields(scored: Score) -> dict[str, Any]:
 
 
 def read_score(fields: Mapping[str, Any]) -> Score:
-    """Decode `score_fields`."""
     return Score(**{**fields, "flags": tuple(fields["flags"])})
 
 
@@ -143,6 +140,5 @@ def error_fields(error: ModelError) -> dict[str, Any]:
 
 
 def read_error(fields: Mapping[str, Any]) -> ModelError:
-    """Decode `error_fields`."""
     values = dict(fields)
     return ModelError(values.pop("message"), **values)

@@ -7,8 +7,7 @@ goes to another executor.
 from __future__ import annotations
 
 import functools
-import heapq
-import itertools
+import sched
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -72,8 +71,7 @@ class InProcessExecutor:
         """Requests without an outcome, by key."""
         self._started: list[Job] = []
         """Calls that the dispatchers have started but `outcomes` has not made yet."""
-        self._timers: list[tuple[float, int, Callable[[], None]]] = []
-        self._timer_numbers = itertools.count()
+        self._timers = sched.scheduler(clock, sleep)
         self._results: dict[str, Reply | Exception] = {}
         """Replies, and provider exceptions other than `ModelError`, by key of the request."""
         self._outcomes: list[tuple[str, Outcome]] = []
@@ -103,15 +101,15 @@ class InProcessExecutor:
 
     def outcomes(self, *, wait: bool) -> Sequence[tuple[str, Outcome]]:
         """Return the outcomes since the last call; with `wait`, make a call of this process."""
-        self._run_timers()
+        self._timers.run(blocking=False)
         if wait and self._started and not self._outcomes:
             self._call(self._started.pop(0))
         outcomes, self._outcomes = self._outcomes, []
         may_wait = wait and not outcomes and not self._started
         if self._others is not None:
             outcomes += self._others.outcomes(wait=may_wait)
-        elif may_wait and self._timers:
-            self._sleep(max(0.0, min(self._timers[0][0] - self._clock(), SLICE_S)))
+        elif may_wait and (timers := self._timers.queue):
+            self._sleep(max(0.0, min(timers[0].time - self._clock(), SLICE_S)))
         return outcomes
 
     def totals(self) -> Mapping[str, Any] | None:
@@ -136,20 +134,12 @@ class InProcessExecutor:
                 [Lane(model, model)],
                 self._limits,
                 self._clock,
-                self._set_timer,
+                lambda seconds, function: self._timers.enter(seconds, 0, function),
                 self._started.append,
                 self._deliver,
                 self._look,
             )
         return self._dispatchers[model]
-
-    def _set_timer(self, seconds: float, function: Callable[[], None]) -> None:
-        entry = self._clock() + seconds, next(self._timer_numbers), function
-        heapq.heappush(self._timers, entry)
-
-    def _run_timers(self) -> None:
-        while self._timers and self._timers[0][0] <= self._clock():
-            heapq.heappop(self._timers)[2]()
 
     def _call(self, job: Job) -> None:
         request = self._requests[job.key]

@@ -49,32 +49,25 @@ class Executor(Protocol):
     @property
     def lost(self) -> ModelError | None:
         """The error of all work without an outcome, if no further outcome can arrive."""
-        ...
 
     @property
     def waits(self) -> Sequence[Mapping[str, Any]]:
         """Providers that answer nothing at the moment, with start and end of the wait."""
-        ...
 
     def submit(self, work: Work, lane: str) -> None:
         """Submit work and return at once. Raises `ModelError` for an unknown lane."""
-        ...
 
     def outcomes(self, *, wait: bool) -> Sequence[tuple[str, Outcome]]:
         """Return the outcomes since the last call, with their keys.
 
         With `wait` it waits for the next ones, but may return without any.
         """
-        ...
 
     def totals(self) -> Mapping[str, Any] | None:
         """Return the calls, tokens and costs so far, by model; None if they are unknown."""
-        ...
 
     def stop(self, why: str) -> None:
         """Start no further call, for any process of the run."""
-        ...
 
     def close(self) -> None:
         """Close the connection. Calls in flight are finished and stored."""
-        ...

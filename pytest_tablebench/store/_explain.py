@@ -84,16 +84,16 @@ class Explainer:
 def _request_of(data: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """Return the request in a line, None if this version does not write such requests."""
     stored = data.get("request") if data is not None else None
-    if isinstance(stored, dict):
-        stored = {**_NO_GENERATION, **stored}
-    if not isinstance(stored, dict) or not {"case_id", "messages", *SETTING} <= stored.keys():
+    if not isinstance(stored, dict):
         return None
+    stored = {**_NO_GENERATION, **stored}
     kinds = {"case_id": str, "model": str, "params": dict, "messages": list}
-    if not all(isinstance(stored[name], kind) for name, kind in kinds.items()):
-        return None
-    if not all(isinstance(message, dict) for message in stored["messages"]):
-        return None
-    return stored
+    is_ours = (
+        {"case_id", "messages", *SETTING} <= stored.keys()
+        and all(isinstance(stored[name], kind) for name, kind in kinds.items())
+        and all(isinstance(message, dict) for message in stored["messages"])
+    )
+    return stored if is_ours else None
 
 
 def _nearest(requested: Mapping[str, Any], stored: Iterator[dict[str, Any]]) -> str | None:

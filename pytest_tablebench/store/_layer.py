@@ -87,7 +87,6 @@ class Layer:
                 self._problem(number, None, f"cannot be read ({error.strerror or error})")
 
     def add_segment(self, path: Path) -> int:
-        """Add a segment and return its number."""
         number = self._numbers[path.name] = len(self._segments)
         self._segments.append(Segment(path))
         return number
@@ -151,7 +150,6 @@ class Layer:
         )
 
     def resolution(self, key: str) -> dict[str, Any] | None:
-        """Return the newest resolution of a key."""
         entry = self._resolutions.get(key)
         return entry[1] if entry is not None else None
 
@@ -160,7 +158,6 @@ class Layer:
         return self._resolutions.values()
 
     def close(self) -> None:
-        """Close all files."""
         while self._files:
             os.close(self._files.popitem()[1])
 

@@ -89,7 +89,6 @@ def execution_line(task: Execute, ran: Execution) -> tuple[str, bytes]:
 
 
 def resolution_line(key: str, resolution: Mapping[str, Any]) -> bytes:
-    """Return the line of a resolution."""
     content = {**without_secrets(resolution), "key": key}
     return _line(len(RESOLUTION), kind="resolution", key=key, resolution=content)
 

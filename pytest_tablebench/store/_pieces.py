@@ -45,7 +45,6 @@ class Piece:
 
     @classmethod
     def of(cls, segment: str, start: int, data: bytes) -> Piece:
-        """Return the piece with these bytes of a segment."""
         return cls(segment, start, start + len(data), _digest(data))
 
     @property
@@ -123,7 +122,6 @@ class Note:
             return None
 
     def text(self) -> bytes:
-        """Encode the note as JSON."""
         fields = {"schema": SCHEMA, "segments": dict(self.segments), "pieces": self.pieces}
         return json.dumps(fields).encode("ascii")
 

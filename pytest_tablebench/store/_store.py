@@ -97,13 +97,14 @@ class Store:
 
         A damaged entry causes one warning. The next sound entry with the key is served instead.
         """
-        return self._sound(_raw(key), reply_of)
+        return self._sound(key, reply_of)
 
     def get_execution(self, key: str) -> Execution | None:
         """Return the stored outcome of a program, as `get` returns a reply."""
-        return self._sound(_raw(key), execution_of)
+        return self._sound(key, execution_of)
 
-    def _sound(self, raw: bytes, read: Callable[[Mapping[str, Any]], _Kept]) -> _Kept | None:
+    def _sound(self, key: str, read: Callable[[Mapping[str, Any]], _Kept]) -> _Kept | None:
+        raw = _raw(key)
         with self._lock:
             for layer in self._layers:
                 while (data := layer.find(raw)) is not None:
@@ -121,15 +122,7 @@ class Store:
     def __len__(self) -> int:
         """Return the number of distinct keys."""
         with self._lock:
-            total = 0
-            for number, layer in enumerate(self._layers):
-                above = self._layers[:number]
-                total += (
-                    sum(not any(key in other.index for other in above) for key in layer.index)
-                    if above
-                    else len(layer.index)
-                )
-            return total
+            return len({key for layer in self._layers for key in layer.index})
 
     def put(self, request: Request, reply: Reply) -> None:
         """Append a reply to this process's segment, where it survives the end of the process.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -81,8 +81,16 @@ class Shared:
     def _unusable(self, why: str) -> SettingsError:
         return SettingsError(f"answer store {self.shown}: {why}")
 
-    def _failed(self, done: str, error: Exception) -> StoreError:
-        return StoreError(f"answer store {self.shown}: cannot be {done}: {_why(error)}")
+    @contextmanager
+    def _failing(self, done: str, *passed: type[Exception]) -> Iterator[None]:
+        """Raise `StoreError` for any error but those to pass on: file systems raise many kinds."""
+        try:
+            yield
+        except passed:
+            raise
+        except Exception as error:
+            fault = f"answer store {self.shown}: cannot be {done}: {_why(error)}"
+            raise StoreError(fault) from None
 
     def pieces(self) -> list[Piece]:
         """Return the pieces whose files have their full length. Raises `StoreError`."""
@@ -102,18 +110,12 @@ class Shared:
         return sorted(pieces)
 
     def _listed(self, prefix: str) -> dict[str, Any]:
-        try:
+        with self._failing("listed"), suppress(FileNotFoundError):
             self._fs.invalidate_cache()
-            entries: dict[str, Any] = self._fs.find(prefix, detail=True)
+            entries = self._fs.find(prefix, detail=True).items()
             # s3fs lists a prefix that was empty before as a directory.
-            entries = {
-                path: facts for path, facts in entries.items() if facts.get("type") == "file"
-            }
-        except FileNotFoundError:
-            return {}
-        except Exception as error:
-            raise self._failed("listed", error) from None
-        return entries
+            return {path: facts for path, facts in entries if facts.get("type") == "file"}
+        return {}
 
     def read(self, piece: Piece) -> bytes | None:
         """Return the bytes of a piece; None, with a warning, if they do not match its name.
@@ -266,26 +268,17 @@ class Shared:
 
     def _remove(self, paths: Iterable[str]) -> None:
         for path in paths:
-            try:
+            # Another compaction may have removed the file.
+            with self._failing("compacted"), suppress(FileNotFoundError):
                 self._fs.rm_file(path)
-            except FileNotFoundError:  # another compaction has removed it
-                continue
-            except Exception as error:
-                raise self._failed("compacted", error) from None
 
     def _cat(self, path: str, end: int | None = None) -> bytes:
-        try:
+        with self._failing("read", FileNotFoundError):
             return bytes(self._fs.cat_file(path, end=end))
-        except FileNotFoundError:
-            raise
-        except Exception as error:
-            raise self._failed("read", error) from None
 
     def _pipe(self, path: str, data: bytes) -> None:
-        try:
+        with self._failing("written"):
             self._fs.pipe_file(path, data)
-        except Exception as error:
-            raise self._failed("written", error) from None
 
 
 class SharedStores:

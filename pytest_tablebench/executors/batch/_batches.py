@@ -26,12 +26,7 @@ SCHEMA = 1
 
 
 class Batches:
-    """The batches of one run.
-
-    Arguments:
-        settings: the run's.
-        lanes: name and address of each model with a batch service.
-    """
+    """The batches of one run; `lanes` are the names and addresses of models with a service."""
 
     def __init__(self, settings: Settings, lanes: Sequence[tuple[str, str | None]]) -> None:
         store = settings.store_folder()
@@ -51,7 +46,7 @@ class Batches:
         self.ledger.hold()
         try:
             self.ledger.forget_requests()  # left by a session that was killed
-            if any(batch.state != "read" for batch in self.own()):
+            if self.under_way():
                 problems = self._run_process("collect")
                 if problems:
                     raise SettingsError(f"--bench-executor batch: {problems[0]}")

@@ -21,8 +21,6 @@ class BatchExecutor:
     collected requests (`Batches`).
 
     Arguments:
-        others: the executor for all other work.
-        ledger: the requests submitted before.
         models: those with a batch service.
         retries: times that a request with a temporary failure is submitted again.
         max_cost: US dollars that all batches of the ledger may cost; None: no limit.

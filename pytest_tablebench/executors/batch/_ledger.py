@@ -15,7 +15,7 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
 from pytest_tablebench.config.addresses import without_credentials
 from pytest_tablebench.errors import PENDING, ModelError, SettingsError
@@ -31,13 +31,7 @@ _KEY = re.compile(rb'\{"key": "([^"\\]+)"')
 
 @dataclass(frozen=True)
 class Waiting:
-    """One request of a batch.
-
-    Arguments:
-        key: of the request.
-        facts: the fields that the store keeps of it.
-        attempt: the number of the submission, from 1.
-    """
+    """One request of a batch; `facts` are the fields that the store keeps of it."""
 
     key: str
     facts: Mapping[str, Any]
@@ -115,7 +109,6 @@ class Ledger:
         self._lock = lock
 
     def release(self) -> None:
-        """Unlock the ledger."""
         if self._lock is not None:
             self._lock.release()
             self._lock = None
@@ -138,12 +131,8 @@ class Ledger:
 
     def requests(self, batch: Batch) -> dict[str, Waiting]:
         """Return the requests of a batch by key. Raises `SettingsError` for a damaged file."""
-        path = self._requests(batch)
-        try:
-            with path.open("rb") as file:
-                rows = [Waiting(**json.loads(line)) for line in file]
-        except (OSError, ValueError, TypeError) as error:
-            raise _damaged(path, error) from None
+        with _opened(self._requests(batch)) as file:
+            rows = [Waiting(**json.loads(line)) for line in file]
         return {request.key: request for request in rows}
 
     def keys(self, batch: Batch) -> Iterator[str]:
@@ -151,16 +140,12 @@ class Ledger:
 
         Raises `SettingsError` for a damaged file.
         """
-        path = self._requests(batch)
-        try:
-            with path.open("rb") as file:
-                for line in file:
-                    match = _KEY.match(line)
-                    if match is None or not line.endswith(b"}\n"):
-                        raise ValueError("a line is not a request")
-                    yield match[1].decode("ascii")
-        except (OSError, ValueError) as error:
-            raise _damaged(path, error) from None
+        with _opened(self._requests(batch)) as file:
+            for line in file:
+                match = _KEY.match(line)
+                if match is None or not line.endswith(b"}\n"):
+                    raise ValueError("a line is not a request")
+                yield match[1].decode("ascii")
 
     def add(self, batch: Batch, requests: Iterable[Waiting]) -> None:
         """Write a new batch and its requests, before the batch is submitted."""
@@ -169,7 +154,6 @@ class Ledger:
         self.save(batch)
 
     def save(self, batch: Batch) -> None:
-        """Write the state of a batch."""
         text = json.dumps({"schema": SCHEMA, **asdict(batch)}, indent=1)
         write_whole(self.folder / f"{batch.name}.json", text, durable=True)
 
@@ -236,8 +220,15 @@ class Ledger:
             path.unlink(missing_ok=True)
 
 
-def _damaged(path: Path, error: Exception) -> SettingsError:
-    return SettingsError(f"{printable(str(path))} cannot be read ({printable(str(error), 100)})")
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    try:
+        with path.open("rb") as file:
+            yield file
+    except (OSError, ValueError, TypeError) as error:
+        raise SettingsError(
+            f"{printable(str(path))} cannot be read ({printable(str(error), 100)})"
+        ) from None
 
 
 def pending(model: str) -> ModelError:

@@ -148,8 +148,6 @@ class WorkerActor:
     def _ran(self, key: str, head: Mapping[str, Any], body: bytes | None) -> None:
         self._send({"ran": key, **head}, body)
 
-    # Reports of the callers.
-
     def called(self, job: Job, head: Mapping[str, Any]) -> None:
         self._send({"key": job.key, **{k: v for k, v in head.items() if k != "n"}})
 
@@ -164,8 +162,6 @@ class WorkerActor:
 
     def broken(self, error: ModelError) -> None:
         self._send({"broken": error_fields(error)})
-
-    # Connections of callers.
 
     def joined(self, connection: Connection) -> None:
         if connection.role != "caller":

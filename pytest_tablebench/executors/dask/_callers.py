@@ -58,8 +58,6 @@ class DaskCallers(CallerPool):
         self._no_worker_since = 0.0
         self._why = "none has come"
 
-    # The cluster.
-
     def start(self) -> None:
         """Connect to the scheduler, or start a cluster."""
         if self._attending is None:
@@ -147,8 +145,6 @@ class DaskCallers(CallerPool):
         for key in tasks:
             self._listener.ran(key, {"error": error_fields(error)}, None)
         super()._break(error)
-
-    # Work.
 
     def _least_busy(
         self, load: Callable[[WorkerHandle], int] = lambda worker: len(worker.jobs)
@@ -255,8 +251,6 @@ class DaskCallers(CallerPool):
             self._listener.store.put_resolution({"key": question["key"], "facts": facts})
         except StoreError as error:
             self._listener.problems("facts", [str(error)])
-
-    # The end.
 
     def close(self, done: Callable[[], None]) -> None:
         self._closing = True

@@ -32,7 +32,6 @@ class Cluster:
         self._own: LocalCluster | None = None
 
     def actor_config(self) -> dict[str, Any]:
-        """Return the configuration of a worker's actor."""
         callers = 1 if self._own is not None else self._config["callers_given"] or 1
         config = {name: value for name, value in self._config.items() if name != "token"}
         return {**config, "callers": callers * bool(self._config["lanes"])}

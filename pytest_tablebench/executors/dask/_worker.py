@@ -29,12 +29,7 @@ LATE_S = 30.0
 
 @dataclass(eq=False)
 class WorkerHandle:
-    """A worker's callers and sandbox.
-
-    Arguments:
-        address: of the Dask worker.
-        receive: receives each message of the worker: its header and its body.
-    """
+    """A worker's callers and sandbox; `receive` is called with header and body of each message."""
 
     address: str
     receive: Callable[[WorkerHandle, dict[str, Any], bytes], None]

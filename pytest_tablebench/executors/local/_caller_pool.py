@@ -42,10 +42,7 @@ class CallListener(Protocol):
 class CallerPool:
     """Makes the calls that the dispatcher starts. Without a ready caller they wait.
 
-    Arguments:
-        config: the broker's configuration.
-        loop: runs everything.
-        listener: receives the outcomes of calls.
+    `config` is the broker's configuration.
     """
 
     port = 0

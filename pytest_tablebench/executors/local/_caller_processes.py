@@ -7,27 +7,26 @@ from __future__ import annotations
 
 import subprocess
 
-from pytest_tablebench.executors._process import start_module
+from pytest_tablebench.executors._process import ModuleProcess
 
 LITELLM = "litellm"
 """The argument that makes a caller import litellm before it reads its configuration."""
 
 CALLER = "pytest_tablebench.executors.local.caller"
 
-_spare: list[subprocess.Popen[bytes]] = []
+_spare: list[ModuleProcess] = []
 
 
 class CallerProcesses:
     """Starts callers and kills stuck ones. All others end by themselves."""
 
     def __init__(self) -> None:
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._processes: list[ModuleProcess] = []
 
     def start(self, config: bytes, *, needs_litellm: bool) -> None:
         """Start a caller or use the spare one, and write its configuration to its input."""
         process = (_take_spare() or _start(LITELLM)) if needs_litellm else _start()
         self._processes.append(process)
-        assert process.stdin is not None  # noqa: S101 - it is a pipe
         process.stdin.write(config)
         process.stdin.close()
 
@@ -55,10 +54,10 @@ def end_spare() -> None:
         process.wait()
 
 
-def _take_spare() -> subprocess.Popen[bytes] | None:
+def _take_spare() -> ModuleProcess | None:
     is_alive = _spare and _spare[0].poll() is None
     return _spare.pop() if is_alive else None
 
 
-def _start(*arguments: str) -> subprocess.Popen[bytes]:
-    return start_module(CALLER, *arguments, stdout=subprocess.DEVNULL)
+def _start(*arguments: str) -> ModuleProcess:
+    return ModuleProcess(CALLER, *arguments, stdout=subprocess.DEVNULL)

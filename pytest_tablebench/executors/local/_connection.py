@@ -35,17 +35,10 @@ class ConnectionHandler(Protocol):
 
     token: str
 
-    def joined(self, connection: Connection) -> None:
-        """Handle a connection that has sent its role."""
-
-    def left(self, connection: Connection) -> None:
-        """Handle the end of a connection."""
-
-    def from_caller(self, connection: Connection, head: Mapping[str, Any]) -> None:
-        """Handle a message of a caller."""
-
-    def from_client(self, connection: Connection, head: dict[str, Any], body: bytes) -> None:
-        """Handle a message of a client."""
+    def joined(self, connection: Connection) -> None: ...
+    def left(self, connection: Connection) -> None: ...
+    def from_caller(self, connection: Connection, head: Mapping[str, Any]) -> None: ...
+    def from_client(self, connection: Connection, head: dict[str, Any], body: bytes) -> None: ...
 
 
 class Connection(asyncio.Protocol):

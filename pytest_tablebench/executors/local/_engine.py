@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
-from pytest_tablebench.executors._process import last_line, start_module
+from pytest_tablebench.executors._process import ModuleProcess, last_line
 from pytest_tablebench.executors._wire import PROBLEMS, REFUSALS, pack
 from pytest_tablebench.executors.local._callers import caller_count
 from pytest_tablebench.executors.local._executor import Address, LocalExecutor
@@ -117,9 +117,8 @@ class BrokerProcess:
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         # In a new session Ctrl-C in a terminal reaches only pytest, which then ends the broker
         # in an orderly way.
-        self.process = start_module(
+        self.process = ModuleProcess(
             module,
-            stdout=subprocess.PIPE,
             stderr=self.errors,
             env={
                 name: value
@@ -137,16 +136,14 @@ class BrokerProcess:
 
     def tell(self, line: bytes) -> None:
         """Write a line to the broker's standard input."""
-        assert self.process.stdin is not None  # noqa: S101 - it is a pipe
         with contextlib.suppress(OSError):  # it ended at once; `Engine.address` reports why
             self.process.stdin.write(line)
             self.process.stdin.flush()  # left open: its end shows the broker that pytest is gone
 
     def hang_up(self) -> None:
         """Close the broker's standard input, which ends it."""
-        if self.process.stdin is not None:
-            with contextlib.suppress(OSError):  # it ended without reading its input
-                self.process.stdin.close()
+        with contextlib.suppress(OSError):  # it ended without reading its input
+            self.process.stdin.close()
 
     def reap(self) -> None:
         """Wait for the broker to end, and close its files."""
@@ -155,17 +152,14 @@ class BrokerProcess:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        if self.process.stdout is not None:
-            self.process.stdout.close()
+        self.process.stdout.close()
         self.errors.close()
 
 
 class Engine:
     """The broker of a run. It starts in the background, because imports take seconds.
 
-    Arguments:
-        config: the engine's configuration.
-        started: a broker that was started before the run was known.
+    `started` is a broker that was started before the run was known.
     """
 
     def __init__(self, config: EngineConfig, started: BrokerProcess | None = None) -> None:
@@ -209,7 +203,6 @@ class Engine:
     def address(self) -> Address:
         """The broker's address; the first access waits for it. Raises `SettingsError`."""
         if self._port is None and self._failure is None:
-            assert self._process.stdout is not None  # noqa: S101 - it is a pipe
             line = self._process.stdout.readline()
             self._process.stdout.close()
             if line.endswith(b"\n"):  # otherwise the broker ended while it wrote

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import subprocess
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from pytest_tablebench.errors import ENGINE, METRIC, ModelError, StoreError
-from pytest_tablebench.executors._process import start_module
+from pytest_tablebench.executors._process import ModuleProcess
 from pytest_tablebench.executors._wire import error_fields, read_execute, to_json
 from pytest_tablebench.metrics.steps import execution_fields
 from pytest_tablebench.sandbox import Sandbox
@@ -102,7 +101,7 @@ class Scorers(LocalWork):
 
     def __init__(self, loop: asyncio.AbstractEventLoop, done: Done) -> None:
         super().__init__(1, loop, done)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: ModuleProcess | None = None
         self._closed = False
 
     def _outcome(self, key: str, body: bytes) -> tuple[dict[str, Any], bytes | None]:  # noqa: ARG002
@@ -118,13 +117,10 @@ class Scorers(LocalWork):
             return None
         try:
             if self._process is None:
-                self._process = start_module(SCORER, stdout=subprocess.PIPE)
-            process = self._process
-            assert process.stdin is not None  # noqa: S101 - they are pipes
-            assert process.stdout is not None  # noqa: S101
-            process.stdin.write(body + b"\n")
-            process.stdin.flush()
-            outcome: dict[str, Any] = json.loads(process.stdout.readline())
+                self._process = ModuleProcess(SCORER)
+            self._process.stdin.write(body + b"\n")
+            self._process.stdin.flush()
+            outcome: dict[str, Any] = json.loads(self._process.stdout.readline())
         except (OSError, ValueError):
             self._end()
             return None

@@ -54,7 +54,7 @@ def find_metric(name: str, source: Mapping[str, Any]) -> Metric:
     reference = source["reference"]
     place = f"metric {name!r} on {platform.node()}"
     try:
-        metric = Reference(**{**reference, "path": tuple(reference["path"])}).find()
+        metric = Reference(**reference).find()
         version = _version(reference["module"])
     except Exception as error:  # any error of the metric's module
         raise ModelError(

@@ -7,7 +7,6 @@ import contextlib
 import json
 import os
 import secrets
-import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +15,7 @@ from typing import Any
 
 from pytest_tablebench.errors import ENGINE, ModelError
 from pytest_tablebench.executors._dispatch import Dispatcher
-from pytest_tablebench.executors._process import last_line, processors, start_module
+from pytest_tablebench.executors._process import ModuleProcess, last_line, processors
 from pytest_tablebench.executors._queue import Job
 from pytest_tablebench.util.names import printable
 
@@ -114,9 +113,8 @@ class _ModelServer:
         self._changed = changed
         self._stopped = False
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
-        self._process = start_module(
+        self._process = ModuleProcess(
             SERVER,
-            stdout=subprocess.PIPE,
             stderr=self._errors,
             # Threads that wait for each other by spinning are ten times slower on busy processors.
             env={"OMP_WAIT_POLICY": "passive", **os.environ},
@@ -129,8 +127,6 @@ class _ModelServer:
 
     def _watch(self) -> None:
         process = self._process
-        assert process.stdin is not None  # noqa: S101 - it is a pipe
-        assert process.stdout is not None  # noqa: S101 - it is a pipe
         config = {"file": self._file, "name": Path(self._file).stem, "key": self.key}
         with contextlib.suppress(OSError):  # it has ended at once
             process.stdin.write(json.dumps({**config, "threads": _threads()}).encode() + b"\n")

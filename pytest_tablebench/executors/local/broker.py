@@ -85,8 +85,6 @@ class Broker:
             "grade": Scorers(loop, self.ran),
         }
 
-    # Callers.
-
     def start_callers(self) -> None:
         """Start the callers, unless they are started."""
         if not self._started:
@@ -237,8 +235,6 @@ class Broker:
             self._failed[job.key] = outcome
         for connection in self._open.pop(job.key, ()):
             connection.send({"key": job.key, **outcome})
-
-    # The end.
 
     def close(self) -> None:
         """Start nothing more and end. The callers finish their calls in flight and end."""

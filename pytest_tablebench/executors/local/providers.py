@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import importlib
 import importlib.util
+import json
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, fields
 from operator import attrgetter
@@ -34,7 +35,7 @@ class Reference:
     module: str
     attribute: str
     file: str | None
-    path: tuple[str, ...]
+    path: Sequence[str]
 
     def find(self) -> Callable[..., Any]:
         """Import and return the function. Errors of its module propagate."""
@@ -88,16 +89,14 @@ _PATHS = frozenset({"store", "baseline", "data", "results"})
 
 def settings_fields(settings: Settings) -> dict[str, Any]:
     """Convert settings to JSON values."""
-    return {
-        name: [str(entry) if isinstance(entry, Path) else entry for entry in value]
-        if isinstance(value, tuple | frozenset)
-        else str(value)
-        if isinstance(value, Path)
-        else dict(value)
-        if isinstance(value, Mapping)
-        else value
-        for name, value in vars(settings).items()
-    }
+    values: dict[str, Any] = json.loads(json.dumps(vars(settings), default=_plain))
+    return values
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)
+    return list(value) if isinstance(value, frozenset) else str(value)
 
 
 def _path(text: str) -> Path | str:
@@ -143,7 +142,7 @@ class CalledProvider:
         max_reply: int,
     ) -> None:
         self._model = model
-        self._reference = Reference(**{**reference, "path": tuple(reference["path"])})
+        self._reference = Reference(**reference)
         self._settings = settings
         self._timeout = timeout
         self._max_reply = max_reply
