@@ -23,10 +23,10 @@ from pytest_tablebench.serializers.content import read_fields, to_fields
 from pytest_tablebench.util.names import printable
 
 PROBLEMS = "problems"
-"""First word of the names of notes about problems with the store's files."""
+"""First word of the names of notes about problems; such a note contains all of one source."""
 
 REFUSALS = "refusals"
-"""First word of the names of notes about request parts that a model refuses."""
+"""First word of the names of notes about request parts: a model, the part, and why it refuses."""
 
 _encode = json.JSONEncoder(separators=(",", ":"), default=str).encode
 

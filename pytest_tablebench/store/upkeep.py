@@ -8,7 +8,7 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -47,15 +47,12 @@ class Survey:
 
 def survey(folder: Path) -> Survey:
     """Read and check every line of a store. Raises `OSError`."""
-    counts = Survey()
-    for path in segments_of(folder):
-        counts.segments += 1
-        counts.bytes += path.stat().st_size
+    paths = segments_of(folder)
+    counts = Survey(len(paths), sum(path.stat().st_size for path in paths))
     inside = folder / SEGMENTS
-    layer = Layer(inside if inside.is_dir() else folder, counts.problems.append)
-    layer.refresh(opening=True)
-    counts.keys = len(layer.index)
-    try:
+    with closing(Layer(inside if inside.is_dir() else folder, counts.problems.append)) as layer:
+        layer.refresh(opening=True)
+        counts.keys = len(layer.index)
         for place in layer.places():
             data = layer.read(place)
             if data is None:
@@ -67,8 +64,6 @@ def survey(folder: Path) -> Survey:
                 counts.answers[str(request.get("model"))] += 1
             else:
                 counts.programs += 1
-    finally:
-        layer.close()
     return counts
 
 

@@ -35,7 +35,7 @@ def test_programs_of_a_worker_that_is_dropped_after_the_end_are_reported() -> No
 
     async def fail_for_good() -> dict[str, str]:
         listener: Any = Listener()
-        callers = DaskCallers({"score_there": True}, asyncio.get_running_loop(), listener)
+        callers = DaskCallers({"score_there": True}, listener)
         worker = callers._workers["worker"] = WorkerHandle("worker", callers._receive)
         callers._serving["worker"] = asyncio.create_task(asyncio.sleep(60))
         worker.tasks["running"] = "program", b""

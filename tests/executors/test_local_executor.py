@@ -159,7 +159,7 @@ def test_the_keeper_hears_totals(site: Site) -> None:
 
 def test_the_keeper_hears_what_is_wrong_with_the_store(site: Site) -> None:
     keeper, caller = site.client("keeper"), site.caller()
-    caller.send({"problems": ["the file is gone"]})
+    caller.send({"note": f"{PROBLEMS} 7", "texts": ["the file is gone"]})
     while not keeper.notes:
         keeper.outcomes(wait=True)
     [(name, told)] = keeper.notes.items()
@@ -306,8 +306,12 @@ def test_an_answer_stored_by_a_caller_that_died_is_not_paid_for_again(
         "callers": 1,
         "store": str(tmp_path / "answers"),
     }
+
+    async def start() -> broker.Broker:
+        return broker.Broker(config)
+
     loop = asyncio.new_event_loop()
-    keeper = broker.Broker(config, loop)
+    keeper = loop.run_until_complete(start())
     client, caller = Overheard(keeper, "runner"), Overheard(keeper, "caller")
     keeper.joined(client)
     keeper.joined(caller)

@@ -81,12 +81,12 @@ class WorkerActor:
         self._folder = TemporaryFolder()
         self._listener = Listener(self, loop)
         self._letting_in = asyncio.create_task(self._listener.let_in())
-        self._callers = LocalCallers(config, loop, self)
+        self._callers = LocalCallers(config, self)
         self._callers.port = self._listener.port
         kept = None if store is None else Store.open(Path(store))
         self._local_work: dict[str, LocalWork] = {
-            "run": Programs(config["sandbox"], kept, loop, self._ran),
-            "grade": Scorers(loop, self._ran),
+            "run": Programs(config["sandbox"], kept, self._ran),
+            "grade": Scorers(self._ran),
         }
         self._callers.start()
         self._heard_at = loop.time()
@@ -154,11 +154,8 @@ class WorkerActor:
     def lost(self, job: Job) -> None:
         self._send({"key": job.key, "lost": True})
 
-    def problems(self, source: object, problems: Sequence[str]) -> None:
-        self._send({"problems": list(problems), "source": source})
-
-    def refused(self, model: str, part: str, why: str) -> None:
-        self._send({"refused": model, "part": part, "why": why})
+    def note(self, name: str, texts: Sequence[str]) -> None:
+        self._send({"note": name, "texts": texts})
 
     def broken(self, error: ModelError) -> None:
         self._send({"broken": error_fields(error)})

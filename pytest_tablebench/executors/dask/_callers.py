@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.errors import ENGINE, ModelError, StoreError
 from pytest_tablebench.executors._queue import Job
 from pytest_tablebench.executors._wire import (
+    PROBLEMS,
     error_fields,
     not_stored,
     read_error,
@@ -45,10 +46,8 @@ class DaskCallers(CallerPool):
 
     _listener: Broker
 
-    def __init__(
-        self, config: Mapping[str, Any], loop: asyncio.AbstractEventLoop, listener: Broker
-    ) -> None:
-        super().__init__(config, loop, listener)
+    def __init__(self, config: Mapping[str, Any], listener: Broker) -> None:
+        super().__init__(config, listener)
         self._cluster = Cluster(config)
         self._workers: dict[str, WorkerHandle] = {}
         self._refused: dict[str, ModelError] = {}
@@ -216,10 +215,8 @@ class DaskCallers(CallerPool):
             on_answer(head)
         elif "ran" in head:
             self._ran(worker, head, body)
-        elif "refused" in head:
-            self._listener.refused(head["refused"], head["part"], head["why"])
-        elif "problems" in head:
-            self._listener.problems(f"{worker.address} {head['source']}", head["problems"])
+        elif "note" in head:
+            self._listener.note(f"{head['note']} {worker.address}", head["texts"])
         elif "broken" in head:
             self._refuse(worker.address, read_error(head["broken"]))
 
@@ -250,7 +247,7 @@ class DaskCallers(CallerPool):
         try:
             self._listener.store.put_resolution({"key": question["key"], "facts": facts})
         except StoreError as error:
-            self._listener.problems("facts", [str(error)])
+            self._listener.note(f"{PROBLEMS} facts", [str(error)])
 
     def close(self, done: Callable[[], None]) -> None:
         self._closing = True

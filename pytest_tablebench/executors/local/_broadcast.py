@@ -35,23 +35,19 @@ class Broadcast:
     def left(self, connection: Connection) -> None:
         self._clients.discard(connection)
 
-    def note(self, name: str, body: bytes) -> None:
+    def note(self, name: str, texts: Sequence[str]) -> None:
         """Send a named note to the process that keeps the run."""
-        self._send_keepers({"note": name}, body)
+        self._send_keepers({"note": name}, to_json(texts))
 
     def _send_keepers(self, head: Mapping[str, Any], body: bytes | None = None) -> None:
         for client in self._clients:
             if client.role == "keeper":
                 client.send(head, body)
 
-    def problems(self, source: object, problems: Sequence[str]) -> None:
-        """Send all problems that one source has found so far."""
-        self.note(f"{PROBLEMS} {source}", to_json(problems))
-
     def not_kept(self, why: str) -> None:
         """Report that an answer could not be stored."""
         self._not_kept.append(why)
-        self.problems("answers", self._not_kept)
+        self.note(f"{PROBLEMS} answers", self._not_kept)
 
     def totals(self) -> dict[str, Any]:
         """Return the calls, tokens and costs so far."""

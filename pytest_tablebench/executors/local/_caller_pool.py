@@ -29,11 +29,8 @@ class CallListener(Protocol):
     def lost(self, job: Job) -> None:
         """Handle a call whose process ended before it reported an outcome."""
 
-    def problems(self, source: object, problems: Sequence[str]) -> None:
-        """Receive all problems that one caller has found in the store's files so far."""
-
-    def refused(self, model: str, part: str, why: str) -> None:
-        """Leave a part out of later requests to a model, because the model refused it."""
+    def note(self, name: str, texts: Sequence[str]) -> None:
+        """Pass a caller's note on, which replaces an older note of that name."""
 
     def broken(self, error: ModelError) -> None:
         """Handle that no further call can be made."""
@@ -48,11 +45,9 @@ class CallerPool:
     port = 0
     """The port to which callers connect. Set it before the start."""
 
-    def __init__(
-        self, config: Mapping[str, Any], loop: asyncio.AbstractEventLoop, listener: CallListener
-    ) -> None:
+    def __init__(self, config: Mapping[str, Any], listener: CallListener) -> None:
         self._config = config
-        self._loop = loop
+        self._loop = asyncio.get_running_loop()
         self._listener = listener
         self._waiting: list[Job] = []
         self._waiting_questions: list[Question] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -34,10 +33,8 @@ class LocalCallers(CallerPool):
     `config` also contains `callers`, the number of processes, and `timeout`, seconds of a call.
     """
 
-    def __init__(
-        self, config: Mapping[str, Any], loop: asyncio.AbstractEventLoop, listener: CallListener
-    ) -> None:
-        super().__init__(config, loop, listener)
+    def __init__(self, config: Mapping[str, Any], listener: CallListener) -> None:
+        super().__init__(config, listener)
         self._ready: list[Connection] = []
         self._processes = CallerProcesses()
         self._restarts = 0
@@ -107,12 +104,8 @@ class LocalCallers(CallerPool):
             self._send_waiting()
         elif "broken" in head:
             self._break(read_error(head["broken"]))
-        elif "problems" in head:
-            self._listener.problems(connection.pid, head["problems"])
-        elif "refused" in head:
-            self._listener.refused(head["refused"], head["part"], head["why"])
-        elif "transport" in head:
-            self._listener.problems(f"transport of {head['transport']}", [head["why"]])
+        elif "note" in head:
+            self._listener.note(head["note"], head["texts"])
         elif "result" in head:
             _, (_, _, on_answer) = self._asked.pop(head["n"])
             on_answer({"result": head["result"]})

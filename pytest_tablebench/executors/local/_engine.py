@@ -35,8 +35,6 @@ class LaneConfig:
     """A model and how it is called.
 
     Arguments:
-        model: its name.
-        api_base: its address.
         provider: the provider whose limits it shares.
         reference: where callers find the maker of a registered provider; None: litellm is used.
         at_once: the largest number of calls in flight; None: the run's.

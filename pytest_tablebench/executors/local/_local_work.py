@@ -27,11 +27,11 @@ Done = Callable[[str, Mapping[str, Any], bytes | None], None]
 
 
 class LocalWork:
-    """Does work in threads, and calls `done` in the loop with each outcome."""
+    """Does work in threads, and calls `done` in the running loop with each outcome."""
 
-    def __init__(self, threads: int, loop: asyncio.AbstractEventLoop, done: Done) -> None:
+    def __init__(self, threads: int, done: Done) -> None:
         self._threads = ThreadPoolExecutor(threads)
-        self._loop = loop
+        self._loop = asyncio.get_running_loop()
         self._done = done
 
     def submit(self, key: str, body: bytes) -> None:
@@ -58,14 +58,8 @@ class Programs(LocalWork):
     outcomes.
     """
 
-    def __init__(
-        self,
-        sandbox: Mapping[str, Any],
-        store: Store | None,
-        loop: asyncio.AbstractEventLoop,
-        done: Done,
-    ) -> None:
-        super().__init__(AT_ONCE, loop, done)
+    def __init__(self, sandbox: Mapping[str, Any], store: Store | None, done: Done) -> None:
+        super().__init__(AT_ONCE, done)
         self._store = store
         self._sandbox = Sandbox(**sandbox, workers=AT_ONCE)
 
@@ -99,8 +93,8 @@ class Programs(LocalWork):
 class Scorers(LocalWork):
     """Scores one answer after the other in a process that starts with the first."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, done: Done) -> None:
-        super().__init__(1, loop, done)
+    def __init__(self, done: Done) -> None:
+        super().__init__(1, done)
         self._process: ModuleProcess | None = None
         self._closed = False
 

@@ -32,7 +32,6 @@ class Servers:
 
     Arguments:
         lanes: the run's lanes as JSON values; those with a `file` have a server.
-        loop: runs everything except waiting for processes.
         call: makes a call to the job's server.
         dispatcher: fails calls, and gives up lanes.
     """
@@ -40,12 +39,10 @@ class Servers:
     def __init__(
         self,
         lanes: Sequence[Mapping[str, Any]],
-        loop: asyncio.AbstractEventLoop,
         call: Callable[[Job], None],
         dispatcher: Dispatcher,
     ) -> None:
         self._lanes = lanes
-        self._loop = loop
         self._call = call
         self._dispatcher = dispatcher
         self._servers: dict[str, _ModelServer] = {}
@@ -60,7 +57,7 @@ class Servers:
         if file not in self._servers:
             name = self._lanes[job.lane]["model"]
             self._waiting[file] = []
-            self._servers[file] = _ModelServer(file, name, self._loop, self._changed)
+            self._servers[file] = _ModelServer(file, name, self._changed)
         server = self._servers[file]
         if server.ended is not None:
             self._dispatcher.fail(job, ModelError(server.ended, reason=ENGINE))
@@ -98,18 +95,12 @@ class _ModelServer:
     called with the model's file and `ended` when either is set.
     """
 
-    def __init__(
-        self,
-        file: str,
-        name: str,
-        loop: asyncio.AbstractEventLoop,
-        changed: Callable[[str, str | None], None],
-    ) -> None:
+    def __init__(self, file: str, name: str, changed: Callable[[str, str | None], None]) -> None:
         self.url: str | None = None
         self.key = secrets.token_hex(16)
         self.ended: str | None = None
         self._file, self._name = file, name
-        self._loop = loop
+        self._loop = asyncio.get_running_loop()
         self._changed = changed
         self._stopped = False
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process

@@ -21,13 +21,7 @@ from typing import Any
 from pytest_tablebench.errors import ENGINE, MODEL_STOPPED, ModelError, TableBenchError
 from pytest_tablebench.executors._dispatch import Dispatcher, Lane, RunLimits
 from pytest_tablebench.executors._queue import Job
-from pytest_tablebench.executors._wire import (
-    REFUSALS,
-    error_fields,
-    read_error,
-    reply_fields,
-    to_json,
-)
+from pytest_tablebench.executors._wire import error_fields, read_error, reply_fields
 from pytest_tablebench.executors.local._broadcast import Broadcast
 from pytest_tablebench.executors.local._caller_pool import CallerPool
 from pytest_tablebench.executors.local._caller_processes import end_spare
@@ -41,15 +35,10 @@ from pytest_tablebench.store import Store
 class Broker:
     """Routes requests to callers and outcomes to the connections that submitted them."""
 
-    def __init__(
-        self,
-        config: Mapping[str, Any],
-        loop: asyncio.AbstractEventLoop,
-        pool: type[CallerPool] = LocalCallers,
-    ) -> None:
+    def __init__(self, config: Mapping[str, Any], pool: type[CallerPool] = LocalCallers) -> None:
         self.token: str = config["token"]
         self.done = asyncio.Event()
-        self._loop = loop
+        self._loop = loop = asyncio.get_running_loop()
         self.store = Store.open(Path(config["store"]))
         self._open: dict[str, set[Connection]] = {}
         self._finished: set[str] = set()
@@ -58,7 +47,7 @@ class Broker:
         self._broken: ModelError | None = None
         self._started = False
         self._closing = False
-        self.callers = pool(config, loop, self)
+        self.callers = pool(config, self)
         self.dispatcher = Dispatcher(
             [
                 Lane(
@@ -78,11 +67,11 @@ class Broker:
             self._deliver,
             self._look,
         )
-        self._servers = Servers(config["lanes"], loop, self.callers.call, self.dispatcher)
+        self._servers = Servers(config["lanes"], self.callers.call, self.dispatcher)
         self.broadcast = Broadcast(self.dispatcher, loop)
         self._local_work: dict[str, LocalWork] = {
-            "run": Programs(config.get("sandbox", {}), self.store, loop, self.ran),
-            "grade": Scorers(loop, self.ran),
+            "run": Programs(config.get("sandbox", {}), self.store, self.ran),
+            "grade": Scorers(self.ran),
         }
 
     def start_callers(self) -> None:
@@ -129,13 +118,9 @@ class Broker:
         )
         self.dispatcher.give_back(job, error)
 
-    def problems(self, source: object, problems: Sequence[str]) -> None:
-        """Report problems that a caller has found in the store's files."""
-        self.broadcast.problems(source, problems)
-
-    def refused(self, model: str, part: str, why: str) -> None:
-        """Report a request part that a model refuses."""
-        self.broadcast.note(f"{REFUSALS} {model} {part}", to_json([model, part, why]))
+    def note(self, name: str, texts: Sequence[str]) -> None:
+        """Send a caller's note to the process that keeps the run."""
+        self.broadcast.note(name, texts)
 
     def broken(self, error: ModelError) -> None:
         """Stop the run, because no call can be made."""
@@ -250,7 +235,7 @@ class Broker:
 
 async def _serve(config: Mapping[str, Any], pool: type[CallerPool]) -> None:
     loop = asyncio.get_running_loop()
-    broker = Broker(config, loop, pool)
+    broker = Broker(config, pool)
     listener = Listener(broker, loop)
     letting_in = asyncio.create_task(listener.let_in())
     broker.callers.port = listener.port

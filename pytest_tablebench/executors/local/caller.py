@@ -19,6 +19,8 @@ from typing import Any
 
 from pytest_tablebench.errors import ModelError, StoreError
 from pytest_tablebench.executors._wire import (
+    PROBLEMS,
+    REFUSALS,
     LineSplitter,
     error_fields,
     header,
@@ -75,7 +77,7 @@ class Caller(asyncio.Protocol):
         return DirectModel(
             model,
             connections=self._config["connections"],
-            tell=lambda why: self._send({"transport": lane["model"], "why": why}),
+            tell=lambda why: self._note(f"{PROBLEMS} transport of {lane['model']}", [why]),
             insist=self._config["transport"] == "direct",
         )
 
@@ -151,8 +153,8 @@ class Caller(asyncio.Protocol):
             reply = await model.acomplete(request)
         except ModelError as error:
             if error.refused is not None:
-                refusal = {"refused": request.model, "part": error.refused, "why": str(error)}
-                self._send(refusal)
+                name = f"{REFUSALS} {request.model} {error.refused}"
+                self._note(name, [request.model, error.refused, str(error)])
             self._send({"n": number, "error": error_fields(error)})
             return
         except Exception as error:  # a defect must not keep the case waiting for ever
@@ -172,7 +174,7 @@ class Caller(asyncio.Protocol):
         self._send(head)
         if len(self._store.warnings) > self._sent_warnings:
             self._sent_warnings = len(self._store.warnings)
-            self._send({"problems": self._store.warnings})
+            self._note(f"{PROBLEMS} {os.getpid()}", self._store.warnings)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -198,6 +200,9 @@ class Caller(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         """Finish the calls in flight and end, because the broker is gone."""
         self._close()
+
+    def _note(self, name: str, texts: Sequence[str]) -> None:
+        self._send({"note": name, "texts": texts})
 
     def _send(self, head: Mapping[str, Any]) -> None:
         if self._transport is not None and not self._transport.is_closing():
