@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import ENGINE, ModelError, SettingsError
 from pytest_tablebench.executors.in_process import InProcessExecutor
-from pytest_tablebench.executors.local import (
-    LaneConfig,
-    LocalExecutor,
-    as_fields,
-    reference_of,
-)
+from pytest_tablebench.executors.local import LaneConfig, LocalExecutor, reference_of
 from pytest_tablebench.models import (
     RENAMED,
     SYSTEM,
@@ -104,7 +99,7 @@ class ProviderPool:
             elif (reference := self._reference(name)) is not None:
                 # A model with a limit on parallel calls has its own pace.
                 owner = prefix if at_once is None else name
-                lanes[name] = LaneConfig(name, None, owner, as_fields(reference), at_once)
+                lanes[name] = LaneConfig(name, None, owner, vars(reference), at_once)
         return lanes
 
     def in_process(self) -> list[str]:

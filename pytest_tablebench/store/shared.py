@@ -34,17 +34,12 @@ MARK = "tablebench-answers.json"
 _MARK = b'{"schema": 1}\n'
 
 
-@dataclass
+@dataclass(frozen=True)
 class Synced:
-    """The number of copied pieces or segments, and their bytes."""
+    """The number of copied pieces, and their bytes."""
 
-    files: int = 0
-    bytes: int = 0
-
-    def add(self, size: int) -> None:
-        """Count one file."""
-        self.files += 1
-        self.bytes += size
+    files: int
+    bytes: int
 
 
 class Shared:
@@ -141,7 +136,7 @@ class Shared:
 
     def fetch(self, folder: Path) -> Synced:
         """Download the pieces that a folder lacks. Raises `StoreError`, `OSError`."""
-        synced, segments = Synced(), folder / SEGMENTS
+        segments = folder / SEGMENTS
         segments.mkdir(parents=True, exist_ok=True)
 
         def lacks(piece: Piece) -> bool:
@@ -149,10 +144,9 @@ class Shared:
             is_fetched = (segments / piece.name).exists()
             return not is_fetched and not (segment.exists() and segment.stat().st_size >= piece.end)
 
-        for piece, data in self._new(lacks):
-            write_whole(segments / piece.name, data)
-            synced.add(len(data))
-        return synced
+        return _copied(
+            self._new(lacks), lambda piece, data: write_whole(segments / piece.name, data)
+        )
 
     def _new(self, lacks: Callable[[Piece], bool]) -> Iterator[tuple[Piece, bytes]]:
         """Yield the pieces for which `lacks` is true, with their bytes. Raises `StoreError`."""
@@ -174,33 +168,27 @@ class Shared:
 
     def push(self, folder: Path) -> Synced:
         """Upload the lines of a folder that the store lacks. Raises `StoreError`, `OSError`."""
-        synced = Synced()
+        return _copied(self._lacking(folder), self.write)
+
+    def _lacking(self, folder: Path) -> Iterator[tuple[Piece, bytes]]:
         names, reached = self._held()
         for path in segments_of(folder):
             fetched = Piece.read(path.name)
             if fetched is None:
-                for piece, data in pieces_of(path, reached.get(path.stem, 0)):
-                    self.write(piece, data)
-                    synced.add(len(data))
+                yield from pieces_of(path, reached.get(path.stem, 0))
             elif fetched.name not in names and fetched.end > reached.get(fetched.segment, 0):
                 data = path.read_bytes()
                 if fetched.holds(data):
-                    self.write(fetched, data)
-                    synced.add(len(data))
-        return synced
+                    yield fetched, data
 
     def copy_to(self, other: Shared) -> Synced:
         """Copy the pieces that another shared store lacks. Raises `StoreError`."""
-        synced = Synced()
         names, reached = other._held()
 
         def lacks(piece: Piece) -> bool:
             return piece.name not in names and piece.end > reached.get(piece.segment, 0)
 
-        for piece, data in self._new(lacks):
-            other.write(piece, data)
-            synced.add(len(data))
-        return synced
+        return _copied(self._new(lacks), other.write)
 
     def _held(self) -> tuple[set[str], dict[str, int]]:
         """Return the names of all pieces, and the covered bytes of each segment (`covered`)."""
@@ -349,6 +337,14 @@ class SharedStores:
         with suppress(RuntimeError):
             self._thread.join(timeout=WAIT_S)
         self._sync(last=True)
+
+
+def _copied(pieces: Iterable[tuple[Piece, bytes]], write: Callable[[Piece, bytes], None]) -> Synced:
+    sizes = []
+    for piece, data in pieces:
+        write(piece, data)
+        sizes.append(len(data))
+    return Synced(len(sizes), sum(sizes))
 
 
 def _why(error: BaseException) -> str:

@@ -12,7 +12,7 @@ import pytest
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.executors.local import Engine, EngineConfig, LaneConfig
 from pytest_tablebench.executors.local._callers import caller_count
-from pytest_tablebench.executors.local.providers import as_fields, reference_of
+from pytest_tablebench.executors.local.providers import reference_of
 from pytest_tablebench.models import Reply
 from tests.support.broker_site import Asker, come, request
 from tests.support.openai_server import Behaviour, OpenAIServer, text
@@ -60,7 +60,7 @@ def test_four_callers_have_their_share_and_none_idles(tmp_path: Path) -> None:
             callers=CALLERS,
             store=tmp_path / "answers",
         )
-        lane = LaneConfig("plain/m", None, "plain", as_fields(reference_of(Plain)))
+        lane = LaneConfig("plain/m", None, "plain", vars(reference_of(Plain)))
         engine = Engine(EngineConfig.of(settings, [lane]))
         client = Asker(engine.address, "runner", ["plain/m"])
         try:

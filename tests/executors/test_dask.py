@@ -25,7 +25,7 @@ from pytest_tablebench.executors import Work
 from pytest_tablebench.executors.dask import broker
 from pytest_tablebench.executors.local import Engine, EngineConfig, LaneConfig
 from pytest_tablebench.executors.local._metrics import grade_body
-from pytest_tablebench.executors.local.providers import as_fields, reference_of
+from pytest_tablebench.executors.local.providers import reference_of
 from pytest_tablebench.metrics.steps import Execute, Execution, Grade
 from pytest_tablebench.models import Message, Reply, Request
 from pytest_tablebench.running.lookup import PROGRAMS
@@ -85,7 +85,7 @@ def engine(site: DaskSite, server: OpenAIServer, store: Path, **more: Any) -> It
         executor="dask",
         **given,
     )
-    lane = LaneConfig("plain/m", None, "plain", as_fields(reference_of(Plain)))
+    lane = LaneConfig("plain/m", None, "plain", vars(reference_of(Plain)))
     made = Engine(EngineConfig.of(settings, [lane]))
     try:
         yield made

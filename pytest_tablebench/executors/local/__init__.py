@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         LaneConfig,
     )
     from pytest_tablebench.executors.local._executor import Address, LocalExecutor
-    from pytest_tablebench.executors.local.providers import as_fields, reference_of
+    from pytest_tablebench.executors.local.providers import reference_of
 
 __all__ = [
     "Address",
@@ -26,7 +26,6 @@ __all__ = [
     "EngineConfig",
     "LaneConfig",
     "LocalExecutor",
-    "as_fields",
     "reference_of",
 ]
 
@@ -36,6 +35,6 @@ __getattr__ = lazily(
     {
         "_engine": ("BrokerProcess", "Engine", "EngineConfig", "LaneConfig"),
         "_executor": ("Address", "LocalExecutor"),
-        "providers": ("as_fields", "reference_of"),
+        "providers": ("reference_of",),
     },
 )

@@ -171,18 +171,15 @@ class Engine:
         self._executor: LocalExecutor | None = None
         self._broker = started or BrokerProcess(BROKER.format(config.broker))
         self._process = self._broker.process
-        self._broker.tell(
-            pack(
-                {
-                    **vars(config),
-                    "token": self._token,
-                    "lanes": [vars(lane) for lane in config.lanes],
-                    "callers": self._callers() * bool(config.lanes),
-                    "callers_given": config.callers,
-                    "store": str(store),
-                }
-            )
-        )
+        broker_config = {
+            **vars(config),
+            "token": self._token,
+            "lanes": [vars(lane) for lane in config.lanes],
+            "callers": self._callers() * bool(config.lanes),
+            "callers_given": config.callers,
+            "store": str(store),
+        }
+        self._broker.tell(pack(broker_config))
 
     def _callers(self) -> int:
         config = self.config

@@ -47,7 +47,6 @@ class LocalExecutor:
     the socket. Without a broker the executor is `lost` from the beginning.
 
     Arguments:
-        address: the broker's.
         role: `runner` for a process that runs cases, `keeper` for the process that keeps the
             run, which also receives totals and notes.
         lanes: the models of the run, in the broker's order.

@@ -7,7 +7,6 @@ import hashlib
 import platform
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
@@ -37,7 +36,7 @@ def _source(function: Metric) -> dict[str, Any]:
     reference = reference_of(function)
     if reference is None:
         raise TypeError(f"{function!r} cannot be imported by its name from a module")
-    return {"reference": asdict(reference), "made": _version(reference.module)}
+    return {"reference": vars(reference), "made": _version(reference.module)}
 
 
 def _version(module: str) -> dict[str, Any]:

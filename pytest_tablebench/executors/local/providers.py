@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -189,8 +189,3 @@ class CalledProvider:
                 return self._idle.pop()
             make: Callable[..., Provider] = self._reference.find()
             return make(self._model, read_settings_fields(self._settings))
-
-
-def as_fields(reference: Reference | None) -> dict[str, Any] | None:
-    """Convert a reference to JSON values."""
-    return None if reference is None else asdict(reference)
