@@ -162,6 +162,16 @@ class ModelError(TableBenchError):
         return rebuild, (str(self),)
 
 
+def missing_package(subject: str, packages: str, extra: str) -> str:
+    """Return the message that `subject` needs packages, with the command that installs them."""
+    return f"{subject} needs {packages}: {install_command(extra)}"
+
+
+def install_command(extra: str) -> str:
+    """Return the command that installs this package with an extra."""
+    return f"pip install 'pytest-tablebench[{extra}]'"
+
+
 @contextlib.contextmanager
 def writing(fault: str, hint: str = "") -> Iterator[None]:
     """Raise `SettingsError` for an `OSError` inside the block: `fault (reason)hint`."""

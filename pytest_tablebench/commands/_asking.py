@@ -140,9 +140,9 @@ def _written(
     tally = maker.tally
     rejected_count = sum(tally.rejected.values())
     shown = [first, shares("by subtask", tally.recipes)]
-    shown += [f"accepted: {maker.accepted:,}; not: {rejected_count:,}"]
+    shown += [f"accepted: {maker.accepted:,} of {maker.accepted + rejected_count:,}"]
     shown += [shares("rejected", tally.rejected)] if rejected_count else []
-    shown += [shares("in between", tally.course)] if tally.course else []
+    shown += [shares("steps", tally.course)] if tally.course else []
     return [*map(printable, [*shown, *cost_lines(client.spent)]), *rest]
 
 

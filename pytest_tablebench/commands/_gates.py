@@ -35,7 +35,7 @@ def add_gates(parser: argparse.ArgumentParser, default: str, baseline: str) -> N
 def gates_of(texts: Sequence[str] | None, run: Mapping[str, Any], table: ScoreTable) -> list[Gate]:
     """Return the gates of the command, or else of `run`, the content of run.json.
 
-    The run's own gates and its planned datasets are valid even if it was cut off before any of
+    The run's own gates and its planned datasets are valid even if it was interrupted before any of
     their cases. Raises `SettingsError` for a gate that names nothing of the run.
     """
     from pytest_tablebench.results.gates import parse_gates, recorded_gates

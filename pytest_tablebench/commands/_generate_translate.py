@@ -81,7 +81,7 @@ def _read_folder(options: argparse.Namespace) -> _FolderTranslation:
     from pytest_tablebench.generate.llm import Questions, language_of
 
     if not options.folder.is_dir():
-        raise DataError(f"{options.folder}: no such folder")
+        raise DataError(f"{options.folder} does not exist")
     if options.out.resolve() == options.folder.resolve():
         raise SettingsError("-o: must differ from the folder that is translated")
     dataset = open_folder(options.folder, ".")

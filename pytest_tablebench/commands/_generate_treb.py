@@ -59,7 +59,7 @@ def _read_questions(
 
     for folder in folders:
         if not folder.is_dir():
-            raise DataError(f"{folder}: no such folder")
+            raise DataError(f"{folder} does not exist")
         dataset = open_folder(folder, ".")
         questions, wrong = dataset.questions(dataset.table_reader(folder))
         problems += map(str, wrong)

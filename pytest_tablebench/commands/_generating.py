@@ -81,7 +81,7 @@ def add_out(parser: argparse.ArgumentParser) -> None:
 def count_from_1(text: str) -> int:
     """Parse a whole number from 1."""
     if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError("must be a whole number from 1")
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1, not {text:.40}")
     return int(text)
 
 
@@ -160,7 +160,7 @@ def _table_files(paths: Sequence[Path], out: Path) -> Iterator[Path]:
 
     for path in paths:
         if not path.exists():
-            raise DataError(f"{path}: no such file or folder")
+            raise DataError(f"{path} does not exist")
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
         for file in files:
             if file.suffix.lower() not in _KINDS:

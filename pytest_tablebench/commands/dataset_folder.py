@@ -59,7 +59,7 @@ def _describe(questions: Path, folder: Path | None) -> list[str]:
     from pytest_tablebench.datasets.described import write_guess
 
     if not questions.is_file():
-        raise DataError(f"{questions}: no such file")
+        raise DataError(f"{questions} does not exist")
     place = questions.parent if folder is None else folder
     if folder is not None:
         try:

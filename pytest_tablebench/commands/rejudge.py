@@ -25,7 +25,7 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "rejudge", help="judge stored answers again: other gates, thresholds, metrics"
     )
-    parser.add_argument("run", type=Path, metavar="RUN", help="run folder, finished or cut off")
+    parser.add_argument("run", type=Path, metavar="RUN", help="run folder, finished or interrupted")
     baseline = "run folder to compare with; it is judged by the same rules"
     add_gates(parser, "the run's own", baseline)
     parser.add_argument(

@@ -81,12 +81,14 @@ def _report(options: argparse.Namespace) -> tuple[list[str], int]:
     others = paths_without_runs(paths)
     if others and len(others) < len(paths):  # `runs/*` may match other folders
         paths = [path for path in paths if path not in others]
-        lines.append(f"skipped, not a run: {', '.join(printable(str(path)) for path in others)}")
+        lines.append(
+            f"skipped, not a run folder: {', '.join(printable(str(path)) for path in others)}"
+        )
     runs = load_runs(paths)
     for run in runs:
         lines.append(f"{printable(run.model)}  ({printable(str(run.path))})")
         if run.planned is None or len(run.rows) < run.planned:
-            lines.append(f"cut off: {recorded_text(len(run.rows), run.planned)}")
+            lines.append(f"interrupted: {recorded_text(len(run.rows), run.planned)}")
         lines += [line for line in (imported_text(run.run), selection_text(run.run)) if line]
         summary = load_run(run.path).summary
         lines += summary_lines(summary, run.run)

@@ -67,7 +67,7 @@ def _find(records: tuple[Record, ...], case: str) -> Record:
         return matches[0]
     if not matches:
         raise SettingsError(
-            f"no case is called {printable(case, 200)}; case ids are like "
+            f"unknown case {printable(case, 200)!r}; case ids look like "
             f"{printable(records[0].case_id, 200) if records else 'DATASET/EXAMPLE/html/none'}"
         )
     names = [printable(record.case_id, 200) for record in matches[:MOST]]

@@ -40,7 +40,7 @@ def add_parser(commands: Any) -> None:
 
 def _positive(text: str) -> int:
     if not text.isdecimal() or int(text[:9]) < 1:
-        raise argparse.ArgumentTypeError(f"not a whole number from 1: {text:.40}")
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1, not {text:.40}")
     return int(text[:9])
 
 

@@ -141,7 +141,9 @@ def _existing_place(text: str, warn: Callable[[str], None]) -> Any:
     """Return a folder that exists, or a shared store. Raises `SettingsError`."""
     place = _place(text, warn)
     if isinstance(place, Path) and not place.is_dir():
-        raise SettingsError(f"{printable(str(place))} is not the folder of a store")
+        raise SettingsError(
+            f"{printable(str(place))} is not a folder; name the folder of an answer store"
+        )
     return place
 
 

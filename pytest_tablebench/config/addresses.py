@@ -26,7 +26,7 @@ def address_fault(url: str) -> str | None:
     """Return why a URL is not the address of a model's server, or None; never quotes the URL."""
     host = re.match(r"https?://[^/?#]", url)
     if host is None:
-        return "has to start with http:// or https:// and a host, as in http://localhost:8000/v1"
+        return "must start with http:// or https:// and a host, as in http://localhost:8000/v1"
     if not url.isprintable() or " " in url:
         return "contains a blank, a line end or another character that HTTP cannot send"
     if _ENDS_AUTHORITY.search(url.partition("://")[2].rpartition("@")[0]):

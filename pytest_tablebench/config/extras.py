@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib.util import find_spec
 
-from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.errors import SettingsError, missing_package
 
 PICTURES = ("PIL", "arabic_reshaper", "bidi", "fontTools")
 """Modules that draw tables as pictures."""
@@ -18,7 +18,4 @@ def require(modules: Iterable[str], subject: str, *, extra: str = "benchmarks") 
     """Raise `SettingsError` if a subject needs modules that are not installed."""
     missing = [module for module in modules if find_spec(module) is None]
     if missing:
-        raise SettingsError(
-            f"{subject} needs {' and '.join(missing)} (not installed): "
-            f'pip install "pytest-tablebench[{extra}]"'
-        )
+        raise SettingsError(missing_package(subject, " and ".join(missing), extra))

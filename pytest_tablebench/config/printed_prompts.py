@@ -81,7 +81,7 @@ def printed_prompts(raw: RawOption) -> PrintedPrompts:
     where = folder(raw)
     shown = f"{raw.flag} {printable(str(where))}"
     if not where.is_dir():
-        raise SettingsError(f"{shown}: not a folder")
+        raise SettingsError(f"{shown} is not a folder")
     texts = {}
     for path in sorted(where.glob("*.txt")):
         if path.stem not in PLACEHOLDERS:
@@ -91,7 +91,7 @@ def printed_prompts(raw: RawOption) -> PrintedPrompts:
             raise SettingsError(f"{shown}: {path.name} {fault}")
         texts[path.stem] = text
     if not texts:
-        raise SettingsError(f"{shown}: contains no prompt; add a file such as fact_checking.txt")
+        raise SettingsError(f"{shown} contains no prompt; add a file such as fact_checking.txt")
     return PrintedPrompts(where, MappingProxyType(texts))
 
 

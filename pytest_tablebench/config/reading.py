@@ -216,7 +216,7 @@ def switch(raw: RawOption) -> bool:
     if text in {"false", "no", "off", "0"}:
         return False
     key = raw.flag.lstrip("-").replace("-", "_")
-    raise SettingsError(f"{key} is true or false, not {printable(str(raw.value), 40)!r}")
+    raise SettingsError(f"{key} takes true or false, not {printable(str(raw.value), 40)!r}")
 
 
 def switch_off(raw: RawOption) -> bool:

@@ -47,7 +47,7 @@ def json_items(path: Path) -> Iterator[Any]:
                     more = stream.read(step) if len(text) - place < _LONGEST else ""
                     if not more:
                         raise DataError(
-                            f"{path}: item {number + 1} is not valid JSON or cut off ({error}); "
+                            f"{path}: item {number + 1} is not valid JSON or incomplete ({error}); "
                             f"fetch the file again"
                         ) from None
                     text, place, step = text[place:] + more, 0, step * 2
@@ -58,7 +58,7 @@ def json_items(path: Path) -> Iterator[Any]:
                 number, step = number + 1, _CHUNK
                 yield item
     except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+        raise DataError(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise DataError(f"{path}: not UTF-8 text") from None
     except RecursionError:

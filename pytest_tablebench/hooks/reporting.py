@@ -105,7 +105,7 @@ class ReportingHooks:
         if (transport := writer.facts.get("transport")) is not None:
             lines.append(f"tablebench: {printable(transport)}")
         for gate in writer.facts.get("not_judged", ()):
-            lines.append(f"not judged: {printable(gate)}: no such name in this session")
+            lines.append(f"not judged: {printable(gate)}: unknown name in this session")
         lines += self.problem_lines()
         return lines + test_lines(writer.facts.get("tests", {}))
 

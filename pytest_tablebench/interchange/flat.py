@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.errors import SettingsError, missing_package
 from pytest_tablebench.interchange.exporter import RunTexts, json_text, plain, records_by
 from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.record import Record
@@ -141,9 +141,7 @@ class Parquet:
             import pyarrow as pa
             import pyarrow.parquet as pq
         except ImportError:
-            raise SettingsError(
-                "--to parquet needs pyarrow: pip install 'pytest-tablebench[parquet]'"
-            ) from None
+            raise SettingsError(missing_package("--to parquet", "pyarrow", "parquet")) from None
         records_by(run, "dataset")
         record_columns = columns(run.records, RunTexts.of(run))
         types = {"text": pa.string(), "number": pa.float64(), "whole": pa.int64()}

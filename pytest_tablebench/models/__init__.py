@@ -23,6 +23,7 @@ from pytest_tablebench.models.litellm_facts import (
     not_tested,
 )
 from pytest_tablebench.models.litellm_model import LiteLLMModel
+from pytest_tablebench.util.names import unknown_name
 
 __all__ = [
     "BATCH_PROVIDERS",
@@ -84,6 +85,4 @@ def make_provider(
         from pytest_tablebench.models._scripted import ScriptedModel
 
         return ScriptedModel.from_file(path)
-    raise SettingsError(
-        f"there is no built-in model {name!r}; the built-in ones are {' and '.join(_BUILT_IN)}"
-    )
+    raise SettingsError(unknown_name("built-in model", name, _BUILT_IN))

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.models.base import Reply, Request
+from pytest_tablebench.util.names import unknown_name
 
 Entry: TypeAlias = str | Reply | ModelError
 Replies: TypeAlias = Iterable[Entry] | Mapping[str, Entry] | Callable[[Request], Entry]
@@ -119,12 +120,13 @@ def _read(path: Path) -> _Script:
 def _add(script: _Script, line: object) -> None:
     """Add one line of a script file. Raises `ValueError` with the fault of the line."""
     if not isinstance(line, dict):
-        raise ValueError('expected a JSON object, as in {"case_id": ..., "text": ...}')
+        raise ValueError('must be a JSON object, as in {"case_id": ..., "text": ...}')
     keys = {"case_id", "match", "default"}
-    if unknown := sorted(line.keys() - keys - {"text", "finish_reason", "error"}):
-        raise ValueError(f"unknown field {unknown[0]!r}")
+    fields = [*sorted(keys), "text", "finish_reason", "error"]
+    if unknown := sorted(line.keys() - set(fields)):
+        raise ValueError(unknown_name("field", unknown[0], fields))
     if wrong := [name for name, value in line.items() if not isinstance(value, str)]:
-        raise ValueError(f"{wrong[0]!r} has to be a text")
+        raise ValueError(f"{wrong[0]!r} must be a text")
     if len(chosen := sorted(keys & line.keys())) != 1:
         raise ValueError("exactly one of 'case_id', 'match' and 'default' is needed")
     if chosen == ["default"]:

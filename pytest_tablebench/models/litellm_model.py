@@ -90,7 +90,7 @@ class LiteLLMModel:
         if fault is not None:
             raise SettingsError(f"the API address {fault}")
         if not self.timeout > 0:
-            raise SettingsError(f"the time limit of a call has to be above 0, got {self.timeout}")
+            raise SettingsError(f"the time limit of a call must be above 0, not {self.timeout}")
 
     async def acomplete(self, request: Request, recorded: Recorded | None = None) -> Reply:
         """Answer one request with one call; every failure is a `ModelError`.

@@ -123,7 +123,7 @@ def _head(
         if run.get("cases_saved"):
             clause = f"{done} {'was' if cases == 1 else 'were'} asked"
             return [*lines, "", f"{clause}: every gate was decided without the others."]
-        lines += ["", f"⚠️ The run was cut off: {done} {are(cases)} recorded."]
+        lines += ["", f"⚠️ The run was interrupted: {done} {are(cases)} recorded."]
     return lines
 
 

@@ -190,7 +190,7 @@ def read_run_json(path: Path) -> dict[str, Any]:
     try:
         data = json.loads((path / RUN).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise SettingsError(f"{path} is no run folder: it has no {RUN}") from None
+        raise SettingsError(f"{path} is not a run folder: it has no {RUN}") from None
     except (OSError, ValueError, RecursionError) as error:
         raise SettingsError(f"{path / RUN}: cannot be read: {error}") from None
     if not isinstance(data, dict):

@@ -133,16 +133,16 @@ class Record:
         except TypeError as error:
             raise ValueError(str(error)) from None
         if not isinstance(record.case_id, str):
-            raise ValueError("its case_id is no text")
+            raise ValueError("its case_id is not text")
         if not (isinstance(record.part, _TEXT) and isinstance(record.threshold, _NUMBER)):
-            raise ValueError("its part is no text, or its threshold is no number")
+            raise ValueError("its part is not text, or its threshold is not a number")
         if not (
             isinstance(record.tags, dict)
             and all(isinstance(tag, str) for tag in record.tags.values())
         ):
             raise ValueError("its tags do not map names to texts")
         if not isinstance(record.cluster, _TEXT):
-            raise ValueError("its cluster is no text")
+            raise ValueError("its cluster is not text")
         if record.threshold is None and record.score is not None and record.metric != ASSERTION:
             record = replace(record, threshold=(thresholds or {}).get(str(record.dataset)))
         return record

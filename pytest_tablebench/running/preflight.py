@@ -64,7 +64,7 @@ def check_threshold(place: str, value: object) -> None:
     """Raise `SettingsError` for a threshold that is not a number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         shown = printable(repr(value), 40)
-        raise SettingsError(f"{place}: threshold is a number from 0 to 1, not {shown}")
+        raise SettingsError(f"{place}: threshold takes a number from 0 to 1, not {shown}")
 
 
 def check_replay(runner: Runner) -> None:

@@ -121,7 +121,7 @@ def _landlock() -> Backend:
 
 def _bubblewrap() -> Backend:
     def absent() -> str | None:
-        return None if shutil.which("bwrap") else "there is no bwrap: install bubblewrap"
+        return None if shutil.which("bwrap") else "bwrap is not installed: install bubblewrap"
 
     def command(_: str) -> list[str]:
         shown = host_places()
@@ -160,7 +160,7 @@ def _seatbelt() -> Backend:
     def absent() -> str | None:
         if sys.platform != "darwin":
             return f"it is a part of macOS, and this is {platform.system()}"
-        return None if shutil.which("sandbox-exec") else "there is no sandbox-exec"
+        return None if shutil.which("sandbox-exec") else "sandbox-exec is not installed"
 
     def command(folder: str) -> list[str]:
         places = host_places()
@@ -190,7 +190,7 @@ def _container(image: str) -> Backend:
         return next(filter(None, map(shutil.which, ("podman", "docker"))), None)
 
     def absent() -> str | None:
-        return None if engine() else "there is neither podman nor docker"
+        return None if engine() else "neither podman nor docker is installed"
 
     def command(_: str) -> list[str]:
         return [
@@ -211,7 +211,11 @@ def _container(image: str) -> Backend:
 
 def _bare() -> Backend:
     def absent() -> str | None:
-        return None if hasattr(sys, "platform") and sys.platform != "win32" else "no fork here"
+        return (
+            None
+            if hasattr(sys, "platform") and sys.platform != "win32"
+            else "this system cannot fork processes"
+        )
 
     held = "NO ISOLATION: a process with limits, which can read and send what you can"
     return Backend("bare", held, frozenset({"bare"}), absent, _interpreter)

@@ -18,7 +18,7 @@ from typing import Any
 
 from pytest_tablebench.config.addresses import without_credentials
 from pytest_tablebench.config.secrets import redact
-from pytest_tablebench.errors import SettingsError, StoreError, writing
+from pytest_tablebench.errors import SettingsError, StoreError, missing_package, writing
 from pytest_tablebench.store._layer import SEGMENTS
 from pytest_tablebench.store._pieces import COMPACTED, Note, Piece, covered, held, pieces_of
 from pytest_tablebench.store.upkeep import Compacted, merged, merged_name, segments_of
@@ -63,7 +63,9 @@ class Shared:
         try:
             from fsspec.core import url_to_fs
         except ImportError:
-            raise self._unusable("needs fsspec: pip install 'pytest-tablebench[shared]'") from None
+            raise SettingsError(
+                missing_package(f"answer store {self.shown}", "fsspec", "shared")
+            ) from None
         options: dict[str, Any] = {"use_listings_cache": False}
         if address.startswith(("file:", "local:")):
             options = {"auto_mkdir": True}

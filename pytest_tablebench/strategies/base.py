@@ -165,7 +165,11 @@ def named_strategy(
     params = {}
     for key, value in arguments.items():
         if key not in readers:
-            problem = unknown_name("parameter", key, readers) if readers else "it has no parameters"
+            problem = (
+                unknown_name("parameter", key, readers)
+                if readers
+                else f"it takes no parameters; remove {printable(key)!r}"
+            )
             raise SettingsError(f"strategy {name!r}: {problem}")
         try:
             params[key] = readers[key](value)
@@ -199,7 +203,7 @@ def at_least(least: float, kind: type[int] | type[float] = int) -> Callable[[Any
     def read(value: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, int | kind) or value < least:
             description = "a whole number" if kind is int else "a number"
-            raise ValueError(f"must be {description} from {least:g} on")
+            raise ValueError(f"must be {description} from {least:g}")
         return kind(value)
 
     return read

@@ -49,7 +49,7 @@ def read_csv(
         text = re.sub(r'\\(["\\])|\\', lambda match: match[0] if match[1] else r"\\", text)
     numbered = _csv_rows(text, where, _CSV_DIALECTS[dialect])
     if not numbered:
-        raise TableError(f"{where} has no lines; the first one must be the header")
+        raise TableError(f"{where} is empty; its first line must be the header")
     header = numbered[0][1]
     for number, (line, row) in enumerate(numbered[1:], start=1):
         if len(row) != len(header):
@@ -114,7 +114,7 @@ def read_html(kind: type[AnyTable], source: str | os.PathLike[str], *, index: in
     table, _, name, where = find_html_table(source, index=index)
     heads, rows = _html_rows(table, where)
     if not heads and not rows:
-        raise TableError(f"{where} has no rows; the first one must be the header")
+        raise TableError(f"{where} has no rows; its first row must be the header")
     header = heads[-1] if heads else rows.pop(0)
     for number, row in enumerate(rows, start=1):
         if len(row) != len(header):

@@ -27,8 +27,8 @@ def test_what_is_missing_is_named_with_the_extra() -> None:
     with pytest.raises(SettingsError) as raised:
         require(["no_such_a", "json", "no_such_b"], "dataset 'x', scored by y,")
     assert str(raised.value) == (
-        "dataset 'x', scored by y, needs no_such_a and no_such_b (not installed): "
-        'pip install "pytest-tablebench[benchmarks]"'
+        "dataset 'x', scored by y, needs no_such_a and no_such_b: "
+        "pip install 'pytest-tablebench[benchmarks]'"
     )
 
 

@@ -59,7 +59,7 @@ def test_a_fault_is_named_with_its_file(
 def test_a_folder_without_a_prompt_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="contains no prompt"):
         prompts(tmp_path / "empty")
-    with pytest.raises(SettingsError, match="not a folder"):
+    with pytest.raises(SettingsError, match="is not a folder"):
         read_settings({"bench_prompts": "nowhere"}.get, tmp_path)
 
 

@@ -277,7 +277,7 @@ def test_every_mistake_is_said_with_file_and_line(
         "tablebench.toml: line 7: answers is missing",
         "tablebench.toml: line 8: question: 'q..x' has an empty part; write names with one dot",
         'tablebench.toml: line 9: tags must be names and texts: { type = "level" }',
-        "tablebench.toml: line 11: [table] needs one of cells, records, text and file; it names",
+        "tablebench.toml: line 11: [table] needs exactly one of cells, records, text, file; it has",
         "tablebench.toml: line 14: unknown key 'header_paths'; did you mean",
         "tablebench.toml: line 17: source: unknown {tabel}; did you mean 'table'?",
         "tablebench.toml: line 24: limit must be a whole number from 1",

@@ -255,7 +255,7 @@ def test_half_a_copy(tmp_path: Path, gone: str) -> None:
         ({"rows": []}, "must contain a JSON list"),
         (b'[{"id": "\xff"}]', "not UTF-8"),
         ("[" * 100_000, "nested too deeply|not valid JSON"),
-        (json.dumps([row(1)])[:-40], "item 1 is not valid JSON or cut off"),
+        (json.dumps([row(1)])[:-40], "item 1 is not valid JSON or incomplete"),
     ],
     ids=["empty", "null", "object", "latin-1", "deep", "cut-off"],
 )

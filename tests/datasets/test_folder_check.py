@@ -36,7 +36,7 @@ BROKEN: dict[str, tuple[dict[str, str | bytes], str]] = {
     ),
     "no such table": (
         {"questions.csv": f"{HEAD}x.csv,Is it so?,yes\n"},
-        f"{Q}, row 2, field 'table': x.csv: no such file",
+        f"{Q}, row 2, field 'table': x.csv does not exist",
     ),
     "unreadable table": (table(b"PK\3\4", "t.xlsx"), "t.xlsx: is not a workbook"),
     "ragged row": (table("a,b\n1,2\n3\n"), "t.csv: line 3: 1 cell, the header has 2"),

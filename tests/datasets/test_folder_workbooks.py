@@ -253,4 +253,4 @@ def test_a_misspelt_file_has_its_nearest_name(written: str, near: str, tmp_path:
     name = written.replace("\\\\", "\\")
     (tmp_path / "mine/questions.csv").write_text(f"table,question,answer\n{name},A?,1\n")
     source = only(tmp_path).open(tmp_path / "mine")
-    assert str(source.problems[0]).endswith(f"no such file in the folder; did you mean {near}?")
+    assert str(source.problems[0]).endswith(f"does not exist in the folder; did you mean {near}?")

@@ -170,7 +170,7 @@ def test_no_dataset_at_all(tmp_path: Path, content: Any, words: str) -> None:
         ("bad\0name", [["a"], [1], ""], ["'table id'"]),
         ("a" * 5000, [["a"], [1], ""], ["'table id'"]),
         ("latin.csv", [["a"], [1], ""], ["'table id'", "latin.csv", "not UTF-8"]),
-        ("empty.csv", [["a"], [1], ""], ["'table id'", "empty.csv", "no line"]),
+        ("empty.csv", [["a"], [1], ""], ["'table id'", "empty.csv", "is empty"]),
     ],
 )
 def test_a_bad_entry_is_named_and_the_others_stay(

@@ -156,7 +156,7 @@ def test_a_subtask_without_an_entry_is_named_by_the_data(data: Path) -> None:
     assert unnamed.name == "treb_multi_step_guessing"
     assert len(examples(unnamed, data / "treb")) == 3
     assert unnamed.open(data / "treb").facts.notes == (
-        f"{UNNAMED} is no subtask that is known here: it is asked and scored by the defaults",
+        f"{UNNAMED} is not a known subtask; it is asked and scored by the defaults",
     )
 
 

@@ -130,17 +130,17 @@ def test_what_withstands_the_critic_is_kept_with_the_answer_of_most_solvers(
     assert server.calls == 2 + 4 + 6 + 5 + 4 + 4 + 4 + 1 + 2
     assert server.repeated == []
     assert "3 questions from 1 table" in out
-    assert "accepted: 3; not: 5" in out
+    assert "accepted: 3 of 8" in out
     (rejected,) = [line for line in out.splitlines() if line.startswith("rejected: ")]
     assert set(rejected.removeprefix("rejected: ").split(", ")) == {
         "not answerable after 3 turns 1",
         "solvers do not agree 1",
         "solvers find no answer 1",
-        "reply is no JSON 1",
+        "reply is not JSON 1",
         "revision is not one question 1",
     }
-    (course,) = [line for line in out.splitlines() if line.startswith("in between: ")]
-    assert set(course.removeprefix("in between: ").split(", ")) == {
+    (course,) = [line for line in out.splitlines() if line.startswith("steps: ")]
+    assert set(course.removeprefix("steps: ").split(", ")) == {
         "accepted in turn 1 2",
         "accepted in turn 2 1",
         "answer of the solvers 1",

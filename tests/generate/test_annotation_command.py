@@ -127,7 +127,7 @@ def test_tables_become_questions_and_these_a_folder_that_runs(
     assert f"at most: {JUDGE}: 12 questions" in out
     # Three answers to each question, seven different ones among them: each is rated once.
     assert server.calls - before == 12 + 7
-    assert "accepted: 4; not: 0" in out
+    assert "accepted: 4 of 4" in out
     assert "no answer of a model: no marked answer 1" in out
     assert "no answer of a model: no program 1" in out
     assert "given by several 2" in out

@@ -121,4 +121,4 @@ def test_a_table_outside_of_the_folder_is_not_copied(
     text = (folder / "questions.csv").read_text("utf-8").replace("tables/ages", "../secret")
     (folder / "questions.csv").write_text(text, "utf-8")
     assert main(["generate", "review", str(folder), "-o", str(tmp_path / "new")]) == 2
-    assert "there is no table ../secret.csv" in capsys.readouterr().err
+    assert "the table ../secret.csv does not exist" in capsys.readouterr().err

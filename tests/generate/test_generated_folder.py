@@ -80,7 +80,7 @@ def test_every_kind_of_file_is_read(tmp_path: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere", "-o", "out"], "nowhere: no such file or folder"),
+        (["nowhere", "-o", "out"], "nowhere does not exist"),
         (["empty", "-o", "out"], "no table in empty"),
         (["tables", "-o", "text"], "text is not empty"),
         (["tables", "-o", "out", "--subtask", "Table_Quer"], "did you mean 'Table_Query'"),

@@ -77,13 +77,13 @@ def test_tables_become_a_folder_of_what_both_discriminators_give_full_marks(
     assert server.calls == 9
     assert "2 questions from 1 table" in out
     assert "by subtask: Table_Query 1, Table_General_Operations 1" in out
-    assert "accepted: 2; not: 5" in out
+    assert "accepted: 2 of 7" in out
     for reason in (
         "duplicate 1",
         "answer in question 1",
         "marked down for accuracy 1",
         "answer is not a number 1",
-        "reply is no JSON 1",
+        "reply is not JSON 1",
     ):
         assert reason in out
     # gpt-4o: $2.50 and $10 a million tokens.

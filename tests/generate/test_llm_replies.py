@@ -52,20 +52,20 @@ def test_pairs_are_read_from_the_whole_reply_or_its_one_block(reply: str) -> Non
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        ("", "reply is no JSON"),
-        ("Sorry, I cannot.", "reply is no JSON"),
-        (f"Here: {ONE}", "reply is no JSON"),
-        (f"{ONE} {ONE}", "reply is no JSON"),
-        (ONE[:-3], "reply is no JSON"),
-        ("[" * 100_000, "reply is no JSON"),
-        ('{"pairs": NaN}', "reply is no JSON"),
-        ('{"pairs": 1' + "0" * 5000 + "}", "reply is no JSON"),
-        ('{"pairs": [], "pairs": []}', "reply is no JSON"),
-        ("__import__('os').system('true')", "reply is no JSON"),
+        ("", "reply is not JSON"),
+        ("Sorry, I cannot.", "reply is not JSON"),
+        (f"Here: {ONE}", "reply is not JSON"),
+        (f"{ONE} {ONE}", "reply is not JSON"),
+        (ONE[:-3], "reply is not JSON"),
+        ("[" * 100_000, "reply is not JSON"),
+        ('{"pairs": NaN}', "reply is not JSON"),
+        ('{"pairs": 1' + "0" * 5000 + "}", "reply is not JSON"),
+        ('{"pairs": [], "pairs": []}', "reply is not JSON"),
+        ("__import__('os').system('true')", "reply is not JSON"),
         (f"```json\n{ONE}\n```\n```json\n{ONE}\n```", "reply has several blocks"),
-        ("[]", "reply is no list of pairs"),
-        ('{"pairs": {}}', "reply is no list of pairs"),
-        ('{"pairs": [], "more": 1}', "reply is no list of pairs"),
+        ("[]", "reply is not a list of pairs"),
+        ('{"pairs": {}}', "reply is not a list of pairs"),
+        ('{"pairs": [], "more": 1}', "reply is not a list of pairs"),
         ('"' + "x" * 200_000 + '"', "reply is too long"),
     ],
 )
@@ -98,21 +98,21 @@ def test_answers_are_read_by_their_kind(answer: object, metric: str, draft: obje
         ("Who?", "text", "no question with an answer"),
         ({"question": "Who?"}, "text", "no question with an answer"),
         ({"question": "Who?", "answer": "A", "id": 1}, "text", "no question with an answer"),
-        ({"question": 3, "answer": "A"}, "text", "question is no text or number"),
-        ({"question": " ", "answer": "A"}, "text", "question is no text or number"),
+        ({"question": 3, "answer": "A"}, "text", "question is neither text nor a number"),
+        ({"question": " ", "answer": "A"}, "text", "question is neither text nor a number"),
         ({"question": "x" * 601, "answer": "A"}, "text", "question is too long"),
         ({"question": "\x1b[2J?", "answer": "A"}, "text", HIDDEN),
         ({"question": "a\u202eb?", "answer": "A"}, "text", HIDDEN),
         ({"question": "a\ud800?", "answer": "A"}, "text", HIDDEN),
-        ({"question": "Who?", "answer": None}, "text", "answer is no text or number"),
-        ({"question": "Who?", "answer": True}, "text", "answer is no text or number"),
-        ({"question": "Who?", "answer": {"a": 1}}, "text", "answer is no text or number"),
+        ({"question": "Who?", "answer": None}, "text", "answer is neither text nor a number"),
+        ({"question": "Who?", "answer": True}, "text", "answer is neither text nor a number"),
+        ({"question": "Who?", "answer": {"a": 1}}, "text", "answer is neither text nor a number"),
         ({"question": "Who?", "answer": ["A", "B"]}, "text", "answer has several items"),
         ({"question": "Who?", "answer": "A | B"}, "text", "answer cannot be compared"),
         ({"question": "Who?", "answer": "x" * 201}, "text", "answer is too long"),
-        ({"question": "Who?", "answer": "A"}, "list", "answer is no list"),
-        ({"question": "Who?", "answer": ["A"]}, "list", "answer is no list"),
-        ({"question": "Who?", "answer": ["A"] * 16}, "list", "answer is no list"),
+        ({"question": "Who?", "answer": "A"}, "list", "answer is not a list"),
+        ({"question": "Who?", "answer": ["A"]}, "list", "answer is not a list"),
+        ({"question": "Who?", "answer": ["A"] * 16}, "list", "answer is not a list"),
         ({"question": "Who?", "answer": ["A", "a"]}, "list", "answer says an item twice"),
         ({"question": "Who?", "answer": "about 12"}, "number", "answer is not a number"),
         ({"question": "Who?", "answer": 1e400}, "number", "answer is not a number"),
@@ -140,7 +140,7 @@ def test_marks_are_three_whole_numbers_from_1_to_5() -> None:
         del marks["coverage"]
         with pytest.raises(RefusedError, match="marks cannot be read"):
             read_marks(json.dumps(marks))
-    with pytest.raises(RefusedError, match="reply is no JSON"):
+    with pytest.raises(RefusedError, match="reply is not JSON"):
         read_marks("All fives!")
 
 
@@ -169,9 +169,9 @@ def test_a_solver_gives_an_answer_of_the_kind_or_none() -> None:
         ('{"answer": "about 36"}', "number", "answer is not a number"),
         ('{"answer": "May 5, 2024"}', "text", "answer cannot be compared"),
         ('{"answer": "=1"}', "text", "answer is a formula"),
-        ('{"answer": "A"}', "list", "answer is no list"),
-        ('{"answer": "A", "why": ""}', "text", "reply is no answer"),
-        ('"A"', "text", "reply is no answer"),
+        ('{"answer": "A"}', "list", "answer is not a list"),
+        ('{"answer": "A", "why": ""}', "text", "reply is not an answer"),
+        ('"A"', "text", "reply is not an answer"),
     ):
         with pytest.raises(RefusedError, match=reason):
             read_solution(reply, metric, is_vote=True)

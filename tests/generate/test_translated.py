@@ -118,13 +118,13 @@ def test_questions_are_kept_that_are_answered_alike_there_and_back(
     # The table's words; by question 4, 3, 1, 4, 4, 1, 1.
     assert server.calls == 1 + 4 + 3 + 1 + 4 + 4 + 1 + 1
     assert "2 questions from 1 table" in out
-    assert "accepted: 2; not: 5" in out
+    assert "accepted: 2 of 7" in out
     for reason in (
         "translated question is answered differently 1",
         "question translated back is answered differently 1",
         "numbers of the question have changed 1",
         "question is not translated 1",
-        "reply is no JSON 1",
+        "reply is not JSON 1",
     ):
         assert reason in out
     # gpt-4o: 19 x 200 and 19 x 50 tokens at $2.50 and $10 a million.
@@ -234,10 +234,10 @@ def test_two_texts_that_become_one_leave_the_table_out() -> None:
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        ('{"texts": ["甲"]}', "reply is no list of texts"),
-        ('{"texts": ["甲", "乙", "丙"]}', "reply is no list of texts"),
-        ('{"texts": {"a": "甲"}}', "reply is no list of texts"),
-        ('{"texts": ["甲", 2]}', "translation is no text or number"),
+        ('{"texts": ["甲"]}', "reply is not a list of texts"),
+        ('{"texts": ["甲", "乙", "丙"]}', "reply is not a list of texts"),
+        ('{"texts": {"a": "甲"}}', "reply is not a list of texts"),
+        ('{"texts": ["甲", 2]}', "translation is neither text nor a number"),
         ('{"texts": ["甲", "<b>乙"]}', "translation has HTML in it"),
         ('{"texts": ["甲", "=乙"]}', "translation is a formula"),
         ('{"texts": ["甲", "../../x"]}', "translation names a path"),

@@ -42,9 +42,9 @@ def test_a_file_is_a_model_that_litellm_asks_by_a_tame_name(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("name", "content", "why"),
     [
-        ("no.gguf", None, "the file does not exist"),
-        (".", None, "the file does not exist"),
-        ("a\0b", None, "the file does not exist|cannot be read"),
+        ("no.gguf", None, "does not exist"),
+        (".", None, "does not exist"),
+        ("a\0b", None, "does not exist|cannot be read"),
         ("empty.gguf", b"", "is not a GGUF file"),
         ("cut.gguf", b"GGUF\x03", "is not a GGUF file"),
         ("page.gguf", b"<!doctype html>", "is not a GGUF file"),

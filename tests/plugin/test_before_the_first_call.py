@@ -134,12 +134,12 @@ def test_a_dataset_with_a_small_pool_is_skipped_where_an_option_says_so(bench: B
 def test_a_threshold_of_a_marker_outside_0_to_1(bench: Bench, value: str) -> None:
     bench.suite(SUITE.replace('"toy"', f'"toy", threshold={value}'))
     line = refused(bench)
-    assert line.startswith("test_suite.py::test_toy: threshold is a number from 0 to 1, not ")
+    assert line.startswith("test_suite.py::test_toy: threshold takes a number from 0 to 1, not ")
 
 
 def test_a_threshold_of_a_dataset_outside_0_to_1(bench: Bench) -> None:
     bench.pytester.makeconftest(CONFTEST.replace("threshold = 1.0", "threshold = 80"))
-    assert refused(bench) == "dataset 'toy': threshold is a number from 0 to 1, not 80"
+    assert refused(bench) == "dataset 'toy': threshold takes a number from 0 to 1, not 80"
 
 
 @pytest.mark.parametrize("where", ["pytest.ini", "pyproject.toml", "override"])

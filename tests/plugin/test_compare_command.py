@@ -114,7 +114,7 @@ def test_two_runs_have_one_page(two, bench, capsys):
             ("a", "b", "--page", "p.html", "--out", "o"),
             "leave out --out, --by, --no-plots and --marks",
         ),
-        (("a", "no", "--page", "p.html"), "no is no run folder"),
+        (("a", "no", "--page", "p.html"), "no is not a run folder"),
         (("a", "b", "--allow-unlike"), "--allow-unlike needs --page"),
         (("a", "b", "--page", "a/run.json/p.html"), "cannot write the page"),
     ):
@@ -148,10 +148,10 @@ def test_unlike_runs_need_to_be_asked_for(bench, capsys):
 def test_what_is_no_run_is_refused(bench, capsys):
     code, out, err = command(capsys, "compare", "a", "b")
     assert (code, out) == (2, "")
-    assert "a is no run folder" in err
+    assert "a is not a run folder" in err
     code, out, err = command(capsys, "rejudge", "a")
     assert (code, out) == (2, "")
-    assert "a is no run folder" in err
+    assert "a is not a run folder" in err
 
 
 def test_a_run_of_several_models_is_compared_with_a_run_of_one(bench, capsys):
@@ -234,7 +234,7 @@ def test_a_run_that_was_cut_off_stays_undecided(two, bench, capsys):
         path.write_text(json.dumps(facts | {"cases_planned": 13} | ended), encoding="utf-8")
         code, out, _ = command(capsys, "rejudge", "b", "--bench-gate", "toy.no_answer <= 0.9")
         assert code == 11
-        assert "note: the run was cut off: 12 of 13 cases are recorded" in out
+        assert "note: the run was interrupted: 12 of 13 cases are recorded" in out
         assert "the run ended before all planned cases were asked" in out
 
 

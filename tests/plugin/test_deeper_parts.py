@@ -122,7 +122,7 @@ def test_a_configuration_file_may_name_what_is_registered_elsewhere(
     result = deep.pytester.runpytest_inprocess(path)
     assert result.ret == code
     assert {gate["gate"]: gate["state"] for gate in deep.facts()["gates"]} == judged
-    said = "not judged: deep.performance >= 0.9: no such name in this session"
+    said = "not judged: deep.performance >= 0.9: unknown name in this session"
     assert (said in result.outlines) == (len(judged) == 1)
 
 

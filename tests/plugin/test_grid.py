@@ -83,7 +83,7 @@ def test_a_dataset_may_declare_its_grid(bench):
     [
         ('serializers = ("cvs",)', "unknown serializer 'cvs'; did you mean 'csv'"),
         ('perturbations = ("nome",)', "unknown perturbation 'nome'; did you mean 'none'"),
-        ('perturbations = ("truncate_rows[rows=1]",)', "has no argument 'rows'"),
+        ('perturbations = ("truncate_rows[rows=1]",)', "unknown argument 'rows'"),
     ],
 )
 def test_a_declared_name_that_nobody_registers_is_refused(bench, line, said):

@@ -147,7 +147,7 @@ def test_a_broken_row_is_said_and_the_rest_runs(place: Place) -> None:
     done.stdout.fnmatch_lines(
         [
             "mine: 1 bad row left out:",
-            "  mine/questions.csv, row 4, field 'table': absent.csv: no such file in the folder",
+            "  mine/questions.csv, row 4, field 'table': absent.csv does not exist in the folder",
         ]
     )
 

@@ -115,7 +115,7 @@ def test_the_page_of_one_run_keeps_what_its_end_wrote(bench, capsys):
     (bench.path / "old").rename(bench.path / "moved")
     code, out, err = report(capsys, "run", "--no-plots")
     assert (code, err) == (0, "")
-    gone = f"no comparison with the baseline: {bench.path / 'old'} is no run folder"
+    gone = f"no comparison with the baseline: {bench.path / 'old'} is not a run folder"
     assert f"note: {gone}" in out
     assert gone in page.read_text("utf-8")
     assert "differs from its snapshot" in page.read_text("utf-8")
@@ -289,9 +289,9 @@ def test_report_of_a_torn_run(bench, capsys):
     records.write_bytes(records.read_bytes()[:-40])
     code, out, err = report(capsys, "run", "--no-plots")
     assert (code, err) == (0, "")
-    assert "cut off: 11 of 12 cases are recorded" in out
+    assert "interrupted: 11 of 12 cases are recorded" in out
     index = (bench.path / "run/report/README.md").read_text("utf-8")
-    assert "echo/any: cut off, 11 of 12 cases are recorded" in index
+    assert "echo/any: interrupted, 11 of 12 cases are recorded" in index
 
 
 def test_report_of_a_run_without_a_record(bench, capsys):
@@ -299,7 +299,7 @@ def test_report_of_a_run_without_a_record(bench, capsys):
     (bench.path / "run/records.jsonl").unlink()
     code, out, _ = report(capsys, "run", "--no-plots")
     assert code == 0
-    assert "cut off: 0 of 3 cases are recorded" in out
+    assert "interrupted: 0 of 3 cases are recorded" in out
     assert (bench.path / "run/report/README.md").exists()
 
 
@@ -330,7 +330,10 @@ def test_whatever_lies_beside_runs_is_skipped_in_one_line(bench, capsys):
     code, out, err = report(capsys, *given, "--no-plots")
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[:2] == ["skipped, not a run: runs/empty, runs/notes.txt", "echo/any  (runs/a)"]
+    assert lines[:2] == [
+        "skipped, not a run folder: runs/empty, runs/notes.txt",
+        "echo/any  (runs/a)",
+    ]
     assert (bench.path / "runs/a/report.html").is_file()
     # A name that nothing has is a mistake, and so is a list without a run.
     assert report(capsys, "runs/a", "runs/b")[0] == 2

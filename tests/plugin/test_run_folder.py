@@ -413,7 +413,7 @@ def test_a_newer_schema_is_refused(bench):
 
 
 def test_what_is_no_run_folder_is_said(tmp_path):
-    with pytest.raises(SettingsError, match=r"is no run folder: it has no run\.json"):
+    with pytest.raises(SettingsError, match=r"is not a run folder: it has no run\.json"):
         read_run_json(tmp_path)
     assert list(read_records(tmp_path)) == []
 

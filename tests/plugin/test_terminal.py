@@ -333,7 +333,7 @@ def test_the_last_lines_name_a_wrong_case_its_prompt_and_how_to_run_it_again(ben
         assert found[-1] == "score: 0.000, wrong (exact_match, right from 1)"
     assert main(["show", str(bench.path / "run"), "toy/cy/csv/none"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "no answer: timeout"
-    for wrong, said in (("toy/bo/", "4 cases begin with toy/bo/: "), ("x", "no case is called x")):
+    for wrong, said in (("toy/bo/", "4 cases begin with toy/bo/: "), ("x", "unknown case 'x'")):
         assert main(["show", str(bench.path / "run"), wrong]) == 2
         assert said in capsys.readouterr().err
 

@@ -89,7 +89,7 @@ def test_every_subtask_in_the_data_is_run_and_one_without_an_entry_too(treb: Ben
     counts = {skill: skills.count(skill) for skill in dict.fromkeys(skills)}
     assert counts == {"NLU": 6, "TU": 6, "TBO": 2, "TCO": 2, "DA": 4, "ADA": 7}
     unnamed = treb.facts()["datasets"]["treb_multi_step_guessing"]
-    assert "is no subtask that is known here" in unnamed["notes"][0]
+    assert "is not a known subtask" in unnamed["notes"][0]
 
 
 def test_a_subtask_is_asked_once_where_the_benchmark_has_one_mode_for_it(treb: Bench) -> None:

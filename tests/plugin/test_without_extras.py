@@ -30,11 +30,11 @@ def test_a_metric_whose_package_is_missing_is_refused_before_a_call(without: Ben
     result = without.run("--model=echo/any", "--bench-limit=1", results="second")
     assert result.ret == 4
     result.stderr.fnmatch_lines(
-        ["*dataset 'toy', scored by f1_strings, needs spacy (not installed): pip install *"]
+        ["*dataset 'toy', scored by f1_strings, needs spacy: pip install *"]
     )
 
 
 def test_pictures_without_their_packages_are_refused(without: Bench) -> None:
     result = without.run("--model=echo/any", "--bench-limit=1", "--bench-serializer=image")
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["*dataset 'toy', which shows pictures, needs PIL (not *"])
+    result.stderr.fnmatch_lines(["*dataset 'toy', which shows pictures, needs PIL: pip *"])

@@ -116,7 +116,7 @@ def test_the_head_says_model_cases_and_cost() -> None:
 
 def test_a_run_cut_off_says_so() -> None:
     text = summary_markdown({**RUN, "status": "incomplete", "cases_planned": 35_000}, SUMMARY)
-    assert "The run was cut off: 5 of 35,000 cases are recorded." in text
+    assert "The run was interrupted: 5 of 35,000 cases are recorded." in text
     assert "cut off" not in summary_markdown(RUN, SUMMARY)
 
 

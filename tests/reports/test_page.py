@@ -132,7 +132,7 @@ def test_what_no_perturbation_did_is_called_none(tmp_path: Path) -> None:
 
 def test_a_run_that_was_cut_off_says_so(tmp_path: Path) -> None:
     soup = page(tmp_path, [record()], run={"cases_planned": 35, "status": "running"})
-    assert "cut off: 1 of 35 cases" in text_of(soup, ".verdict")
+    assert "interrupted: 1 of 35 cases" in text_of(soup, ".verdict")
 
 
 def test_perturbations_that_change_the_meaning_have_a_table_of_their_own_only(
@@ -254,7 +254,7 @@ def test_any_run_makes_a_page(tmp_path: Path, records: list[Record]) -> None:
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="no run folder"):
+    with pytest.raises(SettingsError, match="not a run folder"):
         write_page(tmp_path, tmp_path / "report.html")
     assert list(tmp_path.iterdir()) == []
 

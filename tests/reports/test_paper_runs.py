@@ -124,7 +124,7 @@ def test_examples_and_datasets_that_differ():
 def test_remarks_on_a_run_that_was_cut_off_and_not_answered():
     run = run_data("a\x1b[1m", cells("a", score=None), cases_planned=9)
     assert run_remarks(run) == [
-        "a\\x1b[1m: cut off, 2 of 9 cases are recorded",
+        "a\\x1b[1m: interrupted, 2 of 9 cases are recorded",
         "a\\x1b[1m: 2 of 2 cases without an answer: left out of every mean, which makes "
         "robustness too high",
     ]

@@ -286,7 +286,7 @@ def test_a_run_cut_off_is_compared_and_said_so(tmp_path):
     assert comparison.after.cut_off
     assert not comparison.before.cut_off
     assert (comparison.after.recorded, comparison.after.planned) == (9, 12)
-    assert comparison.remarks[0].startswith("after was cut off: 9 of 12 cases recorded")
+    assert comparison.remarks[0].startswith("after was interrupted: 9 of 12 cases recorded")
     assert len(comparison.only_before) == 3
     assert toy(comparison, "performance").n_examples == 3
     assert toy(comparison, "robustness").n_examples == 2

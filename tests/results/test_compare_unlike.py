@@ -147,7 +147,7 @@ def test_a_dataset_that_one_side_lacks_is_said(tmp_path):
 
 def test_what_is_no_run_is_refused(tmp_path):
     run = write_run(tmp_path / "a", BEFORE)
-    with pytest.raises(SettingsError, match="is no run folder"):
+    with pytest.raises(SettingsError, match="is not a run folder"):
         compare_runs(run, tmp_path)
 
 

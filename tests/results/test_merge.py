@@ -236,7 +236,7 @@ def test_missing_parts_are_named(tmp_path: Path) -> None:
 def test_a_part_that_was_cut_off_leaves_the_whole_unfinished(tmp_path: Path) -> None:
     paths = halves(tmp_path, status="incomplete", ended="interrupted", cases_planned=9)
     merge = read_merge(paths)
-    assert merge.ended == "part 2 of 2 was cut off: interrupted"
+    assert merge.ended == "part 2 of 2 was interrupted"
     assert merge.run["cases_planned"] == 13
     again = part(tmp_path / "again", 2, 2, cases({"e2": TWO["e2"]}), start="2026-01-03")
     assert read_merge([*paths, again]).ended is None
@@ -267,7 +267,7 @@ def _line(**fields: Any) -> Callable[[Path], None]:
 @pytest.mark.parametrize(
     ("harm", "named"),
     [
-        (_no_run, "no run folder"),
+        (_no_run, "not a run folder"),
         (_write("run.json", "[" * 100_000), "run.json: cannot be read"),
         (_run(schema=99), "schema 99"),
         (_run(shard="../2"), "has the part '../2'"),

@@ -91,7 +91,7 @@ def test_another_schema_is_refused(schema):
 
 @pytest.mark.parametrize("bad", [{"part": ["f1"]}, {"part": 1}, {"threshold": "0.5"}])
 def test_a_part_or_threshold_that_is_none_is_a_damaged_line(bad):
-    with pytest.raises(ValueError, match="part is no text"):
+    with pytest.raises(ValueError, match="part is not text"):
         Record.from_line(json.dumps({"schema": 2, **MINIMAL, **bad}))
 
 

@@ -79,11 +79,11 @@ def test_passed_is_reaching_the_threshold(tmp_path_factory, scores, limit):
 
 def test_a_run_cut_off_is_judged_and_said_so(tmp_path):
     rejudged = rejudge(write_run(tmp_path / "a", SCORED, cases_planned=20, ended="interrupted"))
-    assert rejudged.notes == ("the run was cut off: 8 of 20 cases are recorded; interrupted",)
+    assert rejudged.notes == ("the run was interrupted: 8 of 20 cases are recorded",)
     assert rejudged.ended == "interrupted"
     killed = rejudge(write_run(tmp_path / "b", SCORED, cases_planned=20, status="running"))
     assert (killed.notes, killed.ended) == (
-        ("the run was cut off: 8 of 20 cases are recorded",),
+        ("the run was interrupted: 8 of 20 cases are recorded",),
         "it was killed",
     )
 
@@ -127,7 +127,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
 
 
 def test_what_cannot_be_judged_is_refused(tmp_path):
-    with pytest.raises(SettingsError, match="is no run folder"):
+    with pytest.raises(SettingsError, match="is not a run folder"):
         rejudge(tmp_path)
     empty = write_run(tmp_path / "empty", [])
     with pytest.raises(SettingsError, match="no case is recorded"):

@@ -54,5 +54,5 @@ def test_each_case_is_a_row_and_each_named_entry_a_column(tmp_path: Path) -> Non
 
 
 def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"no run folder: it has no run\.json"):
+    with pytest.raises(SettingsError, match=r"not a run folder: it has no run\.json"):
         read_run(tmp_path)

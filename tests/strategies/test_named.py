@@ -48,7 +48,7 @@ def test_parameters_stand_in_brackets_behind_the_name():
         ("loops[many=3]", "strategy 'loops': unknown parameter 'many'"),
         ("loops[most=few]", "strategy 'loops': most must be a whole number, not 'few'"),
         ("loops[most=open('x')]", "cannot read the arguments of strategy"),
-        ("direct[most=3]", "strategy 'direct': it has no parameters"),
+        ("direct[most=3]", "strategy 'direct': it takes no parameters"),
     ],
 )
 def test_what_cannot_be_is_named(text, said):

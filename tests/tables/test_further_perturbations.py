@@ -376,8 +376,8 @@ def test_no_table_shows_nothing():
         ("missing_values[share=2]", "share must be a number from 0 to 1"),
         ("missing_values[share='a']", "share must be a number from 0 to 1"),
         ("number_format[style='roman']", "style must be one of thousands, plain, scientific"),
-        ("change_units[factor=2]", "no argument 'factor'; it takes none"),
-        ("counterfactual[table=1]", "no argument 'table'"),
+        ("change_units[factor=2]", "it takes no arguments; remove 'factor'"),
+        ("counterfactual[table=1]", "it takes no arguments; remove 'table'"),
     ],
 )
 def test_wrong_arguments_are_settings_errors(text, said):

@@ -290,9 +290,9 @@ def test_unknown_names_and_arguments_are_settings_errors():
     table = Table(["a"], [[1]])
     with pytest.raises(SettingsError, match="did you mean 'transpose'"):
         perturb(table, "transpoze")
-    with pytest.raises(SettingsError, match="no argument 'tims'; it takes times"):
+    with pytest.raises(SettingsError, match="unknown argument 'tims'; did you mean 'times'"):
         perturb(table, "insert_empty_rows[tims=3]")
-    with pytest.raises(SettingsError, match="no argument 'seed'"):
+    with pytest.raises(SettingsError, match="'seed'"):
         perturb(table, "shuffle_rows[seed=3]")
 
 

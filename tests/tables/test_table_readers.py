@@ -106,8 +106,8 @@ def test_a_cell_over_the_csv_modules_limit_is_read_and_the_limit_kept():
         ('a,b\n"1\n",2\n3,4,5\n', r"row 2 \(ends in line 4\): 3 cells, the header has 2"),
         ('a\n"open\n', r"line 2: unexpected end of data"),
         ('a\n"x"y\n', r"line 2: ',' expected after '\"'"),
-        ("", "has no lines"),
-        ("\n \n"[:1], "has no lines"),
+        ("", "is empty"),
+        ("\n \n"[:1], "is empty"),
     ],
 )
 def test_bad_csv_is_refused_naming_the_file_and_the_row(tmp_path, content, message):

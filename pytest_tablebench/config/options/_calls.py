@@ -72,7 +72,7 @@ CALLS = (
         "ask again with N tokens if its limit cut a stored reply off; other cases keep their "
         "stored replies. Default: off",
         read=number(int, 1, "a whole number from 1"),
-        differs=note("replies that were cut off were asked for again with more tokens"),
+        differs=note("replies that were cut off were requested again with more tokens"),
     ),
     Option(
         "--bench-connections",
@@ -202,7 +202,7 @@ CALLS = (
         "--bench-store-every",
         "S",
         "copy new answers from and to a shared store every S seconds. Default: 30",
-        read=number(float, 1.0, "seconds from 1 on"),
+        read=number(float, 1.0, "seconds from 1"),
         recorded=None,
         differs=ignore("stored answers are the same"),
     ),

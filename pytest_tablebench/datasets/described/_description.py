@@ -286,8 +286,8 @@ def _table_problems(table: TableSection) -> Iterator[tuple[tuple[str, ...], str]
     named = dict(table.paths())
     forms = [name for name in FORMS if name in named]
     if len(forms) != 1:
-        named_forms = f"it names {' and '.join(forms)}" if forms else "it names none"
-        yield ("table",), f"[table] needs one of cells, records, text and file; {named_forms}"
+        named_forms = f"it has {' and '.join(forms)}" if forms else "it has none of them"
+        yield ("table",), f"[table] needs exactly one of cells, records, text, file; {named_forms}"
     for name, path in named.items():
         problem = path_problem(path)
         if problem is not None:

@@ -119,7 +119,7 @@ def _whole(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise DataError(f"{path} cannot be read: {error.strerror or error}") from None
 
 
 def _json_line(line: str) -> Any:
@@ -164,7 +164,7 @@ def _members(path: Path) -> list[str]:
         with tarfile.open(path) as archive_of_tape:
             return [member.name for member in archive_of_tape if member.isfile()]
     except (OSError, zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error) as error:
-        raise DataError(f"{path}: cannot be read as an archive: {error}") from None
+        raise DataError(f"{path} cannot be read as an archive: {error}") from None
 
 
 def _member(path: Path, name: str) -> bytes:
@@ -180,9 +180,9 @@ def _member(path: Path, name: str) -> bytes:
                     raise KeyError(name)
                 data = extracted.read(_MOST_BYTES + 1)
     except KeyError:
-        raise DataError(f"{path}: has no file {printable(name, 120)}") from None
+        raise DataError(f"{path} has no file {printable(name, 120)}") from None
     except (OSError, zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error) as error:
-        raise DataError(f"{path}: cannot be read as an archive: {error}") from None
+        raise DataError(f"{path} cannot be read as an archive: {error}") from None
     if len(data) > _MOST_BYTES:
         raise DataError(f"{path}: {printable(name, 120)} is larger than {_MOST_BYTES >> 20} MB")
     return data

@@ -15,7 +15,7 @@ from pytest_tablebench.datasets.folder._text import (
     read_text,
 )
 from pytest_tablebench.datasets.folder.workbook import MOST_ROWS, read_sheet
-from pytest_tablebench.errors import DataError, MergedCellsError, TableError
+from pytest_tablebench.errors import DataError, MergedCellsError, TableError, missing_package
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.names import counted, printable
 
@@ -60,7 +60,7 @@ class FolderTables:
             raise DataError(f"{printable(name, 80)}: name a file inside the folder, without ..")
         path = inside(self.folder, name)
         if not path.is_file():
-            raise DataError(f"{printable(name, 80)}: no such file in the folder{self._near(name)}")
+            raise DataError(f"{printable(name, 80)} does not exist in the folder{self._near(name)}")
         return path
 
     def _near(self, name: str) -> str:
@@ -228,7 +228,7 @@ def _parquet(path: Path) -> Table:
     try:
         from pyarrow import parquet
     except ImportError:
-        raise DataError("Parquet needs pyarrow: pip install 'pytest-tablebench[parquet]'") from None
+        raise DataError(missing_package("Parquet", "pyarrow", "parquet")) from None
     try:
         file = parquet.ParquetFile(path)
         facts = file.metadata

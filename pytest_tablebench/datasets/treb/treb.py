@@ -189,7 +189,7 @@ class TReB(FileDataset[SampleInFolder]):
         if self.subtask.is_listed:
             return ()
         return (
-            f"{printable(self.subtask.name, 80)} is no subtask that is known here: it is asked and "
+            f"{printable(self.subtask.name, 80)} is not a known subtask; it is asked and "
             f"scored by the defaults",
         )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from importlib.util import find_spec
 
+from pytest_tablebench.errors import missing_package
 from pytest_tablebench.executors.dask._callers import DaskCallers
 from pytest_tablebench.executors.local import broker
 
@@ -15,9 +16,7 @@ from pytest_tablebench.executors.local import broker
 def main() -> int:
     """Serve one run."""
     if find_spec("distributed") is None:
-        sys.stderr.write(
-            "--bench-executor=dask needs Dask: pip install 'pytest-tablebench[dask]'\n"
-        )
+        sys.stderr.write(f"{missing_package('--bench-executor=dask', 'Dask', 'dask')}\n")
         return 2
     return broker.main(DaskCallers)
 

@@ -73,7 +73,7 @@ def read_review(folder: Path) -> Review:
     path = folder / REVIEW
     rows = read_rows(path)
     if not rows or not {"id", "taken"} <= rows[0].keys():
-        raise DataError(f"{path}: there are no rows with the columns id and taken")
+        raise DataError(f"{path} has no rows with the columns id and taken")
     questions = [
         Reviewed(
             plain(row["id"] or ""),
@@ -134,7 +134,9 @@ def write_accepted(folder: Path, new: Path, review: Review) -> int:
         for name in dict.fromkeys(row.get("table") or "" for row in kept):
             source = (folder / name).resolve()
             if not source.is_relative_to(folder.resolve()) or not source.is_file():
-                raise DataError(f"{folder / 'questions.csv'}: there is no table {printable(name)}")
+                raise DataError(
+                    f"{folder / 'questions.csv'}: the table {printable(name)} does not exist"
+                )
             (new / name).parent.mkdir(parents=True, exist_ok=True)
             (new / name).write_bytes(source.read_bytes())
         settings = folder / "tablebench.toml"

@@ -53,10 +53,10 @@ def read_table(reply: str) -> Table:
 
 
 def _table(reply: str) -> Table:
-    content = read_object(reply, ["title", "header", "rows"], "reply is no table")
+    content = read_object(reply, ["title", "header", "rows"], "reply is not a table")
     header, rows = content["header"], content["rows"]
     if not isinstance(header, list) or not isinstance(rows, list):
-        raise RefusedError("reply is no table")
+        raise RefusedError("reply is not a table")
     if len(header) not in _COLUMNS or len(rows) not in _ROWS:
         raise RefusedError("table is too small or too large")
     if any(not isinstance(row, list) or len(row) != len(header) for row in rows):
@@ -73,7 +73,7 @@ def _table(reply: str) -> Table:
 
 def _cell(cell: object) -> str | int | float:
     if isinstance(cell, float) and not math.isfinite(cell):
-        raise RefusedError("cell is no text or number")
+        raise RefusedError("cell is neither text nor a number")
     if isinstance(cell, int | float) and not isinstance(cell, bool):
         plain_text(str(cell), _LONGEST["cell"], "cell")
         return cell

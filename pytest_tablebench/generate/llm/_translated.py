@@ -311,9 +311,9 @@ def language_of(text: str) -> str:
 
 def read_texts(reply: str, texts: Sequence[str]) -> list[str]:
     """Return the translations of texts, in their order. Raises `RefusedError`."""
-    translations = read_object(reply, ["texts"], "reply is no list of texts")["texts"]
+    translations = read_object(reply, ["texts"], "reply is not a list of texts")["texts"]
     if not isinstance(translations, list) or len(translations) != len(texts):
-        raise RefusedError("reply is no list of texts")
+        raise RefusedError("reply is not a list of texts")
     return [
         plain_text(translation, 100 + 4 * len(text), "translation")
         for translation, text in zip(translations, texts, strict=True)

@@ -49,9 +49,9 @@ def read_drafts(reply: str) -> list[Any]:
 
     Raises `RefusedError` if the reply is not one object with a list of pairs.
     """
-    pairs = read_object(reply, ["pairs"], "reply is no list of pairs")["pairs"]
+    pairs = read_object(reply, ["pairs"], "reply is not a list of pairs")["pairs"]
     if not isinstance(pairs, list):
-        raise RefusedError("reply is no list of pairs")
+        raise RefusedError("reply is not a list of pairs")
     return pairs
 
 
@@ -83,7 +83,7 @@ def _answers(answer: object, metric: str, longest: str, yes: tuple[str, ...]) ->
     items = answer if isinstance(answer, list) else [answer]
     if metric == "list":
         if not isinstance(answer, list) or len(answer) not in _ITEMS:
-            raise RefusedError("answer is no list")
+            raise RefusedError("answer is not a list")
     elif isinstance(answer, list):
         raise RefusedError("answer has several items")
     answers = tuple(plain_text(_scalar(item), _LONGEST[longest], "answer") for item in items)
@@ -137,7 +137,7 @@ def read_solution(
 
     Raises `RefusedError` for an invalid answer.
     """
-    answer = read_object(reply, ["answer"], "reply is no answer")["answer"]
+    answer = read_object(reply, ["answer"], "reply is not an answer")["answer"]
     if answer is None:
         return ()
     answers = _answers(answer, metric, "item" if is_vote else "prose", yes)
@@ -171,7 +171,7 @@ def _json(reply: str) -> Any:
             blocks[0] if blocks else text, object_pairs_hook=_object, parse_constant=_no_number
         )
     except (ValueError, RecursionError):
-        raise RefusedError("reply is no JSON") from None
+        raise RefusedError("reply is not JSON") from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -187,7 +187,7 @@ def _no_number(text: str) -> Any:
 
 def _scalar(item: object) -> str:
     if isinstance(item, bool) or not isinstance(item, str | int | float):
-        raise RefusedError("answer is no text or number")
+        raise RefusedError("answer is neither text nor a number")
     return str(item)
 
 
@@ -203,7 +203,7 @@ def plain_text(value: object, longest: int, kind: str) -> str:
     would not show unchanged.
     """
     if not isinstance(value, str) or not value.strip():
-        raise RefusedError(f"{kind} is no text or number")
+        raise RefusedError(f"{kind} is neither text nor a number")
     if len(value) > longest:
         raise RefusedError(f"{kind} is too long")
     text = " ".join(value.split())
@@ -228,7 +228,7 @@ def _is_formula(text: str) -> bool:
 def tolerance_of(answers: tuple[str, ...], metric: str) -> str:
     """Return how far a rounded number may be off: one in its last digit, as in other questions.
 
-    Of other kinds of answers it is "". Raises `RefusedError` for what is no number.
+    Of other kinds of answers it is "". Raises `RefusedError` for what is not a number.
     """
     if metric != "number":
         return ""

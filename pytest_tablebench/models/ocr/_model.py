@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.errors import ModelError, SettingsError
+from pytest_tablebench.errors import ModelError, SettingsError, missing_package
 from pytest_tablebench.models.base import Reply, Request
 from pytest_tablebench.models.lexical._model import answer
 from pytest_tablebench.models.ocr._grid import OcrGrid, Word, grid_of
@@ -38,8 +38,7 @@ class OcrModel:
     def __init__(self) -> None:
         if not all(map(find_spec, ("rapidocr", "onnxruntime"))):
             raise SettingsError(
-                "tablebench/ocr reads pictures with packages that are not installed: "
-                "pip install 'pytest-tablebench[ocr]'"
+                missing_package("tablebench/ocr", "rapidocr and onnxruntime", "ocr")
             )
         self._read = lru_cache(_REMEMBERED)(self._read_image)
 

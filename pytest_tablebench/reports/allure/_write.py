@@ -64,7 +64,7 @@ def write_allure(
     """Write the results of one model's run; records and texts are read once, in order.
 
     Arguments:
-        records: the records of a run, whole or cut off.
+        records: the records of a run, finished or interrupted.
         out: the results folder; created if missing. Other files in it stay; writing the same
             run again replaces its files.
         run: the content of `run.json`.

@@ -31,7 +31,7 @@ def verdict(
     planned = run.get("cases_planned")
     done = len(records)
     cut = done < planned if isinstance(planned, int) else run.get("status") != "complete"
-    short = f"cut off: {recorded_text(done, planned)}"
+    short = f"interrupted: {recorded_text(done, planned)}"
     note = short if cut else counted(done, "case")
     if cut and run.get("cases_saved"):
         clause = f"{out_of(done, planned, 'case')} {'was' if done == 1 else 'were'} asked"

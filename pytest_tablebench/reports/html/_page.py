@@ -200,7 +200,7 @@ def _taken(run: Mapping[str, Any], records: Sequence[Record]) -> Iterator[str]:
     cut, truncated = (sum(name in record.cuts for record in records) for name in CUTS)
     if cut or truncated:
         cases = f"{counted(cut + truncated, 'case')}, {truncated:,} of them scored"
-        yield f"cut off: {percent((cut + truncated) / len(records))} ({cases})"
+        yield f"replies cut off: {percent((cut + truncated) / len(records))} ({cases})"
     cost, paid = run.get("cost_usd"), run.get("calls_paid")
     shown = money(cost) if isinstance(cost, int | float) else "unknown"
     calls = counted(paid, "call") if isinstance(paid, int) else "? calls"

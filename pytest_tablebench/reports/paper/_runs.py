@@ -153,7 +153,7 @@ def run_remarks(run: RunData) -> list[str]:
     name = printable(run.model, 80)
     remarks = []
     if run.planned is None or len(run.rows) < run.planned:
-        remarks.append(f"{name}: cut off, {recorded_text(len(run.rows), run.planned)}")
+        remarks.append(f"{name}: interrupted, {recorded_text(len(run.rows), run.planned)}")
     unanswered = sum(row.score is None for row in run.rows)
     if unanswered:
         remarks.append(

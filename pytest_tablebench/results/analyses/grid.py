@@ -90,7 +90,7 @@ def read_scores(records: ScoreTable | Iterable[Any]) -> Scores:
 
     The answered repeats of a cell are averaged first. Perturbations that change the meaning of a
     table are left out, unless a dataset has no others. Raises `DataError` for a record without one
-    of the fields, a score that is no number from 0 to 1, and a cell that occurs twice with the
+    of the fields, a score that is not a number from 0 to 1, and a cell that occurs twice with the
     same repeat, as in the records of two runs or strategies.
     """
     table = records

@@ -270,7 +270,7 @@ def _remarks(old: ComparedRun, new: ComparedRun, unlike: bool) -> Iterator[str]:
     for word, about in (("before", old.about), ("after", new.about)):
         if about.cut_off:
             recorded = out_of(about.recorded, about.planned, "case")
-            yield f"{word} was cut off: {recorded} recorded; only cases of both runs are paired"
+            yield f"{word} was interrupted: {recorded} recorded; only cases of both runs are paired"
     first, second = ({key[0] for key in side.rows} for side in (old, new))
     for word, names in (("before", first - second), ("after", second - first)):
         if names:

@@ -83,7 +83,7 @@ def evaluate_cost(
     cost, old = _cost(run), _cost(baseline)
     if cost is None or (gate.baseline and old is None):
         whose, unknown_run = ("the run's", run) if cost is None else ("the baseline's", baseline)
-        why = "it was cut off" if _is_cut_off(unknown_run) else "the provider gives no price"
+        why = "it was interrupted" if _is_cut_off(unknown_run) else "the provider gives no price"
         reason = f"{whose} cost is unknown ({why})"
         return GateResult(gate=gate.text, bound=gate.bound, reason=reason)
     value = cost - old if gate.baseline and old is not None else cost

@@ -184,7 +184,9 @@ class RunParts:
             if incomplete and (number is None or len(incomplete) == len(sources)):
                 why = incomplete[0].facts.get("ended")
                 name = "a run" if number is None else f"part {number} of {self.split}"
-                return f"{name} was cut off" + (f": {printable(str(why), 200)}" if why else "")
+                has_reason = why not in (None, "", "interrupted")
+                reason = f": {printable(str(why), 200)}" if has_reason else ""
+                return f"{name} was interrupted{reason}"
         return None
 
 

@@ -263,9 +263,10 @@ def _cut_off(run: Mapping[str, Any], recorded: int) -> tuple[str | None, list[st
         ]
     ended = run.get("ended")
     if isinstance(ended, str):
-        return ended, [f"the run was cut off: {of}; {ended}"]
+        why = "" if ended == "interrupted" else f"; {ended}"
+        return ended, [f"the run was interrupted: {of}{why}"]
     if run.get("status") == "running":
-        return "it was killed", [f"the run was cut off: {of}"]
+        return "it was killed", [f"the run was interrupted: {of}"]
     if isinstance(planned, int) and recorded < planned:
         return None, [of]
     return None, []

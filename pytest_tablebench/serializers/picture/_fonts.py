@@ -19,7 +19,7 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.errors import TableError
+from pytest_tablebench.errors import TableError, missing_package
 
 if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont
@@ -173,7 +173,7 @@ def _font_of(character: str, latin: str) -> str:
     more = ""
     if unicodedata.name(character, "").startswith("HANGUL"):
         if find_spec(_PACKAGES[_HANGUL][0]) is None:
-            more = "; for Korean: pip install 'pytest-tablebench[korean]'"
+            more = f"; {missing_package('Korean', _PACKAGES[_HANGUL][0], 'korean')}"
         elif ord(character) in _characters(_HANGUL):
             return _HANGUL
     raise TableError(f"has {character!r} (U+{ord(character):04X}), which no font here draws{more}")

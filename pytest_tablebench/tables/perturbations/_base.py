@@ -12,7 +12,7 @@ from typing import Any
 from pytest_tablebench.errors import SettingsError, TableError
 from pytest_tablebench.tables.table import Table
 from pytest_tablebench.util.calls import parse_call
-from pytest_tablebench.util.names import counted, printable
+from pytest_tablebench.util.names import counted, printable, unknown_name
 from pytest_tablebench.util.seeds import seeded_random
 
 Perturbation = Callable[..., Any]
@@ -108,10 +108,12 @@ def _check_arguments(function: Perturbation, name: str, arguments: Mapping[str, 
     allowed = [key for key in names if key != "seed"]
     for key in arguments:
         if key not in allowed:
-            raise SettingsError(
-                f"perturbation {name!r} has no argument {printable(key)!r}; "
-                f"it takes {', '.join(allowed) or 'none'}"
+            problem = (
+                unknown_name("argument", key, allowed)
+                if allowed
+                else f"it takes no arguments; remove {printable(key)!r}"
             )
+            raise SettingsError(f"perturbation {name!r}: {problem}")
 
 
 def parse_perturbation(text: str) -> tuple[str, dict[str, Any]]:
@@ -155,4 +157,4 @@ def require_flat(table: Table, name: str) -> None:
 def require_count(argument: str, value: object) -> None:
     """Raise a `SettingsError` for anything but a whole number from 0."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise SettingsError(f"{argument} must be a whole number, 0 or more, not {value!r}")
+        raise SettingsError(f"{argument} must be a whole number from 0, not {value!r}")
