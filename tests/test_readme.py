@@ -178,7 +178,7 @@ def test_pull(command: str, checkout: Path) -> None:
     assert done.returncode == 0, done.stderr
     listed = run("tablebench list", checkout).stdout.splitlines()
     for name in ("wikitq", "tabfact"):
-        assert next(line for line in listed if line.startswith(f"  {name} ")).endswith("there")
+        assert next(line for line in listed if line.startswith(f"  {name} ")).endswith("installed")
 
 
 API = ["pytest --model gpt-4o -n 16"]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.entries import mapping
-from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.results import ScoreTable
@@ -59,14 +58,11 @@ def gates_of(texts: Sequence[str] | None, run: Mapping[str, Any], table: ScoreTa
 
 def check_baseline(gates: Iterable[Gate]) -> None:
     """Raise `SettingsError` for a gate that compares with a baseline, if none is given."""
-    from pytest_tablebench.results.gates import gate_without_baseline
+    from pytest_tablebench.results.gates import baseline_needed, gate_without_baseline
 
     gate = gate_without_baseline(gates)
     if gate is not None:
-        raise SettingsError(
-            f"gate {printable(gate.text, 100)!r} compares with a baseline; name its run "
-            f"folder: --bench-baseline=RUN"
-        )
+        raise SettingsError(baseline_needed(gate))
 
 
 def _with(run: Mapping[str, Any], names: Iterable[str], *path: str) -> list[str]:

@@ -83,7 +83,7 @@ def _read_folder(options: argparse.Namespace) -> _FolderTranslation:
     if not options.folder.is_dir():
         raise DataError(f"{options.folder} does not exist")
     if options.out.resolve() == options.folder.resolve():
-        raise SettingsError("-o: must differ from the folder that is translated")
+        raise SettingsError("--out: must differ from the folder that is translated")
     dataset = open_folder(options.folder, ".")
     readable, problems = dataset.questions(dataset.table_reader(options.folder))
     if not readable:

@@ -53,7 +53,7 @@ def add_common(
         type=int,
         default=0,
         metavar="N",
-        help="seed; another one makes other questions. Default: 0",
+        help="seed; another seed makes other questions. Default: 0",
     )
     parser.add_argument(
         "--per-table",

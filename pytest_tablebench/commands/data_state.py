@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def data_state(dataset: Dataset, data: Path) -> tuple[str, str]:
-    """Return `there`, `missing` or `unusable`, and the reason or what to do ("" if there)."""
+    """Return `installed`, `missing` or `unusable`, and "", what to do or the reason."""
     from pytest_tablebench.datasets.files import how_to_get
 
     folder = data / dataset.folder
     try:
         source = dataset.open(folder)
         if source.example_ids(1) or not source.problems:
-            return "there", ""
+            return "installed", ""
         return "unusable", printable(str(source.problems[0]))
     except DataMissing:
         return "missing", how_to_get(dataset.fetch, folder)

@@ -159,11 +159,11 @@ def _data(settings: Settings) -> Finding:
         for name, dataset in command_registry(folder).datasets.items()
     }
     counts = Counter(states.values())
-    text = f"{counts['there']} of {len(states)} datasets there (data folder {folder})"
+    text = f"{counts['installed']} of {len(states)} datasets installed (data folder {folder})"
     bad = [name for name, state in states.items() if state == "unusable"]
     if bad:
         text += f"; unusable: {', '.join(bad)}"
-    if counts["there"] < len(states):
+    if counts["installed"] < len(states):
         return "-", f"{text}; `{program('tablebench')} list` shows the commands for the rest"
     return "ok", text
 

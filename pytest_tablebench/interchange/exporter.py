@@ -118,7 +118,7 @@ def records_by(run: LoadedRun, name: str) -> dict[str, list[Record]]:
     for record in run.records:
         groups.setdefault(str(getattr(record, name)), []).append(record)
     if not groups:
-        raise DataError(f"{run.path} has no cases, so there is nothing to export")
+        raise DataError(f"{run.path} has no recorded case, so there is nothing to export")
     return groups
 
 

@@ -33,7 +33,7 @@ def _evaluation(path: Path) -> Evaluation:
     check_facts(facts, place)
     if not facts["schema_version"].startswith("0."):
         version = printable(facts["schema_version"], 20)
-        raise DataError(f"{place}: version {version} of the schema is unknown; 0.3.0 is known")
+        raise DataError(f"{place}: unknown schema version {version}; known: 0.3.0")
     detail = mapping(facts, "detailed_evaluation_results")
     named = detail.get("file_path")
     if not isinstance(named, str):

@@ -192,9 +192,9 @@ def read_run_json(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise SettingsError(f"{path} is not a run folder: it has no {RUN}") from None
     except (OSError, ValueError, RecursionError) as error:
-        raise SettingsError(f"{path / RUN}: cannot be read: {error}") from None
+        raise SettingsError(f"{path / RUN} cannot be read: {error}") from None
     if not isinstance(data, dict):
-        raise SettingsError(f"{path / RUN}: is not a JSON object, so it describes no run")
+        raise SettingsError(f"{path / RUN} is not a JSON object; choose the folder of another run")
     check_schema(data, str(path / RUN))
     return dict(data)
 

@@ -299,10 +299,10 @@ def read_changes(folder: Path) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        raise SettingsError(f"{path}: cannot be read ({error}); delete it") from None
+        raise SettingsError(f"{path} cannot be read ({error}); delete it") from None
     schema = data.get("schema") if isinstance(data, dict) else None
     if not isinstance(schema, int):
-        raise SettingsError(f"{path}: has no schema number; delete it")
+        raise SettingsError(f"{path} has no schema number; delete it")
     if schema > SCHEMA:
         raise SettingsError(
             f"{path} has schema {schema}, this version reads up to {SCHEMA}; upgrade "

@@ -45,7 +45,7 @@ def check_gates(
     for gate in gates:
         if gate.check and gate.scope in names and gate.scope not in dataset_names:
             raise SettingsError(
-                f"gate {_quoted(gate)}: a test name needs a dataset, which {gate.scope!r} is not"
+                f"gate {_quoted(gate)}: a test name must follow a dataset; {gate.scope!r} is not"
             )
         if gate.scope not in names and gate.scope != "run":
             raise UnknownNameError(

@@ -14,6 +14,7 @@ from pytest_tablebench.results.gates import (
     Gate,
     PlannedGate,
     StoppingRule,
+    baseline_needed,
     gate_without_baseline,
     make_rule,
     order,
@@ -60,10 +61,7 @@ class Verdicts:
         else:
             gate = gate_without_baseline(self._gates)
             if gate is not None:
-                raise SettingsError(
-                    f"--bench-gate {gate.text!r} compares with a baseline: give its run "
-                    f"folder with --bench-baseline=RUN"
-                )
+                raise SettingsError(f"--bench-gate: {baseline_needed(gate)}")
         if settings.stop_rule is not None and not self._gates:
             raise SettingsError("--bench-stop-when-decided needs a --bench-gate")
         if settings.stop_rule is not None and settings.shard is not None:
@@ -271,7 +269,7 @@ def check_recorded(baseline: Path) -> None:
     """Raise `SettingsError` for a baseline that has no readable records."""
     try:
         if not sum(1 for _ in read_records(baseline)):
-            raise SettingsError(f"{baseline}: no case is recorded, so nothing can be compared")
+            raise SettingsError(f"{baseline} has no recorded case, so there is nothing to compare")
     except SettingsError as error:
         raise SettingsError(f"--bench-baseline: {error}") from None
 

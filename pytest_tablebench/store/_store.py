@@ -89,7 +89,9 @@ class Store:
                 seen.add(folder.resolve())
                 layer = store._add(_present(folder, option), option)
                 if layer.empty:
-                    store._warn(f"{option}: {folder} contains no segments (*.jsonl): no answers")
+                    store._warn(
+                        f"{option}: {folder} contains no segments (*.jsonl), so it has no answers"
+                    )
         return store
 
     def get(self, key: str) -> Reply | None:

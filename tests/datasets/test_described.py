@@ -206,7 +206,7 @@ def test_what_a_row_lacks_is_said_with_its_file_and_row(tmp_path: Path) -> None:
         json.dumps(ROWS[1]),
     ]
     dataset = described(folder, FLAT.format(file="rows.txt"), rows__txt="")
-    with pytest.raises(DataError, match=r"rows\.txt: rows are read from \.json, \.jsonl"):
+    with pytest.raises(DataError, match=r"rows\.txt must be a file of \.json, \.jsonl"):
         dataset.open(folder)
     dataset = described(folder, FLAT.format(file="rows.jsonl"))
     with pytest.raises(DataError, match=r"boats lacks rows\.jsonl.*; put its files there"):

@@ -177,7 +177,7 @@ def test_a_folder_without_questions(files: dict[str, str], said: str, tmp_path: 
         ("prices.csv,,3", "row 2, field 'question': is empty"),
         ("prices.csv,How many?,", "row 2, field 'answer': is empty"),
         ("absent.csv,How many?,3", "row 2, field 'table': absent.csv does not exist"),
-        ("prices.pdf,How many?,3", "row 2, field 'table': prices.pdf: a table is a file of"),
+        ("prices.pdf,How many?,3", "row 2, field 'table': prices.pdf: a table must be a file of"),
         ("/etc/passwd.csv,How many?,3", "name a file inside the folder"),
         ("../secret.csv,How many?,3", "name a file inside the folder"),
         ("..\\secret.csv,How many?,3", "name a file inside the folder"),

@@ -107,4 +107,4 @@ def test_a_run_without_cases_has_nothing_to_export(
 ) -> None:
     run = write_run(tmp_path / "run", [])
     assert main(["export", str(run), "--to", "csv"]) == 2
-    assert "has no cases, so there is nothing to export" in capsys.readouterr().err
+    assert "has no recorded case, so there is nothing to export" in capsys.readouterr().err

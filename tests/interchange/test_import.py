@@ -250,7 +250,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"detail": {"hash_algorithm": "sha256", "checksum": "0" * 64}},
         "its checksum differs",
     ),
-    "newer": ({"schema_version": "1.0"}, "version 1.0 of the schema is unknown"),
+    "newer": ({"schema_version": "1.0"}, "unknown schema version 1.0"),
     "no model": ({"model_info": {}}, "`model_info`"),
     "other file": (
         {"evaluation_id": None},

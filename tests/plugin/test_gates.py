@@ -304,7 +304,7 @@ def test_a_baseline_that_is_no_run_folder_is_refused(bench, content):
 
 DAMAGE = {
     "no record can be read": lambda text: text.replace('{"schema"', 'x{"schema"'),
-    "no case is recorded": lambda _: "",
+    "has no recorded case": lambda _: "",
 }
 
 
@@ -313,7 +313,7 @@ DAMAGE = {
     reduced(
         product([0, 2], [(), ("--bench-stop-when-decided",)], DAMAGE),
         (2, (), "no record can be read"),
-        (0, ("--bench-stop-when-decided",), "no case is recorded"),
+        (0, ("--bench-stop-when-decided",), "has no recorded case"),
     ),
 )
 def test_a_damaged_baseline_is_refused_before_anything_is_asked(bench, workers, rule, words):

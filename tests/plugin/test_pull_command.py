@@ -112,7 +112,7 @@ def test_list_names_the_command_until_the_files_are_there(
     assert command == f"tablebench pull wikitq --bench-data={data}"
     assert main(command.split()[1:]) == 0
     capsys.readouterr()
-    assert line("wikitq").endswith("there")
+    assert line("wikitq").endswith("installed")
     assert "tablebench pull tabfact" in line("tabfact")
 
 

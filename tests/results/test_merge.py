@@ -268,7 +268,7 @@ def _line(**fields: Any) -> Callable[[Path], None]:
     ("harm", "named"),
     [
         (_no_run, "not a run folder"),
-        (_write("run.json", "[" * 100_000), "run.json: cannot be read"),
+        (_write("run.json", "[" * 100_000), "run.json cannot be read"),
         (_run(schema=99), "schema 99"),
         (_run(shard="../2"), "has the part '../2'"),
         (_run(merged_from=[{"shard": "1/2"}, {"shard": "1/3"}]), "parts of different runs"),
@@ -379,7 +379,7 @@ def test_a_baseline_is_compared_with(tmp_path: Path, capsys: pytest.CaptureFixtu
     gate = ["--bench-gate", "toy.performance >= baseline - 0.5"]
     out = ["-o", str(tmp_path / "out")]
     assert main(["merge", *paths, *gate, *out]) == 2
-    assert "name its run folder: --bench-baseline=RUN" in capsys.readouterr().err
+    assert "name its run folder with --bench-baseline=RUN" in capsys.readouterr().err
     assert main(["merge", *paths, *gate, *out, "--bench-baseline", str(base)]) == 0
     assert "same" in (tmp_path / "out" / "summary.md").read_text()
     unlike = write_run(tmp_path / "unlike", cases(TWO), compat="reference")

@@ -130,7 +130,7 @@ def test_what_cannot_be_judged_is_refused(tmp_path):
     with pytest.raises(SettingsError, match="is not a run folder"):
         rejudge(tmp_path)
     empty = write_run(tmp_path / "empty", [])
-    with pytest.raises(SettingsError, match="no case is recorded"):
+    with pytest.raises(SettingsError, match="has no recorded case"):
         rejudge(empty)
     run = write_run(tmp_path / "a", SCORED)
     with pytest.raises(SettingsError, match=r"--bench-threshold: .*'tooy'; did you mean 'toy'"):

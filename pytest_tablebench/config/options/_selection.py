@@ -43,7 +43,7 @@ SELECTION = (
         "datasets to run. Default: all whose files are installed",
         setting="datasets",
         read=names,
-        differs=ignore("only common ones count"),
+        differs=ignore("only those of both runs are compared"),
         repeat=True,
     ),
     Option(
@@ -63,7 +63,9 @@ SELECTION = (
         setting="serializers",
         read=names,
         recorded="grid.serializers",
-        differs=refuse("only common ones count, robustness above all depends on them"),
+        differs=refuse(
+            "only those of both runs are compared, robustness above all depends on them"
+        ),
         repeat=True,
         by_dataset=True,
     ),
@@ -74,7 +76,9 @@ SELECTION = (
         setting="perturbations",
         read=names,
         recorded="grid.perturbations",
-        differs=refuse("only common ones count, robustness above all depends on them"),
+        differs=refuse(
+            "only those of both runs are compared, robustness above all depends on them"
+        ),
         repeat=True,
         by_dataset=True,
     ),
@@ -177,7 +181,7 @@ SELECTION = (
         "take the first N examples of each dataset, or all. Default: the dataset's; for ToRR 100",
         read=limit,
         differs=note(
-            "other numbers of examples; only common ones count",
+            "other numbers of examples; only those of both runs are compared",
             unset="the dataset's own",
             values="example limits",
             effect="they may have asked different examples",
@@ -193,7 +197,7 @@ SELECTION = (
         "instead of the first ones; another --bench-seed draws others",
         read=number(int, 1, "a whole number from 1"),
         differs=note(
-            "other examples were drawn; only common ones count",
+            "other examples were drawn; only those of both runs are compared",
             unset="none",
             values="sizes of the sample",
             effect="they have asked different examples",
@@ -208,7 +212,7 @@ SELECTION = (
         "merge` joins the parts and judges the gates",
         read=shard,
         differs=note(
-            "other parts of the cases; only common ones count",
+            "other parts of the cases; only those of both runs are compared",
             unset="all",
             values="parts of the cases",
             effect="they have asked about different tables",

@@ -293,15 +293,18 @@ def _table_problems(table: TableSection) -> Iterator[tuple[tuple[str, ...], str]
         if problem is not None:
             yield ("table", name), f"{name}: {problem}"
         if name in _HEADERS and "cells" not in named:
-            yield ("table", name), f"{name} goes with cells"
+            yield ("table", name), f"{name} needs cells"
     if table.header and table.column_paths:
-        yield ("table", "header"), "header and column_paths: name one of them"
+        yield ("table", "header"), "header and column_paths exclude each other: remove one of them"
     if bool(table.text) != bool(table.reader) or table.reader not in ("", *READERS):
         hint = known_names(table.reader, READERS)
         yield ("table", "reader"), f"text needs a reader; {hint}"
     joined = [name for name in ("stored_in", "key", "named_by") if vars(table)[name]]
     if joined and len(joined) < 3:
-        yield ("table", joined[0]), "stored_in, key and named_by are named together"
+        yield (
+            ("table", joined[0]),
+            "stored_in, key and named_by need each other: set all three or none",
+        )
 
 
 def _prompt_problems(description: DatasetDescription) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -62,7 +62,7 @@ def files_at(folder: Path, patterns: Sequence[str]) -> list[str]:
             paths = (path.relative_to(folder).as_posix() for path in folder.glob(pattern))
             fitting = [name for name in paths if inside(folder, name).is_file()]
         if not fitting:
-            raise DataError(f"{folder}: no file fits {printable(pattern, 120)}")
+            raise DataError(f"{folder}: no file matches {printable(pattern, 120)}")
         names |= dict.fromkeys(sorted(fitting))
     return list(names)
 
@@ -96,7 +96,7 @@ def _content(path: Path, inner: str, archive: str, kind: str) -> Any:
     """Return a file's content: any JSON value, or a list of rows for other formats."""
     label = printable(f"{path}/{inner}" if archive else str(path), 200)
     if kind not in KINDS:
-        raise DataError(f"{label}: rows are read from {', '.join(KINDS)}")
+        raise DataError(f"{label} must be a file of {', '.join(KINDS)}")
     data = _member(path, inner) if archive else _whole(path)
     if kind == ".parquet":
         return _parquet_rows(data, label)

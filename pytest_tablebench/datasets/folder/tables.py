@@ -149,7 +149,9 @@ class FolderTables:
             name, _, sheet = written.partition("#")
         kind = PurePosixPath(name).suffix.lower()
         if kind not in TABLE_KINDS:
-            raise DataError(f"{printable(name, 80)}: a table is a file of {', '.join(TABLE_KINDS)}")
+            raise DataError(
+                f"{printable(name, 80)}: a table must be a file of {', '.join(TABLE_KINDS)}"
+            )
         if kind in {".csv", ".tsv", ".html", ".htm"}:
             text = self.text(name)
             try:

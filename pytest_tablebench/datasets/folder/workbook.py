@@ -139,7 +139,7 @@ def _look_over(path: Path) -> bool:
         with path.open("rb") as stream:
             if stream.read(len(_OLE)) == _OLE:
                 raise DataError(
-                    "is protected by a password, or an old .xls; save it as .xlsx without one"
+                    "is protected by a password, or is an old .xls; save it as .xlsx without one"
                 )
         with zipfile.ZipFile(path) as archive:
             parts = archive.infolist()

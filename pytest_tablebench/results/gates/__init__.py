@@ -9,6 +9,7 @@ from pytest_tablebench.results.gates._anytime import AnytimeRule
 from pytest_tablebench.results.gates._evaluation import cut_short, judge_gates
 from pytest_tablebench.results.gates._grammar import (
     Gate,
+    baseline_needed,
     gate_without_baseline,
     parse_gate,
     parse_gates,
@@ -32,6 +33,7 @@ __all__ = [
     "GateResult",
     "PlannedGate",
     "StoppingRule",
+    "baseline_needed",
     "cut_short",
     "exit_code",
     "gate_without_baseline",

@@ -16,7 +16,7 @@ from pytest_tablebench.results._intervals import (
     paired_bounds,
 )
 from pytest_tablebench.results.gates._counts import evaluate_cost, evaluate_count
-from pytest_tablebench.results.gates._grammar import COUNTS, Gate, parse_gate
+from pytest_tablebench.results.gates._grammar import COUNTS, Gate, baseline_needed, parse_gate
 from pytest_tablebench.results.gates._result import (
     GateResult,
     State,
@@ -80,9 +80,7 @@ def judge_gates(
     for gate in parsed:
         side = baseline_run if gate.measure == "cost" else baseline
         if gate.baseline and side is None:
-            raise SettingsError(
-                f"gate {gate.text!r} needs a baseline; name a run with --bench-baseline=RUN"
-            )
+            raise SettingsError(baseline_needed(gate))
     new = read_side(records, answers)
     old = read_side(baseline, baseline_answers) if baseline is not None else None
     missing = (run or {}).get("missing") or ()

@@ -122,6 +122,12 @@ def gate_without_baseline(gates: Iterable[Gate]) -> Gate | None:
     return next((gate for gate in gates if gate.baseline), None)
 
 
+def baseline_needed(gate: Gate) -> str:
+    """Return the message for a gate that compares with a baseline, if none is named."""
+    shown = printable(gate.text, 100)
+    return f"gate {shown!r} needs a baseline; name its run folder with --bench-baseline=RUN"
+
+
 def _operator(text: str) -> int:
     """Return the index of the operator, preferably outside brackets; -1 without one."""
     depth, inside = 0, -1

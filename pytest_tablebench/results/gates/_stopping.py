@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.gates._counts import evaluate_cost
 from pytest_tablebench.results.gates._evaluation import EvaluatedGate, correct, evaluate_gate
-from pytest_tablebench.results.gates._grammar import Gate, parse_gate
+from pytest_tablebench.results.gates._grammar import Gate, baseline_needed, parse_gate
 from pytest_tablebench.results.gates._planned_cells import PlannedCells
 from pytest_tablebench.results.gates._result import GateResult, State
 from pytest_tablebench.results.gates._scopes import Clusters, Scopes
@@ -167,9 +167,7 @@ class StoppingRule(ABC):
         self._results: dict[int, GateResult] = {}
         for gate in self.gates:
             if gate.baseline and baseline is None and not gate.counted:
-                raise SettingsError(
-                    f"gate {gate.text!r} needs a baseline; name a run with --bench-baseline=RUN"
-                )
+                raise SettingsError(baseline_needed(gate))
         self._undecidable = {
             place
             for place, gate in enumerate(self.gates)

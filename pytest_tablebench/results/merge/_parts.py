@@ -53,7 +53,9 @@ class SourceRun:
             return None
         shard_match = _SHARD.fullmatch(str(shard))
         if shard_match is None:
-            raise ValueError(f"has the part {printable(repr(shard), 60)}, not for example '1/3'")
+            raise ValueError(
+                f"has the part {printable(repr(shard), 60)}, which is not of the form '1/3'"
+            )
         return int(shard_match[1]), int(shard_match[2])
 
     @property

@@ -109,7 +109,7 @@ def rejudge(
     """
     run, records = read_run_json(path), list(read_records(path))
     if not records:
-        raise SettingsError(f"{path}: no case is recorded, so nothing can be judged")
+        raise SettingsError(f"{path} has no recorded case, so there is nothing to judge")
     present = dict.fromkeys(record.dataset for record in records)
     if registry is None:
         registry = registry_with(None, plugins)
