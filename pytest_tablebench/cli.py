@@ -50,12 +50,16 @@ def make_parser() -> GroupedParser:
     listing = commands.add_parser(
         "list", help="show datasets, serializers, perturbations and built-in models"
     )
-    listing.add_argument("--bench-data", type=Path, metavar="DIR", help="dataset folder")
+    listing.add_argument(
+        "--bench-data", type=Path, metavar="DIR", help="folder with the datasets' files"
+    )
     listing.set_defaults(run=lambda options: _list(options.bench_data))
 
     pulling = commands.add_parser("pull", help="download the files of datasets")
     pulling.add_argument("names", nargs="+", metavar="NAME", help="dataset, as `list` shows it")
-    pulling.add_argument("--bench-data", type=Path, metavar="DIR", help="dataset folder")
+    pulling.add_argument(
+        "--bench-data", type=Path, metavar="DIR", help="folder with the datasets' files"
+    )
     pulling.set_defaults(run=lambda options: _pull(options.names, options.bench_data))
 
     for add_parser in (

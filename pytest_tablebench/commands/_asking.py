@@ -37,14 +37,20 @@ def add_asking(
     action = "append" if several else "store"
     parser.add_argument("--model", required=required, action=action, metavar="NAME", help=does)
     parser.add_argument("--yes", action="store_true", help="ask the models, and pay for it")
-    parser.add_argument("--bench-api-base", metavar="URL", help="address of the models")
+    parser.add_argument(
+        "--bench-api-base",
+        metavar="URL",
+        help="address of the models' server. Default: the provider's",
+    )
     parser.add_argument(
         "--bench-param", action="append", metavar="K=V", help="parameter of every call. Repeatable"
     )
     parser.add_argument(
         "--bench-max-cost", metavar="USD", help="stop asking when this much is spent"
     )
-    parser.add_argument("--bench-store", metavar="DIR", help="folder of the store, or `none`")
+    parser.add_argument(
+        "--bench-store", metavar="DIR", help="folder of the answer store, or `none`"
+    )
 
 
 def ask_and_write(

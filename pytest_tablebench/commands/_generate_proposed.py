@@ -35,7 +35,7 @@ def add_ways(ways: Any) -> None:
         "--discriminator",
         action="append",
         metavar="NAME",
-        help="model that marks them; give it twice for two models. Default: the one that proposes",
+        help="model that marks the questions; give it twice for two. Default: the proposer",
     )
     parser.set_defaults(lines=_llm)
     parser = ways.add_parser(
@@ -47,13 +47,15 @@ def add_ways(ways: Any) -> None:
     )
     _add_proposing(parser, "model that proposes and corrects questions")
     parser.add_argument(
-        "--critic", metavar="NAME", help="model that attacks them. Default: the one that proposes"
+        "--critic",
+        metavar="NAME",
+        help="model that attacks the questions. Default: the one that proposes",
     )
     parser.add_argument(
         "--solver",
         action="append",
         metavar="NAME",
-        help="model that answers them; up to three. Default: the one that proposes",
+        help="model that answers the questions; up to three. Default: the one that proposes",
     )
     parser.set_defaults(lines=_adversarial)
 

@@ -60,7 +60,7 @@ def add_common(
         type=count_from_1,
         default=per_table,
         metavar="N",
-        help=f"at most N questions per table. {per_table}",
+        help=f"at most N questions per table. Default: {per_table}",
     )
     parser.add_argument(
         "--language",

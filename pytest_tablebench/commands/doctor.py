@@ -43,7 +43,9 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "doctor", help="check what works on this machine, and what to do about the rest"
     )
-    parser.add_argument("--bench-data", type=Path, metavar="DIR", help="dataset folder")
+    parser.add_argument(
+        "--bench-data", type=Path, metavar="DIR", help="folder with the datasets' files"
+    )
     parser.add_argument("--bench-store", type=Path, metavar="DIR", help="folder of the store")
     parser.set_defaults(lines=_doctor)
 

@@ -21,7 +21,7 @@ def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
     parser = commands.add_parser("export", help="write a run in the format of another tool")
     parser.add_argument("run", type=Path, metavar="RUN", help="run folder, finished or interrupted")
-    parser.add_argument("--to", required=True, choices=sorted(_FORMS), help="the form")
+    parser.add_argument("--to", required=True, choices=sorted(_FORMS), help="format to write")
     parser.add_argument("-o", "--out", type=Path, metavar="DIR", help="folder. Default: RUN/export")
     parser.add_argument(
         "--raw",

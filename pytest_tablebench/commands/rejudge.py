@@ -54,7 +54,9 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--bench-max-cost", metavar="USD", help="stop asking the judge when this much is spent"
     )
-    parser.add_argument("--bench-data", metavar="DIR", help="dataset folder. Default: the run's")
+    parser.add_argument(
+        "--bench-data", metavar="DIR", help="folder with the datasets' files. Default: the run's"
+    )
     parser.add_argument(
         "--plugin",
         action="append",

@@ -24,7 +24,7 @@ def add_parser(commands: Any) -> None:
         "--out",
         type=Path,
         metavar="DIR",
-        help="folder of tables and figures; the page is written next to it. Default: RUN/report, "
+        help="folder for tables and figures; the page is written next to it. Default: RUN/report, "
         "or "
         "tablebench-report for several runs",
     )
@@ -34,7 +34,7 @@ def add_parser(commands: Any) -> None:
         action="append",
         default=[],
         metavar="TAG",
-        help="show all measures by the values of a tag. Repeatable",
+        help="show all figures for each value of a tag. Repeatable",
     )
     parser.add_argument(
         "--marks",
@@ -51,7 +51,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--allow-unlike",
         action="store_true",
-        help="with --page: even if the runs differ in more than the model",
+        help="with --page: compare even if the runs differ in more than the model",
     )
     parser.set_defaults(lines=_report)
 

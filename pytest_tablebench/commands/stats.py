@@ -26,7 +26,9 @@ def add_parser(commands: Any) -> None:
         metavar="NAME",
         help="dataset or benchmark, as `list` shows it, or a folder of your tables",
     )
-    parser.add_argument("--bench-data", type=Path, metavar="DIR", help="dataset folder")
+    parser.add_argument(
+        "--bench-data", type=Path, metavar="DIR", help="folder with the datasets' files"
+    )
     parser.add_argument(
         "--limit", type=_positive, metavar="N", help="only the first N questions of each dataset"
     )

@@ -296,7 +296,7 @@ def params(raw: RawOption) -> dict[str, Any]:
 def _check_placed(flag: str, name: str, value: object) -> None:
     """Raise `SettingsError` for headers or a query that cannot be sent; never quotes a value."""
     if not isinstance(value, Mapping) or not value:
-        raise SettingsError(f'{flag} takes an object of JSON, as in {name}={{"Name": "value"}}')
+        raise SettingsError(f'{flag} takes a JSON object, as in {name}={{"Name": "value"}}')
     for key, content in value.items():
         if name == "extra_headers":
             fault = "no text" if not isinstance(content, str) else header_fault(content)

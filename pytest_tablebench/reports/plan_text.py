@@ -60,7 +60,7 @@ def plan_lines(
             lines.append(
                 f"tablebench: {name}: {plan['hits']:,} of {counted(plan['requests'], 'answer')} "
                 f"{are(plan['hits'])} in the store. Snapshots of these cannot show that the model "
-                f"has changed; --bench-fresh asks anew"
+                f"has changed; --bench-fresh asks again"
             )
         for parameter, why in (plan["dropped"] or {}).items():
             lines.append(

@@ -316,7 +316,7 @@ def test_a_first_description_is_guessed_and_works(
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     assert main(["new", str(tmp_path / "boats"), "--from", str(file)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert "[rows] question = 'query': by its name and its texts" in lines
+    assert "[rows] question = 'query': chosen by its name or its texts" in lines
     description, mistakes = read_description(tmp_path / "boats")
     assert mistakes == ()
     assert description.rows is not None

@@ -25,7 +25,7 @@ def test_snapshots_of_stored_answers_show_no_change(
 ) -> None:
     plan = ModelPlan("m", cases=5, requests=5, hits=hits, calls=5 - hits)
     lines = plan_lines([asdict(plan)], Settings(snapshot=snapshot))
-    advice = [line for line in lines if "--bench-fresh asks anew" in line]
+    advice = [line for line in lines if "--bench-fresh asks again" in line]
     assert [line.startswith(f"tablebench: {expected}") for line in advice] == [True] * bool(
         expected
     )

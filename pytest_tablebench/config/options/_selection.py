@@ -245,7 +245,7 @@ SELECTION = (
     Option(
         "--bench-demos",
         "MODE",
-        "demonstrations: perturbed (drawn anew for each perturbation, as in the published code) or "
+        "demonstrations: perturbed (drawn for each perturbation, as in the published code) or "
         "fixed (the same in all configurations of an example). Default: perturbed",
         read=choice("perturbed", "fixed"),
         differs=refuse(

@@ -58,17 +58,17 @@ class Guess:
 def guess(folder: Path, name: str) -> Guess:
     """Return a description of a file. Raises `DataError` if it finds no questions with answers."""
     made = Guess()
-    made.add("files", "test", name, "the file that was named")
+    made.add("files", "test", name, "the file of --from")
     at, rows = _place(folder, name)
-    made.add("rows", "at", at, f"{counted(len(rows), 'row')} with a question and an answer there")
+    made.add("rows", "at", at, f"{counted(len(rows), 'row')} with a question and an answer")
     fields = list(_fields(rows))
     question = _question(rows, fields)
     answers = _by_name(fields, _ANSWERS)
-    made.add("rows", "question", str(question), "by its name and its texts")
-    made.add("rows", "answers", str(answers), "by its name")
+    made.add("rows", "question", str(question), "chosen by its name or its texts")
+    made.add("rows", "answers", str(answers), "chosen by its name")
     ids = [path for path in fields if _last(path) in _IDS and _is_unique(rows, path)]
     if ids:
-        made.add("rows", "id", ids[0], "each row has another one")
+        made.add("rows", "id", ids[0], "different in each row")
     for path, kind, reason in _tables(rows, fields):
         made.add("table", kind, path, reason)
     for path in fields:
@@ -181,11 +181,11 @@ def _tables(rows: Sequence[Row], fields: Sequence[str]) -> Iterator[tuple[str, s
                 if kind == "cells" and header in fields:
                     yield header, "header", "a list of names next to the cells"
                 if kind == "text":
-                    yield "html", "reader", "the texts have <table"
+                    yield "html", "reader", "the texts contain <table"
                 titles = [other for other in fields if "title" in _last(other).lower()]
                 if titles:
                     title = ": ".join(f"{{{other}}}" for other in titles)
-                    yield title, "title", "by the names of the fields"
+                    yield title, "title", "chosen by the names of the fields"
                 return
 
 
@@ -207,7 +207,7 @@ def _is_file(value: Any) -> bool:
 
 
 _FORMS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "cells": (_is_cells, "a list of rows, the first one the header"),
+    "cells": (_is_cells, "a list of rows; the first one is the header"),
     "records": (_is_records, "a list of objects"),
     "text": (_is_html, "HTML"),
     "file": (_is_file, "names of table files"),
