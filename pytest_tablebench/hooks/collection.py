@@ -227,9 +227,7 @@ def pytest_collection_modifyitems(
         config.hook.pytest_deselected(items=left_out)
     settings = session.settings
     if settings.stop_rule is not None:
-        from pytest_tablebench.session.verdict import places
-
-        arrange(items, lambda cases: places(settings, cases))
+        arrange(items, settings.stop_rule, settings.seed)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -251,7 +249,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             return
         if cases.planned or cases.selection.missing:
             case_session.check(_thresholds(session.items))
-            cases.limits = limits(session.items, cases.runner.threshold, MARKER)
+            cases.limits = limits(session.items, cases.runner.threshold)
         if cases.planned:
             _start_run(config, case_session)
     except SettingsError as error:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
 from pytest_tablebench.datasets.case import Case
+from pytest_tablebench.hooks.keys import MARKER
 
 # One mapping for the session uses a third of the memory of an entry in each item's stash.
 _PLACES = pytest.StashKey[dict[pytest.Item, int]]()
@@ -42,17 +44,16 @@ def key_of(item: pytest.Item, worker: str) -> str:
     return f"{worker}{place_of(item) or 0}"
 
 
-def arrange(
-    items: list[pytest.Item], places_of: Callable[[Sequence[Case]], Mapping[str, int]]
-) -> None:
-    """Sort the items with cases into the order that the stopping rule needs, other items first.
+def arrange(items: list[pytest.Item], rule: Any, seed: int) -> None:
+    """Sort items into the order that a stopping rule needs; items without a case come first.
 
-    Arguments:
-        items: the items, sorted in place.
-        places_of: returns the position of each case, by id.
+    Items whose cases differ only in the model follow each other.
     """
+    from pytest_tablebench.results.gates import order
+
     cases = [case_of(item) for item in items]
-    places = places_of([case for case in cases if case is not None])
+    arranged = order([case for case in cases if case is not None], rule, seed)
+    places = {case.case_id: place for place, case in enumerate(arranged)}
     keys = [-1 if case is None else places[case.case_id] for case in cases]
     items[:] = [item for _, item in sorted(zip(keys, items, strict=True), key=lambda pair: pair[0])]
 
@@ -96,19 +97,16 @@ def name_checks(items: Sequence[pytest.Item]) -> dict[str, list[str]]:
 
 
 def limits(
-    items: Sequence[pytest.Item], threshold: Callable[[str, float | None], float], marker: str
+    items: Sequence[pytest.Item], threshold: Callable[[str, float | None], float]
 ) -> dict[str, float]:
     """Return the pass threshold of each dataset: the highest of its tests.
 
-    Arguments:
-        items: the collected items.
-        threshold: returns the threshold for a dataset and a marker's threshold.
-        marker: the name of the marker.
+    `threshold` returns the threshold for a dataset and a marker's threshold.
     """
     marked: dict[str, set[float | None]] = {}
     for item in items:
         case = case_of(item)
-        mark = item.get_closest_marker(marker)
+        mark = item.get_closest_marker(MARKER)
         if case is not None and mark is not None:
             marked.setdefault(case.dataset, set()).add(mark.kwargs.get("threshold"))
     return {

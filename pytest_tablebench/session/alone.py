@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
-from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
@@ -14,32 +13,14 @@ from pytest_tablebench.session.base import CaseRunner, RunKeeper
 from pytest_tablebench.util.names import escaped
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.checks import Finding
     from pytest_tablebench.results.gates import PlannedGate
-    from pytest_tablebench.results.message import CaseMessage
-    from pytest_tablebench.running.case_run import CaseRun
-    from pytest_tablebench.session.cases import Cases
-    from pytest_tablebench.session.kept_run import KeptRun
 
 
 class Alone(CaseRunner, RunKeeper):
     """Runs cases and keeps the run."""
 
-    @cached_property
-    def run(self) -> KeptRun:
-        """The run that this process keeps."""
-        _ = self.notices
-        return self._make_run()
-
-    @cached_property
-    def cases(self) -> Cases:
-        """The cases of this process. Raises `SettingsError` for a name registered twice."""
-        from pytest_tablebench.session.cases import Cases
-
-        run = self.run
-        cases = Cases(self.settings, self.registry)
-        cases.keep_media_in(lambda model: run.paths[model])
-        return cases
+    def _run_folder(self, model: str) -> Path:
+        return self.run.paths[model]
 
     # Collect.
 
@@ -55,17 +36,6 @@ class Alone(CaseRunner, RunKeeper):
 
     # Plan.
 
-    def check(self, thresholds: Mapping[str, object]) -> None:
-        """Raise `SettingsError` for settings that do not fit the selected cases.
-
-        Arguments:
-            thresholds: the thresholds of markers, by test.
-        """
-        from pytest_tablebench.session.cases import check_data, check_selection
-
-        check_selection(self.cases, self.verdicts, thresholds)
-        check_data(self.cases, self.verdicts)
-
     def start_run(self) -> None:
         """Start the engine, make the plan, open the run folder. Raises `SettingsError`."""
         from pytest_tablebench.session.planning import model_plans  # slow to import
@@ -74,8 +44,9 @@ class Alone(CaseRunner, RunKeeper):
         cases, run, plan_only = self.cases, self.run, self.settings.plan
         if not plan_only:
             cases.open_store()
-            run.writer.learn(self._messages.first_facts(self._not_judged))
-            self._check_baseline()
+            run.writer.learn(self._messages.first_facts())
+            if self.verdicts is not None:
+                self.verdicts.check_baseline(run.writer, cases.planned)
         needs = cases.engine_needs()
         if not plan_only:
             run.collect_batches(needs)
@@ -88,26 +59,23 @@ class Alone(CaseRunner, RunKeeper):
         if not plan_only:
             run.writer.open()  # last: a refused run leaves no files
 
-    def _check_baseline(self) -> None:
-        """Raise `SettingsError` if the baseline differs in more than the model."""
-        if self.verdicts is not None and self.settings.baseline is not None:
-            for model in self.cases.planned:
-                self.verdicts.check_baseline(self.run.writer.run_data(model))
-
     def planned_gates(self) -> dict[str, list[PlannedGate]]:
         """Return, by model, the smallest drop each gate can see with the selected cases."""
-        return self.cases.planned_gates(self.verdicts, self.run.paths.values())
+        from pytest_tablebench.running.gate_subjects import planned_clusters
+
+        verdicts = self.verdicts
+        if verdicts is None or self.settings.shard is not None:
+            return {}
+        # Earlier runs are searched next to this one.
+        places = {path.parent for path in self.run.paths.values()}
+        return {
+            model: verdicts.planned(cases, places, planned_clusters(self.cases.runner, cases))
+            for model, cases in self.cases.selection.by_model().items()
+        }
 
     def refuse(self, error: SettingsError) -> NoReturn:
         """End the session before any test runs."""
         raise pytest.UsageError(escaped(str(error))) from None
-
-    # Run.
-
-    def message(self, run: CaseRun, finding: Finding, error: BaseException | None) -> CaseMessage:
-        """Return the message of a finished item."""
-        facts = self._messages.new_facts(self._not_judged)
-        return self._messages.message(run, finding, error, facts)
 
     # End.
 

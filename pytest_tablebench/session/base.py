@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import threading
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -15,8 +16,11 @@ from pytest_tablebench.util.notices import Notices
 
 if TYPE_CHECKING:
     from pytest_tablebench.registry import Registry
+    from pytest_tablebench.results.checks import Finding
     from pytest_tablebench.results.gates import PlannedGate
+    from pytest_tablebench.results.message import CaseMessage
     from pytest_tablebench.running.axes import Axes
+    from pytest_tablebench.running.case_run import CaseRun
     from pytest_tablebench.running.provider_pool import ProviderPool
     from pytest_tablebench.session.case_messages import CaseMessages
     from pytest_tablebench.session.cases import Cases
@@ -41,18 +45,11 @@ class Session:
     Worker      runs cases, and reports each to the controller
 
     Every pytest session makes one, so it is cheap: expensive parts are made on first use.
-
-    Arguments:
-        config: pytest's configuration.
-        settings: the settings of the run.
-        on_first_use: called once, when the session first uses this plugin.
+    `on_first_use` is called once, when the session first uses this plugin.
     """
 
     def __init__(
-        self,
-        config: pytest.Config,
-        settings: Settings,
-        on_first_use: Callable[[], None] = lambda: None,
+        self, config: pytest.Config, settings: Settings, on_first_use: Callable[[], None]
     ) -> None:
         self.config = config
         self.settings = settings
@@ -114,8 +111,7 @@ class Session:
     def check_names(self, lenient: Collection[str] = ()) -> None:
         """Raise `SettingsError` for a name in the options that is not registered.
 
-        Arguments:
-            lenient: keys of options that may name what another part of the project registers.
+        `lenient` contains keys of options that may name what another part of the project registers.
         """
         from pytest_tablebench.running.preflight import check_settings
 
@@ -135,63 +131,88 @@ class Session:
 class CaseRunner(Session):
     """A process that runs cases: `Alone`, and each `Worker`."""
 
-    @property
+    _item_prefix = ""
+    """Distinguishes items that several workers run under one name."""
+    _plans = True
+    """Whether this process plans the run. Of xdist's workers, which collect the same items, one
+    plans for all."""
+
+    @cached_property
     def cases(self) -> Cases:
         """The cases of this process. Raises `SettingsError` for a name registered twice."""
+        from pytest_tablebench.session.cases import Cases
+
+        _ = self.notices
+        return Cases(self.settings, self.registry, self._item_prefix, self._run_folder)
+
+    def _run_folder(self, model: str) -> Path:
         raise NotImplementedError
 
     @cached_property
     def _messages(self) -> CaseMessages:
         from pytest_tablebench.session.case_messages import CaseMessages
 
-        return CaseMessages(self.cases)
+        return CaseMessages(self.cases, self.verdicts)
 
-    @property
+    @cached_property
     def axes(self) -> Axes:
         """The axes of the run."""
         return self.cases.runner.axes
 
-    @property
+    @cached_property
     def models(self) -> ProviderPool:
         """The models that the settings name."""
         return self.cases.runner.models
 
-    @property
-    def _not_judged(self) -> list[str]:
-        return self.verdicts.not_judged if self.verdicts is not None else []
+    def check(self, thresholds: Mapping[str, object]) -> None:
+        """Raise `SettingsError` for settings that do not fit the selected cases.
+
+        `thresholds` contains the thresholds of markers, by test.
+        """
+        from pytest_tablebench.session.cases import check_data, check_selection
+
+        check_selection(self.cases, self.verdicts, thresholds)
+        if self._plans:
+            check_data(self.cases, self.verdicts)
+
+    def message(self, run: CaseRun, finding: Finding, error: BaseException | None) -> CaseMessage:
+        """Return the message of a finished item."""
+        return self._messages.message(run, finding, error)
 
 
 class RunKeeper(Session):
-    """A process that keeps the run: `Alone`, and the `Controller` of workers."""
+    """A process that keeps the run: `Alone`, and the `Controller` of workers.
+
+    `on_begin` is called once, if the run records answers.
+    """
 
     def __init__(
         self,
         config: pytest.Config,
         settings: Settings,
-        on_first_use: Callable[[], None] = lambda: None,
-        on_begin: Callable[[], None] = lambda: None,
+        on_first_use: Callable[[], None],
+        on_begin: Callable[[], None],
     ) -> None:
         super().__init__(config, settings, on_first_use)
         self._on_begin = on_begin
-        """Called once, if the run records answers."""
         self._has_begun = False
-
-    def _make_run(self) -> KeptRun:
-        """Return the run of this process, without its folder."""
-        from pytest_tablebench.session.kept_run import KeptRun, run_paths
-
-        now = datetime.now(UTC).astimezone()
-        run = KeptRun(
-            self.settings, run_paths(self.settings, self.config.invocation_params.dir, now)
-        )
-        run.writer.named_by = _named_by(self.config)
-        run.writer.selected_by = selected_by(self.config)
-        return run
+        self._run: KeptRun | None = None
+        self._run_lock = threading.Lock()
 
     @property
     def run(self) -> KeptRun:
-        """The run that this process keeps."""
-        raise NotImplementedError
+        """The run that this process keeps, at first without its folder. Thread-safe."""
+        with self._run_lock:
+            if self._run is None:
+                from pytest_tablebench.session.kept_run import KeptRun, run_paths
+
+                _ = self.notices
+                now = datetime.now(UTC).astimezone()
+                paths = run_paths(self.settings, self.config.invocation_params.dir, now)
+                self._run = KeptRun(self.settings, paths)
+                self._run.writer.named_by = _named_by(self.config)
+                self._run.writer.selected_by = selected_by(self.config)
+            return self._run
 
     @property
     def problems(self) -> list[str]:
@@ -217,12 +238,20 @@ class RunKeeper(Session):
         raise NotImplementedError
 
     def planned_gates(self) -> dict[str, list[PlannedGate]]:
-        """Return, by model, the smallest drop each gate can see with the selected cases."""
-        raise NotImplementedError
+        """Return, by model, the smallest drop each gate can see with the selected cases.
+
+        Only without workers: `--bench-plan` starts none.
+        """
+        return {}
 
     def count_examples(self, dataset: str, most: int) -> int:
         """Return the number of examples of a dataset, at most `most`."""
-        raise NotImplementedError
+        from pytest_tablebench.datasets import open_dataset
+
+        declared, settings = self.registry.datasets[dataset], self.settings
+        folder = settings.data_folder() / declared.folder
+        source = open_dataset(declared, folder, compat=settings.compat, settings=vars(settings))
+        return len(source.example_ids(most))
 
     def begin(self) -> None:
         """Prepare the run, once: an option asks for it, or a case is selected.
@@ -232,15 +261,14 @@ class RunKeeper(Session):
         if self._has_begun:
             return
         self._has_begun = True
-        run, only_lists = self.run, self.config.option.collectonly
+        run = self.run
         if self.settings.explicit:
             self.make_verdicts()
-        if only_lists:
+        if self.config.option.collectonly:
             return
         run.fetch_stores()
         if self.settings.plan:
             return
-        run.start_sharing()
         if self.settings.store or self.settings.readonly_stores:
             self.models.store()  # raises for an unusable folder
         run.claim()
@@ -249,7 +277,6 @@ class RunKeeper(Session):
     def close(self) -> None:
         """Close the store and shared stores, and end the engine's calls."""
         self.run.close()
-        self.run.close_stores()  # last: the engine may have stored further answers
 
     def reap(self) -> None:
         """Wait until the processes that ended during the reports are gone, and clean up."""

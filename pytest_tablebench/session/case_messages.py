@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.results.checks import Finding, join_checks
@@ -19,31 +18,23 @@ if TYPE_CHECKING:
     from pytest_tablebench.running.case_run import CaseRun
     from pytest_tablebench.session.cases import Cases
     from pytest_tablebench.session.messages import CaseAhead
+    from pytest_tablebench.session.verdict import Verdicts
 
 
 class CaseMessages:
     """Makes the message of each finished item, without what was already reported."""
 
-    def __init__(self, cases: Cases) -> None:
+    def __init__(self, cases: Cases, verdicts: Verdicts | None) -> None:
         self._cases = cases
+        self._verdicts = verdicts
         self._rows_reported = -1
         self._example_reported: dict[str, str] = {}
         """The key of the last example reported, by model: each model has its own run folder."""
 
-    def message(
-        self,
-        run: CaseRun,
-        finding: Finding,
-        error: BaseException | None,
-        facts: Mapping[str, Any] | None,
-    ) -> CaseMessage:
+    def message(self, run: CaseRun, finding: Finding, error: BaseException | None) -> CaseMessage:
         """Return the message of a finished item.
 
-        Arguments:
-            run: the case as it ran.
-            finding: the result of the test.
-            error: the exception of the test, if any.
-            facts: new facts about data and plan, if any.
+        `finding` is the result of the test, `error` its exception.
         """
         prompt = example = None
         turns = run.answer.turns if run.answer is not None else ()
@@ -76,27 +67,23 @@ class CaseMessages:
             prompt=prompt,
             transcript=(str(run.transcript), turns) if turns else None,
             example=example,
-            facts=facts,
+            facts=self._new_facts(),
             judged=tuple(map(_cost, judged)),
             reasoning_tokens=answer.reasoning_tokens if answer is not None else None,
             is_extended=answer is not None and EXTENDED in answer.flags,
         )
 
-    def new_facts(self, not_judged: Sequence[str]) -> dict[str, Any] | None:
+    def _new_facts(self) -> dict[str, Any] | None:
         """Return the facts if they have changed since the last report; else None."""
         # Called after every case: only the rows with problems can still change.
         rows = self._cases.runner.count_problems()
         if rows == self._rows_reported:
             return None
         self._rows_reported = rows
-        return self.facts(not_judged)
+        return self.facts()
 
-    def facts(self, not_judged: Sequence[str]) -> dict[str, Any]:
-        """Return the facts about data and plan in this process.
-
-        Arguments:
-            not_judged: gates that the session does not judge.
-        """
+    def facts(self) -> dict[str, Any]:
+        """Return the facts about data and plan in this process."""
         cases, runner = self._cases, self._cases.runner
         datasets = cases.selection.datasets()
         return {
@@ -117,12 +104,12 @@ class CaseMessages:
             "in_process": runner.models.in_process(),
             "model_files": runner.models.files(),
             "transport": runner.models.transport_note(),
-            "not_judged": not_judged,
+            "not_judged": self._verdicts.not_judged if self._verdicts is not None else [],
         }
 
-    def first_facts(self, not_judged: Sequence[str]) -> dict[str, Any]:
+    def first_facts(self) -> dict[str, Any]:
         """Return the facts at the start of the run; with a stopping rule, also its cases."""
-        facts = self.new_facts(not_judged) or {}
+        facts = self._new_facts() or {}
         if self._cases.settings.stop_rule is not None:
             facts["chosen"] = self._cases.selection.values()
         return facts
@@ -151,12 +138,11 @@ def _has_no_result(run: CaseRun, finding: Finding) -> bool:
 
 def table_values(example: Example) -> list[dict[str, Any]]:
     """Return an example's tables as JSON values, for the run folder."""
-    return [_values(table) for table in example.inputs.values() if isinstance(table, Table)]
-
-
-def _values(table: Table) -> dict[str, Any]:
-    rows = [list(row) for row in table.rows]
-    values = {"title": table.title, "header": list(table.header), "rows": rows}
-    if not table.is_structured:
-        return values
-    return {**values, "structure": {name: getattr(table, name) for name in STRUCTURE}}
+    values: list[dict[str, Any]] = []
+    for table in example.inputs.values():
+        if isinstance(table, Table):
+            rows = [list(row) for row in table.rows]
+            values.append({"title": table.title, "header": list(table.header), "rows": rows})
+            if table.is_structured:
+                values[-1]["structure"] = {name: getattr(table, name) for name in STRUCTURE}
+    return values

@@ -8,7 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,6 @@ from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.errors import TableBenchError
 from pytest_tablebench.results import MediaFolder
-from pytest_tablebench.running.gate_subjects import planned_clusters
 from pytest_tablebench.running.judging import of_metric
 from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.session.messages import EngineNeeds
@@ -24,7 +23,6 @@ from pytest_tablebench.session.messages import EngineNeeds
 if TYPE_CHECKING:
     from pytest_tablebench.executors.local import LaneConfig
     from pytest_tablebench.registry import Registry
-    from pytest_tablebench.results.gates import PlannedGate
     from pytest_tablebench.session.verdict import Verdicts
 
 
@@ -57,10 +55,6 @@ class Selection:
             {name: known_missing[name] for name in names if name in known_missing},
         )
 
-    def planned(self) -> dict[str, int]:
-        """Return the number of cases of each model."""
-        return dict(Counter(case.model for case in self.cases))
-
     def items_by_model(self) -> dict[str, int]:
         """Return the number of items of each model."""
         counts: Counter[str] = Counter()
@@ -91,13 +85,21 @@ class Cases:
         settings: the settings of the run.
         registry: the registered datasets, metrics and so on.
         item_prefix: distinguishes items that several xdist workers run under one name.
+        run_folder: returns the run folder of a model, which keeps images.
     """
 
-    def __init__(self, settings: Settings, registry: Registry, item_prefix: str = "") -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        registry: Registry,
+        item_prefix: str,
+        run_folder: Callable[[str], Path],
+    ) -> None:
         self.settings = settings
         self.item_prefix = item_prefix
         self.runner = Runner(settings, registry)
         self.runner.prefetch.size = 2 * settings.connections
+        self.runner.pictures.folder = lru_cache(lambda model: MediaFolder(run_folder(model)))
         self.selection = Selection()
         self.planned: dict[str, int] = {}
         """The number of cases of each model."""
@@ -109,14 +111,10 @@ class Cases:
         # A last garbage collection would take as long as writing the report page.
         atexit.register(gc.freeze)
 
-    def keep_media_in(self, folder: Callable[[str], Path]) -> None:
-        """Save images in run folders; `folder` returns the run folder of a model."""
-        self.runner.pictures.folder = lru_cache(lambda model: MediaFolder(folder(model)))
-
     def select(self, params: Iterable[object]) -> None:
         """Record the selected cases, from the `case` parameter of each item."""
         self.selection = Selection.of(params, self.runner.missing)
-        self.planned = self.selection.planned()
+        self.planned = dict(Counter(case.model for case in self.selection.cases))
 
     def is_first_with_calls(self, dataset: str) -> bool:
         """Return whether a dataset's cases surely need calls, and no earlier dataset's did."""
@@ -163,25 +161,6 @@ class Cases:
         store = self.runner.models.store() if self.settings.executor == "batch" else None
         if store is not None:
             store.refresh()
-
-    def planned_gates(
-        self, verdicts: Verdicts | None, folders: Iterable[Path]
-    ) -> dict[str, list[PlannedGate]]:
-        """Return, by model, the smallest drop each gate can see with the selected cases.
-
-        Arguments:
-            verdicts: the evaluator of the gates.
-            folders: run folders; earlier runs are searched next to them.
-        """
-        if verdicts is None or self.settings.shard is not None:
-            return {}
-        places = {path.parent for path in folders}
-        clusters = partial(planned_clusters, self.runner)
-        by_model = self.selection.by_model()
-        return {
-            model: verdicts.planned(cases, places, clusters(cases))
-            for model, cases in by_model.items()
-        }
 
 
 def _may_run_programs(runner: Runner, selection: Selection) -> bool:
@@ -232,10 +211,7 @@ def check_selection(
 ) -> None:
     """Raise `SettingsError` for thresholds, gates or a replay that do not fit the selected cases.
 
-    Arguments:
-        cases: the cases of this process.
-        verdicts: the evaluator of the gates.
-        thresholds: the thresholds of markers, by test.
+    `thresholds` contains the thresholds of markers, by test.
     """
     from pytest_tablebench.running.name_checks import check_tests
     from pytest_tablebench.running.preflight import check_replay, check_threshold

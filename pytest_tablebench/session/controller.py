@@ -27,10 +27,8 @@ from pytest_tablebench.session.messages import (
 )
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.gates import PlannedGate
     from pytest_tablebench.running.axes import Axes
     from pytest_tablebench.running.provider_pool import ProviderPool
-    from pytest_tablebench.session.kept_run import KeptRun
 
 CHANNEL, EACH = "tablebench_channel", "tablebench_each"
 """Keys of a worker's input: its channel, and whether each worker runs all items."""
@@ -52,20 +50,8 @@ class Controller(RunKeeper):
         """Why the run cannot start; None if it can."""
         self.ahead: dict[str, deque[CaseAhead]] = {}
         """The last cases announced by each worker."""
-        self._run: KeptRun | None = None
-        self._run_lock = threading.Lock()
         self._place_lock = threading.Lock()
         self._channels: list[Any] = []
-
-    @property
-    def run(self) -> KeptRun:
-        """The run that this process keeps. Thread-safe."""
-        if self._run is None:
-            with self._run_lock:
-                if self._run is None:
-                    _ = self.notices
-                    self._run = self._make_run()
-        return self._run
 
     @cached_property
     def axes(self) -> Axes:
@@ -135,20 +121,7 @@ class Controller(RunKeeper):
             self.verdicts.leave_out(run.writer.facts.get("not_judged", ()))
         return selected
 
-    def planned_gates(self) -> dict[str, list[PlannedGate]]:
-        """Return nothing: `--bench-plan` runs without workers."""
-        return {}
-
     # End.
-
-    def count_examples(self, dataset: str, most: int) -> int:
-        """Return the number of examples of a dataset, at most `most`."""
-        from pytest_tablebench.datasets import open_dataset
-
-        opened, settings = self.registry.datasets[dataset], self.settings
-        folder = settings.data_folder() / opened.folder
-        source = open_dataset(opened, folder, compat=settings.compat, settings=vars(settings))
-        return len(source.example_ids(most))
 
     @property
     def problems(self) -> list[str]:

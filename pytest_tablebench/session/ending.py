@@ -76,7 +76,7 @@ class RunEnding:
                 record = waiting.record.record
                 verdicts.feed(record.model, record)
                 del self._waiting[waiting_id]
-        if not verdicts.decided or not verdicts.left:
+        if not verdicts.may_stop:
             return None
         self._is_decided = True
         return f"{OUR_STOP}stopped: every gate is decided"
@@ -129,15 +129,19 @@ class RunEnding:
             compared_nothing: whether snapshots were to be compared and none existed. That is no
                 success.
         """
-        verdicts = self._verdicts
+        from pytest_tablebench.results.verdict import joint_exit_code
+
+        verdicts, may_decide = self._verdicts, _gates_may_decide(exit_status, reason)
         if verdicts is not None and self._settings.gates:
             self.unrecorded_failures = self._run.writer.unseen(verdicts.judged_tests)
         self._judge(runs, self._why_incomplete(exit_status, reason))
-        others_failed = others_failed or bool(self.unrecorded_failures)
-        code = self._gate_code(exit_status, reason, others_failed)
+        code = None
+        if self._has_gates and may_decide:
+            code = 11 if self.problems else joint_exit_code(self.verdicts.values())
+            code = code or int(others_failed or bool(self.unrecorded_failures))
         if compared_nothing and (exit_status if code is None else code) == pytest.ExitCode.OK:
             code = 11
-        self.exit_code = self._code_with_batches(code, runs, exit_status, reason)
+        self.exit_code = self._code_with_batches(code, runs, may_decide=may_decide)
         self._conclude(runs, exit_status if self.exit_code is None else self.exit_code)
         for model, run in runs.items():
             self._publish(model, run)
@@ -175,17 +179,8 @@ class RunEnding:
             except TableBenchError as error:
                 self.problems.append(f"{model}: no verdict: {error}")
 
-    def _gate_code(self, exit_status: int, reason: str, others_failed: bool) -> int | None:
-        """Return the gates' exit code; None if pytest's codes 2 to 5 take precedence."""
-        if not self._has_gates or not _gates_may_decide(exit_status, reason):
-            return None
-        from pytest_tablebench.results.verdict import joint_exit_code
-
-        code = 11 if self.problems else joint_exit_code(self.verdicts.values())
-        return code or int(others_failed)
-
     def _code_with_batches(
-        self, code: int | None, runs: Mapping[str, LoadedRun], exit_status: int, reason: str
+        self, code: int | None, runs: Mapping[str, LoadedRun], *, may_decide: bool
     ) -> int | None:
         """Record the batches; return 12 if some are pending, else the gates' code."""
         batches = self._run.batches
@@ -194,7 +189,7 @@ class RunEnding:
         self.problems += batches.problems
         for run in runs.values():
             batches.write(run.path)
-        if code is None and not _gates_may_decide(exit_status, reason):
+        if code is None and not may_decide:
             return code
         if self._pending.total() and (batches.under_way() or batches.over_budget()):
             return PENDING_CODE
@@ -290,7 +285,7 @@ class RunEnding:
 
 
 def _gates_may_decide(exit_code: int, reason: str) -> bool:
-    """Whether gates may replace pytest's exit code: not if pytest was interrupted or failed."""
+    """Return whether gates may replace pytest's exit code: not if it was interrupted or failed."""
     if exit_code == pytest.ExitCode.INTERRUPTED:
         return reason.startswith(OUR_STOP)
     return exit_code in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}

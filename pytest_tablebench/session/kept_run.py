@@ -70,18 +70,18 @@ class KeptRun:
     # Before the run.
 
     def fetch_stores(self) -> None:
-        """Copy new answers of shared stores to this machine. Raises `SettingsError`."""
+        """Copy new answers of shared stores to this machine; unless planning, copy back too.
+
+        Raises `SettingsError`.
+        """
         places = self.settings.shared_stores()
         if places and self._shared is None:
             from pytest_tablebench.store.shared import SharedStores
 
             self._shared = SharedStores(places)
             self._shared.fetch()
-
-    def start_sharing(self) -> None:
-        """Start copying new answers to shared stores at intervals."""
-        if self._shared is not None:
-            self._shared.start(self.settings.store_every)
+            if not self.settings.plan:
+                self._shared.start(self.settings.store_every)
 
     def claim(self) -> None:
         """Create the run folders. Raises `SettingsError`."""
@@ -152,7 +152,7 @@ class KeptRun:
                 self.writer.open()  # the run folder lists the batches, even without a record
 
     def close(self) -> None:
-        """End the calls, and record their totals."""
+        """End the calls, record their totals, and copy the last answers to shared stores."""
         totals = self.engine.finish()
         self.writer.refused = self.engine.refused or self.writer.refused
         if totals is not None:
@@ -160,11 +160,8 @@ class KeptRun:
                 for model, paid in self.batches.totals().items():
                     totals["models"][model] = {**totals["models"].get(model, {}), **paid}
             self.writer.learn_totals(totals)
-
-    def close_stores(self) -> None:
-        """Copy the last answers to shared stores. Call it after the last answer is stored."""
         if self._shared is not None:
-            self._shared.close()
+            self._shared.close()  # last: the engine may have stored further answers
 
     def reap(self) -> None:
         """Wait until the processes of the engine have ended, and remove unused files."""

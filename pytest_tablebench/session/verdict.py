@@ -17,7 +17,6 @@ from pytest_tablebench.results.gates import (
     baseline_needed,
     gate_without_baseline,
     make_rule,
-    order,
     parse_gates,
     plan_gates,
 )
@@ -29,19 +28,14 @@ if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
     from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.registry import Registry
+    from pytest_tablebench.results.writer import RunWriter
     from pytest_tablebench.running.axes import Axes
 
 HINT = "Add --bench-allow-unlike to compare them anyway"
 
 
 class Verdicts:
-    """Judges the runs of one session. Raises `SettingsError` for unusable gates.
-
-    Arguments:
-        settings: the gates, the baseline and the stopping rule.
-        registry: the names that gates may use.
-        axes: the axes of the run.
-    """
+    """Judges the runs of one session. Raises `SettingsError` for unusable gates."""
 
     def __init__(self, settings: Settings, registry: Registry, axes: Axes) -> None:
         self.settings = settings
@@ -146,11 +140,12 @@ class Verdicts:
         """The tests that gates judge, each as (dataset, test)."""
         return frozenset((gate.scope, gate.check) for gate in self._gates if gate.check)
 
-    def check_baseline(self, run: Mapping[str, Any]) -> None:
-        """Raise `SettingsError` if the baseline differs in more than the model."""
+    def check_baseline(self, writer: RunWriter, models: Iterable[str]) -> None:
+        """Raise `SettingsError` if the baseline differs from these runs in more than the model."""
         settings = self.settings
         if settings.baseline is not None and not settings.allow_unlike:
-            check_alike(read_run_json(settings.baseline), run, hint=HINT)
+            for model in models:
+                check_alike(read_run_json(settings.baseline), writer.run_data(model), hint=HINT)
 
     def planned(
         self,
@@ -188,10 +183,7 @@ class Verdicts:
     def follow(self, model: str, cases: Sequence[Case], missing: Collection[str] = ()) -> None:
         """Make the stopping rule for a model's run, if the run may stop early.
 
-        Arguments:
-            model: the model's name.
-            cases: its selected cases.
-            missing: the datasets whose files are missing.
+        `cases` are its selected cases, `missing` the datasets whose files are missing.
         """
         settings = self.settings
         if settings.stop_rule is None or not self._gates:
@@ -224,14 +216,12 @@ class Verdicts:
             self._rules[model].feed(cell)
 
     @property
-    def decided(self) -> bool:
-        """Whether no remaining case can change the verdict."""
-        return bool(self._rules) and all(rule.all_decided for rule in self._rules.values())
-
-    @property
-    def left(self) -> int:
-        """The number of remaining cases in the runs that may stop early."""
-        return sum(rule.planned - rule.n_asked for rule in self._rules.values())
+    def may_stop(self) -> bool:
+        """Whether cases remain, none of which can change the verdict."""
+        rules = self._rules.values()
+        return all(rule.all_decided for rule in rules) and any(
+            rule.planned > rule.n_asked for rule in rules
+        )
 
     # After the run.
 
@@ -244,10 +234,7 @@ class Verdicts:
     def judge(self, model: str, loaded: LoadedRun, ended: str | None = None) -> RunVerdict:
         """Return the verdict on a model's run.
 
-        Arguments:
-            model: the model's name.
-            loaded: its run.
-            ended: why the run is incomplete; None if it is complete.
+        `ended` is why the run is incomplete, None if it is complete.
         """
         settings, baseline = self.settings, self.baseline
         comparison = None
@@ -272,15 +259,3 @@ def check_recorded(baseline: Path) -> None:
             raise SettingsError(f"{baseline} has no recorded case, so there is nothing to compare")
     except SettingsError as error:
         raise SettingsError(f"--bench-baseline: {error}") from None
-
-
-def places(settings: Settings, cases: Sequence[Case]) -> dict[str, int]:
-    """Return the position of each case, by id, in the order that the stopping rule needs.
-
-    Cases that differ only in the model follow each other.
-    """
-    rule = settings.stop_rule
-    if rule is None:
-        return {}
-    arranged = order(cases, rule, settings.seed)  # type: ignore[arg-type]
-    return {case.case_id: place for place, case in enumerate(arranged)}

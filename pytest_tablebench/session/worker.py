@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, fields, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.checks import Finding
     from pytest_tablebench.results.message import CaseMessage
     from pytest_tablebench.running.case_run import CaseRun
-    from pytest_tablebench.session.cases import Cases
 
 CASE_FIELDS = tuple(field.name for field in fields(Case))
 """The fields of a case, which its record has too."""
@@ -44,13 +42,7 @@ PROBLEMS = "tablebench_problems"
 
 
 class Worker(CaseRunner):
-    """Runs cases, and reports each to the controller.
-
-    Arguments:
-        config: pytest's configuration, with the worker's input.
-        settings: the settings of the run.
-        on_first_use: called once, when the session first uses this plugin.
-    """
+    """Runs cases, and reports each to the controller."""
 
     def __init__(
         self, config: pytest.Config, settings: Settings, on_first_use: Callable[[], None]
@@ -60,7 +52,6 @@ class Worker(CaseRunner):
         self._channel = workerinput[CHANNEL]
         self._worker_count = int(workerinput["workercount"])
         self._plans = workerinput["workerid"] == "gw0"
-        """Whether this worker plans for all workers, which collect the same items."""
         self._item_prefix = f"{workerinput['workerid']}:" if workerinput[EACH] else ""
         self._problem_count = 0
         self._folders: dict[str, Path] = {}
@@ -70,15 +61,8 @@ class Worker(CaseRunner):
         lost = r"(?s).*OSError: cannot send \(already closed"
         warnings.filterwarnings("ignore", lost, PluggyTeardownRaisedWarning)
 
-    @cached_property
-    def cases(self) -> Cases:
-        """The cases of this process. Raises `SettingsError` for a name registered twice."""
-        from pytest_tablebench.session.cases import Cases
-
-        _ = self.notices
-        cases = Cases(self.settings, self.registry, self._item_prefix)
-        cases.keep_media_in(lambda model: self._folders[model])
-        return cases
+    def _run_folder(self, model: str) -> Path:
+        return self._folders[model]
 
     # Collect.
 
@@ -88,18 +72,6 @@ class Worker(CaseRunner):
             self._send(CallsExpected())
 
     # Plan.
-
-    def check(self, thresholds: Mapping[str, object]) -> None:
-        """Raise `SettingsError` for settings that do not fit the selected cases.
-
-        Arguments:
-            thresholds: the thresholds of markers, by test.
-        """
-        from pytest_tablebench.session.cases import check_data, check_selection
-
-        check_selection(self.cases, self.verdicts, thresholds)
-        if self._plans:
-            check_data(self.cases, self.verdicts)
 
     def start_run(self) -> None:
         """Receive the run folders, and send the selection. Raises `SettingsError`."""
@@ -114,7 +86,7 @@ class Worker(CaseRunner):
         selected = SelectedCases()
         if self._plans:
             plans = [asdict(plan) for plan in model_plans(cases)]
-            facts = self._messages.first_facts(self._not_judged)
+            facts = self._messages.first_facts()
             selected = SelectedCases(cases.planned, facts, plans, self.problems)
         self._send(selected)
         from pytest_tablebench.session.garbage import freeze_garbage
@@ -142,9 +114,8 @@ class Worker(CaseRunner):
         from pytest_tablebench.results.writer import RunWriter
 
         writer = RunWriter(self.settings, dict.fromkeys(self.settings.models, Path()))
-        writer.learn(self._messages.facts(self._not_judged))
-        for model in self.cases.planned:
-            self.verdicts.check_baseline(writer.run_data(model))
+        writer.learn(self._messages.facts())
+        self.verdicts.check_baseline(writer, self.cases.planned)
 
     def refuse(self, error: SettingsError) -> None:
         """Report the error to the controller, which ends the session: a worker cannot."""
@@ -178,8 +149,7 @@ class Worker(CaseRunner):
 
     def message(self, run: CaseRun, finding: Finding, error: BaseException | None) -> CaseMessage:
         """Return the message of a finished item, with any new warnings of this process."""
-        facts = self._messages.new_facts(self._not_judged)
-        message = self._messages.message(run, finding, error, facts)
+        message = super().message(run, finding, error)
         problems = tuple(self.problems)
         if len(problems) == self._problem_count:
             return message
