@@ -43,17 +43,12 @@ def install(
         return
     current = _Current(benchmark_of, tests)
     config.pluginmanager.register(current, "tablebench-allure")
-    config.add_cleanup(_filter_loggers(current) if take_over else _correct_results(current))
-
-
-def _correct_results(current: _Current) -> Callable[[], None]:
-    corrector = _Corrector(current)
-    allure_commons.plugin_manager.register(corrector)
-
-    def remove() -> None:
-        allure_commons.plugin_manager.unregister(corrector)
-
-    return remove
+    if take_over:
+        config.add_cleanup(_filter_loggers(current))
+    else:
+        corrector, manager = _Corrector(current), allure_commons.plugin_manager
+        manager.register(corrector)
+        config.add_cleanup(lambda: manager.unregister(corrector))
 
 
 def _filter_loggers(current: _Current) -> Callable[[], None]:

@@ -36,23 +36,16 @@ def check_keys(config: pytest.Config) -> None:
         except ValueError:
             if key not in option_keys:
                 shown = printable(key, 60)
+                file = config.inipath.name if config.inipath is not None else "the configuration"
                 raise SettingsError(
-                    f"unknown key {shown!r} in {_file(config)}; {known_names(key, option_keys)}"
+                    f"unknown key {shown!r} in {file}; {known_names(key, option_keys)}"
                 ) from None
 
 
-def _file(config: pytest.Config) -> str:
-    return config.inipath.name if config.inipath is not None else "the configuration"
-
-
 def may_be_registered_below(config: pytest.Config, folders: Iterable[Path] | None = None) -> bool:
-    """Return whether folders contain a conftest.py that pytest has not read.
+    """Return whether folders, by default the session's, contain a conftest.py that was not read.
 
     Walks through all the folders, so call it only for an unknown name.
-
-    Arguments:
-        config: pytest's configuration.
-        folders: the folders to search; by default the paths of the session.
     """
     if folders is None:
         start = config.invocation_params.dir

@@ -122,13 +122,16 @@ class ReportingHooks:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Remove the message from the report, record it, and show the progress."""
         if report.failed:
-            self._stop_after_maxfail()
+            self._failed += 1
+            most = self.config.getvalue("maxfail")
+            if most and self._failed >= most and self.session.is_used:
+                self.session.run.engine.stop(f"stopping after {self._failed} failures")
         given_up = report.__dict__.pop("tablebench_given_up", None)
         if given_up is not None:
-            self.session.ending.give_up_model(*given_up)
+            self.session.ending.given_up.setdefault(*given_up)
         pending = report.__dict__.pop("tablebench_pending", None)
         if pending is not None:
-            self.session.ending.add_pending(pending)
+            self.session.ending.pending[pending] += 1
         inapplicable = report.__dict__.pop("tablebench_inapplicable", None)
         if inapplicable is not None:
             self.writer.leave_out(*inapplicable)
@@ -180,13 +183,6 @@ class ReportingHooks:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Count collection errors."""
         self._others_failed += report.failed
-
-    def _stop_after_maxfail(self) -> None:
-        """Count a failure, and prevent further calls if it is the last one that pytest allows."""
-        self._failed += 1
-        most = self.config.getvalue("maxfail")
-        if most and self._failed >= most and self.session.is_used:
-            self.session.run.engine.stop(f"stopping after {self._failed} failures")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
@@ -311,9 +307,7 @@ class ReportingHooks:
 class AloneReporting(ReportingHooks):
     """Reporting in a session without workers."""
 
-    def __init__(self, config: pytest.Config, session: Alone) -> None:
-        super().__init__(config, session)
-        self._alone = session
+    session: Alone
 
     def pytest_report_collectionfinish(self) -> list[str]:
         """Return the plan of the run, or the missing data if there are no cases."""
@@ -321,7 +315,7 @@ class AloneReporting(ReportingHooks):
             return []
         from pytest_tablebench.reports.terminal import missing_lines
 
-        cases = self._alone.cases
+        cases = self.session.cases
         if not cases.planned:
             self.is_missing_announced = True
             return missing_lines(cases.selection.missing)
@@ -330,4 +324,4 @@ class AloneReporting(ReportingHooks):
     def pytest_collection_finish(self) -> None:
         """Poll the engine while an item waits for its answer."""
         if self.session.is_used:
-            self._alone.cases.runner.prefetch.on_wait = lambda _: self.poll()
+            self.session.cases.runner.prefetch.on_wait = lambda _: self.poll()

@@ -12,11 +12,7 @@ class LateScheduling:
     """xdist's scheduler for `--dist=load`, which may be replaced once all workers have collected.
 
     Only then is it known whether cases are selected. Without cases xdist's scheduler stays.
-
-    Arguments:
-        config: pytest's configuration.
-        log: xdist's log.
-        choose: returns a scheduler factory, or None to keep xdist's scheduler.
+    `choose` returns a scheduler factory, or None to keep xdist's scheduler.
     """
 
     def __init__(

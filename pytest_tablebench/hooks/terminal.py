@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,6 @@ from pytest_tablebench.util.suites import module_name
 
 if TYPE_CHECKING:
     from pytest_tablebench.hooks.reporting import ReportingHooks
-    from pytest_tablebench.results.writer import RunWriter
 
 NOT_OF_ONE_CASE = frozenset(
     {
@@ -30,11 +29,7 @@ The axes are needed: a case outside the default grid exists only if an option na
 
 
 class TerminalHooks:
-    """Writes the run's results to pytest's terminal.
-
-    Arguments:
-        run: the reporting hooks of this process.
-    """
+    """Writes the run's results to pytest's terminal."""
 
     def __init__(self, run: ReportingHooks) -> None:
         self._run = run
@@ -131,7 +126,7 @@ class TerminalHooks:
             terminal.write_sep("=", f"tablebench: {printable(model)}")
             if selection:
                 terminal.write_line(selection)
-            for line in self._model_lines(terminal, model, writer, width):
+            for line in self._model_lines(terminal, model, width):
                 terminal.write_line(line)
         for line in warnings:
             terminal.write_line(line)
@@ -141,9 +136,7 @@ class TerminalHooks:
         if hidden:
             terminal.write_line(hidden)
 
-    def _model_lines(
-        self, terminal: Any, model: str, writer: RunWriter, width: int | None
-    ) -> list[str]:
+    def _model_lines(self, terminal: Any, model: str, width: int | None) -> list[str]:
         """Return the lines about one model: differences, figures, and next steps."""
         from pytest_tablebench.reports.ending_text import (
             fitted,
@@ -153,7 +146,7 @@ class TerminalHooks:
         )
         from pytest_tablebench.reports.terminal import summary_lines
 
-        ending, path = self._run.session.ending, writer.model_runs[model].path
+        writer, ending = self._run.writer, self._run.session.ending
         verdict = ending.verdicts.get(model)
         worse: Sequence[str] = ()
         lowest = outlier_lines(self._run.runs[model].outliers)
@@ -161,17 +154,12 @@ class TerminalHooks:
             worse = verdict.comparison.worse
             lowest = new_failure_lines(verdict.comparison, self._run.settings.show) + lowest
         is_verbose = terminal.verbosity > 0
-        lines = summary_lines(
-            self._run.summaries[model],
-            writer.run_data(model),
-            width,
-            lowest=lowest,
-            is_verbose=is_verbose,
-        )
+        summary, run_data = self._run.summaries[model], writer.run_data(model)
+        lines = summary_lines(summary, run_data, width, lowest=lowest, is_verbose=is_verbose)
         lines += ending.lines(model, width)
         failed = self._failed(terminal, model, worse)
         last = next_lines(
-            path,
+            writer.model_runs[model].path,
             verdict.gates if verdict is not None else (),
             failed.tablebench_case[1] if failed is not None else None,
             self._rerun_line(failed) if failed is not None and is_verbose else "",
@@ -191,7 +179,10 @@ class TerminalHooks:
         try:
             scope = parse_gate(gate).scope
             names = {
-                name for summary in self._run.summaries.values() for name in _datasets(summary)
+                name
+                for summary in self._run.summaries.values()
+                for benchmark in summary["benchmarks"].values()
+                for name in benchmark["datasets"]
             }
             if scope not in {"all", "run"}:
                 names &= {*session.registry.members().get(scope, ()), scope}
@@ -216,11 +207,11 @@ class TerminalHooks:
         from pytest_tablebench.reports.ending_text import rerun_line
 
         config = self._run.config
-        has_last_failed = config.pluginmanager.hasplugin("lfplugin")
         # Not from the node id, which lacks the path of a suite outside the rootdir.
         path, test = config.rootpath / report.location[0], report.nodeid.partition("::")[2]
         words = self._given_options(exclude=NOT_OF_ONE_CASE)
-        return rerun_line(self._item(path, test), words, all_failed=has_last_failed)
+        all_failed = config.pluginmanager.hasplugin("lfplugin")
+        return rerun_line(self._item(path, test), words, all_failed=all_failed)
 
     def _item(self, path: Path, test: str) -> list[str]:
         """Return the arguments that name a test to pytest without changing its settings file.
@@ -238,8 +229,7 @@ class TerminalHooks:
     def _given_options(self, exclude: Collection[str] = ()) -> list[str]:
         """Return the options of the command line as words, without secrets.
 
-        Arguments:
-            exclude: settings whose options to omit.
+        Omits the options of the settings in `exclude`.
         """
         from pytest_tablebench.config.options import OPTIONS
         from pytest_tablebench.config.secrets import placed_secrets, redact
@@ -258,8 +248,3 @@ class TerminalHooks:
                 if redact(word, secrets) == word:  # users must add options with secrets
                     words.append(word)
         return words
-
-
-def _datasets(summary: Mapping[str, Any]) -> Iterator[str]:
-    for benchmark in summary["benchmarks"].values():
-        yield from benchmark["datasets"]

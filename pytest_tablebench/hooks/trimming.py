@@ -17,15 +17,12 @@ class ReportTrimmer:
 
     pytest keeps three reports of each item to the end, which take kilobytes, and shows only one.
     Without trimming, memory would grow with the number of cases.
-
-    Arguments:
-        config: pytest's configuration.
-        worker: whether this is an xdist worker, whose reports the controller keeps too.
     """
 
     def __init__(self, config: pytest.Config, *, worker: bool) -> None:
         self._config = config
-        # The empty category has the reports of setup and teardown, which are not counted.
+        # The empty category has the reports of setup and teardown, which are not counted. The
+        # controller keeps the reports of a worker's passed tests too.
         self._categories = ("", "passed") if worker else ("",)
         self._seen = 0
 

@@ -110,14 +110,12 @@ class ControllerHooks:
 class ControllerReporting(ReportingHooks):
     """Reporting in the controller of workers."""
 
-    def __init__(self, config: pytest.Config, session: Controller) -> None:
-        super().__init__(config, session)
-        self._controller = session
+    session: Controller
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self) -> None:
         """Begin the run with the first worker that selected cases; show the plan."""
-        session = self._controller
+        session = self.session
         if session.refusal is not None:
             raise pytest.UsageError(session.refusal)
         if not session.has_selected:

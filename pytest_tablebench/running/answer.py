@@ -175,9 +175,6 @@ def steps_done(steps: Sequence[StepFacts]) -> int:
     return sum(not step.is_replaced for step in steps)
 
 
-REASONING = "reasoning_tokens"
-
-
 def step_records(steps: Sequence[StepFacts]) -> tuple[dict[str, Any], ...]:
     """Return the steps for a record; none if there is only one."""
     return tuple(
@@ -192,7 +189,9 @@ def step_records(steps: Sequence[StepFacts]) -> tuple[dict[str, Any], ...]:
             "completion_tokens": step.completion_tokens,
             "cost_usd": step.cost_usd,
             "from_store": step.from_store,
-            **({} if step.reasoning_tokens is None else {REASONING: step.reasoning_tokens}),
+            **(
+                {} if step.reasoning_tokens is None else {"reasoning_tokens": step.reasoning_tokens}
+            ),
             **({} if step.limit is None else {"reply_limit": step.limit}),
             **({} if step.picture is None else {"picture": step.picture}),
             **({} if step.text is None else {"text": step.text}),
@@ -209,25 +208,23 @@ def answer_of(
     answer = answer if isinstance(answer, Said) else Said(str(answer))
     calls = [step for step in steps if step.kind == "ask"]
     kept = [step for step in calls if not step.is_replaced]
-    truncated = any(step.outcome == "length" for step in kept)
-    cut = any(step.cut for step in kept)
-    extended = len(kept) < len(calls)
-    prompt_cut = any(step.is_prompt_cut for step in kept)
+    flags = {
+        TRUNCATED: any(step.outcome == "length" for step in kept),
+        "cut": any(step.cut for step in kept),
+        EXTENDED: len(kept) < len(calls),
+        PROMPT_CUT: any(step.is_prompt_cut for step in kept),
+    }
     return Answer(
         text=answer.text,
         raw=answer.raw,
-        flags=(TRUNCATED,) * truncated
-        + ("cut",) * cut
-        + (EXTENDED,) * extended
-        + (PROMPT_CUT,) * prompt_cut
-        + answer.flags,
+        flags=(*(flag for flag, is_set in flags.items() if is_set), *answer.flags),
         parts=answer.parts,
         turns=_all_turns(answer, turns),
         calls=sum(not step.from_store for step in calls),
         latency_s=_total([step.seconds for step in steps]) or round(elapsed, 6),
         prompt_tokens=_total([step.prompt_tokens for step in calls]),
         completion_tokens=_total([step.completion_tokens for step in calls]),
-        reasoning_tokens=_sum_of_parts([step.reasoning_tokens for step in calls]),
+        reasoning_tokens=_total([n for step in calls if (n := step.reasoning_tokens) is not None]),
         reply_limit=kept[-1].limit if kept else None,
         cost_usd=_total([step.cost_usd for step in calls]),
         from_store=all(step.from_store for step in calls),
@@ -238,8 +235,6 @@ def answer_of(
 def _with_facts(
     steps: Sequence[StepFacts], facts: Mapping[int, Mapping[str, Any]]
 ) -> tuple[StepFacts, ...]:
-    if not facts:
-        return tuple(steps)
     places = itertools.count()
     return tuple(
         replace(step, facts=facts.get(next(places)))
@@ -267,8 +262,3 @@ def _total(values: list[Any]) -> Any:
     if not values or any(value is None for value in values):
         return None
     return sum(values) if all(isinstance(value, int) for value in values) else math.fsum(values)
-
-
-def _sum_of_parts(values: list[int | None]) -> int | None:
-    counted = [value for value in values if value is not None]
-    return sum(counted) if counted else None

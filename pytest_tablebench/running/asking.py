@@ -92,10 +92,6 @@ class RequestClient:
     `reply` collects requests without a reply in `missing`, and `ask` gets all their replies. With
     several requests, call `reply` for each, then `ask`, and repeat until nothing is missing: a
     server may refuse a parameter, which the next request then leaves out.
-
-    Arguments:
-        settings: connections, retries, limits, and the store for replies.
-        models: the models that `settings.models` names.
     """
 
     def __init__(self, settings: Settings, models: ProviderPool) -> None:
@@ -190,14 +186,13 @@ class RequestClient:
 
     def submit(self) -> None:
         """Submit all missing requests and programs."""
-        requests, self.missing = self.missing, {}
-        programs, self.programs = self.programs, {}
-        if programs and self._engine is None:
+        if self.programs and self._engine is None:
             self._start()
-        for key, request in requests.items():
+        for key, request in self.missing.items():
             self._submit(key, request, request.model)
-        for key, step in programs.items():
+        for key, step in self.programs.items():
             self._submit(key, step, PROGRAMS)
+        self.missing, self.programs = {}, {}
 
     def _submit(self, key: str, work: Request | Execute, lane: str) -> None:
         if key not in self._waiting:
@@ -206,10 +201,9 @@ class RequestClient:
 
     def wait(self) -> list[str]:
         """Wait for outcomes of submitted work; return their keys."""
-        executor = self._executor
-        outcomes = dict(executor.outcomes(wait=True))
-        if executor.lost is not None:
-            outcomes = dict.fromkeys(self._waiting, executor.lost) | outcomes
+        outcomes = dict(self._executor.outcomes(wait=True))
+        if self._executor.lost is not None:
+            outcomes = dict.fromkeys(self._waiting, self._executor.lost) | outcomes
         for key, outcome in outcomes.items():
             if isinstance(outcome, Exception) and not isinstance(outcome, ModelError):
                 raise outcome  # an error in a user's provider
@@ -222,7 +216,8 @@ class RequestClient:
     ) -> None:
         if isinstance(work, Request) and isinstance(outcome, ModelError):
             part = outcome.refused
-            if part is not None and _holds(work, part):
+            has_system = any(message.role == "system" for message in work.messages)
+            if part is not None and (has_system if part == SYSTEM else part in work.params):
                 # The caller repeats the request without the part, which has another key.
                 self._models.leave_out(work.model, part, str(outcome))
                 self.spent.left_out.setdefault(work.model, {}).setdefault(part, str(outcome))
@@ -252,9 +247,3 @@ class RequestClient:
             return []
         self._shared.close()
         return self._shared.warnings
-
-
-def _holds(request: Request, part: str) -> bool:
-    if part == SYSTEM:
-        return any(message.role == "system" for message in request.messages)
-    return part in request.params

@@ -31,9 +31,8 @@ if TYPE_CHECKING:
 DECLARED = "declared"
 """The origin of a value that the dataset declares and no option sets."""
 
-
-def _probe() -> Table:
-    return Table(("a", "b"), (("1", "2"), ("3", "4")))
+_PROBE = Table(("a", "b"), (("1", "2"), ("3", "4")))
+"""Serializers and perturbations are tried with it."""
 
 
 class Axes:
@@ -186,12 +185,12 @@ class Axes:
 
     def modalities(self, *datasets: str) -> tuple[str, ...]:
         """Return the modalities of datasets, in order."""
-        modalities: dict[str, None] = {}
-        for name in datasets:
-            declared = self.defaults(name).modality
-            shown = (modality for usable in self.shown(name).values() for modality in usable)
-            modalities |= dict.fromkeys(declared or shown)
-        return tuple(modalities)
+        return tuple(
+            _unique(
+                self.defaults(name).modality or chain.from_iterable(self.shown(name).values())
+                for name in datasets
+            )
+        )
 
     def serializers(self, dataset: str) -> dict[str, tuple[str, ...]]:
         """Return the serializers of each strategy of a dataset."""
@@ -205,7 +204,7 @@ class Axes:
 
     def shown(self, dataset: str) -> dict[str, tuple[str, ...]]:
         """Return the modalities of each serializer of a dataset."""
-        serializers = dict.fromkeys(chain.from_iterable(self.serializers(dataset).values()))
+        serializers = _unique(self.serializers(dataset).values())
         return self._shown_as(serializers, self.defaults(dataset).modality)
 
     def _shown_as(
@@ -243,23 +242,15 @@ class Axes:
         """Return the names on each axis, for `run.json`."""
         datasets, options = list(datasets), self._settings
         all_defaults = self._all_defaults(datasets)
-        strategies = (
-            [defaults.strategy for defaults in all_defaults]
-            if datasets
-            else [options.strategies or (DIRECT,)]
-        )
-        shown = [
-            serializers
-            for dataset in datasets
-            for serializers in self.serializers(dataset).values()
-        ]
-        shown = shown or [defaults.serializers for defaults in all_defaults]
+        strategies = [defaults.strategy for defaults in all_defaults]
+        shown = [names for dataset in datasets for names in self.serializers(dataset).values()]
+        if not datasets:
+            strategies = [options.strategies or (DIRECT,)]
+            shown = [defaults.serializers for defaults in all_defaults]
         return {
-            "serializers": list(dict.fromkeys(chain.from_iterable(shown))),
-            "perturbations": list(
-                dict.fromkeys(name for defaults in all_defaults for name in defaults.perturbations)
-            ),
-            "strategies": list(dict.fromkeys(chain.from_iterable(strategies))),
+            "serializers": _unique(shown),
+            "perturbations": _unique(defaults.perturbations for defaults in all_defaults),
+            "strategies": _unique(strategies),
             "modalities": list(self.modalities(*datasets) or options.modalities or (TEXT,)),
         }
 
@@ -339,11 +330,15 @@ class Axes:
         registered = self._registry.perturbations
         check_names("perturbation", [name], registered)
         try:
-            apply_perturbation(registered[name], _probe(), name, seed=0, arguments=arguments)
+            apply_perturbation(registered[name], _PROBE, name, seed=0, arguments=arguments)
         except (SettingsError, TypeError):
             raise
         except Exception:  # noqa: S110 - the small table may lack the named rows or columns
             pass
+
+
+def _unique(names: Iterable[Iterable[str]]) -> list[str]:
+    return list(dict.fromkeys(chain.from_iterable(names)))
 
 
 def _shots(option: Shots | int | None, dataset: str, declared: int) -> int:
@@ -361,7 +356,7 @@ def _bare(defaults: Defaults) -> Defaults:
 
 def _modality(serializer: Serializer) -> str:
     try:
-        content = serializer(_probe())
+        content = serializer(_PROBE)
     except Exception:  # it may need a larger table; its cases report real errors
         return TEXT
     if not has_content(content) or not images_of(content):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from importlib import metadata
@@ -65,7 +65,8 @@ class BuiltIns:
         from pytest_tablebench.datasets.case import NO_TABLE
         from pytest_tablebench.serializers import PICTURES, SERIALIZERS, to_frame, to_latex
 
-        _each(SERIALIZERS, register)
+        for name, serializer in SERIALIZERS.items():
+            register(name, serializer)
         register("latex", to_latex, grid=False)
         for name, pictures in PICTURES.items():
             register(name, pictures, grid=False)
@@ -89,8 +90,10 @@ class BuiltIns:
         """Register all metrics and post-processors."""
         from pytest_tablebench.metrics import METRICS, POSTPROCESSORS
 
-        _each(METRICS, register)
-        _each(POSTPROCESSORS, register_postprocessor)
+        for name, metric in METRICS.items():
+            register(name, metric)
+        for name, postprocessor in POSTPROCESSORS.items():
+            register_postprocessor(name, postprocessor)
 
     @hookimpl(tryfirst=True)
     def pytest_tablebench_register_strategy(self, register: Callable[[Strategy], None]) -> None:
@@ -153,11 +156,6 @@ class OwnFolders:
         ):
             with suppress(SettingsError):
                 register(dataset_of_folder)
-
-
-def _each(names: Mapping[str, Any], register: Callable[[str, Any], None]) -> None:
-    for name, value in names.items():
-        register(name, value)
 
 
 @lru_cache(maxsize=1)

@@ -190,8 +190,8 @@ class CaseRun:
         return processed_texts(self.runner.registry, self.asked, answer.text, references, compat)
 
     def _chain(self, answer: Answer) -> ScoredReply:
-        example, compat = self._asked_example(), self.runner.settings.compat
-        registry = self.runner.registry
+        registry, compat = self.runner.registry, self.runner.settings.compat
+        example = self._asked_example()
         return judge_example(registry, self.asked, answer.text, example, compat=compat)
 
     def _score_by(self, metric: str, prediction: Any, references: Sequence[Any]) -> Score:
@@ -228,11 +228,6 @@ class CaseRun:
             raise SettingsError(f"{part!r} of {metric} is {value:g}, not a score from 0 to 1")
         return value
 
-    def _parts(self, *, answered: bool) -> dict[str, float]:
-        if isinstance(self.error, NotJudgedError):
-            return dict(self.error.parts)
-        return dict(self.score.parts) if self.score and answered else {}
-
     def record(self, checks: Mapping[str, bool | None], error: BaseException | None) -> Record:
         """Return the case's record.
 
@@ -245,6 +240,9 @@ class CaseRun:
         right = value is not None and value >= (self.limit if metric is not None else 1.0)
         has_verdict = answered and (self.has_verdict or metric is None)
         passed = right if has_verdict else None
+        parts = self.score.parts if self.score and answered else {}
+        if isinstance(self.error, NotJudgedError):
+            parts = self.error.parts
         return Record(
             case_id=case.case_id,
             model=case.model,
@@ -262,7 +260,7 @@ class CaseRun:
             passed=passed,
             metric=(metric or ASSERTION) if answered else None,
             part=self.score.part if self.score and answered else None,
-            parts=self._parts(answered=answered),
+            parts=dict(parts),
             checks=dict(checks),
             prediction=self.prediction if answered and metric is not None else None,
             raw=answer.written if answer else None,

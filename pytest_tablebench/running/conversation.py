@@ -69,7 +69,7 @@ class Conversations:
 
     Arguments:
         task: makes the task of a case: its example and prompt.
-        strategies: the strategies by name.
+        strategies: by name.
         route: returns the route to a model for a dataset, by their names; the second is None for
             judges and other models. The first call may wait for the engine.
         reply_form: returns the form of plain replies to a case, None without one.
@@ -88,8 +88,7 @@ class Conversations:
 
     def task_of(self, case: Case) -> Task:
         """Return the task of a case, adapted to its model. Raises `ModelError`."""
-        task, continues = self.task(case), self.route_of(case, None).continues
-        return task if task.continues == continues else replace(task, continues=continues)
+        return replace(self.task(case), continues=self.route_of(case, None).continues)
 
     def begin(self, case: Case, task: Task) -> Generator[Step, Reply | Execution, Said]:
         """Begin the conversation of a case's strategy, for all versions of its question."""
@@ -113,12 +112,8 @@ class Conversations:
 class ConversationDriver:
     """Takes a pending case from the strategy's first step to the score of its metric.
 
-    Each method returns the step to answer next, None when the conversation is over.
-
-    Arguments:
-        conversations: begins the strategy's conversation.
-        clock: returns seconds, from any starting point.
-        judging: begins the metric's conversation.
+    Each method returns the step to answer next, None when the conversation is over. `clock` returns
+    seconds, from any starting point.
     """
 
     conversations: Conversations
@@ -129,9 +124,8 @@ class ConversationDriver:
         """Begin the strategy's conversation. Errors of strategies and datasets propagate."""
         task = self.conversations.task_of(pending.case)
         pending.example, pending.prompt = task.example, task.prompt
-        conversation = self.conversations.begin(pending.case, task)
-        pending.conversation = conversation
-        step = next(conversation)
+        pending.conversation = self.conversations.begin(pending.case, task)
+        step = next(pending.conversation)
         if isinstance(step, Ask) and not task.versions:
             pending.prompt = shown_by(step.messages)
         return step
@@ -218,18 +212,15 @@ class ConversationDriver:
         is_waiting = isinstance(error, ModelError) and error.reason == PENDING
         if pending.judged and not is_waiting and not is_of_the_engine(pending, error):
             return self._without_judge(pending, error)
-        if isinstance(error, ModelError) and error.reason == REFUSED and not pending.judged:
+        is_refusal = isinstance(error, ModelError) and error.reason == REFUSED
+        if is_refusal and pending.answer is None and pending.conversation and not pending.dropped:
+            refusal = error
             try:
-                return self._refuse(pending, error)
+                return self._resume(pending, lambda conversation: conversation.throw(refusal))
             except Exception as raised:  # mostly the error itself: there is no other question
                 error = raised
         self.fail(pending, error)
         return None
-
-    def _refuse(self, pending: PendingCase, error: ModelError) -> Step | Grade | None:
-        if pending.conversation is None or pending.dropped:
-            raise error
-        return self._resume(pending, lambda conversation: conversation.throw(error))
 
     def _without_judge(self, pending: PendingCase, error: Exception) -> Step | Grade | None:
         failure = pending.unscored = not_judged(error)

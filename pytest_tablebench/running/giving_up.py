@@ -61,19 +61,15 @@ class GivingUp:
         elif error.reason == ENGINE and error.whole_run:
             for model in filter(self.is_engines, self.models):
                 self._give_up(model, f"stopped: {error}")
-        elif not is_outcome:
-            self._count(case, error)
-
-    def _count(self, case: Case, error: ModelError) -> None:
-        if not error.whole_run:
+        elif not is_outcome and not error.whole_run:
             self._failing.pop(case.model, None)
-            return
-        # A case may be begun several times, when the window moves; it counts once.
-        failing = self._failing.setdefault(case.model, set())
-        failing.add(case)
-        if len(failing) >= STOP_AFTER:
-            why = f"stopped after {STOP_AFTER} cases in a row without an answer: {error}"
-            self._give_up(case.model, why)
+        elif not is_outcome:
+            # A case may be begun several times, when the window moves; it counts once.
+            failing = self._failing.setdefault(case.model, set())
+            failing.add(case)
+            if len(failing) >= STOP_AFTER:
+                why = f"stopped after {STOP_AFTER} cases in a row without an answer: {error}"
+                self._give_up(case.model, why)
 
     def _give_up(self, model: str, why: str) -> None:
         self._given_up.setdefault(model, why)

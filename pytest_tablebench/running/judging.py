@@ -51,12 +51,8 @@ def metric_params(about: str, metrics: Mapping[str, object]) -> Mapping[str, Any
 def request_of(route: Route, case: Case | Record, step: Ask, strategy: str, number: int) -> Request:
     """Return the request of a step.
 
-    Arguments:
-        route: the route to the model.
-        case: the subject of the conversation.
-        step: the question.
-        strategy: the name of the strategy, or of the metric.
-        number: of the step in its conversation, from 0.
+    `strategy` is the name of the strategy, or of the metric. `number` is the step's number in its
+    conversation, from 0.
     """
     messages = cut_messages(whole_messages(route, step), route.context)
     is_continued = messages[-1].role == "assistant"
@@ -105,11 +101,7 @@ def not_judged(error: Exception) -> Exception:
 class Judging:
     """Begins the conversations about scores, for datasets in the registry.
 
-    Arguments:
-        registry: datasets, metrics and post-processors by name.
-        judge: the model that judges, None without a judge.
-        compat: the mode of the metrics.
-        score_there: whether heavy metrics score where the calls are made.
+    `score_there` says whether heavy metrics score where the calls are made.
     """
 
     registry: Registry = field(default_factory=Registry)
@@ -140,12 +132,10 @@ class Judging:
             return None
         return graded(self.registry, question, text, example, compat=self.compat)
 
-    def sent(self, dataset: str, strategy: str, named: Iterable[str] = ()) -> bool:
+    def sent(self, dataset: str, strategy: str, named: Iterable[str]) -> bool:
         """Return whether a metric of a dataset, or one that examples name, is sent elsewhere."""
-        if not self.score_there:
-            return False
-        declared = asked_by(self.registry, dataset, strategy).metric
-        return any(map(self._is_sent, (declared, *named)))
+        metrics = (asked_by(self.registry, dataset, strategy).metric, *named)
+        return self.score_there and any(map(self._is_sent, metrics))
 
     def _is_sent(self, metric: str | None) -> bool:
         function = self.registry.metrics.get(str(metric))
@@ -155,19 +145,13 @@ class Judging:
             and reference_of(function) is not None
         )
 
-    def metrics_with_judge(
-        self, dataset: str, strategy: str, named: Iterable[str] = ()
-    ) -> list[str]:
+    def metrics_with_judge(self, dataset: str, strategy: str, named: Iterable[str]) -> list[str]:
         """Return the metrics of a dataset and a strategy that are conversations.
 
         `named` are the metrics that examples name.
         """
-        declared = asked_by(self.registry, dataset, strategy).metric
-        return [
-            metric
-            for metric in (declared, *named)
-            if metric is not None and self._converses(metric)
-        ]
+        metrics = (asked_by(self.registry, dataset, strategy).metric, *named)
+        return [metric for metric in metrics if metric is not None and self._converses(metric)]
 
     def about(self, case: Case, example: Example | None) -> str:
         """Return the subject of requests to the judge of an example."""

@@ -106,20 +106,15 @@ def stored(
 def _applies(limit: Limit, request: Request, reply: Reply) -> bool:
     if limit.tokens <= (limit_of(request.params) or 0):
         return False
-    return limit.use == "cut" or (limit.use == "thinking" and is_thinking(reply))
+    if limit.use != "thinking":
+        return limit.use == "cut"
+    # A reply without an answer consists of thoughts, which some servers do not send.
+    return reply.is_cut_off or bool(reply.thinking or reply.reasoning_tokens)
 
 
 def is_cut(reply: Reply) -> bool:
     """Return whether the token limit ended a reply."""
     return reply.finish_reason == "length"
-
-
-def is_thinking(reply: Reply) -> bool:
-    """Return whether a reply that was cut off shows that the model thinks.
-
-    A reply without an answer consists of thoughts, which some servers do not send.
-    """
-    return reply.is_cut_off or bool(reply.thinking or reply.reasoning_tokens)
 
 
 def limit_of(params: Mapping[str, Any]) -> int | None:

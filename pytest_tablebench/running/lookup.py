@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_tablebench.errors import ModelError
 from pytest_tablebench.executors import Work
-from pytest_tablebench.metrics.steps import Ask, Execute, Execution, Grade, Step
+from pytest_tablebench.metrics.steps import Ask, Execution, Grade, Step
 from pytest_tablebench.models import MAX_REPLY, Reply, Request, limited
 from pytest_tablebench.running.conversation import ConversationDriver
 from pytest_tablebench.running.limits import limit_of, settled
@@ -29,8 +29,7 @@ PROGRAMS = "programs"
 class PictureKeeper:
     """Writes pictures into the run folders.
 
-    Arguments:
-        folder: returns the folder for the pictures of a model's run; None: keep no pictures.
+    `folder` returns the folder for the pictures of a model's run; None: keep no pictures.
     """
 
     folder: Callable[[str], MediaFolder] | None = None
@@ -59,7 +58,6 @@ class StepLookup:
         store: returns the answer store, None without one.
         max_reply: bytes of UTF-8 that an answer keeps.
         replay: whether only stored answers count.
-        pictures: writes the pictures of requests.
     """
 
     driver: ConversationDriver
@@ -76,14 +74,13 @@ class StepLookup:
         Sets the key, the token limit and the replaced replies of the pending case. Work whose key
         is in `failed_keys` is tried once more. Raises `ModelError`.
         """
+        if isinstance(step, Ask):
+            return self._request(pending, step, failed_keys)
+        pending.key = step.key()
         if isinstance(step, Grade):
-            pending.key = step.key()
             return Work(pending.key, step), PROGRAMS, None
-        if isinstance(step, Execute):
-            pending.key = step.key()
-            work = Work(pending.key, step, again=pending.key in failed_keys)
-            return work, PROGRAMS, self._execution(pending.key)
-        return self._request(pending, step, failed_keys)
+        work = Work(pending.key, step, again=pending.key in failed_keys)
+        return work, PROGRAMS, self._execution(pending.key)
 
     def _request(
         self, pending: PendingCase, step: Ask, failed_keys: Collection[str]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import permutations
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.errors import SettingsError, UnknownNameError
@@ -55,7 +56,10 @@ def check_gates(
             if name not in axis_names:
                 message = unknown_name("serializer or perturbation", name, axis_names)
                 raise UnknownNameError(f"gate {_quoted(gate)}: {message}")
-        if len(gate.filters) == 2 and not _of_two_axes(*gate.filters, axes):
+        two_axes = permutations(axes, 2)
+        if len(gate.filters) == 2 and not any(
+            gate.filters[0] in first and gate.filters[1] in second for first, second in two_axes
+        ):
             raise SettingsError(
                 f"gate {_quoted(gate)}: two names in brackets must be of two kinds, as one "
                 f"serializer and one perturbation"
@@ -64,15 +68,6 @@ def check_gates(
 
 def _quoted(gate: Gate) -> str:
     return repr(printable(gate.text, 100))
-
-
-def _of_two_axes(first: str, second: str, axes: list[set[str]]) -> bool:
-    return any(
-        first in axis and second in other_axis
-        for axis in axes
-        for other_axis in axes
-        if axis is not other_axis
-    )
 
 
 def check_selected(

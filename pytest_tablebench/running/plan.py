@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import ceil, fsum
 from typing import TYPE_CHECKING, Any
 
@@ -125,13 +125,81 @@ def _prompt(request: Request) -> _Prompt:
     )
 
 
-@dataclass
-class _Looked:
-    prompts: dict[str, _Prompt]
-    stored: dict[str, Reply]
-    unusable: int = 0
-    further: set[str] = field(default_factory=set)
-    """Strategies with steps that are not known yet."""
+class _Requests:
+    """The requests of cases, each with its stored reply if there is one."""
+
+    def __init__(self, runner: Runner) -> None:
+        self.prompts: dict[str, _Prompt] = {}
+        """Requests that are not stored, by key."""
+        self.replies: dict[str, Reply] = {}
+        """Replies to the others, by key."""
+        self.unusable = 0
+        self.further: set[str] = set()
+        """Strategies with steps that are not known yet."""
+        self._runner = runner
+        self._conversations = runner.conversations
+
+    def add(self, case: Case, judge: JudgeQuestions | None, weight: float) -> None:
+        """Add the requests of a case, and its questions to a judge."""
+        try:
+            task = self._conversations.task(case)
+            reply = self._follow(case, task)
+            if judge is not None:
+                judge.look(case, task.example, reply, weight)
+        except (ModelError, SettingsError):
+            raise
+        except Exception:
+            # Bad data or a failing part of the user's: the case itself will report it.
+            self.unusable += 1
+
+    def _follow(self, case: Case, task: Task) -> str | None:
+        """Add the requests of a case; return its answer if all its replies are stored."""
+        strategy = self._conversations.strategy_of(case)
+        rounds = rounds_of(case.strategy, self._runner.registry.strategies)
+        if rounds is not None and rounds[1] == 1:
+            # All versions of the question are asked at once.
+            replies = [
+                self._reply(case, next(strategy.converse(version)), number)
+                for number, version in enumerate(task.versions or (task,))
+            ]
+            if None in replies:
+                return None
+        try:
+            end = follow(
+                self._conversations.begin(case, task),
+                lambda step, number: self._reply(case, step, number),
+            )
+        except ModelError as error:
+            if error.reason != CUT_OFF:
+                raise
+            return None  # the stored reply contains no answer, and no further question follows
+        if end is None:
+            self._add_further(case)
+            return None
+        return str(end.text)
+
+    def _add_further(self, case: Case) -> None:
+        strategy = self._conversations.strategy_of(case).name
+        rounds = rounds_of(case.strategy, self._runner.registry.strategies)
+        if rounds is not None:
+            least, most = rounds
+            start = f"{least} to " if least != most else ""
+            strategy = f"{strategy} ({start}{counted(most, 'call')} a case)"
+        self.further.add(strategy)
+
+    def _reply(self, case: Case, step: Step, number: int) -> Reply | None:
+        if isinstance(step, Execute) or step.model not in {None, case.model}:
+            self._add_further(case)  # the next question depends on the outcome
+            return None
+        request = self._conversations.request(case, step, number)
+        limits = self._conversations.route_of(case, step).limits
+        settlement = stored(request, limits, self._runner.models.store())
+        key = settlement.request.key()
+        if settlement.reply is None:
+            self.prompts[key] = _prompt(settlement.request)
+        else:
+            self.replies[key] = settlement.reply
+        return settlement.reply
 
 
 def plan_model(
@@ -150,12 +218,14 @@ def plan_model(
     exact = exact or len(cases) <= EXACT_UP_TO
     chosen = cases if exact else [cases[n * len(cases) // SAMPLE] for n in range(SAMPLE)]
     scale = 1.0 if exact else len(cases) / len(chosen)
-    looked = _look(runner, chosen, judge, scale)
-    requests = round((len(looked.prompts) + len(looked.stored)) * scale)
-    hits = round(len(looked.stored) * scale)
+    collected = _Requests(runner)
+    for case in chosen:
+        collected.add(case, judge, scale)
+    requests = round((len(collected.prompts) + len(collected.replies)) * scale)
+    hits = round(len(collected.replies) * scale)
     datasets = dict.fromkeys(case.dataset for case in cases)
-    resolutions = [runner.models.facts_about(model, dataset) for dataset in datasets]
-    prompts, stored = list(looked.prompts.values()), list(looked.stored.values())
+    facts = [runner.models.facts_about(model, dataset) for dataset in datasets]
+    prompts, replies = list(collected.prompts.values()), list(collected.replies.values())
     return ModelPlan(
         model,
         len(cases),
@@ -163,21 +233,21 @@ def plan_model(
         hits,
         requests - hits,
         exact=exact,
-        unusable=round(looked.unusable * scale),
-        further=tuple(sorted(looked.further)),
+        unusable=round(collected.unusable * scale),
+        further=tuple(sorted(collected.further)),
         room=max((runner.models.room(model, dataset) for dataset in datasets), default=0),
         context_unknown=any(
             runner.models.cuts_prompts(dataset)
             and runner.models.cut_context(model, dataset) is None
             for dataset in datasets
         ),
-        **_figures(runner, model, resolutions, requests - hits, prompts=prompts, stored=stored),
+        **_figures(runner, model, facts, requests - hits, prompts=prompts, replies=replies),
     )
 
 
 def plan_judge(runner: Runner, judge: JudgeQuestions, *, exact: bool) -> ModelPlan:
     """Return the plan of the collected questions. Raises the errors of `plan_model`."""
-    resolutions, prompts = [runner.models.facts_about(judge.judge)], list(map(_prompt, judge.asked))
+    facts, prompts = [runner.models.facts_about(judge.judge)], list(map(_prompt, judge.asked))
     calls, hits = round(judge.calls), round(judge.hits)
     return ModelPlan(
         judge.judge,
@@ -190,7 +260,7 @@ def plan_judge(runner: Runner, judge: JudgeQuestions, *, exact: bool) -> ModelPl
         supposed=round(judge.supposed),
         unknown=round(judge.unknown),
         room=runner.models.room(judge.judge, None),
-        **_figures(runner, judge.judge, resolutions, calls, prompts=prompts, stored=judge.replies),
+        **_figures(runner, judge.judge, facts, calls, prompts=prompts, replies=judge.replies),
     )
 
 
@@ -201,113 +271,31 @@ def _figures(
     calls: int,
     *,
     prompts: Sequence[_Prompt],
-    stored: Sequence[Reply],
+    replies: Sequence[Reply],
 ) -> dict[str, Any]:
     facts = [resolution for resolution in resolutions if resolution is not None]
-    figures = _time(runner, model, calls, stored) | (_parameters(facts) if facts else {})
-    thinking = [n for reply in stored if (n := reply.reasoning_tokens) is not None]
-    figures |= {"reasoning_tokens": sum(thinking), "thinking_replies": len(thinking)}
-    if calls and prompts:
-        figures |= _tokens(runner.models, model, facts[0] if facts else None, prompts, calls)
-    return figures
-
-
-def _time(runner: Runner, model: str, calls: int, stored: Sequence[Reply]) -> dict[str, Any]:
-    latencies = [reply.latency_s for reply in stored if reply.latency_s]
+    latencies = [reply.latency_s for reply in replies if reply.latency_s]
     each = fsum(latencies) / len(latencies) if latencies else ASSUMED_S
     in_process = model in runner.models.in_process()
     waves = calls if in_process else ceil(calls / runner.settings.connections)
     # Batches are answered within a day, at no certain time.
-    seconds = None if runner.settings.executor == "batch" and not in_process else waves * each
-    return {
-        "seconds": seconds,
+    is_batch = runner.settings.executor == "batch" and not in_process
+    thinking = [n for reply in replies if (n := reply.reasoning_tokens) is not None]
+    figures: dict[str, Any] = {
+        "seconds": None if is_batch else waves * each,
         "seconds_per_call": each,
         "measured": bool(latencies),
         "in_process": in_process,
+        "reasoning_tokens": sum(thinking),
+        "thinking_replies": len(thinking),
     }
-
-
-def _parameters(resolutions: Sequence[Resolution]) -> dict[str, dict[str, Any]]:
-    first, *others = resolutions
-    sent = {
-        name: value
-        for name, value in first.sent.items()
-        if all(name in resolution.sent and resolution.sent[name] == value for resolution in others)
-    }
-    dropped = {name: why for resolution in resolutions for name, why in resolution.dropped.items()}
-    return {"sent": sent, "dropped": dropped}
-
-
-def _look(
-    runner: Runner, cases: Sequence[Case], judge: JudgeQuestions | None, weight: float
-) -> _Looked:
-    looked = _Looked({}, {})
-    for case in cases:
-        try:
-            task = runner.conversations.task(case)
-            reply = _follow(runner, case, task, looked)
-            if judge is not None:
-                judge.look(case, task.example, reply, weight)
-        except (ModelError, SettingsError):
-            raise
-        except Exception:
-            # Bad data or a failing part of the user's: the case itself will report it.
-            looked.unusable += 1
-    return looked
-
-
-def _follow(runner: Runner, case: Case, task: Task, looked: _Looked) -> str | None:
-    """Collect the requests of a case; return its answer if all its replies are stored."""
-    conversations = runner.conversations
-    strategy = conversations.strategy_of(case)
-    rounds = rounds_of(case.strategy, runner.registry.strategies)
-    if rounds is not None and rounds[1] == 1:
-        # All versions of the question are asked at once.
-        replies = [
-            _look_up(runner, case, next(strategy.converse(version)), number, looked)
-            for number, version in enumerate(task.versions or (task,))
-        ]
-        if None in replies:
-            return None
-    try:
-        end = follow(
-            conversations.begin(case, task),
-            lambda step, number: _look_up(runner, case, step, number, looked),
-        )
-    except ModelError as error:
-        if error.reason != CUT_OFF:
-            raise
-        return None  # the stored reply contains no answer, and no further question follows
-    if end is None:
-        looked.further.add(_named(runner, case))
-        return None
-    return str(end.text)
-
-
-def _named(runner: Runner, case: Case) -> str:
-    strategy = runner.conversations.strategy_of(case).name
-    rounds = rounds_of(case.strategy, runner.registry.strategies)
-    if rounds is None:
-        return strategy
-    least, most = rounds
-    calls = counted(most, "call") if least == most else f"{least} to {counted(most, 'call')}"
-    return f"{strategy} ({calls} a case)"
-
-
-def _look_up(runner: Runner, case: Case, step: Step, number: int, looked: _Looked) -> Reply | None:
-    if isinstance(step, Execute) or step.model not in {None, case.model}:
-        # The next question depends on the outcome.
-        looked.further.add(_named(runner, case))
-        return None
-    request = runner.conversations.request(case, step, number)
-    limits = runner.conversations.route_of(case, step).limits
-    settlement = stored(request, limits, runner.models.store())
-    key = settlement.request.key()
-    if settlement.reply is None:
-        looked.prompts[key] = _prompt(settlement.request)
-    else:
-        looked.stored[key] = settlement.reply
-    return settlement.reply
+    if facts:
+        sent = facts[0].sent.items()
+        figures["sent"] = dict(pair for pair in sent if all(pair in f.sent.items() for f in facts))
+        figures["dropped"] = {name: why for f in facts for name, why in f.dropped.items()}
+    if calls and prompts:
+        figures |= _tokens(runner.models, model, facts[0] if facts else None, prompts, calls)
+    return figures
 
 
 def price(
@@ -321,36 +309,32 @@ def _tokens(
     models: ProviderPool,
     model: str,
     facts: Resolution | None,
-    prompts_asked: Sequence[_Prompt],
+    prompts: Sequence[_Prompt],
     calls: int,
 ) -> dict[str, Any]:
-    prompts = [prompt.text for prompt in prompts_asked]
     provider = facts.provider if facts is not None else None
     pictures = [
         [size and picture_tokens(size, provider, model) for size in prompt.pictures]
-        for prompt in prompts_asked
+        for prompt in prompts
     ]
     step = max(1, len(prompts) // COUNTED)
-    counted = prompts[::step][:COUNTED]
+    texts = [prompt.text for prompt in prompts[::step][:COUNTED]]
     counts = None
     # A replay has no engine to count tokens, and makes no call.
     if facts is not None and facts.tokenizer is not None and not models.settings.replay:
-        token_counts = models.engine().question("count", {"model": model, "texts": counted})
+        token_counts = models.engine().question("count", {"model": model, "texts": texts})
         counts = None if None in token_counts else token_counts
     per_character = (
-        sum(counts) / max(1, sum(map(len, counted))) if counts else 1 / CHARACTERS_PER_TOKEN
+        sum(counts) / max(1, sum(map(len, texts))) if counts else 1 / CHARACTERS_PER_TOKEN
     )
     lengths = [
-        len(prompt) * per_character + sum(tokens or 0 for tokens in shown)
+        len(prompt.text) * per_character + sum(tokens or 0 for tokens in shown)
         for prompt, shown in zip(prompts, pictures, strict=True)
     ]
     uncounted = sum(tokens is None for shown in pictures for tokens in shown)
     prompt_tokens = round(fsum(lengths) / len(lengths) * calls)
-    limits = [prompt.limit for prompt in prompts_asked]
-    known_limits = [limit for limit in limits if limit is not None]
-    completion = (
-        round(sum(known_limits) / len(limits) * calls) if len(known_limits) == len(limits) else None
-    )
+    limits = [prompt.limit for prompt in prompts if prompt.limit is not None]
+    completion = round(sum(limits) / len(limits) * calls) if len(limits) == len(prompts) else None
     cost = None
     if facts is not None and None not in (facts.input_cost_per_token, completion):
         each, output_cost = facts.input_cost_per_token or 0.0, facts.output_cost_per_token or 0.0

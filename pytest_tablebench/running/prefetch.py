@@ -37,7 +37,7 @@ class PrefetchWindow:
     Arguments:
         lookup: turns steps into work, and finds outcomes in the store.
         executor: does all other work.
-        models: names of the run's models; the run continues until all are given up.
+        models: names of the run's models.
         leave_out: receives a model, a parameter that its server refused, and the reason.
     """
 
@@ -83,9 +83,10 @@ class PrefetchWindow:
 
         `position` is the case's place in the plan that `expect` received.
         """
+        pending = None
         if position is not None:
             self._reach(position)
-        pending = self._ahead.pop(position, None) if position is not None else None
+            pending = self._ahead.pop(position, None)
         if pending is None:
             pending = self._begin(case, now=True)
         while not pending.done:
@@ -138,15 +139,15 @@ class PrefetchWindow:
         return pending
 
     def _do(self, pending: PendingCase, step: Step | Grade) -> None:
+        failed_keys = self._failed_keys if pending.now else ()
         following: Step | Grade | None = step
         while following is not None:
             pending.step = following
-            failed_keys = self._failed_keys if pending.now else ()
             work, lane, outcome = self._lookup.look(pending, following, failed_keys)
             if outcome is None:
-                return self._submit(pending, work, lane)
+                self._submit(pending, work, lane)
+                return
             following = self._receive(pending, outcome)
-        return None
 
     def _submit(self, pending: PendingCase, work: Work, lane: str) -> None:
         waiting = self._waiting.setdefault(work.key, [])
@@ -170,7 +171,8 @@ class PrefetchWindow:
 
     def _arrived(self, pending: PendingCase, outcome: Outcome) -> None:
         if isinstance(outcome, Exception) and not self._is_left_out(pending, outcome):
-            return self._fail(pending, outcome, is_outcome=True)
+            self._fail(pending, outcome, is_outcome=True)
+            return
         if isinstance(outcome, Reply) and is_cut(outcome) and pending.key is not None:
             pending.arrived[pending.key] = outcome
         try:
@@ -182,7 +184,6 @@ class PrefetchWindow:
                 self._do(pending, following)
         except Exception as error:
             self._fail(pending, error)
-        return None
 
     def _is_left_out(self, pending: PendingCase, error: Exception) -> bool:
         """Return whether the server refused a parameter that is left out from now on."""
@@ -213,12 +214,11 @@ class PrefetchWindow:
         is_over = pending.error is not None
         if isinstance(final, ModelError) and (is_over or final.reason in {STOPPED, ENGINE}):
             self._giving_up.failed(pending.case, final, is_outcome=is_outcome)
-        if following is None:
-            return
-        try:
-            self._do(pending, following)
-        except Exception as raised:
-            self._fail(pending, raised)
+        if following is not None:
+            try:
+                self._do(pending, following)
+            except Exception as raised:
+                self._fail(pending, raised)
 
     def _is_engines(self, model: str) -> bool:
         """Return whether the engine calls a model; True if that is unknown."""

@@ -39,12 +39,9 @@ def cut_messages(messages: Sequence[Message], context: int | None) -> tuple[Mess
             if start:
                 parts.append(start)
             if parts or not kept:  # a request needs at least one message
-                kept.append(_with_parts(message, parts or [""]))
+                texts = tuple(parts or [""])
+                begun = texts[0] if isinstance(content, str) else texts
+                kept.append(replace(message, content=begun))  # type: ignore[arg-type]
             return tuple(kept)
         kept.append(message)
     return tuple(kept)
-
-
-def _with_parts(message: Message, parts: list[object]) -> Message:
-    content = parts[0] if isinstance(message.content, str) else tuple(parts)
-    return replace(message, content=content)  # type: ignore[arg-type]

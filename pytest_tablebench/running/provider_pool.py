@@ -200,36 +200,35 @@ class ProviderPool:
         key = model, about
         if key not in self._routes:
             provider, params = self.provider(model), self._taken(model, about)
-            system = SYSTEM in self.refused(model)
+            route = Route(
+                model,
+                params,
+                merges_system=SYSTEM in self.refused(model),
+                generation=self.settings.fresh or "",
+                context=self.cut_context(model, about),
+            )
             if isinstance(provider, LiteLLMModel):
                 facts = self.facts_about(model, about)
                 dropped, owner = (facts.dropped, facts.provider) if facts else ({}, None)
                 kept = {name: value for name, value in params.items() if name not in dropped}
-                self._routes[key] = Route(
-                    model,
-                    {**kept, **self._room(kept, facts)},
+                self._routes[key] = replace(
+                    route,
+                    params={**kept, **self._room(kept, facts)},
                     api_base=self._asked_at(model, provider, owner),
                     continues=getattr(provider, "continues", facts.continues if facts else None),
                     continuing=CONTINUING.get(owner or model.partition("/")[0], {}),
                     limits=self._limits(kept, facts),
-                    merges_system=system,
-                    generation=self.settings.fresh or "",
-                    context=self.cut_context(model, about),
                 )
             else:
                 stored, base = self.is_stored(model), self.settings.api_base
-                self._routes[key] = Route(
-                    model,
-                    params,
+                self._routes[key] = replace(
+                    route,
                     # A registered provider receives the option and may read the variables.
                     api_base=getattr(provider, "identity", None)
                     or (endpoint(model, base, model.partition("/")[0]) if stored else None),
                     in_process=model not in self.lanes(),
                     stored=stored,
                     limits=self._limits(params, None) if stored else (),
-                    merges_system=system,
-                    generation=self.settings.fresh or "",
-                    context=self.cut_context(model, about),
                 )
         return self._routes[key]
 
@@ -260,14 +259,14 @@ class ProviderPool:
         Facts of the same litellm are read from the store, so that a run with only stored answers
         needs no engine. Raises `ModelError` if the engine has no facts.
         """
-        if model not in self.engine_models():
+        engine_model = self.engine_models().get(model)
+        if engine_model is None:
             return None
-        params, asked_model = self._taken(model, about), self.engine_models()[model]
-        facts = self._resolutions.about(asked_model, params)
+        params = self._taken(model, about)
+        facts = self._resolutions.about(engine_model, params)
         if room := self._room(params, facts):
-            facts = self._resolutions.about(asked_model, {**params, **room})
-        refused = self.refused(model)
-        return facts and replace(facts, dropped={**facts.dropped, **refused})
+            facts = self._resolutions.about(engine_model, {**params, **room})
+        return facts and replace(facts, dropped={**facts.dropped, **self.refused(model)})
 
     def refused(self, model: str) -> Mapping[str, str]:
         """Return the reasons for which a server refused parameters, by parameter.
@@ -335,20 +334,18 @@ class ProviderPool:
         most = None if facts is None else facts.max_input_tokens
         return most if most is not None and most > RESERVED_TOKENS else None
 
-    def facts_are_stored(self, model: str, about: str | None = None) -> bool:
+    def facts_are_stored(self, model: str, about: str | None) -> bool:
         """Return whether `facts_about` needs no engine."""
-        if model not in self.engine_models():
+        engine_model = self.engine_models().get(model)
+        if engine_model is None:
             return True
-        return self._resolutions.are_stored(self.engine_models()[model], self._taken(model, about))
+        return self._resolutions.are_stored(engine_model, self._taken(model, about))
 
     def close(self) -> None:
         """Close the executor, the connection to the engine and the store."""
-        if self._executor is not None:
-            self._executor.close()
-        if self._engine is not None:
-            self._engine.close()
-        if self._store is not None:
-            self._store.close()
+        for part in (self._executor, self._engine, self._store):
+            if part is not None:
+                part.close()
 
 
 CONTINUING: Mapping[str, Mapping[str, Any]] = {

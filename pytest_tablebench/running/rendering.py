@@ -68,13 +68,8 @@ class Renderer:
     """Makes the prompts of one session in one process.
 
     Caches of fixed size keep what cases share: serialized tables, perturbed examples and
-    demonstrations.
-
-    Arguments:
-        settings: seed, compat mode and the drawing of demonstrations.
-        registry: datasets, perturbations and serializers by name.
-        source: opens a dataset's files; returns the same object every time.
-        shots: returns the number of demonstrations in a dataset's prompts.
+    demonstrations. `source` opens a dataset's files, and returns the same object every time.
+    `shots` returns the number of demonstrations in a dataset's prompts.
     """
 
     def __init__(
@@ -140,14 +135,9 @@ class Renderer:
         compat = self._settings.compat
         marks, demonstrations = Marks(), []
         parts = dataset.prompt(example, lambda table: marks.mark(show(table)))
+        shape = case.perturbation, case.serializer, case.modality
         for index in chosen:
-            shown, theirs = self._demonstration(
-                case.dataset,
-                index,
-                case.perturbation,
-                (case.serializer, case.modality),
-                dataset.place,
-            )
+            shown, theirs = self._demonstration(case.dataset, index, shape, dataset.place)
             demonstrations.append(shown)
             marks.include(theirs)
 
@@ -233,15 +223,11 @@ class Renderer:
         return example, pool.draw(drawn_for, shots, seed=self._settings.seed)
 
     def _load_demonstration(
-        self,
-        dataset: str,
-        index: int,
-        perturbation: str,
-        shape: tuple[str, str],
-        place: AnswerPlace,
+        self, dataset: str, index: int, shape: tuple[str, str, str], place: AnswerPlace
     ) -> tuple[Demonstration, Marks]:
+        perturbation, serializer, modality = shape
         shown = self._pool(dataset, perturbation)[index]
-        show, marks = self._shows(dataset, perturbation, *shape), Marks()
+        show, marks = self._shows(dataset, perturbation, serializer, modality), Marks()
         parts = asked_dataset(self._registry.datasets[dataset], place).prompt(
             shown, lambda table: marks.mark(show(table))
         )

@@ -240,11 +240,9 @@ class Runner:
     ) -> CaseRun:
         """Return a case that is ready to run.
 
-        Arguments:
-            case: the case.
-            threshold: the marker's, which ini file and option override.
-            position: the case's place in the plan that `PrefetchWindow.expect` received.
-            limit: the threshold of the case, if tests over it have other ones.
+        `threshold` is the marker's, which ini file and option override. `position` is the case's
+        place in the plan that `PrefetchWindow.expect` received. `limit` is the threshold of the
+        case, if tests over it have other ones.
         """
         test_threshold = self.threshold(case.dataset, threshold)
         is_named = threshold is not None or case.dataset in self.settings.thresholds

@@ -120,24 +120,23 @@ def graded(
 
     Arguments that cannot be pickled are scored in this process.
     """
-    score = yield from _grade(registry, form, reply, example, compat)
+    name = str(form.metric)
+
+    def grade(example: Example) -> Grading:
+        prediction, processed = processed_texts(registry, form, reply, example.references, compat)
+        context = dict(example.context)
+        try:
+            arguments = pickle.dumps((prediction, processed, context))
+        except Exception:  # values of users may raise anything
+            scored = score_by(registry, name, prediction, processed, compat=compat, context=context)
+        else:
+            scored = yield Grade(name, registry.metrics[name], compat, arguments)
+        return _main_part(form, scored)
+
+    score = yield from grade(example)
     if example.former is None:
         return score
-    return _with_memory(score, (yield from _grade(registry, form, reply, example.former, compat)))
-
-
-def _grade(
-    registry: Registry, form: AskedDataset, reply: str, example: Example, compat: Compat
-) -> Grading:
-    name = str(form.metric)
-    prediction, processed = processed_texts(registry, form, reply, example.references, compat)
-    function, context = registry.metrics[name], dict(example.context)
-    try:
-        arguments = pickle.dumps((prediction, processed, context))
-    except Exception:  # values of users may raise anything
-        scored = score_by(registry, name, prediction, processed, compat=compat, context=context)
-        return _main_part(form, scored)
-    return _main_part(form, (yield Grade(name, function, compat, arguments)))
+    return _with_memory(score, (yield from grade(example.former)))
 
 
 def processed_texts(

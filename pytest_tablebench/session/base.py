@@ -169,11 +169,9 @@ class CaseRunner(Session):
 
         `thresholds` contains the thresholds of markers, by test.
         """
-        from pytest_tablebench.session.cases import check_data, check_selection
-
-        check_selection(self.cases, self.verdicts, thresholds)
+        self.cases.check_selection(self.verdicts, thresholds)
         if self._plans:
-            check_data(self.cases, self.verdicts)
+            self.cases.check_data(self.verdicts)
 
     def message(self, run: CaseRun, finding: Finding, error: BaseException | None) -> CaseMessage:
         """Return the message of a finished item."""

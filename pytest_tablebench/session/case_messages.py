@@ -48,7 +48,9 @@ class CaseMessages:
                 self._example_reported[case.model] = key
                 example = key, run.example.question, table_values(run.example)
         answer, case_record = run.answer, None
-        if not _has_no_result(run, finding):
+        is_scored = run.answered and run.asked.metric is not None
+        # A test that was skipped before its case had a result leaves no record.
+        if finding.passed is not None or run.error is not None or is_scored:
             record = run.record(join_checks([finding]), error or run.error)
             paid = bool(answer and answer.calls)
             # If a case has several records, one with an answer is kept, else one with a call.
@@ -127,13 +129,6 @@ def died_message(ahead: CaseAhead) -> CaseMessage:
     )
     made = MadeRecord(record, (0, 0, 0))
     return CaseMessage(record.case_id, record.model, record.repeat, finding, made)
-
-
-def _has_no_result(run: CaseRun, finding: Finding) -> bool:
-    """Whether the test was skipped before its case had a result."""
-    if finding.passed is not None or run.error is not None:
-        return False
-    return not run.answered or run.asked.metric is None
 
 
 def table_values(example: Example) -> list[dict[str, Any]]:

@@ -82,8 +82,6 @@ class Cases:
     """The runner, the selection and the tests of a process that runs cases.
 
     Arguments:
-        settings: the settings of the run.
-        registry: the registered datasets, metrics and so on.
         item_prefix: distinguishes items that several xdist workers run under one name.
         run_folder: returns the run folder of a model, which keeps images.
     """
@@ -118,7 +116,7 @@ class Cases:
 
     def is_first_with_calls(self, dataset: str) -> bool:
         """Return whether a dataset's cases surely need calls, and no earlier dataset's did."""
-        if self._has_expected_calls or not _surely_needs_calls(self.runner, dataset):
+        if self._has_expected_calls or not self._surely_needs_calls(dataset):
             return False
         self._has_expected_calls = True
         return True
@@ -132,18 +130,17 @@ class Cases:
 
     def engine_needs(self) -> EngineNeeds:
         """Return what the selected cases need from the engine."""
-        runner, selection = self.runner, self.selection
         if self.settings.replay:
             return EngineNeeds(needed=False)
-        lanes = list(runner.models.lanes().values())
+        lanes = list(self.runner.models.lanes().values())
         judge = [self.settings.judge] if self.has_judge else []
         models = {*self.planned, *judge}
         if not any(lane.model in models for lane in lanes):
             lanes = []
         return EngineNeeds(
             [lane.values() for lane in lanes],
-            bool(lanes) and _calls_will_come(runner, selection, lanes),
-            bool(lanes) or _may_run_programs(runner, selection),
+            bool(lanes) and self._calls_will_come(lanes),
+            bool(lanes) or self._may_run_programs(),
         )
 
     def open_store(self) -> None:
@@ -162,79 +159,74 @@ class Cases:
         if store is not None:
             store.refresh()
 
+    def _may_run_programs(self) -> bool:
+        """Return whether a case may run a program or be scored in another process."""
+        runner, cases = self.runner, self.selection.cases
+        strategies = {case.strategy: runner.conversations.strategy_of(case) for case in cases}
+        if any(getattr(strategy, "rounds", None) != 1 for strategy in strategies.values()):
+            return True
+        return any(
+            runner.judging.metrics_with_judge(dataset, strategy, runner.named_metrics(dataset))
+            or runner.judging.sent(dataset, strategy, runner.named_metrics(dataset))
+            for dataset, strategy in {(case.dataset, case.strategy) for case in cases}
+        )
 
-def _may_run_programs(runner: Runner, selection: Selection) -> bool:
-    """Whether a selected case may run a program or be scored in another process."""
-    cases = selection.cases
-    strategies = {case.strategy: runner.conversations.strategy_of(case) for case in cases}
-    judging = runner.judging
-    has_rounds = any(getattr(strategy, "rounds", None) != 1 for strategy in strategies.values())
-    return has_rounds or any(
-        judging.metrics_with_judge(dataset, strategy, metrics := runner.named_metrics(dataset))
-        or judging.sent(dataset, strategy, metrics)
-        for dataset, strategy in {(case.dataset, case.strategy) for case in cases}
-    )
+    def _calls_will_come(self, lanes: Iterable[LaneConfig]) -> bool:
+        """Return whether calls will surely come: a model called before may have stored answers."""
+        lane_models = {lane.model for lane in lanes}
+        subjects: set[tuple[str, str | None]]
+        subjects = {(case.model, case.dataset) for case in self.selection.cases}
+        if (judge := self.settings.judge) is not None:
+            judged = self.runner.judged_metrics(self.selection.datasets())
+            subjects |= {(judge, of_metric(metric)) for metric in judged}
+        return not all(
+            self.runner.models.facts_are_stored(model, subject)
+            for model, subject in subjects
+            if model in lane_models
+        )
 
+    def _surely_needs_calls(self, dataset: str) -> bool:
+        """Return whether a collected dataset surely leads to calls through litellm."""
+        settings, models = self.settings, self.runner.models
+        if not settings.explicit or settings.plan or settings.replay:
+            return False
+        if settings.executor != "local":
+            return False
+        try:
+            ours = [model for model in settings.models if model in models.engine_models()]
+            folder = settings.store_folder()
+            kept = settings.readonly_stores or (folder is not None and os.path.lexists(folder))
+            stored = kept and all(models.facts_are_stored(model, dataset) for model in ours)
+        except TableBenchError:  # raised again after collection
+            return False
+        return bool(ours) and not stored
 
-def _calls_will_come(runner: Runner, selection: Selection, lanes: Iterable[LaneConfig]) -> bool:
-    """Whether calls will surely come: a model that was called before may have stored answers."""
-    lane_models = {lane.model for lane in lanes}
-    subjects: set[tuple[str, str | None]]
-    subjects = {(case.model, case.dataset) for case in selection.cases}
-    if (judge := runner.settings.judge) is not None:
-        judged = runner.judged_metrics(selection.datasets())
-        subjects |= {(judge, of_metric(metric)) for metric in judged}
-    return not all(
-        runner.models.facts_are_stored(model, subject)
-        for model, subject in subjects
-        if model in lane_models
-    )
+    def check_selection(self, verdicts: Verdicts | None, thresholds: Mapping[str, object]) -> None:
+        """Raise `SettingsError` for thresholds, gates or a replay that do not fit the selection.
 
+        `thresholds` contains the thresholds of markers, by test.
+        """
+        from pytest_tablebench.running.name_checks import check_tests
+        from pytest_tablebench.running.preflight import check_replay, check_threshold
 
-def _surely_needs_calls(runner: Runner, dataset: str) -> bool:
-    """Whether a collected dataset surely leads to calls through litellm."""
-    settings, models = runner.settings, runner.models
-    if not settings.explicit or settings.plan or settings.replay or settings.executor != "local":
-        return False
-    try:
-        ours = [model for model in settings.models if model in models.engine_models()]
-        folder = settings.store_folder()
-        kept = settings.readonly_stores or (folder is not None and os.path.lexists(folder))
-        stored = kept and all(models.facts_are_stored(model, dataset) for model in ours)
-    except TableBenchError:  # raised again after collection
-        return False
-    return bool(ours) and not stored
+        for place, value in thresholds.items():
+            check_threshold(place, value)
+        datasets = self.selection.datasets()
+        if verdicts is not None:
+            meant = "bench_gate" in self.settings.command_line_keys
+            verdicts.check_selected(datasets, self.selection.missing, meant=meant)
+            check_tests(verdicts.gates, self.tests)
+        if datasets:
+            check_replay(self.runner)
 
+    def check_data(self, verdicts: Verdicts | None) -> None:
+        """Raise `SettingsError` for datasets that cannot run, and for gates on unknown tags.
 
-def check_selection(
-    cases: Cases, verdicts: Verdicts | None, thresholds: Mapping[str, object]
-) -> None:
-    """Raise `SettingsError` for thresholds, gates or a replay that do not fit the selected cases.
+        This reads the data files, so only one process of a run does it.
+        """
+        from pytest_tablebench.running.gate_subjects import check_subjects
+        from pytest_tablebench.running.preflight import check_datasets
 
-    `thresholds` contains the thresholds of markers, by test.
-    """
-    from pytest_tablebench.running.name_checks import check_tests
-    from pytest_tablebench.running.preflight import check_replay, check_threshold
-
-    for place, value in thresholds.items():
-        check_threshold(place, value)
-    datasets = cases.selection.datasets()
-    if verdicts is not None:
-        meant = "bench_gate" in cases.settings.command_line_keys
-        verdicts.check_selected(datasets, cases.selection.missing, meant=meant)
-        check_tests(verdicts.gates, cases.tests)
-    if datasets:
-        check_replay(cases.runner)
-
-
-def check_data(cases: Cases, verdicts: Verdicts | None) -> None:
-    """Raise `SettingsError` for datasets that cannot run, and for gates on unknown tags.
-
-    This reads the data files, so only one process of a run does it.
-    """
-    from pytest_tablebench.running.gate_subjects import check_subjects
-    from pytest_tablebench.running.preflight import check_datasets
-
-    check_datasets(cases.runner, cases.selection.datasets())
-    if verdicts is not None and "bench_gate" in cases.settings.command_line_keys:
-        check_subjects(cases.runner, verdicts.gates, cases.selection.cases)
+        check_datasets(self.runner, self.selection.datasets())
+        if verdicts is not None and "bench_gate" in self.settings.command_line_keys:
+            check_subjects(self.runner, verdicts.gates, self.selection.cases)

@@ -27,10 +27,7 @@ LEFT_TO_MERGE = "gates: this run is one shard; `tablebench merge` judges the who
 class RunEnding:
     """Decides when a run may stop, judges it, and writes its reports.
 
-    Arguments:
-        run: the run that this process keeps.
-        verdicts: the evaluator of gates and baseline; None without them.
-        allure: the folder of allure-pytest's results; None if it writes none.
+    `allure` is the folder of allure-pytest's results; None if it writes none.
     """
 
     def __init__(self, run: KeptRun, verdicts: Verdicts | None, allure: Path | None) -> None:
@@ -47,9 +44,9 @@ class RunEnding:
         """Whether the stopping rule ended the run."""
         self._ended: dict[str, str | None] = {}
         """Why each model's run is incomplete; None if it is complete."""
-        self._pending: Counter[str] = Counter()
+        self.pending: Counter[str] = Counter()
         """The number of cases of each model that wait for a batch."""
-        self._given_up: dict[str, str] = {}
+        self.given_up: dict[str, str] = {}
         """Why a model is no longer called while others are."""
         self.verdicts: dict[str, RunVerdict] = {}
         self.problems: list[str] = []
@@ -73,21 +70,12 @@ class RunEnding:
             is_finished = waiting.finished >= self._items.get(waiting_id, 1)
             if waiting.record is not None and is_finished:
                 # The whole record: the rule compares answers with the baseline by their text.
-                record = waiting.record.record
-                verdicts.feed(record.model, record)
+                verdicts.feed(waiting.record.record)
                 del self._waiting[waiting_id]
         if not verdicts.may_stop:
             return None
         self._is_decided = True
         return f"{OUR_STOP}stopped: every gate is decided"
-
-    def give_up_model(self, model: str, why: str) -> None:
-        """Record that a model is no longer called, while others are."""
-        self._given_up.setdefault(model, why)
-
-    def add_pending(self, model: str) -> None:
-        """Record that a case of a model waits for a batch."""
-        self._pending[model] += 1
 
     def _follow(self) -> bool:
         """Start the stopping rule once the selection is known; return whether it is."""
@@ -123,7 +111,7 @@ class RunEnding:
 
         Arguments:
             runs: the loaded runs, by model.
-            exit_status: pytest's exit status.
+            exit_status: pytest's.
             reason: why the session ended early; empty if it did not.
             others_failed: whether a test without a case failed. Gates that hold do not hide it.
             compared_nothing: whether snapshots were to be compared and none existed. That is no
@@ -166,8 +154,8 @@ class RunEnding:
         verdicts, writer = self._verdicts, self._run.writer
         for model, run in runs.items():
             kept = writer.model_runs[model]
-            cut = None if writer.complete(model) else self._given_up.get(model, ended)
-            if self._pending[model]:
+            cut = None if writer.complete(model) else self.given_up.get(model, ended)
+            if self.pending[model]:
                 cut = "batches are not answered yet"
             if cut is None and any(row.reason == "budget" for row in kept.rows.values()):
                 cut = "the budget was spent"
@@ -191,7 +179,7 @@ class RunEnding:
             batches.write(run.path)
         if code is None and not may_decide:
             return code
-        if self._pending.total() and (batches.under_way() or batches.over_budget()):
+        if self.pending.total() and (batches.under_way() or batches.over_budget()):
             return PENDING_CODE
         if batches.problems:
             return 11 if self._has_gates else 1
@@ -240,7 +228,7 @@ class RunEnding:
     def lines(self, model: str, width: int | None = None) -> list[str]:
         """Return the verdict on a model, for a terminal of `width` columns."""
         verdict = self.verdicts.get(model)
-        given_up = self._given_up.get(model)
+        given_up = self.given_up.get(model)
         lines = [printable(given_up, 800)] if given_up is not None else []
         lines += self._batch_lines(model)
         if verdict is None:
@@ -264,9 +252,9 @@ class RunEnding:
 
     def _batch_lines(self, model: str) -> list[str]:
         batches = self._run.batches
-        if batches is None or not self._pending[model]:
+        if batches is None or not self.pending[model]:
             return []
-        count = self._pending[model]
+        count = self.pending[model]
         lines = [f"{counted(count, 'case')} {'waits' if count == 1 else 'wait'} for batches:"]
         lines += [
             f"  {printable(batch.batch_id or batch.name, 80)}  {printable(batch.model, 60)}, "

@@ -41,9 +41,7 @@ def run_paths(settings: Settings, base: Path, now: datetime) -> dict[str, Path]:
 class KeptRun:
     """The run writer, the engine, the batches and the shared stores of a run.
 
-    Arguments:
-        settings: the settings of the run.
-        paths: the run folder of each model, from `run_paths`.
+    `paths` contains the run folder of each model, from `run_paths`.
     """
 
     def __init__(self, settings: Settings, paths: Mapping[str, Path]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_tablebench.errors import SettingsError, TableBenchError
 from pytest_tablebench.results import read_records, read_run_json
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
     from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.registry import Registry
+    from pytest_tablebench.results.record import Record
     from pytest_tablebench.results.writer import RunWriter
     from pytest_tablebench.running.axes import Axes
 
@@ -39,7 +40,7 @@ class Verdicts:
 
     def __init__(self, settings: Settings, registry: Registry, axes: Axes) -> None:
         self.settings = settings
-        self._registry, self._datasets = registry, registry.datasets
+        self._registry = registry
         self._axes = axes
         self.not_judged: list[str] = []
         """Gates of a configuration file whose scope is unknown in this session."""
@@ -87,10 +88,15 @@ class Verdicts:
         """
         benchmarks = self._registry.members()
         if lenient:
-            names = {*self._datasets, *benchmarks, "all", "run"}
+            names = {*self._registry.datasets, *benchmarks, "all", "run"}
             self.leave_out(gate.text for gate in self._gates if gate.scope not in names)
         try:
-            check_gates(self._gates, self._datasets, benchmarks, **self._axes.grid(self._datasets))
+            check_gates(
+                self._gates,
+                self._registry.datasets,
+                benchmarks,
+                **self._axes.grid(self._registry.datasets),
+            )
         except SettingsError as error:
             raise type(error)(f"--bench-gate: {error}") from None
 
@@ -117,7 +123,7 @@ class Verdicts:
             self._gates,
             selected,
             missing,
-            datasets=self._datasets,
+            datasets=self._registry.datasets,
             members=self._registry.members(),
             chosen=self.settings.datasets,
             must_have_cases=meant,
@@ -150,8 +156,8 @@ class Verdicts:
     def planned(
         self,
         cases: Sequence[Case],
-        places: Iterable[Path] = (),
-        clusters: Mapping[str, Mapping[str, str]] | None = None,
+        places: Iterable[Path],
+        clusters: Mapping[str, Mapping[str, str]],
     ) -> list[PlannedGate]:
         """Return the smallest drop each gate can see with the cases of one model.
 
@@ -180,7 +186,7 @@ class Verdicts:
         names = dict.fromkeys(case.perturbation for case in cases)
         return [name for name in names if not self._axes.preserves_meaning(name)]
 
-    def follow(self, model: str, cases: Sequence[Case], missing: Collection[str] = ()) -> None:
+    def follow(self, model: str, cases: Sequence[Case], missing: Collection[str]) -> None:
         """Make the stopping rule for a model's run, if the run may stop early.
 
         `cases` are its selected cases, `missing` the datasets whose files are missing.
@@ -204,16 +210,16 @@ class Verdicts:
         members: dict[str, list[str]] = {}
         for dataset in dict.fromkeys(case.dataset for case in cases):
             # Only the workers know a dataset that a deeper conftest.py registers.
-            if dataset in self._datasets:
-                members.setdefault(self._datasets[dataset].benchmark, []).append(dataset)
+            if dataset in self._registry.datasets:
+                members.setdefault(self._registry.datasets[dataset].benchmark, []).append(dataset)
         return members
 
     # During the run.
 
-    def feed(self, model: str, cell: Any) -> None:
-        """Add a case's record to the model's stopping rule."""
-        if model in self._rules:
-            self._rules[model].feed(cell)
+    def feed(self, record: Record) -> None:
+        """Add a case's record to the stopping rule of its model."""
+        if record.model in self._rules:
+            self._rules[record.model].feed(record)
 
     @property
     def may_stop(self) -> bool:
@@ -231,7 +237,7 @@ class Verdicts:
         path = self.settings.baseline
         return None if path is None else load_run(path)
 
-    def judge(self, model: str, loaded: LoadedRun, ended: str | None = None) -> RunVerdict:
+    def judge(self, model: str, loaded: LoadedRun, ended: str | None) -> RunVerdict:
         """Return the verdict on a model's run.
 
         `ended` is why the run is incomplete, None if it is complete.

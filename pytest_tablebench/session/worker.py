@@ -81,7 +81,13 @@ class Worker(CaseRunner):
         if self.settings.store or self.settings.readonly_stores:
             self.models.store()  # raises for an unusable folder
         cases.open_store()
-        self._check_baseline()
+        if self.verdicts is not None and self.settings.baseline is not None:
+            # Each worker checks this itself, so that none makes calls for a refused run.
+            from pytest_tablebench.results.writer import RunWriter
+
+            writer = RunWriter(self.settings, dict.fromkeys(self.settings.models, Path()))
+            writer.learn(self._messages.facts())
+            self.verdicts.check_baseline(writer, cases.planned)
         self._join(self._request_place(cases.engine_needs()))
         selected = SelectedCases()
         if self._plans:
@@ -103,19 +109,6 @@ class Worker(CaseRunner):
             runner.models.address = lambda: address
             runner.prefetch.size = max(4, 2 * self.settings.connections // self._worker_count)
         self.cases.refresh_store()
-
-    def _check_baseline(self) -> None:
-        """Raise `SettingsError` if the baseline differs in more than the model.
-
-        Each worker checks this itself, so that none makes calls for a refused run.
-        """
-        if self.verdicts is None or self.settings.baseline is None:
-            return
-        from pytest_tablebench.results.writer import RunWriter
-
-        writer = RunWriter(self.settings, dict.fromkeys(self.settings.models, Path()))
-        writer.learn(self._messages.facts())
-        self.verdicts.check_baseline(writer, self.cases.planned)
 
     def refuse(self, error: SettingsError) -> None:
         """Report the error to the controller, which ends the session: a worker cannot."""

@@ -131,7 +131,7 @@ def test_an_example_may_name_a_metric_that_asks_a_judge():
 def test_a_dataset_whose_examples_name_such_a_metric_wants_a_judge():
     registry = Registry(datasets={"d": TableQuestions("d", ())}, metrics={"tone": tone})
     judging = Judging(registry, "judge")
-    assert judging.metrics_with_judge("d", "direct") == []
+    assert judging.metrics_with_judge("d", "direct", ()) == []
     assert judging.metrics_with_judge("d", "direct", ["tone"]) == ["tone"]
 
 

@@ -32,10 +32,8 @@ if TYPE_CHECKING:
 class StoredJudge:
     """Scores answers again with metrics that ask a judge.
 
-    Arguments:
-        run: the content of run.json: the judge, its parameters and the store.
-        registry: datasets, metrics and providers by name.
-        judge, models: another judge and its models; None: the run's.
+    `run` is the content of run.json: the judge, its parameters and the store. `judge` and `models`
+    are another judge and its models; None: the run's.
     """
 
     def __init__(
@@ -139,9 +137,7 @@ class NewJudge(StoredJudge):
     """A judge that answers new requests; stored replies are used first.
 
     Arguments:
-        judge: the model.
         run: the content of run.json: parameters and the store for replies.
-        registry: datasets, metrics and providers by name.
         api_base: the address of the judge; None: the default.
         max_cost: US dollars after which no further call is made.
     """

@@ -28,13 +28,7 @@ from pytest_tablebench.running.asking import AskPlan
 from pytest_tablebench.running.builtins import registry_with
 from pytest_tablebench.running.name_checks import check_names
 from pytest_tablebench.running.rejudge._judge import NewJudge, StoredJudge, mapping, totals_with
-from pytest_tablebench.running.rejudge._scorer import (
-    SAME,
-    Opener,
-    Scorer,
-    rescorable,
-    under,
-)
+from pytest_tablebench.running.rejudge._scorer import SAME, Opener, Scorer, rescorable, under
 from pytest_tablebench.util.names import counted, printable
 
 
@@ -224,10 +218,7 @@ def write_rejudged(rejudged: Rejudged, out: Path, **facts: Any) -> None:
 
 
 def _run_data(
-    path: Path,
-    run: Mapping[str, Any],
-    compat: Compat | None,
-    thresholds: Mapping[str, float],
+    path: Path, run: Mapping[str, Any], compat: Compat | None, thresholds: Mapping[str, float]
 ) -> dict[str, Any]:
     version = metadata.version("pytest-tablebench")
     run_data = {key: value for key, value in run.items() if key != "schema"}
@@ -239,13 +230,10 @@ def _run_data(
     }
     if thresholds:
         run_data["thresholds"] = {**mapping(run.get("thresholds")), **thresholds}
-        run_data["by_dataset"] = {
-            name: {
-                **mapping(settings),
-                **({"threshold": thresholds[name]} if name in thresholds else {}),
-            }
-            for name, settings in mapping(run.get("by_dataset")).items()
-        }
+        by_dataset = mapping(run.get("by_dataset"))
+        for name in by_dataset.keys() & thresholds.keys():
+            by_dataset[name] = {**mapping(by_dataset[name]), "threshold": thresholds[name]}
+        run_data["by_dataset"] = by_dataset
     if compat is not None:
         # Scores now come from this version's metrics.
         run_data["compat"] = compat
@@ -258,9 +246,8 @@ def _cut_off(run: Mapping[str, Any], recorded: int) -> tuple[str | None, list[st
     planned = run.get("cases_planned")
     of = recorded_text(recorded, planned)
     if run.get("cases_saved"):
-        return "its own gates were decided", [
-            f"the run ended when its own gates were decided: {of}"
-        ]
+        why = "its own gates were decided"
+        return why, [f"the run ended when {why}: {of}"]
     ended = run.get("ended")
     if isinstance(ended, str):
         why = "" if ended == "interrupted" else f"; {ended}"
@@ -282,13 +269,11 @@ def _threshold(record: Record, thresholds: Mapping[str, float], registry: Regist
     A record of schema 1 may lack it. Then it is the dataset's, unless the verdict shows that a
     suite's marker had set another one.
     """
-    if record.score is None:
-        return thresholds.get(record.dataset, record.threshold)
-    if not rescorable(record) or record.outcome == "scored":
-        return thresholds.get(record.dataset, record.threshold)
     threshold = thresholds.get(record.dataset, record.threshold)
     if threshold is not None or record.dataset not in registry.datasets:
         return threshold
+    if record.score is None or not rescorable(record) or record.outcome == "scored":
+        return None
     limit = registry.datasets[record.dataset].threshold
     if record.passed != (record.score >= limit):
         raise SettingsError(

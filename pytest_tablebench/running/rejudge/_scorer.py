@@ -216,27 +216,20 @@ class Scorer:
         )
 
     def _joined(self, record: Record, fields: Mapping[str, Any]) -> Record:
-        parts, new_flags = (
-            {**fields["parts"], **self._of_the_answer(record)},
-            fields.get("flags", ()),
-        )
+        new = {**fields, "parts": {**fields["parts"], **self._of_the_answer(record)}}
+        flags, judging = new.pop("flags", ()), new.pop("judging", None)
         if record.reason == CUT_OFF:
-            return self._of_a_cut_reply(record, {**fields, "parts": parts})
-        if not self.judged_alone:
-            new = {name: value for name, value in fields.items() if name != "flags"}
-            return self._with_verdict(replace(record, **(new | {"parts": parts})))
-        kept = [flag for flag in record.flags if not _OF_JUDGES.match(flag)]
-        judging = fields["judging"]
-        new = {name: value for name, value in fields.items() if name != "judging"}
-        new |= {"parts": parts, "flags": (*kept, *new_flags)}
-        return self._with_verdict(with_judge_steps(replace(record, **new), judging))
-
-    def _of_a_cut_reply(self, record: Record, fields: Mapping[str, Any]) -> Record:
-        example = self._load(record.dataset, record.example_id)
-        metric = self._asked(record, example).metric
-        flags = (TRUNCATED, *record.flags, *fields.get("flags", ()))
-        new: dict[str, Any] = {"metric": metric, "reason": None, **fields, "flags": flags}
-        return self._with_verdict(replace(record, **new))
+            example = self._load(record.dataset, record.example_id)
+            metric = self._asked(record, example).metric
+            flags = (TRUNCATED, *record.flags, *flags)
+            new = {"metric": metric, "reason": None, **new, "flags": flags}
+        elif self.judged_alone:
+            kept = [flag for flag in record.flags if not _OF_JUDGES.match(flag)]
+            new["flags"] = (*kept, *flags)
+        scored = replace(record, **new)
+        if judging is not None:
+            scored = with_judge_steps(scored, judging)
+        return self._with_verdict(scored)
 
     def _with_verdict(self, record: Record) -> Record:
         """Return a scored record with the verdict of its threshold, else of the dataset's.
