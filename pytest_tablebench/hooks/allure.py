@@ -7,8 +7,8 @@ Allure results of cases itself, `install` suppresses those of allure-pytest inst
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any
 
 import allure_commons
 import pytest
@@ -20,28 +20,22 @@ from pytest_tablebench.hooks.items import case_of, check_of
 from pytest_tablebench.reports.allure import case_labels, history_id
 from pytest_tablebench.util.names import escaped
 
+if TYPE_CHECKING:
+    from pytest_tablebench.session.cases import Cases
+
 _SUITES = {"parentSuite", "suite", "subSuite"}
 
 
-def install(
-    config: pytest.Config,
-    *,
-    benchmark_of: Callable[[str], str],
-    tests: Mapping[str, Sequence[str]],
-    take_over: bool,
-) -> None:
+def install(config: pytest.Config, cases: Cases, *, take_over: bool) -> None:
     """Adjust the results that allure-pytest writes in this process; does nothing without it.
 
-    Arguments:
-        config: configuration of a process that runs items, before it runs the first one.
-        benchmark_of: returns the benchmark of a dataset.
-        tests: the names of the tests over each dataset.
-        take_over: whether this plugin writes the results of cases. Then allure-pytest writes
-            other items only. Otherwise its results of cases get stable ids and labels.
+    Call it before the first item runs. `take_over` says whether this plugin writes the results of
+    cases. Then allure-pytest writes other items only. Otherwise its results of cases get stable ids
+    and labels.
     """
     if not config.pluginmanager.hasplugin("allure_listener"):
         return
-    current = _Current(benchmark_of, tests)
+    current = _Current(cases)
     config.pluginmanager.register(current, "tablebench-allure")
     if take_over:
         config.add_cleanup(_filter_loggers(current))
@@ -73,11 +67,9 @@ def _filter_loggers(current: _Current) -> Callable[[], None]:
 class _Current:
     """The case that is running, if any."""
 
-    def __init__(
-        self, benchmark_of: Callable[[str], str], tests: Mapping[str, Sequence[str]]
-    ) -> None:
-        self.benchmark_of = benchmark_of
-        self._tests = tests
+    def __init__(self, cases: Cases) -> None:
+        self.benchmark_of = cases.runner.benchmark_of
+        self._tests = cases.tests
         self.case: Case | None = None
         self.test = ""
         """The test's name if several tests use the dataset: each has its own result."""

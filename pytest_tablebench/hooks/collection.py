@@ -17,7 +17,7 @@ from pytest_tablebench.errors import (
 )
 from pytest_tablebench.hooks.keys import CASE_SESSION, MARKER
 from pytest_tablebench.hooks.preparation import check_names
-from pytest_tablebench.util.names import escaped, printable, slug
+from pytest_tablebench.util.names import escaped, printable, slug, unknown_name
 
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Dataset
@@ -110,8 +110,6 @@ def _params(config: pytest.Config, dataset: str, test: str) -> tuple[list[Any], 
         if dataset not in runner.registry.datasets:
             runner.registry.update(config.hook)
         if dataset not in runner.registry.datasets:
-            from pytest_tablebench.util.names import unknown_name
-
             raise SettingsError(unknown_name("dataset", dataset, runner.registry.datasets))
         chosen = runner.settings.datasets
         if chosen is not None and dataset not in chosen:
@@ -244,14 +242,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     cases.runner.prefetch.expect(number(session.items))
     try:
         if cases.planned or case_session.settings.command_line_keys:
-            check_names(config, case_session)
+            check_names(case_session)
         if config.option.collectonly:
             return
         if cases.planned or cases.selection.missing:
             case_session.check(_thresholds(session.items))
             cases.limits = limits(session.items, cases.runner.threshold)
         if cases.planned:
-            _start_run(config, case_session)
+            _start_run(case_session)
     except SettingsError as error:
         case_session.refuse(error)
 
@@ -266,18 +264,13 @@ def _thresholds(items: list[pytest.Item]) -> dict[str, object]:
     return thresholds
 
 
-def _start_run(config: pytest.Config, session: Alone | Worker) -> None:
-    if getattr(config.option, "allure_report_dir", None):
+def _start_run(session: Alone | Worker) -> None:
+    if getattr(session.config.option, "allure_report_dir", None):
         from pytest_tablebench.hooks import allure
         from pytest_tablebench.reports.allure import ALL_UP_TO
 
-        cases, settings = session.cases, session.settings
-        case_count = sum(cases.planned.values())
-        allure.install(
-            config,
-            benchmark_of=cases.runner.benchmark_of,
-            tests=cases.tests,
-            # Above this number Allure's site would not open.
-            take_over=settings.allure is not None or case_count > ALL_UP_TO,
-        )
+        # Above this number Allure's site would not open.
+        is_large = sum(session.cases.planned.values()) > ALL_UP_TO
+        take_over = session.settings.allure is not None or is_large
+        allure.install(session.config, session.cases, take_over=take_over)
     session.start_run()

@@ -13,6 +13,7 @@ from pytest_tablebench.hooks.keys import CASE_SESSION, SESSION
 if TYPE_CHECKING:
     from pytest_tablebench.hooks.reporting import ReportingHooks
     from pytest_tablebench.session.alone import Alone
+    from pytest_tablebench.session.base import Session
     from pytest_tablebench.session.controller import Controller
 
 
@@ -31,7 +32,7 @@ def make_worker(config: pytest.Config, settings: Settings) -> None:
         from pytest_tablebench.hooks.crashes import RunningCases
         from pytest_tablebench.hooks.xdist import WorkerHooks
 
-        _register(config, settings, in_worker=True)
+        _register(session, in_worker=True)
         config.pluginmanager.register(WorkerHooks(session), "tablebench-worker")
         config.pluginmanager.register(RunningCases(session))
 
@@ -49,14 +50,13 @@ def make_keeper(config: pytest.Config, settings: Settings) -> None:
     from pytest_tablebench.hooks.terminal import TerminalHooks
 
     def register() -> None:
-        _register(config, settings, in_worker=False)
+        _register(session, in_worker=False)
 
     def compare_snapshots() -> None:
         if settings.compares_snapshots:
             from pytest_tablebench.hooks.snapshots import SnapshotHooks
 
-            hooks = SnapshotHooks(config, session)
-            config.pluginmanager.register(hooks, "tablebench-snapshots")
+            config.pluginmanager.register(SnapshotHooks(session), "tablebench-snapshots")
 
     session: Alone | Controller
     reporting: ReportingHooks
@@ -64,24 +64,23 @@ def make_keeper(config: pytest.Config, settings: Settings) -> None:
         from pytest_tablebench.hooks.xdist import ControllerHooks, ControllerReporting
         from pytest_tablebench.session.controller import Controller
 
-        session = controller = Controller(config, settings, register, compare_snapshots)
-        config.pluginmanager.register(ControllerHooks(settings, controller), "tablebench-xdist")
-        reporting = ControllerReporting(config, controller)
+        session = Controller(config, settings, register, compare_snapshots)
+        config.pluginmanager.register(ControllerHooks(session), "tablebench-xdist")
+        reporting = ControllerReporting(session)
     else:
         from pytest_tablebench.hooks.reporting import AloneReporting
         from pytest_tablebench.session.alone import Alone
 
-        session = config.stash[CASE_SESSION] = alone = Alone(
-            config, settings, register, compare_snapshots
-        )
-        reporting = AloneReporting(config, alone)
+        session = Alone(config, settings, register, compare_snapshots)
+        config.stash[CASE_SESSION] = session
+        reporting = AloneReporting(session)
     config.stash[SESSION] = session
     if settings.command_line_keys:
         from pytest_tablebench.hooks.preparation import check_given_names
         from pytest_tablebench.hooks.rootdir import check_rootdir
 
         check_rootdir(config, settings)
-        check_given_names(config, session)
+        check_given_names(session)
     config.pluginmanager.register(TerminalHooks(reporting), "tablebench-terminal")
     config.pluginmanager.register(reporting, "tablebench-run")
     if settings.command_line_keys:
@@ -89,9 +88,10 @@ def make_keeper(config: pytest.Config, settings: Settings) -> None:
         session.begin()
 
 
-def _register(config: pytest.Config, settings: Settings, *, in_worker: bool) -> None:
-    config.pluginmanager.register(HarmlessWarnings())
-    if settings.explicit:
+def _register(session: Session, *, in_worker: bool) -> None:
+    manager = session.config.pluginmanager
+    manager.register(HarmlessWarnings())
+    if session.settings.explicit:
         from pytest_tablebench.hooks.trimming import ReportTrimmer
 
-        config.pluginmanager.register(ReportTrimmer(config, worker=in_worker))
+        manager.register(ReportTrimmer(session.config, worker=in_worker))

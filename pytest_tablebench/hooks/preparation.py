@@ -69,7 +69,7 @@ def may_be_registered_below(config: pytest.Config, folders: Iterable[Path] | Non
     return False
 
 
-def check_given_names(config: pytest.Config, session: Session) -> None:
+def check_given_names(session: Session) -> None:
     """Raise `SettingsError` for an unknown name in the options, before collection.
 
     Does not raise if an unread conftest.py may still register the name.
@@ -77,16 +77,17 @@ def check_given_names(config: pytest.Config, session: Session) -> None:
     try:
         session.check_names()
     except UnknownNameError as error:
-        if not may_be_registered_below(config):
-            raise _hinted(config, error) from None
+        if not may_be_registered_below(session.config):
+            raise _hinted(session.config, error) from None
 
 
-def check_names(config: pytest.Config, session: Session) -> None:
+def check_names(session: Session) -> None:
     """Raise `SettingsError` for an unknown name in the options, after collection.
 
     A name in the configuration file is accepted if a conftest.py of another part of the project,
     which this session does not read, may register it.
     """
+    config = session.config
     session.registry.update(config.hook)
     try:
         return session.check_names()

@@ -28,20 +28,21 @@ class ProgressLine:
         return Progress()
 
     @property
-    def _terminal(self) -> Any:
+    def terminal(self) -> Any:
+        """Pytest's terminal reporter; None without one."""
         return self._config.pluginmanager.getplugin("terminalreporter")
 
     @property
     def compact(self) -> bool:
         """Whether lines of counts replace the usual letters."""
-        return self._terminal is not None and self._config.get_verbosity() == 0
+        return self.terminal is not None and self._config.get_verbosity() == 0
 
     def show(self, writer: RunWriter) -> None:
         """Write the next line, if it is due."""
         total = _total(writer)
         if not self.compact or not self._progress.due(writer.done, total):
             return
-        terminal, spent = self._terminal, writer.spent_text()
+        terminal, spent = self.terminal, writer.spent_text()
         line = self._progress.text(writer.counts, total, spent=spent, waiting=self._waiting)
         # `currentfspath` marks the current line as used. Set it only on a fresh line, or the
         # reporter writes file names again.
@@ -60,7 +61,7 @@ class ProgressLine:
         if text == self._waiting:
             return
         self._waiting = text
-        terminal = self._terminal
+        terminal = self.terminal
         if not text or terminal is None:
             return
         capture = self._config.pluginmanager.getplugin("capturemanager")

@@ -29,12 +29,12 @@ _ENDED = pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED, 11
 class ReportingHooks:
     """Receives the reports of all tests: alone, or in the controller of xdist workers."""
 
-    def __init__(self, config: pytest.Config, session: RunKeeper) -> None:
-        self.config = config
+    def __init__(self, session: RunKeeper) -> None:
+        self.config = session.config
         self.session = session
         self.settings = session.settings
         self._pytest_session: pytest.Session | None = None
-        self.progress = ProgressLine(config)
+        self.progress = ProgressLine(session.config)
         self.is_announced = False
         """Whether the terminal shows the plan of the run."""
         self.is_missing_announced = False
@@ -57,19 +57,13 @@ class ReportingHooks:
         """The writer of the run's records."""
         return self.session.run.writer
 
-    @property
-    def _terminal(self) -> Any:
-        return self.config.pluginmanager.getplugin("terminalreporter")
-
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Keep pytest's session, which can end a run early."""
         self._pytest_session = session
 
     def pytest_report_header(self) -> list[str]:
         """Return the header line, if an option was given."""
-        if not self.settings.command_line_keys:
-            return []
-        return [self._header()]
+        return [self._header()] if self.settings.command_line_keys else []
 
     def _header(self) -> str:
         from pytest_tablebench.reports.terminal import header_line
@@ -206,15 +200,20 @@ class ReportingHooks:
             target.shouldstop = escaped(message)
 
     def _show(self) -> None:
-        terminal = self._terminal
-        if terminal is None:
+        if self.progress.terminal is None:
             return
         if not self.is_announced:
-            terminal.ensure_newline()
-            for line in self.announcement(sum(self.writer.facts.get("cases", {}).values())):
-                terminal.write_line(line)
+            self.announce(sum(self.writer.facts.get("cases", {}).values()))
         self.poll()
         self.progress.show(self.writer)
+
+    def announce(self, cases: int) -> None:
+        """Write the plan of the run to the terminal, if there is one."""
+        terminal = self.progress.terminal
+        if terminal is not None:
+            terminal.ensure_newline()
+            for line in self.announcement(cases):
+                terminal.write_line(line)
 
     def poll(self) -> None:
         """Poll the engine for totals, and show which providers do not answer."""

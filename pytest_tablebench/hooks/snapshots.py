@@ -38,8 +38,8 @@ class SnapshotHooks:
     Raises `SettingsError` if the comparison cannot work.
     """
 
-    def __init__(self, config: pytest.Config, session: RunKeeper) -> None:
-        self._config = config
+    def __init__(self, session: RunKeeper) -> None:
+        config = session.config
         self._session = session
         dirname = config.getoption("--snapshot-dirname", "")
         if Path(str(dirname)).name == FOLDER:
@@ -65,8 +65,8 @@ class SnapshotHooks:
 
     def finish(self, exit_code: int) -> Mapping[str, dict[str, Any]]:
         """Update the snapshots and write `snapshots.json`; return the comparison by model."""
-        is_selected = bool(selected_by(self._config) or self._config.getoption("markexpr", None))
-        writer = self._session.run.writer
+        config, writer = self._session.config, self._session.run.writer
+        is_selected = bool(selected_by(config) or config.getoption("markexpr", None))
         return self.comparison.finish(writer, exit_code, is_selected=is_selected)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

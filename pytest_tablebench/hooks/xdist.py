@@ -12,7 +12,6 @@ from pytest_tablebench.hooks.reporting import ReportingHooks
 from pytest_tablebench.session.worker import PROBLEMS
 
 if TYPE_CHECKING:
-    from pytest_tablebench.config.settings import Settings
     from pytest_tablebench.session.controller import Controller
     from pytest_tablebench.session.worker import Worker
 
@@ -58,8 +57,8 @@ class WorkerHooks:
 class ControllerHooks:
     """Hooks of the controller."""
 
-    def __init__(self, settings: Settings, session: Controller) -> None:
-        self._settings = settings
+    def __init__(self, session: Controller) -> None:
+        self._settings = session.settings
         self._session = session
 
     @pytest.hookimpl(wrapper=True)
@@ -128,11 +127,7 @@ class ControllerReporting(ReportingHooks):
         if selected is None or selected.cases is None or self.is_announced:
             return
         self.add_problems(selected.problems)
-        terminal = self._terminal
-        if terminal is not None:
-            terminal.ensure_newline()
-            for line in self.announcement(sum(selected.cases.values())):
-                terminal.write_line(line)
+        self.announce(sum(selected.cases.values()))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:

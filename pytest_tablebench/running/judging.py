@@ -122,8 +122,7 @@ class Judging:
         question = self._asked(case, example)
         if question is None or not self._converses(question.metric):
             return None
-        arguments, context = (self.registry, question, text, example.references), example.context
-        return judgement(*arguments, compat=self.compat, **context)
+        return judgement(self.registry, question, text, example, compat=self.compat)
 
     def grade(self, case: Case, example: Example, text: str) -> Grading | None:
         """Begin to score an answer in another process; None if its metric scores in this one."""

@@ -254,10 +254,6 @@ class Runner:
         default = self.axes.defaults(dataset).threshold
         return default if marked is None else self.settings.thresholds.get(dataset, marked)
 
-    def close(self) -> None:
-        """Close connections and files."""
-        self.models.close()
-
 
 def _demonstrations(source: Source, shots: int) -> int:
     """Return the number of demonstrations in the pool; `shots` if it cannot be determined."""

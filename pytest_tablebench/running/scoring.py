@@ -61,11 +61,12 @@ def judge_reply(
     **context: Any,
 ) -> ScoredReply:
     """Post-process and score a raw reply; `context` contains further inputs of the metric."""
-    prediction, processed = processed_texts(registry, dataset, reply, references, compat)
-    metric, scored = dataset.metric, None
+    form = dataset if isinstance(dataset, AskedDataset) else AskedDataset(dataset)
+    prediction, processed = processed_texts(registry, form, reply, references, compat)
+    metric, scored = form.metric, None
     if metric is not None:
         scored = score_by(registry, metric, prediction, processed, compat=compat, context=context)
-        scored = _main_part(_as_asked(dataset), scored)
+        scored = _main_part(form, scored)
     return ScoredReply(scored, prediction, tuple(processed))
 
 
@@ -84,12 +85,7 @@ def score_by(
 
 
 def judge_example(
-    registry: Registry,
-    dataset: Dataset | AskedDataset,
-    reply: str,
-    example: Example,
-    *,
-    compat: Compat,
+    registry: Registry, form: AskedDataset, reply: str, example: Example, *, compat: Compat
 ) -> ScoredReply:
     """Score a raw reply to an example.
 
@@ -98,9 +94,8 @@ def judge_example(
     """
 
     def judge(example: Example) -> ScoredReply:
-        return judge_reply(
-            registry, dataset, reply, example.references, compat=compat, **example.context
-        )
+        texts, context = (reply, example.references), example.context
+        return judge_reply(registry, form, *texts, compat=compat, **context)
 
     judged, former = judge(example), example.former
     if judged.score is None or former is None:
@@ -140,14 +135,10 @@ def graded(
 
 
 def processed_texts(
-    registry: Registry,
-    dataset: Dataset | AskedDataset,
-    reply: str,
-    references: Sequence[str],
-    compat: Compat,
+    registry: Registry, form: AskedDataset, reply: str, references: Sequence[str], compat: Compat
 ) -> tuple[Any, list[Any]]:
     """Return a raw reply and its references after post-processing."""
-    form, chain, registered = _as_asked(dataset), dataset.chain(compat), registry.postprocessors
+    chain, registered = form.chain(compat), registry.postprocessors
     read = (*form.reading(compat), *chain)
     replies = texts_of(reply) if form.several else [reply]
     if compat == "fixed" and form.is_plain:
@@ -160,30 +151,20 @@ def processed_texts(
 
 
 def judgement(
-    registry: Registry,
-    dataset: Dataset | AskedDataset,
-    reply: str | None,
-    references: Sequence[str],
-    *,
-    compat: Compat,
-    **context: Any,
+    registry: Registry, form: AskedDataset, reply: str | None, example: Example, *, compat: Compat
 ) -> Judgement:
     """Begin the conversation in which a dataset's metric scores a raw reply.
 
     A reply of None is missing; the expected answer then takes its place.
     """
-    prediction, processed = processed_texts(registry, dataset, reply or "", references, compat)
-    if reply is None:
-        prediction = processed[0] if processed else ""
-    conversation = begin(
-        str(dataset.metric),
-        prediction,
-        processed,
-        compat=compat,
-        metrics=registry.metrics,
-        **context,
+    prediction, references = processed_texts(
+        registry, form, reply or "", example.references, compat
     )
-    return _with_main_part(dataset, _read_by(conversation, compat))
+    if reply is None:
+        prediction = references[0] if references else ""
+    metric, metrics, context = str(form.metric), registry.metrics, example.context
+    conversation = begin(metric, prediction, references, compat=compat, metrics=metrics, **context)
+    return _with_main_part(form, _read_by(conversation, compat))
 
 
 def _read_by(conversation: Judgement, compat: Compat) -> Judgement:
@@ -220,16 +201,11 @@ def _judges_reply(reply: Reply, compat: Compat) -> Reply:
     return replace(reply, text=reply.text.rstrip().rstrip("0123456789.,/"))
 
 
-def _with_main_part(dataset: Dataset | AskedDataset, conversation: Judgement) -> Judgement:
+def _with_main_part(form: AskedDataset, conversation: Judgement) -> Judgement:
     scored = yield from conversation
-    form = _as_asked(dataset)
     if form.part is not None and form.part not in scored.parts:
         raise NotJudgedError(f"the judge gave no {form.part!r}, the score of {form.dataset.name!r}")
     return _main_part(form, scored)
-
-
-def _as_asked(dataset: Dataset | AskedDataset) -> AskedDataset:
-    return dataset if isinstance(dataset, AskedDataset) else AskedDataset(dataset)
 
 
 def _main_part(form: AskedDataset, scored: Score) -> Score:

@@ -86,5 +86,5 @@ class Alone(CaseRunner, RunKeeper):
     def close(self) -> None:
         """Close the store and shared stores, and end the engine's calls."""
         if "cases" in vars(self):  # else a name is registered twice
-            self.cases.runner.close()
+            self.models.close()
         super().close()

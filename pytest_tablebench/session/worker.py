@@ -154,5 +154,5 @@ class Worker(CaseRunner):
     def close(self) -> None:
         """Close the store and connections, and leave warnings for the controller."""
         if "cases" in vars(self):  # else a name is registered twice
-            self.cases.runner.close()
+            self.models.close()
             self.config.workeroutput[PROBLEMS] = self.problems  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_tablebench.config.settings import Settings
-from pytest_tablebench.datasets import Example
+from pytest_tablebench.datasets import AskedDataset, Example
 from pytest_tablebench.datasets.case import Case
 from pytest_tablebench.datasets.starter.starter import Starter
 from pytest_tablebench.errors import TableError
@@ -151,10 +151,12 @@ def test_the_former_answer_is_a_part_of_the_score(reply: str, score: int, memory
     plain = SOURCE.example(LOOKUP)
     example = changed(plain, "counterfactual")
     said = {"old": plain.references[0], "new": example.references[0]}.get(reply, reply)
-    judged = judge_example(builtin_registry(), Starter(), said, example, compat="fixed")
+    judged = judge_example(
+        builtin_registry(), AskedDataset(Starter()), said, example, compat="fixed"
+    )
     assert judged.score is not None
     assert (judged.score.value, judged.score.parts["memory"]) == (score, memory)
-    usual = judge_example(builtin_registry(), Starter(), said, plain, compat="fixed")
+    usual = judge_example(builtin_registry(), AskedDataset(Starter()), said, plain, compat="fixed")
     assert usual.score is not None
     assert "memory" not in usual.score.parts
     assert elsewhere(said, example) == judged.score

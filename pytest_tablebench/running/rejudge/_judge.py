@@ -78,9 +78,11 @@ class StoredJudge:
         self, record: Record, dataset: AskedDataset, example: Example, compat: Compat
     ) -> ScoredReply:
         """Score an answer. Raises `NotJudgedError` if a reply that the metric needs is missing."""
-        arguments = (self._registry, dataset, str(record.raw), example.references)
-        prediction, references = processed_texts(*arguments, compat)
-        conversation = judgement(*arguments, compat=compat, **example.context)
+        registry, reply = self._registry, str(record.raw)
+        prediction, references = processed_texts(
+            registry, dataset, reply, example.references, compat
+        )
+        conversation = judgement(registry, dataset, reply, example, compat=compat)
         self.asked, self.steps = False, []
         score = follow(
             conversation, lambda step, number: self._stored(record, dataset, step, number)
