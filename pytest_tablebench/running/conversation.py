@@ -134,7 +134,11 @@ class ConversationDriver:
         """Return the model that a step calls. Raises `NotJudgedError` without a judge."""
         if step.model is not None:
             return step.model
-        return self.judging.require_judge() if pending.judged else pending.case.model
+        if not pending.judged:
+            return pending.case.model
+        if self.judging.judge is None:
+            raise NotJudgedError("no judge: name a model with --bench-judge", no_judge=True)
+        return self.judging.judge
 
     def request(self, pending: PendingCase, step: Ask) -> tuple[Request, Route]:
         """Return the request of a step and its route. Raises `ModelError`."""

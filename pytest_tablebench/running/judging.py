@@ -158,9 +158,3 @@ class Judging:
 
     def _converses(self, metric: str | None) -> bool:
         return metric is not None and converses(self.registry.metrics.get(metric))
-
-    def require_judge(self) -> str:
-        """Return the model that judges. Raises `NotJudgedError` without one."""
-        if self.judge is None:
-            raise NotJudgedError("no judge: name a model with --bench-judge", no_judge=True)
-        return self.judge

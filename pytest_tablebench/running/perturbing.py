@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.perturbations import (
     Perturbation,
+    apply_perturbation,
     apply_to_question,
     parse_perturbation,
     takes_questions,
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pytest_tablebench.datasets import Example, Pool
+    from pytest_tablebench.tables.table import Table
 
 
 def example_perturber(
@@ -42,6 +44,15 @@ def example_perturber(
         return replace(perturbed, former=example) if may_change_answer else perturbed
 
     return perturb
+
+
+def table_perturber(
+    perturbations: Mapping[str, Perturbation], perturbation: str, seed: int
+) -> Callable[[Table], Table]:
+    """Return a function that perturbs a table."""
+    name, arguments = parse_perturbation(perturbation)
+    function = perturbations[name]
+    return lambda table: apply_perturbation(function, table, name, seed=seed, arguments=arguments)
 
 
 def changes_answers(perturbations: Mapping[str, Perturbation], perturbation: str) -> bool:

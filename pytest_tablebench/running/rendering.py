@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from pytest_tablebench.datasets import asked_dataset, cluster_of
 from pytest_tablebench.datasets.case import IMAGE, IMAGE_TEXT, Case
 from pytest_tablebench.running.answer import shown_by
-from pytest_tablebench.running.perturbing import PerturbedPool, example_perturber
+from pytest_tablebench.running.perturbing import PerturbedPool, example_perturber, table_perturber
 from pytest_tablebench.running.scoring import asked_by
 from pytest_tablebench.serializers.content import (
     Content,
@@ -29,7 +29,7 @@ from pytest_tablebench.strategies import (
     named_strategy,
     published_turns,
 )
-from pytest_tablebench.tables.perturbations import apply_perturbation, parse_perturbation
+from pytest_tablebench.tables.perturbations import parse_perturbation
 from pytest_tablebench.tables.table import Table
 
 if TYPE_CHECKING:
@@ -177,17 +177,9 @@ class Renderer:
         return example_perturber(self._registry.perturbations, perturbation, self._settings.seed)
 
     def _table_perturber(self, perturbation: str) -> Callable[[Table], Table]:
-        name, arguments = parse_perturbation(perturbation)
-        function, seed = self._registry.perturbations[name], self._settings.seed
-
-        def perturb(table: Table) -> Table:
-            return self._changed.get(
-                table,
-                perturbation,
-                lambda: apply_perturbation(function, table, name, seed=seed, arguments=arguments),
-            )
-
-        return perturb
+        registered, seed = self._registry.perturbations, self._settings.seed
+        perturb = table_perturber(registered, perturbation, seed)
+        return lambda table: self._changed.get(table, perturbation, lambda: perturb(table))
 
     def _pool(self, dataset: str, perturbation: str) -> DemonstrationPool:
         key = dataset, perturbation

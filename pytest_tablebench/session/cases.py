@@ -40,21 +40,6 @@ class Selection:
     items: Mapping[str, int] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, params: Iterable[object], known_missing: Mapping[str, str]) -> Selection:
-        """Return the selection, from the `case` parameter of each item.
-
-        The parameter is a dataset's name, not a case, if the dataset's data is missing.
-        """
-        params = list(params)
-        cases = [param for param in params if isinstance(param, Case)]
-        names = [param for param in params if isinstance(param, str)]
-        return cls(
-            tuple({case.case_id: case for case in cases}.values()),
-            Counter(case.case_id for case in cases),
-            {name: known_missing[name] for name in names if name in known_missing},
-        )
-
     def items_by_model(self) -> dict[str, int]:
         """Return the number of items of each model."""
         counts: Counter[str] = Counter()
@@ -110,8 +95,18 @@ class Cases:
         atexit.register(gc.freeze)
 
     def select(self, params: Iterable[object]) -> None:
-        """Record the selected cases, from the `case` parameter of each item."""
-        self.selection = Selection.of(params, self.runner.missing)
+        """Record the selected cases, from the `case` parameter of each item.
+
+        The parameter is a dataset's name, not a case, if the dataset's data is missing.
+        """
+        params, missing = list(params), self.runner.missing
+        cases = [param for param in params if isinstance(param, Case)]
+        names = [param for param in params if isinstance(param, str)]
+        self.selection = Selection(
+            tuple({case.case_id: case for case in cases}.values()),
+            Counter(case.case_id for case in cases),
+            {name: missing[name] for name in names if name in missing},
+        )
         self.planned = dict(Counter(case.model for case in self.selection.cases))
 
     def is_first_with_calls(self, dataset: str) -> bool:

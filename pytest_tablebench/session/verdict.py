@@ -91,12 +91,8 @@ class Verdicts:
             names = {*self._registry.datasets, *benchmarks, "all", "run"}
             self.leave_out(gate.text for gate in self._gates if gate.scope not in names)
         try:
-            check_gates(
-                self._gates,
-                self._registry.datasets,
-                benchmarks,
-                **self._axes.grid(self._registry.datasets),
-            )
+            datasets = self._registry.datasets
+            check_gates(self._gates, datasets, benchmarks, **self._axes.grid(datasets))
         except SettingsError as error:
             raise type(error)(f"--bench-gate: {error}") from None
 

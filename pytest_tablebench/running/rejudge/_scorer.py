@@ -16,11 +16,10 @@ from pytest_tablebench.models.thinking import split_thoughts
 from pytest_tablebench.registry import Registry
 from pytest_tablebench.results.record import ASSERTION, Outcome, Record, outcome_of_score
 from pytest_tablebench.running.answer import TRUNCATED
-from pytest_tablebench.running.perturbing import example_perturber
+from pytest_tablebench.running.perturbing import example_perturber, table_perturber
 from pytest_tablebench.running.rejudge._judge import StoredJudge, mapping, with_judge_steps
 from pytest_tablebench.running.scoring import judge_example, score_by
 from pytest_tablebench.strategies import PARSED, answer_place, texts_of
-from pytest_tablebench.tables.perturbations import apply_perturbation, parse_perturbation
 from pytest_tablebench.tables.table_file import TableFile
 from pytest_tablebench.util.names import printable
 
@@ -168,13 +167,14 @@ class Scorer:
         if self.opener.compat == "fixed" and self._is_cut_off(record, example):
             kept = tuple(flag for flag in record.flags if flag != TRUNCATED)
             return replace(record, **{**_UNSCORED, "reason": CUT_OFF, "flags": kept})
-        perturbations = self.opener.registry.perturbations
-        perturb = example_perturber(perturbations, record.perturbation, self.opener.seed)
+        changes = self.opener.registry.perturbations, record.perturbation, self.opener.seed
+        perturb = example_perturber(*changes)
         if perturb is not None:  # it may change the answer
             example, changed = perturb(example), record.perturbation
         elif any(isinstance(value, TableFile) for value in example.context.values()):
             # The metric needs the table as the model saw it.
-            example, changed = self._arranged(example, record.perturbation), record.perturbation
+            example = example.with_tables(table_perturber(*changes))
+            changed = record.perturbation
         # A judge is asked again at each repeat.
         key = record.raw, record.metric, record.part, str(record.repeat), record.strategy, changed
         if key not in self._known:
@@ -207,13 +207,6 @@ class Scorer:
         raw = str(record.raw)
         replies = texts_of(raw) if form.several else [raw]
         return any(not split_thoughts(reply).text.strip() for reply in replies)
-
-    def _arranged(self, example: Example, perturbation: str) -> Example:
-        name, arguments = parse_perturbation(perturbation)
-        function, seed = self.opener.registry.perturbations[name], self.opener.seed
-        return example.with_tables(
-            lambda table: apply_perturbation(function, table, name, seed=seed, arguments=arguments)
-        )
 
     def _joined(self, record: Record, fields: Mapping[str, Any]) -> Record:
         new = {**fields, "parts": {**fields["parts"], **self._of_the_answer(record)}}
