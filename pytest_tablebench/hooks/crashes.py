@@ -41,8 +41,7 @@ class RunningCases:
         if case is None:
             return
         # Broken: the model did not cause the worker's death, so gates must not hide it.
-        key, check = key_of(item, self._session.cases.item_prefix), check_of(item)
-        finding = Finding(key, check, None, failed=True, broken=True)
+        finding = Finding(key_of(item), check_of(item), None, failed=True, broken=True)
         self._session.announce(item.nodeid, case, finding)
 
 

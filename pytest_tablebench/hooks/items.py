@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.datasets.case import Case
-from pytest_tablebench.hooks.keys import MARKER
+from pytest_tablebench.hooks.keys import CASE_SESSION, MARKER
 
 # One mapping for the session uses a third of the memory of an entry in each item's stash.
 _PLACES = pytest.StashKey[dict[pytest.Item, int]]()
@@ -39,9 +39,9 @@ def _whole(item: pytest.Item) -> str:
     return item.nodeid.removesuffix(f"[{item.callspec.id}]")  # type: ignore[attr-defined]
 
 
-def key_of(item: pytest.Item, worker: str) -> str:
+def key_of(item: pytest.Item) -> str:
     """Return an item's key in the run, the same for all attempts in all processes."""
-    return f"{worker}{place_of(item) or 0}"
+    return f"{item.config.stash[CASE_SESSION].cases.item_prefix}{place_of(item) or 0}"
 
 
 def arrange(items: list[pytest.Item], rule: Any, seed: int) -> None:

@@ -19,6 +19,7 @@ from pytest_tablebench.errors import (
     TableError,
 )
 from pytest_tablebench.hooks.items import check_of, key_of
+from pytest_tablebench.hooks.keys import CASE_SESSION
 from pytest_tablebench.results.checks import Finding
 from pytest_tablebench.running.assertions import WrongAnswer
 from pytest_tablebench.running.case_run import CaseRun, no_answer_text
@@ -27,8 +28,6 @@ from pytest_tablebench.util.names import printable
 if TYPE_CHECKING:
     from pytest_tablebench.results import Outcome
     from pytest_tablebench.results.message import CaseMessage
-    from pytest_tablebench.session.alone import Alone
-    from pytest_tablebench.session.worker import Worker
 
 NO_VERDICT = "scored without a verdict: free text needs facts or a judge to be right or wrong"
 
@@ -57,13 +56,10 @@ def annotate_part(
 
 
 def annotate(
-    item: pytest.Item,
-    run: CaseRun,
-    call: pytest.CallInfo[None],
-    report: pytest.TestReport,
-    session: Alone | Worker,
+    item: pytest.Item, run: CaseRun, call: pytest.CallInfo[None], report: pytest.TestReport
 ) -> None:
     """Put the message of the case and the text for users on a test's report."""
+    session = item.config.stash[CASE_SESSION]
     error = call.excinfo.value if call.excinfo else None
     if isinstance(error, pytest.fail.Exception) and run.error is not None:
         error = run.error  # the cause of the failure in the `answer` fixture
@@ -94,7 +90,7 @@ def annotate(
     if isinstance(error, TableError) and not run.preserves_meaning:
         _leave_out(item, run, report, error)
         return
-    finding = _finding(item, run, report, error, session.cases.item_prefix)
+    finding = _finding(item, run, report, error)
     if not report.skipped or hasattr(report, "wasxfail"):
         _set_text(error, run.error, report)
         report.tablebench_outcome = outcome = _outcome(run, finding)  # type: ignore[attr-defined]
@@ -156,11 +152,7 @@ def _set_text(
 
 
 def _finding(
-    item: pytest.Item,
-    run: CaseRun,
-    report: pytest.TestReport,
-    error: BaseException | None,
-    worker: str,
+    item: pytest.Item, run: CaseRun, report: pytest.TestReport, error: BaseException | None
 ) -> Finding:
     """Return an item's finding about its case.
 
@@ -174,7 +166,7 @@ def _finding(
     passed = None if passed and run.answered and not run.has_verdict else passed
     no_fault = run.error is not None and not isinstance(run.error, MetricError)
     return Finding(
-        key_of(item, worker),
+        key_of(item),
         check_of(item),
         passed,
         report.failed,

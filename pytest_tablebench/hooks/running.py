@@ -66,6 +66,6 @@ def pytest_runtest_makereport(
     elif call.when == "call" and not item.stash.get(CALLED, False):
         annotate_part(item, call, report)
     else:
-        annotate(item, run, call, report, item.config.stash[CASE_SESSION])
+        annotate(item, run, call, report)
     escape_report(report)
     return report
