@@ -217,7 +217,7 @@ def records(run_folder: Path) -> list[Record]:
 
 
 @pytest.mark.parametrize("mode", reduced(["all", "wrong", "summary"], "all"))
-def test_every_result_is_counted(
+def test_allure_counts_every_result(
     browser: Any, records: list[Record], run_folder: Path, tmp_path: Path, mode: Any
 ) -> None:
     texts = [ExampleText(f"starter/{r.example_id}/{r.perturbation}", "The question?", ({
@@ -250,7 +250,7 @@ def test_every_result_is_counted(
         assert page.strange == []
 
 
-def test_a_wrong_case_shows_reply_table_and_category(
+def test_allure_shows_reply_table_and_category_of_a_wrong_case(
     browser: Any, records: list[Record], run_folder: Path, tmp_path: Path
 ) -> None:
     wrong = next(record for record in records if record.outcome == "wrong")
@@ -280,7 +280,7 @@ def test_a_wrong_case_shows_reply_table_and_category(
         assert page.strange == []
 
 
-def test_hostile_text_runs_nothing(
+def test_hostile_text_does_not_run_in_allure(
     browser: Any, records: list[Record], run_folder: Path, tmp_path: Path
 ) -> None:
     assert len(PAYLOADS) == 50

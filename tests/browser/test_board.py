@@ -65,7 +65,9 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "board.html"
 
 
-def test_each_mode_and_the_published_rows_can_be_read(watched: Watched, page_file: Path) -> None:
+def test_the_board_shows_each_mode_and_the_published_rows(
+    watched: Watched, page_file: Path
+) -> None:
     page = watched.page
     page.goto(page_file.as_uri())
     names = page.locator("main section").first.locator("tbody").first.locator("th")
@@ -85,7 +87,7 @@ def test_each_mode_and_the_published_rows_can_be_read(watched: Watched, page_fil
     assert watched.unwanted == []
 
 
-def test_on_a_phone_nothing_leaves_its_frame(browser: Any, page_file: Path) -> None:
+def test_on_a_phone_the_board_stays_inside_its_frames(browser: Any, page_file: Path) -> None:
     context = browser.new_context(viewport=PHONE)
     watched = Watched(context.new_page())
     watched.page.goto(page_file.as_uri())

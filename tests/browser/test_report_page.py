@@ -54,7 +54,7 @@ def shown(page: Any) -> int:
     return int(page.inner_text("#shown").split()[0].replace(",", ""))
 
 
-def test_a_card_stands_apart_from_the_hint_above_it(watched: Watched, report: Path) -> None:
+def test_a_card_has_space_above_it(watched: Watched, report: Path) -> None:
     watched.open(report)
     gaps = watched.page.evaluate(
         """() => [...document.querySelectorAll(".hint + .card")].map((card) =>
@@ -77,7 +77,7 @@ def test_rows_are_drawn_lazily_and_all_can_be_reached(watched: Watched, report: 
     assert watched.unwanted == []
 
 
-def test_filters_count_what_the_records_hold(watched: Watched, report: Path) -> None:
+def test_filters_count_the_matching_records(watched: Watched, report: Path) -> None:
     page = watched.page
     watched.open(report)
     expected = list(make_records(("finqa", "wikitq"), 6))
@@ -135,7 +135,7 @@ def test_search_finds_ids_questions_and_answers(watched: Watched, report: Path) 
     assert shown(page) == 0
 
 
-def test_a_case_opens_by_keyboard_and_shows_all_of_it(watched: Watched, report: Path) -> None:
+def test_a_case_opens_by_keyboard_and_shows_all_its_parts(watched: Watched, report: Path) -> None:
     page = watched.page
     watched.open(report)
     page.keyboard.press("/")
@@ -182,13 +182,13 @@ def test_arrows_go_from_case_to_case(watched: Watched, report: Path) -> None:
     assert page.evaluate("document.activeElement.id") == "list"
 
 
-def test_an_address_leads_to_a_case(watched: Watched, report: Path) -> None:
+def test_an_address_opens_its_case(watched: Watched, report: Path) -> None:
     watched.open(report, "#case=wikitq%2Fwi-1%2Fhtml%2Fnone")
     watched.page.wait_for_selector("dialog[open]")
     assert watched.page.inner_text("#case-title") == "wikitq/wi-1/html/none"
 
 
-def test_links_lead_to_the_repeat_and_model_they_name(watched: Watched, tmp_path: Path) -> None:
+def test_links_open_the_repeat_and_model_they_name(watched: Watched, tmp_path: Path) -> None:
     """Ids hold slugs: none follows from the names that the index has."""
 
     def run(model: str, *outcomes: str) -> Path:
@@ -220,7 +220,7 @@ def test_links_lead_to_the_repeat_and_model_they_name(watched: Watched, tmp_path
     assert page.inner_text("#case-title") == "finqa/page-1-12ab34cd/csv/none/new/r2"
 
 
-def test_a_cell_of_a_heat_map_leads_to_its_cases(watched: Watched, report: Path) -> None:
+def test_a_cell_of_a_heat_map_filters_its_cases(watched: Watched, report: Path) -> None:
     page = watched.page
     watched.open(report)
     page.click("[data-d='1'][data-s='3']")
@@ -229,7 +229,7 @@ def test_a_cell_of_a_heat_map_leads_to_its_cases(watched: Watched, report: Path)
     assert shown(page) == 30
 
 
-def test_without_texts_the_case_says_so(watched: Watched, tmp_path: Path) -> None:
+def test_a_case_without_texts_shows_a_note(watched: Watched, tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run", [record(prompt_digest="ab12")], texts=False)
     write_page(folder, tmp_path / "report.html")
     watched.open(tmp_path / "report.html")
@@ -254,7 +254,9 @@ SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
     ("device", "scheme"),
     reduced(product(SIZES, ["light", "dark"]), ("desktop", "light"), ("phone", "dark")),
 )
-def test_devices_and_schemes(browser: Any, report: Path, device: str, scheme: str) -> None:
+def test_the_page_fits_each_device_and_colour_scheme(
+    browser: Any, report: Path, device: str, scheme: str
+) -> None:
     width, height = SIZES[device]
     viewport = {"width": width, "height": height}
     context = browser.new_context(viewport=viewport, color_scheme=scheme)

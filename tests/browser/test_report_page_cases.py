@@ -95,7 +95,7 @@ def names(page: Any) -> list[str]:
     return [" ".join(text.split()) for text in page.locator(f"{ROW} .id").all_inner_texts()]
 
 
-def test_filters_sort_and_columns_live_in_the_address(window: Watched, report: Path) -> None:
+def test_filters_sort_and_columns_are_in_the_address(window: Watched, report: Path) -> None:
     page = visit(window, report, "#d=finqa")
     page.select_option("#f-s", label="csv")
     page.select_option("#sort", "-latency")
@@ -140,7 +140,7 @@ def test_a_heading_sorts_by_its_column_both_ways(window: Watched, report: Path) 
     assert heading.get_attribute("aria-label") == "Sort by Seconds, now falling"
 
 
-def test_repeats_and_equal_answers_are_folded_and_counted(window: Watched, report: Path) -> None:
+def test_repeats_and_equal_answers_are_grouped_and_counted(window: Watched, report: Path) -> None:
     page = visit(window, report, "#d=odd")
     assert names(page) == ["odd / it's $(here) csv · none"]
     assert "×3 2 right, 1 wrong" in page.inner_text(f"{ROW} .text")
@@ -179,7 +179,7 @@ def test_cases_are_filtered_by_a_part_of_the_score(window: Watched, report: Path
     assert shown(page) == 140
 
 
-def test_the_search_knows_all_texts_and_pasted_ids(window: Watched, report: Path) -> None:
+def test_the_search_covers_all_texts_and_pasted_ids(window: Watched, report: Path) -> None:
     page = visit(window, report)
     [one] = [r for r in cases() if r.case_id == "finqa/fi-2/html/none"]
     prompt = "Answer the question."
@@ -207,7 +207,7 @@ def test_the_search_knows_all_texts_and_pasted_ids(window: Watched, report: Path
     assert page.evaluate("window.unpacked") == blocks > 5
 
 
-def test_a_search_says_how_far_it_has_read(window: Watched, report: Path) -> None:
+def test_the_search_shows_its_progress(window: Watched, report: Path) -> None:
     page = window.page
     page.goto("about:blank")
     page.goto(report.as_uri() + "#q=busy")
@@ -215,7 +215,7 @@ def test_a_search_says_how_far_it_has_read(window: Watched, report: Path) -> Non
     assert page.inner_text("#searched") == "Replies and prompts are still being read: 0 %."
 
 
-def test_the_search_says_what_it_does_not_know(window: Watched, cut: Path) -> None:
+def test_the_search_names_the_texts_it_does_not_cover(window: Watched, cut: Path) -> None:
     page = visit(window, cut, "#q=aaa")
     assert shown(page) == 1
     assert page.inner_text("#searched") == (
@@ -224,7 +224,7 @@ def test_the_search_says_what_it_does_not_know(window: Watched, cut: Path) -> No
     )
 
 
-def test_what_is_filtered_is_saved_with_notes(window: Watched, report: Path) -> None:
+def test_filtered_cases_are_saved_with_notes(window: Watched, report: Path) -> None:
     page = visit(window, report, "#d=odd&case=odd%2Fe%2Fcsv%2Fnone")
     page.fill("textarea.note", "-1 is not asked\nsecond line")
     page.reload()
@@ -256,7 +256,7 @@ def test_what_is_filtered_is_saved_with_notes(window: Watched, report: Path) -> 
     assert page.locator(".row .id b").inner_text() == "it's $(here)"
 
 
-def test_prompt_and_pytest_line_are_copied(window: Watched, report: Path) -> None:
+def test_prompt_and_pytest_command_can_be_copied(window: Watched, report: Path) -> None:
     page = visit(window, report, "#case=finqa%2Ffi-2%2Fhtml%2Fnone")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.wait_for_selector("dialog[open]")
@@ -280,7 +280,7 @@ def test_prompt_and_pytest_line_are_copied(window: Watched, report: Path) -> Non
     assert copied[1].startswith("Answer the question.\n")
 
 
-def test_the_page_did_nothing_else(window: Watched) -> None:
+def test_the_page_made_no_other_request(window: Watched) -> None:
     """What all tests above have in common; downloads were asked for."""
     own = ("request: file://", "request: blob:", "download")
     assert [event for event in window.events if not event.startswith(own)] == []

@@ -92,7 +92,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_chart_table_and_tree_stand_in_a_case(
+def test_a_case_shows_chart_table_and_tree(
     browser: Any, report: Path, tmp_path: Path, scheme: str
 ) -> None:
     folder = Path(os.environ.get(SCREENSHOTS) or tmp_path)

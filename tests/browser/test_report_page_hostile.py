@@ -73,7 +73,7 @@ PAYLOADS = [
 ]
 
 
-def test_the_watch_notices_what_it_is_there_for(watched: Watched) -> None:
+def test_the_watch_reports_scripts_dialogs_and_requests(watched: Watched) -> None:
     watched.page.goto("about:blank")
     watched.page.set_content(f"<img src='http://127.0.0.1:9/' onerror='{RUN}; alert(1)'>")
     wait_for(watched.page, RUN.replace("=", "==="))
@@ -135,7 +135,7 @@ class Judged:
     clopper_pearson: None = None
 
 
-def test_hostile_texts_run_nothing_and_load_nothing(watched: Watched, tmp_path: Path) -> None:
+def test_hostile_texts_neither_run_nor_load_anything(watched: Watched, tmp_path: Path) -> None:
     assert len(PAYLOADS) >= 50
     folder = hostile_page(tmp_path / "run")
     other = hostile_page(tmp_path / "other")
@@ -171,7 +171,7 @@ def test_hostile_texts_run_nothing_and_load_nothing(watched: Watched, tmp_path: 
 
 
 @pytest.mark.parametrize("number", range(0, len(PAYLOADS), 7))
-def test_a_hostile_reply_is_shown_as_it_is(watched: Watched, tmp_path: Path, number: int) -> None:
+def test_a_hostile_reply_is_shown_unchanged(watched: Watched, tmp_path: Path, number: int) -> None:
     payload = PAYLOADS[number]
     folder = write_run(tmp_path / "run", [record(raw=payload, prediction="x")])
     write_page(folder, tmp_path / "report.html")

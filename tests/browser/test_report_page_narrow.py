@@ -103,7 +103,7 @@ def report(tmp_path: Path) -> Path:
     return out
 
 
-def test_nothing_of_a_case_runs_out_of_its_card(phone: Watched, report: Path) -> None:
+def test_a_case_stays_inside_its_card(phone: Watched, report: Path) -> None:
     page = phone.page
     phone.open(report)
     page.focus("#list")
@@ -120,7 +120,7 @@ def test_nothing_of_a_case_runs_out_of_its_card(phone: Watched, report: Path) ->
             wait_for(page, "t => document.querySelector('#case-title').innerText !== t", arg=title)
 
 
-def test_nothing_of_the_page_runs_out_of_its_card(phone: Watched, report: Path) -> None:
+def test_the_page_stays_inside_its_cards(phone: Watched, report: Path) -> None:
     phone.open(report)
     for details in phone.page.locator("main details").all():
         details.evaluate("node => node.open = true")
@@ -169,7 +169,7 @@ def test_no_two_rows_look_alike(browser: Any, tmp_path: Path) -> None:
     context.close()
 
 
-def test_the_filters_are_folded_and_say_how_many_hold(phone: Watched, report: Path) -> None:
+def test_the_filters_are_folded_and_show_how_many_are_set(phone: Watched, report: Path) -> None:
     page = phone.page
     phone.open(report, "#o=wrong")
     assert page.inner_text("#fold summary") == "Filters 1"

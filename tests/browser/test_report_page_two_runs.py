@@ -111,7 +111,7 @@ def card(page: Any, title: str) -> Any:
     return page.locator("#case-body .card", has=page.locator("h3", has_text=re.compile(title)))
 
 
-def test_cases_are_filtered_by_what_became_of_them(shared: Watched, report: Path) -> None:
+def test_cases_can_be_filtered_by_their_change(shared: Watched, report: Path) -> None:
     page = opened(shared, report)
     assert shown(page) == 9
     counts = {}
@@ -135,7 +135,7 @@ def test_the_comparison_comes_before_the_figures(shared: Watched, report: Path) 
     assert page.locator("nav a").first.inner_text() == "Before and after"
 
 
-def test_files_and_columns_have_what_was_before(shared: Watched, report: Path) -> None:
+def test_columns_and_files_contain_the_previous_values(shared: Watched, report: Path) -> None:
     page = opened(shared, report, "#f=improved&cols=before,change")
     [row] = page.locator("#spacer .row").all()
     assert row.locator(".cell").all_inner_texts() == ["wrong", "1.00"]
@@ -152,7 +152,7 @@ def test_files_and_columns_have_what_was_before(shared: Watched, report: Path) -
     shared.events.clear()
 
 
-def test_both_answers_and_their_word_diff(shared: Watched, report: Path) -> None:
+def test_a_case_shows_both_answers_and_their_word_diff(shared: Watched, report: Path) -> None:
     page = case(shared, report, "wikitq/e1/csv/none")
     facts = card(page, "^Before and after").locator(".facts").inner_text()
     assert " ".join(facts.split()) == "before right 1 after wrong 0 change regressed"
@@ -169,7 +169,7 @@ def test_both_answers_and_their_word_diff(shared: Watched, report: Path) -> None
     assert "newly unanswered" in card(page, "^Before and after").inner_text()
 
 
-def test_a_cell_of_an_examples_map_opens_its_case(shared: Watched, report: Path) -> None:
+def test_a_cell_of_the_example_map_opens_its_case(shared: Watched, report: Path) -> None:
     page = opened(shared, report, "#f=regressed&case=wikitq/e1/csv/none")
     table = page.locator(".outcomes")
     table.wait_for()
@@ -199,7 +199,7 @@ def test_a_cell_of_an_examples_map_opens_its_case(shared: Watched, report: Path)
     )
 
 
-def test_equal_answers_are_folded_and_counted(shared: Watched, report: Path) -> None:
+def test_equal_answers_are_grouped_and_counted(shared: Watched, report: Path) -> None:
     page = case(shared, report, "wikitq/e1/csv/none")
     box = card(page, "^Answers to this example: 3 different answers in 4 cases")
     assert [line.split("\n")[0] for line in box.locator("figcaption").all_inner_texts()] == [
@@ -222,7 +222,7 @@ def test_repeats_share_a_cell(shared: Watched, report: Path) -> None:
     assert page.locator(".outcomes td[class=h10]").count() == 1
 
 
-def test_steps_have_what_was_said_and_what_it_took(shared: Watched, report: Path) -> None:
+def test_steps_show_texts_tokens_and_cost(shared: Watched, report: Path) -> None:
     page = case(shared, report, "finqa/e1/csv/none")
     steps = [re.sub(r"\s+", " ", text) for text in page.locator(".steps li").all_inner_texts()]
     assert steps == [
@@ -241,7 +241,7 @@ def test_steps_have_what_was_said_and_what_it_took(shared: Watched, report: Path
     ]  # fmt: skip
 
 
-def test_points_are_brushed_by_mouse_and_by_keyboard(shared: Watched, report: Path) -> None:
+def test_points_can_be_selected_by_mouse_and_keyboard(shared: Watched, report: Path) -> None:
     page = opened(shared, report)
     points = page.locator("#plane .point")
     labels = [found.get_attribute("aria-label") for found in points.all()]
@@ -285,9 +285,7 @@ def test_points_are_brushed_by_mouse_and_by_keyboard(shared: Watched, report: Pa
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_on_a_phone_nothing_is_wider_than_the_screen(
-    browser: Any, report: Path, scheme: str
-) -> None:
+def test_on_a_phone_two_runs_fit_the_screen(browser: Any, report: Path, scheme: str) -> None:
     if scheme == "dark" and SCREENSHOTS not in os.environ:
         pytest.skip("looks the same; only drawn where screenshots are kept")
     context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme=scheme)

@@ -51,7 +51,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("width", [1400, 1081, 1080, 390])
-def test_no_text_of_a_gate_is_cut_and_every_figure_has_a_name(
+def test_the_table_of_gates_is_readable_at_every_width(
     watched: Watched, report: Path, width: int
 ) -> None:
     page: Any = watched.page
@@ -71,7 +71,7 @@ def test_no_text_of_a_gate_is_cut_and_every_figure_has_a_name(
 
 
 @pytest.mark.parametrize("width", [1400, 390])
-def test_rows_have_what_was_expected_and_what_was_answered(
+def test_rows_show_the_expected_and_the_given_answer(
     watched: Watched, report: Path, width: int
 ) -> None:
     page: Any = watched.page

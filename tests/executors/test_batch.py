@@ -123,7 +123,7 @@ def reasons(told: list[Outcome]) -> list[str]:
     return [one.reason if isinstance(one, ModelError) else "answered" for one in told]
 
 
-def test_what_was_handed_in_is_answered_another_day_and_asked_once(site: Site) -> None:
+def test_a_submitted_request_is_answered_later_and_submitted_once(site: Site) -> None:
     assert reasons(site.session(A, B)) == [PENDING, PENDING]
     [batch] = site.server.batches
     assert [row["body"] for row in batch.rows] == [
@@ -160,7 +160,7 @@ def test_what_was_handed_in_is_answered_another_day_and_asked_once(site: Site) -
         ("azure/some/model", "AZURE_API_KEY", "sk-own"),
     ],
 )
-def test_others_speak_the_same_and_are_handed_no_key_of_openai(
+def test_compatible_providers_never_receive_the_openai_key(
     site: Site, model: str, variable: str, sent: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if sent.endswith("sk-own"):
@@ -195,7 +195,9 @@ def test_others_speak_the_same_and_are_handed_no_key_of_openai(
 
 
 @pytest.mark.parametrize(("when", "made"), [("before", 1), ("after", 1)])
-def test_a_provider_that_breaks_off_is_not_paid_twice(site: Site, when: str, made: int) -> None:
+def test_a_connection_lost_during_submission_is_not_paid_twice(
+    site: Site, when: str, made: int
+) -> None:
     site.server.break_off = when
     site.ask(A)
     assert [one.reason for one in site.hand_in()] == ["server_error"]
@@ -209,7 +211,7 @@ def test_a_provider_that_breaks_off_is_not_paid_twice(site: Site, when: str, mad
     assert site.server.asked == [A.key()]
 
 
-def test_a_batch_that_expires_has_its_answers_and_the_rest_goes_in_again(site: Site) -> None:
+def test_unanswered_requests_of_an_expired_batch_are_submitted_again(site: Site) -> None:
     site.session(A, B)
     site.server.finish("expired", answered=lambda number: number == 0)
     assert reasons(site.session(A, B)) == ["answered", PENDING]
@@ -220,7 +222,7 @@ def test_a_batch_that_expires_has_its_answers_and_the_rest_goes_in_again(site: S
     assert len(site.server.asked) == 3
 
 
-def test_each_failure_in_a_file_has_its_reason(site: Site) -> None:
+def test_each_failed_request_of_a_batch_has_its_reason(site: Site) -> None:
     asked = [request(f"q{number}") for number in range(6)]
     site.retries = 0
     site.session(*asked)
@@ -244,7 +246,7 @@ def test_each_failure_in_a_file_has_its_reason(site: Site) -> None:
     assert len(site.server.asked) == 6
 
 
-def test_a_batch_that_is_refused_as_a_whole_says_why(site: Site) -> None:
+def test_requests_of_a_refused_batch_have_its_reason(site: Site) -> None:
     site.session(A, B)
     site.server.finish("failed", answered=lambda _: False, errors=["line 1 \x1b[31m is no JSON"])
     told = site.session(A, B)
@@ -254,7 +256,7 @@ def test_a_batch_that_is_refused_as_a_whole_says_why(site: Site) -> None:
     assert len(site.server.asked) == 2  # told as long as the run goes on, and not asked again
 
 
-def test_output_files_are_hostile(site: Site) -> None:
+def test_a_hostile_output_file_is_read_safely(site: Site) -> None:
     site.session(A, B)
     nested = b"[" * 100_000
     made_up = json.dumps({"custom_id": "f" * 64, "response": {"status_code": 200}}).encode()
@@ -274,7 +276,7 @@ def test_output_files_are_hostile(site: Site) -> None:
     assert (told[0].prompt_tokens, told[0].cost_usd) == (None, None)
 
 
-def test_a_budget_leaves_out_what_it_does_not_allow_for(site: Site) -> None:
+def test_requests_beyond_the_budget_are_not_submitted(site: Site) -> None:
     # 8 tokens of a prompt or so and 16 of a reply: about 5.4 millionths of a dollar each.
     site.max_cost = 8e-6
     assert reasons(site.session(A, B, C)) == [PENDING] * 3
@@ -284,7 +286,7 @@ def test_a_budget_leaves_out_what_it_does_not_allow_for(site: Site) -> None:
     assert site.server.asked == [A.key()]
 
 
-def test_requests_under_way_count_against_the_budget(site: Site) -> None:
+def test_pending_requests_count_against_the_budget(site: Site) -> None:
     site.max_cost = 8e-6  # one request is at most about 5.4e-6
     site.session(A)
     assert site.server.asked == [A.key()]
@@ -295,7 +297,7 @@ def test_requests_under_way_count_against_the_budget(site: Site) -> None:
     assert reasons(site.session(A, B)) == ["answered", "budget"]
 
 
-def test_a_higher_budget_hands_in_what_a_lower_one_refused(site: Site) -> None:
+def test_a_higher_budget_submits_the_remaining_requests(site: Site) -> None:
     site.max_cost = 8e-6
     site.session(A, B)
     assert site.server.asked == [A.key()]
@@ -306,7 +308,7 @@ def test_a_higher_budget_hands_in_what_a_lower_one_refused(site: Site) -> None:
     assert reasons(site.session(A, B)) == ["answered", "answered"]
 
 
-def test_programs_and_other_models_go_elsewhere(site: Site) -> None:
+def test_programs_and_other_models_go_to_the_other_executor(site: Site) -> None:
     executor = BatchExecutor(site.others, site.ledger, [MODEL], 1)
     program = Execute("print(1)")
     executor.submit(Work(program.key(), program), "programs")
@@ -316,7 +318,7 @@ def test_programs_and_other_models_go_elsewhere(site: Site) -> None:
     assert list(site.ledger.collected_requests()) == []
 
 
-def test_half_a_line_of_a_process_that_was_killed_is_no_request(site: Site) -> None:
+def test_an_incomplete_line_of_a_killed_process_is_ignored(site: Site) -> None:
     site.ask(A)
     [spool] = site.ledger.folder.glob("*.wanted")
     spool.write_bytes(spool.read_bytes() + b'{"key": "half')
@@ -325,7 +327,7 @@ def test_half_a_line_of_a_process_that_was_killed_is_no_request(site: Site) -> N
     assert list(site.ledger.folder.glob("*.wanted")) == []
 
 
-def test_two_runs_do_not_hand_in_from_one_store(site: Site) -> None:
+def test_two_runs_cannot_submit_from_one_store(site: Site) -> None:
     first, second = site.ledger, site.ledger
     first.hold()
     with pytest.raises(SettingsError, match="another run uses"):
@@ -336,14 +338,14 @@ def test_two_runs_do_not_hand_in_from_one_store(site: Site) -> None:
 
 
 @pytest.mark.parametrize("content", [b"{", b'{"schema": 9, "name": "x"}', b"[]"])
-def test_a_damaged_file_is_named_and_nothing_is_handed_in(site: Site, content: bytes) -> None:
+def test_a_damaged_batch_file_is_reported_and_nothing_submitted(site: Site, content: bytes) -> None:
     site.ledger.folder.mkdir(parents=True)
     (site.ledger.folder / "x.json").write_bytes(content)
     with pytest.raises(SettingsError, match=r"x\.json cannot be read"):
         site.collect()
 
 
-def test_a_damaged_file_of_requests_is_named(site: Site) -> None:
+def test_a_damaged_request_file_is_reported(site: Site) -> None:
     site.session(A)
     [requests] = site.ledger.folder.glob("*.requests")
     requests.write_bytes(requests.read_bytes() + b'{"key": "half')

@@ -26,7 +26,7 @@ class Client(Connection):
         self.sent.append(dict(head))
 
 
-def test_everybody_is_told_once_who_is_waited_for() -> None:
+def test_waits_are_broadcast_once_to_every_client() -> None:
     simulation = DispatchSimulation(connections=1, retries=1000, patience=60.0)
 
     class Loop:

@@ -50,7 +50,7 @@ class Counted:
         return text(body["user"], after=self.barrier)
 
 
-def test_four_callers_have_their_share_and_none_idles(tmp_path: Path) -> None:
+def test_calls_are_shared_equally_among_callers(tmp_path: Path) -> None:
     counted = Counted()
     with OpenAIServer(counted) as server:
         settings = Settings(

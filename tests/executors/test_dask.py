@@ -124,7 +124,7 @@ def questions(kind: str, number: int) -> list[str]:
     return [f"{kind} {place}" for place in range(number)]
 
 
-def test_both_workers_ask_each_question_once_within_the_connections_of_the_run(
+def test_workers_make_each_call_once_within_the_connection_limit(
     site: DaskSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -160,9 +160,7 @@ def test_both_workers_ask_each_question_once_within_the_connections_of_the_run(
     assert KEY not in site.log.read_text(encoding="utf-8", errors="replace")
 
 
-def test_what_a_killed_worker_was_doing_others_do_and_nothing_stored_is_asked_again(
-    site: DaskSite, tmp_path: Path
-) -> None:
+def test_calls_of_a_killed_worker_are_repeated_by_others(site: DaskSite, tmp_path: Path) -> None:
     watched = Watched()
     with (
         OpenAIServer(watched) as server,
@@ -185,9 +183,7 @@ def test_what_a_killed_worker_was_doing_others_do_and_nothing_stored_is_asked_ag
     assert watched.held() < 2 * CONNECTIONS
 
 
-def test_a_scheduler_that_comes_back_finds_the_run_where_it_was(
-    site: DaskSite, tmp_path: Path
-) -> None:
+def test_a_run_continues_after_the_scheduler_restarts(site: DaskSite, tmp_path: Path) -> None:
     watched = Watched()
     with (
         OpenAIServer(watched) as server,
@@ -210,9 +206,7 @@ def test_a_scheduler_that_comes_back_finds_the_run_where_it_was(
     assert all(stored(tmp_path / "answers", *questions("free", 20), *more))
 
 
-def test_calls_of_a_client_that_was_killed_are_stored_and_not_asked_again(
-    site: DaskSite, tmp_path: Path
-) -> None:
+def test_answers_for_a_killed_client_are_stored(site: DaskSite, tmp_path: Path) -> None:
     watched, wanted = Watched(), questions("held", CONNECTIONS)
     with OpenAIServer(watched) as server:
         with engine(site, server, tmp_path / "answers") as running, client(running) as asker:
@@ -228,7 +222,7 @@ def test_calls_of_a_client_that_was_killed_are_stored_and_not_asked_again(
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
-def test_workers_that_see_no_folder_of_the_client_are_sent_pictures_and_send_answers(
+def test_workers_without_the_folders_of_the_client_receive_pictures_and_return_answers(
     site: DaskSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -254,9 +248,7 @@ def test_workers_that_see_no_folder_of_the_client_are_sent_pictures_and_send_ans
     assert not (site.folder / "answers").exists()
 
 
-def test_a_scheduler_that_is_not_there_is_named_with_the_option(
-    site: DaskSite, tmp_path: Path
-) -> None:
+def test_a_missing_scheduler_is_reported_with_the_option(site: DaskSite, tmp_path: Path) -> None:
     with (
         OpenAIServer() as server,
         engine(site, server, tmp_path, scheduler="tcp://127.0.0.1:9", patience=0.5) as running,
@@ -310,9 +302,7 @@ def test_{metric}(case, answer):
 )
 
 
-def test_a_run_of_pytest_gives_the_records_of_one_on_this_machine(
-    site: DaskSite, tmp_path: Path
-) -> None:
+def test_a_run_on_dask_gives_the_records_of_a_local_run(site: DaskSite, tmp_path: Path) -> None:
     def said(body: dict[str, Any]) -> Behaviour:
         number = re.findall(r"(\d)\?", body["messages"][-1]["content"])[-1]
         thoughts = "<think>\nOne tern and a wren.\n</think>\n\n" * (int(number) % 2)
@@ -340,7 +330,7 @@ def test_a_run_of_pytest_gives_the_records_of_one_on_this_machine(
         assert set((tmp_path / name / "scored").read_text().split()) == {where}
 
 
-def test_a_metric_that_a_worker_lacks_or_has_otherwise_is_named(
+def test_a_metric_that_is_missing_or_differs_at_a_worker_is_reported(
     site: DaskSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = "def {0}(prediction, references, **_):\n    raise SystemExit\n"
@@ -381,9 +371,7 @@ def sandboxes(pid: int) -> int:
     return found
 
 
-def test_programs_run_at_the_workers_where_that_is_asked_for_and_are_stored(
-    site: DaskSite, tmp_path: Path
-) -> None:
+def test_with_score_there_programs_run_at_the_workers(site: DaskSite, tmp_path: Path) -> None:
     program = Execute("print(6 * 7)")
     with (
         OpenAIServer() as server,
@@ -401,7 +389,7 @@ def test_programs_run_at_the_workers_where_that_is_asked_for_and_are_stored(
         assert store.get_execution(program.key()) is not None
 
 
-def test_without_dask_the_extra_is_named(
+def test_without_dask_the_error_names_the_extra(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(broker, "find_spec", lambda _: None)
@@ -422,9 +410,7 @@ def test_without_dask_the_extra_is_named(
         ),
     ],
 )
-def test_options_of_a_cluster_that_make_no_sense_are_refused(
-    given: dict[str, Any], said: str
-) -> None:
+def test_inconsistent_cluster_options_are_refused(given: dict[str, Any], said: str) -> None:
     with pytest.raises(SettingsError, match=said) as refused:
         read_settings(given.get, Path())
     assert "secret@" not in str(refused.value)

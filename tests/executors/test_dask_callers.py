@@ -30,7 +30,7 @@ class Listener:
         raise AssertionError(f"{name} is not called")
 
 
-def test_programs_of_a_worker_that_is_dropped_after_the_end_are_reported() -> None:
+def test_programs_of_a_worker_dropped_after_the_failure_are_reported() -> None:
     """Else the run would wait for them for ever."""
 
     async def fail_for_good() -> dict[str, str]:

@@ -87,7 +87,7 @@ def test_every_job_is_delivered_once_within_all_limits(  # noqa: PLR0917 - drawn
 
 
 @given(st.integers(1, 6), st.integers(1, 30))
-def test_first_come_first_served(connections: int, jobs: int) -> None:
+def test_calls_start_in_the_order_of_submission(connections: int, jobs: int) -> None:
     simulation = DispatchSimulation(connections=connections)
     simulation.submit(*keys(jobs))
     assert [job.key for job in simulation.under_way] == keys(jobs)[:connections]
@@ -128,7 +128,7 @@ def test_askers_take_turns(askers: list[int], urgent: int) -> None:
 # Retries.
 
 
-def test_a_passing_failure_is_asked_again_before_new_ones() -> None:
+def test_a_retry_starts_before_new_calls() -> None:
     simulation = DispatchSimulation(connections=1)
     simulation.submit("a", "b", "c")
     simulation.fail(SERVER)
@@ -142,7 +142,7 @@ def test_a_passing_failure_is_asked_again_before_new_ones() -> None:
 
 
 @pytest.mark.parametrize("retries", [0, 1, 3])
-def test_a_case_is_given_up_after_its_retries(retries: int) -> None:
+def test_a_case_fails_after_its_last_retry(retries: int) -> None:
     simulation = DispatchSimulation(retries=retries)
     simulation.submit("a")
     while simulation.under_way or simulation.pass_time():
@@ -155,7 +155,7 @@ def test_a_case_is_given_up_after_its_retries(retries: int) -> None:
 
 
 @pytest.mark.parametrize("kind", [KEY, FILTERED, REFUSED])
-def test_what_cannot_pass_is_not_asked_again(kind: tuple[str, dict[str, Any]]) -> None:
+def test_permanent_failures_are_not_retried(kind: tuple[str, dict[str, Any]]) -> None:
     simulation = DispatchSimulation()
     simulation.submit("a")
     simulation.fail(kind)
@@ -163,7 +163,7 @@ def test_what_cannot_pass_is_not_asked_again(kind: tuple[str, dict[str, Any]]) -
     assert not simulation.pass_time()
 
 
-def test_a_wish_of_the_server_holds_for_all_calls_of_its_provider() -> None:
+def test_retry_after_pauses_all_calls_of_the_provider() -> None:
     simulation = DispatchSimulation(providers=("p", "p", "q"), connections=1)
     simulation.submit("a", lane=0)
     simulation.submit("b", lane=1)
@@ -178,7 +178,7 @@ def test_a_wish_of_the_server_holds_for_all_calls_of_its_provider() -> None:
     assert simulation.now >= start + 20
 
 
-def test_a_timer_that_is_early_loses_no_call() -> None:
+def test_an_early_timer_loses_no_call() -> None:
     simulation = DispatchSimulation(connections=1, early=0.01)
     simulation.submit("a", "b")
     simulation.fail(LIMITED, retry_after=1.0)
@@ -188,7 +188,7 @@ def test_a_timer_that_is_early_loses_no_call() -> None:
     assert sorted(simulation.delivered) == ["a", "b"]
 
 
-def test_a_run_has_a_limit_of_retries_too() -> None:
+def test_the_run_has_a_limit_of_retries() -> None:
     simulation = DispatchSimulation(connections=1000, retries=1000)
     number = SPARE_RETRIES + 50
     simulation.submit(*keys(number))
@@ -206,7 +206,7 @@ def test_a_run_has_a_limit_of_retries_too() -> None:
     assert len(simulation.reasons()) == 2
 
 
-def test_a_lane_that_takes_few_at_once_leaves_room_for_others() -> None:
+def test_a_lane_with_a_limit_leaves_connections_for_others() -> None:
     simulation = DispatchSimulation(connections=4, providers=("file", "p"), at_once=(1, None))
     simulation.submit(*keys(5), lane=0)
     simulation.submit("a", "b", "c", "d", lane=1)

@@ -34,7 +34,7 @@ def engine(
         made.reap()
 
 
-def test_modules_in_the_working_folder_are_not_taken(
+def test_modules_in_the_working_folder_are_not_imported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Of the standard library and of litellm's, such as a user may have for something else.
@@ -54,7 +54,7 @@ def test_modules_in_the_working_folder_are_not_taken(
     assert facts["sent"] == {"temperature": 0}
 
 
-def test_what_was_started_for_a_run_that_did_not_come_ends() -> None:
+def test_a_broker_started_early_ends_without_a_run() -> None:
     psutil = pytest.importorskip("psutil")
     ahead = BrokerProcess.ahead()
     there = psutil.Process(ahead.process.pid)
@@ -66,7 +66,7 @@ def test_what_was_started_for_a_run_that_did_not_come_ends() -> None:
     assert not any(one.is_running() for one in started)
 
 
-def test_why_it_did_not_start_is_said_each_time(tmp_path: Path) -> None:
+def test_the_reason_of_a_failed_start_is_raised_each_time(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
     with engine(tmp_path / "file") as failed:
         for _ in range(2):
@@ -74,7 +74,7 @@ def test_why_it_did_not_start_is_said_each_time(tmp_path: Path) -> None:
                 _ = failed.executor
 
 
-def test_a_process_that_ends_before_it_reads_is_no_broken_pipe(
+def test_a_broker_that_ends_before_reading_is_reported_with_its_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pytest_tablebench.executors.local._engine.BROKER", "there.is.none")
@@ -96,7 +96,7 @@ def test_a_process_that_ends_before_it_reads_is_no_broken_pipe(
         ("own/m", {"reference": {"module": "m"}}, "by need"),
     ],
 )
-def test_how_many_processes_make_the_calls(
+def test_the_number_of_callers_depends_on_model_and_transport(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     model: str,

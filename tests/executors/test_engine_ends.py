@@ -38,7 +38,7 @@ def answered_desk(**options: Any) -> DispatchSimulation:
     return simulation
 
 
-def test_an_outage_uses_up_no_retries() -> None:
+def test_an_outage_uses_no_retries_of_the_case() -> None:
     simulation = answered_desk(retries=1)
     simulation.submit("a")
     while simulation.now < 1000 + PATIENCE_S - 10:
@@ -53,7 +53,7 @@ def test_an_outage_uses_up_no_retries() -> None:
     assert simulation.reasons() == {}
 
 
-def test_an_outage_has_one_call_at_a_time() -> None:
+def test_during_an_outage_one_call_is_in_flight() -> None:
     simulation = answered_desk()
     simulation.submit(*keys(20))
     assert len(simulation.under_way) == 4
@@ -72,7 +72,7 @@ def test_an_outage_has_one_call_at_a_time() -> None:
     assert len(simulation.under_way) == 4
 
 
-def test_an_outage_takes_nothing_from_the_retries_of_the_run() -> None:
+def test_an_outage_uses_no_retries_of_the_run() -> None:
     simulation = answered_desk(connections=64)
     simulation.submit(*keys(300))
     while simulation.now < 1000 + 60:  # a minute without the server
@@ -88,7 +88,7 @@ def test_an_outage_takes_nothing_from_the_retries_of_the_run() -> None:
     assert simulation.reasons() == {}
 
 
-def test_an_outage_without_end_ends_the_run() -> None:
+def test_an_outage_longer_than_the_patience_ends_the_run() -> None:
     simulation = answered_desk(connections=4)
     simulation.submit(*keys(20))
     ends(simulation, DOWN)
@@ -121,7 +121,7 @@ def ends(simulation: DispatchSimulation, *kinds: tuple[str, dict[str, Any]], **m
     ],
 )
 @pytest.mark.parametrize("answered", [0, 1])
-def test_a_provider_that_answers_nothing_ends_the_run(
+def test_a_provider_without_any_answer_ends_the_run(
     kinds: tuple[Any, ...], more: dict[str, float], answered: int
 ) -> None:
     # More retries than there is time for: neither they nor their number end it.
@@ -139,7 +139,7 @@ def test_a_provider_that_answers_nothing_ends_the_run(
     assert set(simulation.reasons().values()) <= {"model_stopped"}
 
 
-def test_any_answer_begins_the_wait_anew() -> None:
+def test_any_answer_restarts_the_patience() -> None:
     simulation = DispatchSimulation(connections=1, retries=1000, patience=60.0)
     simulation.submit(*keys(5))
     for _ in range(4):
@@ -152,7 +152,7 @@ def test_any_answer_begins_the_wait_anew() -> None:
     assert simulation.dispatcher.stopped is None
 
 
-def test_calls_under_way_are_waited_for_however_long_they_take() -> None:
+def test_calls_in_flight_may_exceed_the_patience() -> None:
     simulation = DispatchSimulation(connections=3, retries=1000, patience=60.0)
     simulation.submit(*keys(6))
     thinking = simulation.under_way[0]
@@ -167,7 +167,7 @@ def test_calls_under_way_are_waited_for_however_long_they_take() -> None:
     assert simulation.under_way  # the others are asked again at once
 
 
-def test_the_last_call_under_way_ends_it_where_it_fails_too() -> None:
+def test_a_failure_of_the_last_call_in_flight_ends_the_run() -> None:
     simulation = DispatchSimulation(connections=2, retries=1000, patience=60.0)
     simulation.submit(*keys(6))
     while len(simulation.under_way) > 1 or simulation.pass_time():
@@ -179,7 +179,7 @@ def test_the_last_call_under_way_ends_it_where_it_fails_too() -> None:
     assert simulation.reasons()["k0"] == "timeout"
 
 
-def test_a_pause_in_which_nobody_asks_is_no_wait() -> None:
+def test_a_pause_without_calls_does_not_count_as_waiting() -> None:
     simulation = DispatchSimulation(connections=1, retries=0, patience=60.0)
     simulation.submit("a")
     simulation.fail(LIMITED)
@@ -193,7 +193,7 @@ def test_a_pause_in_which_nobody_asks_is_no_wait() -> None:
     assert "reply" in simulation.delivered["c"][0]
 
 
-def test_only_the_models_of_a_silent_provider_are_given_up() -> None:
+def test_only_the_models_of_a_silent_provider_are_stopped() -> None:
     simulation = DispatchSimulation(
         connections=4, retries=1000, patience=60.0, providers=("p", "p", "q")
     )
@@ -213,7 +213,7 @@ def test_only_the_models_of_a_silent_provider_are_given_up() -> None:
     assert "(--bench-patience)" in message
 
 
-def test_who_is_waited_for_is_told() -> None:
+def test_waits_name_models_and_reason() -> None:
     simulation = DispatchSimulation(
         connections=2, retries=1000, patience=60.0, providers=("p", "p", "q")
     )
@@ -258,7 +258,7 @@ def test_failures_in_a_row_stop_the_run(kind: tuple[str, dict[str, Any]], after:
     assert simulation.reasons()["later"] == "model_stopped"
 
 
-def test_an_answer_between_begins_the_count_anew() -> None:
+def test_an_answer_restarts_the_count_of_failures() -> None:
     simulation = DispatchSimulation(connections=1, retries=0)
     simulation.submit(*keys(100))
     for kind, after in ((KEY, STOP_AFTER), (SERVER, GIVE_UP_AFTER)):
@@ -277,9 +277,7 @@ def test_failures_of_single_cases_never_stop_the_run() -> None:
 
 
 @pytest.mark.parametrize(("kind", "after"), [(KEY, STOP_AFTER), (REFUSED, GIVE_UP_AFTER)])
-def test_a_model_that_fails_always_stops_no_other(
-    kind: tuple[str, dict[str, Any]], after: int
-) -> None:
+def test_a_failing_model_stops_no_other(kind: tuple[str, dict[str, Any]], after: int) -> None:
     simulation = DispatchSimulation(connections=2, retries=0, providers=("p", "p"))
     simulation.submit(*(f"bad {n}" for n in range(50)))
     simulation.submit(*(f"good {n}" for n in range(50)), lane=1)
@@ -300,7 +298,7 @@ def test_a_model_that_fails_always_stops_no_other(
     assert "reply" in simulation.delivered["good later"][0]
 
 
-def test_answers_of_one_model_do_not_hide_that_another_one_fails() -> None:
+def test_answers_of_one_model_do_not_hide_failures_of_another() -> None:
     simulation = DispatchSimulation(connections=1, retries=0, providers=("p", "q"))
     simulation.submit(*keys(10))
     simulation.submit(*(f"good {n}" for n in range(10)), lane=1)
@@ -332,7 +330,7 @@ def test_one_model_does_not_use_up_the_retries_of_another() -> None:
     assert "good" not in simulation.reasons()
 
 
-def test_what_is_to_be_asked_again_is_told_of_a_stop_at_once() -> None:
+def test_pending_retries_fail_at_once_after_a_stop() -> None:
     simulation = DispatchSimulation(connections=2)
     simulation.submit("resting", "under way", "waiting")
     simulation.fail(LIMITED, retry_after=50.0)
@@ -347,7 +345,7 @@ def test_what_is_to_be_asked_again_is_told_of_a_stop_at_once() -> None:
     assert len(simulation.delivered["resting"]) == 1
 
 
-def test_the_first_reason_of_a_stop_stays() -> None:
+def test_the_first_reason_of_a_stop_is_kept() -> None:
     simulation = DispatchSimulation()
     simulation.dispatcher.stop("first")
     simulation.dispatcher.stop("second", reason="budget")
@@ -355,7 +353,7 @@ def test_the_first_reason_of_a_stop_stays() -> None:
     assert simulation.delivered["a"][0]["error"]["message"] == "first"
 
 
-def test_after_a_stop_a_failed_call_is_not_asked_again() -> None:
+def test_after_a_stop_a_failed_call_is_not_retried() -> None:
     simulation = DispatchSimulation()
     simulation.submit("a")
     simulation.dispatcher.stop("enough")
@@ -382,7 +380,7 @@ def test_a_budget_stops_new_calls() -> None:
     assert simulation.reasons()["later"] == "budget"
 
 
-def test_a_budget_with_unknown_prices_says_so() -> None:
+def test_a_budget_with_an_unknown_price_stops_the_run() -> None:
     simulation = DispatchSimulation(connections=1, max_cost=1.0)
     simulation.submit("a", "b")
     simulation.succeed(cost=None)
@@ -390,7 +388,7 @@ def test_a_budget_with_unknown_prices_says_so() -> None:
     assert "price" in simulation.delivered["b"][0]["error"]["message"]
 
 
-def test_totals_by_model_are_unknown_with_an_unknown_part() -> None:
+def test_totals_are_unknown_if_a_part_is_unknown() -> None:
     simulation = DispatchSimulation(providers=("p", "q"))
     simulation.submit("a", "b")
     simulation.submit("c", lane=1)

@@ -107,13 +107,13 @@ def question(number: int) -> Request:
     return replace(REQUEST, messages=(Message("user", f"question {number}"),))
 
 
-def test_an_answer_comes_at_once() -> None:
+def test_an_answer_is_returned_at_once() -> None:
     site = Site(["26", "27"])
     assert site.ask() == Reply("26", "stop")
     assert len(site.calls) == 1
 
 
-def test_nothing_is_called_before_a_case_waits() -> None:
+def test_a_call_starts_only_when_a_case_waits() -> None:
     site = Site(["26"])
     site.executor.submit(Work("k", REQUEST), "m")
     assert site.executor.outcomes(wait=False) == []
@@ -121,7 +121,7 @@ def test_nothing_is_called_before_a_case_waits() -> None:
     assert site.executor.outcomes(wait=True) == [("k", Reply("26", "stop"))]
 
 
-def test_a_call_is_repeated_after_the_wait_that_the_server_asks_for() -> None:
+def test_a_call_is_repeated_after_retry_after() -> None:
     site = Site([busy(7), busy(0.5), busy(60), "26"])
     assert site.ask() == Reply("26", "stop")
     assert site.waits == [7, 0.5, 60]
@@ -138,14 +138,14 @@ def test_there_is_no_answer_after_the_last_retry(retries: int) -> None:
     assert (error.reason, error.retryable, error.retry_after) == ("rate_limit", True, 2)
 
 
-def test_an_error_that_no_retry_cures_ends_the_retries() -> None:
+def test_a_permanent_error_ends_the_retries() -> None:
     site = Site([busy(), ModelError("wrong key", reason="auth", whole_run=True), "26"])
     error = site.ask()
     assert isinstance(error, ModelError)
     assert (str(error), error.reason) == ("wrong key (after 2 attempts)", "auth")
 
 
-def test_a_longer_wait_than_a_minute_is_not_waited_for() -> None:
+def test_a_retry_after_of_more_than_a_minute_fails() -> None:
     site = Site([busy(61), "26"])
     error = site.ask()
     assert isinstance(error, ModelError)
@@ -163,7 +163,7 @@ class Broken:
         raise self.error
 
 
-def test_an_exception_of_the_provider_is_the_outcome_itself() -> None:
+def test_an_exception_of_the_provider_is_the_outcome() -> None:
     error = ZeroDivisionError("by zero")
     site = Site(Broken(error))
     assert site.ask() is error
@@ -171,7 +171,7 @@ def test_an_exception_of_the_provider_is_the_outcome_itself() -> None:
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, pytest.skip.Exception])
-def test_what_ends_a_test_passes_through_and_the_next_call_starts(
+def test_an_exception_that_ends_a_test_is_raised_and_the_next_call_starts(
     kind: type[BaseException],
 ) -> None:
     broken = Broken(kind("enough"))
@@ -196,7 +196,7 @@ def test_a_provider_is_looked_up_once() -> None:
     assert site.lookups == ["m"]
 
 
-def test_a_reply_of_this_process_is_not_parsed_again() -> None:
+def test_a_reply_of_this_process_is_returned_unchanged() -> None:
     class Fixed:
         reply = Reply("26", "stop")
 
@@ -206,7 +206,7 @@ def test_a_reply_of_this_process_is_not_parsed_again() -> None:
     assert Site(Fixed()).ask() is Fixed.reply
 
 
-def test_three_failures_that_concern_every_case_give_the_model_up() -> None:
+def test_three_failures_of_the_whole_run_stop_the_model() -> None:
     wrong = ModelError("wrong key", reason="auth", whole_run=True)
     site = Site([wrong, wrong, "26", wrong, wrong, wrong, "27"])
     outcomes = [site.ask(question(number)) for number in range(7)]
@@ -233,7 +233,7 @@ class Slow:
         raise ModelError("too many requests", reason="rate_limit", retryable=True)
 
 
-def test_a_provider_that_answers_nothing_for_its_patience_is_given_up() -> None:
+def test_a_provider_silent_for_the_patience_is_stopped() -> None:
     # The silence begins with the first failure: 20 + 39 s, then the answer, then 59 + 1 s.
     slow = Slow(40.0, 20.0, 39.0, None, 40.0, 59.0, 1.0, None)
     site = slow.site = Site(slow, retries=0, patience=60.0)
@@ -252,7 +252,7 @@ def test_a_provider_that_answers_nothing_for_its_patience_is_given_up() -> None:
     assert len(site.calls) == 7
 
 
-def test_answers_are_stored_and_those_of_another_process_are_taken(
+def test_answers_are_stored_and_answers_of_other_processes_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Else a look is left out for as long as the one before it took nineteen times.
@@ -270,7 +270,7 @@ def test_answers_are_stored_and_those_of_another_process_are_taken(
     assert len(site.calls) == 1
 
 
-def test_an_answer_counts_though_it_cannot_be_kept_and_nothing_more_is_asked() -> None:
+def test_an_answer_that_cannot_be_stored_counts_and_stops_the_calls() -> None:
     class Full:
         def look_again(self, key: str) -> None:
             return None
@@ -289,7 +289,7 @@ def test_an_answer_counts_though_it_cannot_be_kept_and_nothing_more_is_asked() -
     )
 
 
-def test_other_work_goes_to_the_engine_which_is_made_with_the_first_of_it() -> None:
+def test_other_models_go_to_the_engine_which_starts_on_demand() -> None:
     site = Site(["26"])
     assert site.executor.totals() is None
     assert site.ask() == Reply("26", "stop")

@@ -33,7 +33,7 @@ def shut(one: socket.socket) -> bool:
         return True
 
 
-def test_who_introduces_himself_at_length_is_not_listened_to(site: Site) -> None:
+def test_a_greeting_that_is_too_long_is_closed(site: Site) -> None:
     one = stranger(site)
     sent = 0
     with contextlib.suppress(OSError):  # it closes
@@ -61,7 +61,7 @@ def test_who_introduces_himself_at_length_is_not_listened_to(site: Site) -> None
         b'{"token":' + b"9" * 3900 + b"}\n",
     ],
 )
-def test_a_wrong_introduction_ends_its_connection_alone(site: Site, line: bytes) -> None:
+def test_a_wrong_greeting_closes_only_its_connection(site: Site, line: bytes) -> None:
     one = stranger(site, line)
     assert shut(one)
     one.close()
@@ -69,7 +69,7 @@ def test_a_wrong_introduction_ends_its_connection_alone(site: Site, line: bytes)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits another process")
-def test_idle_strangers_keep_nobody_out(make_site: Callable[..., Site]) -> None:
+def test_idle_connections_do_not_block_clients(make_site: Callable[..., Site]) -> None:
     site = make_site(descriptors=128)
     idle = [stranger(site) for _ in range(300)]
     caller = site.caller()
@@ -112,7 +112,7 @@ class Board:
     def from_client(self, connection: Connection, head: Any, body: bytes) -> None: ...
 
 
-def test_who_says_nothing_is_sent_off_in_time() -> None:
+def test_a_connection_without_a_greeting_is_closed_in_time() -> None:
     loop: Any = Loop()
     listener = Listener(Board(), loop)
     silent, known = listener._new_connection(), listener._new_connection()

@@ -31,7 +31,7 @@ def failed(outcome: Outcome) -> ModelError:
     return outcome
 
 
-def test_an_answer_comes_back_under_its_key(site: Site) -> None:
+def test_an_answer_is_returned_under_its_key(site: Site) -> None:
     client, caller = site.client(), site.caller()
     # Longer, both ways, than any buffer: 6 and 12 bytes of JSON a character.
     wanted = request("Wie alt?\n\t\u2028\x00 \U0001f600" + "\u8868" * 4_000_000, case_id="a/b")
@@ -41,7 +41,7 @@ def test_an_answer_comes_back_under_its_key(site: Site) -> None:
     assert come(client) == {"k1": Reply(answer, cost_usd=0.5)}
 
 
-def test_what_two_ask_is_called_once(site: Site) -> None:
+def test_a_request_of_two_clients_is_called_once(site: Site) -> None:
     first, second, caller = site.client(), site.client(), site.caller()
     first.ask("k1", request())
     assert caller.take()[0]["n"] == 1
@@ -55,7 +55,7 @@ def test_what_two_ask_is_called_once(site: Site) -> None:
     assert come(second) == {"k1": Reply("36")}
 
 
-def test_what_was_answered_in_this_run_is_not_called_again(site: Site) -> None:
+def test_a_request_answered_in_this_run_is_not_called_again(site: Site) -> None:
     client, caller = site.client(), site.caller()
     wanted = request()
     client.ask(wanted.key(), wanted)
@@ -70,7 +70,7 @@ def test_what_was_answered_in_this_run_is_not_called_again(site: Site) -> None:
     assert come(late) == {wanted.key(): Reply("36")}
 
 
-def test_what_another_run_has_paid_for_meanwhile_is_not_called(
+def test_an_answer_that_another_run_has_stored_is_used(
     make_site: Callable[..., Site],
 ) -> None:
     # A look is left out for as long as the one before it took nineteen times, so it is tried until
@@ -100,7 +100,7 @@ def test_what_another_run_has_paid_for_meanwhile_is_not_called(
     assert (paid["calls_paid"], paid["attempts"]) == (calls, calls)
 
 
-def test_what_failed_in_this_run_is_called_again_only_where_that_is_meant(site: Site) -> None:
+def test_a_failed_request_is_called_again_only_on_a_rerun(site: Site) -> None:
     first, caller = site.client(), site.caller()
     error = ModelError("too long", reason="context_window")
     first.ask("k1", request())
@@ -122,7 +122,7 @@ def test_what_failed_in_this_run_is_called_again_only_where_that_is_meant(site: 
     assert come(first) == {"k1": Reply("37", cost_usd=0.5)}
 
 
-def test_errors_come_back_as_they_are(site: Site) -> None:
+def test_errors_are_returned_unchanged(site: Site) -> None:
     client, caller = site.client(), site.caller()
     client.ask("k1", request())
     error = ModelError("too long", reason="context_window")
@@ -131,7 +131,7 @@ def test_errors_come_back_as_they_are(site: Site) -> None:
     assert (str(found), vars(found)) == ("too long", vars(error))
 
 
-def test_questions_wait_for_somebody_who_knows(site: Site) -> None:
+def test_questions_wait_for_a_caller(site: Site) -> None:
     client = site.client()
     caller = site.caller()
 
@@ -145,7 +145,7 @@ def test_questions_wait_for_somebody_who_knows(site: Site) -> None:
     assert client._answers[77]["result"] == {"price": 1}
 
 
-def test_the_keeper_hears_totals(site: Site) -> None:
+def test_the_keeper_receives_totals(site: Site) -> None:
     keeper, client, caller = site.client("keeper"), site.client(), site.caller()
     client.ask("k1", request())
     caller.answer("36")
@@ -157,7 +157,7 @@ def test_the_keeper_hears_totals(site: Site) -> None:
     assert client.totals() is None
 
 
-def test_the_keeper_hears_what_is_wrong_with_the_store(site: Site) -> None:
+def test_the_keeper_receives_problems_of_the_store(site: Site) -> None:
     keeper, caller = site.client("keeper"), site.caller()
     caller.send({"note": f"{PROBLEMS} 7", "texts": ["the file is gone"]})
     while not keeper.notes:
@@ -180,7 +180,7 @@ def test_after_a_stop_nothing_is_called(site: Site) -> None:
     assert come(client) == {"under way": Reply("36")}
 
 
-def test_an_answer_that_cannot_be_kept_is_given_and_ends_the_calls(site: Site) -> None:
+def test_an_answer_that_cannot_be_stored_is_returned_and_ends_the_calls(site: Site) -> None:
     client, caller = site.client(), site.caller()
     client.ask("k1", request("1"))
     reply = reply_fields(Reply("36"))
@@ -194,7 +194,7 @@ def test_an_answer_that_cannot_be_kept_is_given_and_ends_the_calls(site: Site) -
     assert come(client) == {"k1": Reply("36")}
 
 
-def test_who_does_not_know_the_word_hears_nothing(site: Site) -> None:
+def test_a_client_with_a_wrong_token_is_closed(site: Site) -> None:
     stranger, caller = site.client(token="guessed"), site.caller()
     stranger.ask("k1", request())
     while stranger.lost is None:
@@ -204,7 +204,7 @@ def test_who_does_not_know_the_word_hears_nothing(site: Site) -> None:
     assert caller.answer("36") == request("mine")
 
 
-def test_an_answer_too_long_to_be_kept_ends_nothing(site: Site) -> None:
+def test_an_answer_too_long_for_the_store_does_not_stop_the_run(site: Site) -> None:
     keeper, client, caller = site.client("keeper"), site.client(), site.caller()
     client.ask("k1", request("1"))
     reply = reply_fields(Reply("36"))
@@ -222,7 +222,7 @@ def test_an_answer_too_long_to_be_kept_ends_nothing(site: Site) -> None:
     assert keeper.notes == {f"{PROBLEMS} answers": ["a/b: too long"]}
 
 
-def test_the_end_gives_the_totals_and_ends_all(site: Site) -> None:
+def test_finish_returns_totals_and_ends_all_processes(site: Site) -> None:
     keeper, client, caller = site.client("keeper"), site.client(), site.caller()
     client.ask("k1", request())
     caller.answer("36")
@@ -234,7 +234,7 @@ def test_the_end_gives_the_totals_and_ends_all(site: Site) -> None:
     assert site.process.wait(20) == 0
 
 
-def test_without_pytest_the_broker_ends(site: Site) -> None:
+def test_the_broker_ends_with_pytest(site: Site) -> None:
     caller = site.caller()
     client = site.client()
     client.ask("k1", request())
@@ -245,7 +245,7 @@ def test_without_pytest_the_broker_ends(site: Site) -> None:
     assert site.process.wait(20) == 0
 
 
-def test_without_a_broker_clients_say_so(site: Site) -> None:
+def test_clients_report_a_lost_broker(site: Site) -> None:
     client = site.client()
     site.process.kill()
     site.process.wait()
@@ -260,7 +260,7 @@ def test_without_a_broker_clients_say_so(site: Site) -> None:
     assert client.finish() is None
 
 
-def test_a_broker_that_is_gone_before_is_no_error_of_its_own(site: Site) -> None:
+def test_a_broker_that_has_ended_is_reported_as_lost(site: Site) -> None:
     site.process.kill()
     site.process.wait()
     client = Asker(Address(site.port, TOKEN), "runner", site.lanes)

@@ -49,9 +49,7 @@ def answer(pace: Pace, calls: int) -> None:
 
 
 @given(st.integers(1, 300), ENDS)
-def test_whatever_comes_room_and_counts_stay_within_bounds(
-    most: int, ends: list[dict[str, object]]
-) -> None:
+def test_room_and_counts_stay_within_bounds(most: int, ends: list[dict[str, object]]) -> None:
     pace, now = Pace(most, PATIENCE_S), 0.0
     for what in ends:
         started = 0
@@ -75,7 +73,7 @@ def test_whatever_comes_room_and_counts_stay_within_bounds(
         now += what["passes"]  # type: ignore[operator]
 
 
-def test_a_fresh_provider_may_take_all() -> None:
+def test_a_new_provider_may_use_all_connections() -> None:
     pace = Pace(3, PATIENCE_S)
     for _ in range(3):
         assert pace.may_start(0.0)
@@ -86,14 +84,16 @@ def test_a_fresh_provider_may_take_all() -> None:
 
 
 @pytest.mark.parametrize(("turned_away", "room"), [(10, 5.0), (4, 8.0), (1, 9.5), (0, 10.0)])
-def test_a_round_cuts_the_room_by_half_the_share_turned_away(turned_away: int, room: float) -> None:
+def test_a_round_reduces_the_room_by_half_the_share_turned_away(
+    turned_away: int, room: float
+) -> None:
     pace = Pace(10, PATIENCE_S)
     turn_away(pace, turned_away)
     answer(pace, 10 - turned_away)
     assert pace.room == pytest.approx(room)  # 10 (1 - share / 2)
 
 
-def test_the_room_grows_again_by_a_twentieth_and_at_least_one() -> None:
+def test_the_room_grows_by_a_twentieth_and_at_least_one() -> None:
     pace = Pace(100, PATIENCE_S)
     turn_away(pace, 100)
     assert pace.room == 50
@@ -107,7 +107,7 @@ def test_the_room_grows_again_by_a_twentieth_and_at_least_one() -> None:
     assert small.room == 10
 
 
-def test_other_failures_take_no_room() -> None:
+def test_other_failures_do_not_reduce_the_room() -> None:
     pace = Pace(10, PATIENCE_S)
     for _ in range(30):
         pace.start(0.0)
@@ -116,7 +116,7 @@ def test_other_failures_take_no_room() -> None:
     assert pace.may_start(0.0)
 
 
-def test_a_provider_that_says_when_is_left_alone_until_then() -> None:
+def test_retry_after_pauses_the_provider() -> None:
     pace = Pace(10, PATIENCE_S)
     pace.start(0.0)
     pace.fail(100.0, turned_away=True, retry_after=7.0, wait=7.0)
@@ -128,21 +128,21 @@ def test_a_provider_that_says_when_is_left_alone_until_then() -> None:
     assert not pace.may_start(106.9)
 
 
-def test_one_call_turned_away_stops_nobody_else() -> None:
+def test_one_call_turned_away_does_not_pause_others() -> None:
     pace = Pace(10, PATIENCE_S)
     pace.start(0.0)
     pace.fail(0.0, turned_away=True, wait=30.0)
     assert pace.may_start(0.0)
 
 
-def test_a_crowd_turned_away_has_everybody_wait() -> None:
+def test_many_calls_turned_away_pause_the_provider() -> None:
     pace = Pace(10, PATIENCE_S)
     turn_away(pace, 6, wait=30.0)  # more than half of a round of ten
     assert not pace.may_start(29.9)
     assert pace.may_start(30.0)
 
 
-def test_an_outage_leaves_one_call_that_looks_whether_it_is_over() -> None:
+def test_during_an_outage_one_call_probes_the_provider() -> None:
     pace = Pace(10, PATIENCE_S)
     answer(pace, 1)
     pace.start(0.0)
@@ -160,7 +160,7 @@ def test_an_outage_leaves_one_call_that_looks_whether_it_is_over() -> None:
     assert pace.limit == 10
 
 
-def test_any_sign_of_life_ends_an_outage() -> None:
+def test_any_response_ends_an_outage() -> None:
     pace = Pace(10, PATIENCE_S)
     answer(pace, 1)
     pace.start(0.0)
@@ -170,7 +170,7 @@ def test_any_sign_of_life_ends_an_outage() -> None:
     assert pace.down_since is None
 
 
-def test_who_answers_nothing_is_asked_no_more_when_patience_ends() -> None:
+def test_a_silent_provider_gets_no_call_after_the_patience() -> None:
     pace = Pace(10, 60.0)
     pace.start(0.0)
     pace.start(0.0)
@@ -185,7 +185,7 @@ def test_who_answers_nothing_is_asked_no_more_when_patience_ends() -> None:
     assert not pace.out(1e9)
 
 
-def test_silence_is_not_counted_while_no_call_is_wanted() -> None:
+def test_silence_is_not_counted_without_pending_calls() -> None:
     pace = Pace(10, 60.0)
     pace.start(90.0)
     pace.fail(100.0, passing=True)
@@ -205,7 +205,7 @@ def test_a_refusal_is_an_answer() -> None:
     assert pace.out(200.0)
 
 
-def test_who_never_answered_is_in_no_outage() -> None:
+def test_a_provider_that_never_answered_has_no_outage() -> None:
     pace = Pace(10, PATIENCE_S)
     pace.start(0.0)
     pace.fail(0.0, unreachable=True, wait=1.0)

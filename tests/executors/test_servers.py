@@ -58,7 +58,7 @@ def worker(server: list[str], content: str, key: str | None = None) -> tuple[int
 
 
 @needs_smollm2
-def test_a_model_in_a_file_is_served_to_the_run_alone_and_ends_with_it(
+def test_a_model_file_is_served_only_to_its_run(
     make_site: MakeSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -118,7 +118,7 @@ def test_the_server_ends_with_its_broker(
     until(lambda: not servers_in(tmp_path), "its end", seconds=20)
 
 
-def test_a_file_that_is_no_model_is_no_answer(make_site: MakeSite, tmp_path: Path) -> None:
+def test_a_file_that_is_no_model_gives_no_answer(make_site: MakeSite, tmp_path: Path) -> None:
     pytest.importorskip("xllamacpp")
     file = tmp_path / "bad\x1b[31m.gguf"
     file.write_bytes(b"GGUF" + bytes(100))

@@ -30,7 +30,7 @@ HEADS = st.dictionaries(TEXTS, VALUES, max_size=4)
 
 
 @given(st.lists(st.tuples(HEADS, st.none() | VALUES), max_size=6), st.data())
-def test_messages_arrive_however_they_are_cut(messages: list[tuple[dict, object]], data) -> None:
+def test_messages_are_read_from_any_pieces(messages: list[tuple[dict, object]], data) -> None:
     stream = b"".join(
         pack(head, None if body is None else to_json(body)) for head, body in messages
     )
@@ -54,7 +54,7 @@ def test_messages_arrive_however_they_are_cut(messages: list[tuple[dict, object]
     st.integers(1, 9),
     TEXTS,
 )
-def test_a_request_stays_what_it_is(  # noqa: PLR0917 - drawn by name
+def test_a_request_survives_the_wire(  # noqa: PLR0917 - drawn by name
     messages, params, api_base, step, repeat, case_id
 ) -> None:
     request = Request(
@@ -73,14 +73,14 @@ def test_a_request_stays_what_it_is(  # noqa: PLR0917 - drawn by name
 
 
 @given(TEXTS, st.none() | TEXTS, st.none() | st.integers(0), st.none() | st.floats(0, 1e9))
-def test_a_reply_stays_what_it_is(text, finish_reason, tokens, cost) -> None:
+def test_a_reply_survives_the_wire(text, finish_reason, tokens, cost) -> None:
     reply = Reply(text, finish_reason, tokens, None, cost, 0.25, from_store=True)
     head, _ = header(pack({"reply": reply_fields(reply)})[:-1])
     assert read_reply(head["reply"]) == reply
 
 
 @given(TEXTS, st.booleans(), st.booleans(), st.none() | st.floats(0, 1e9))
-def test_an_error_stays_what_it_is(message, retryable, whole_run, retry_after) -> None:
+def test_an_error_survives_the_wire(message, retryable, whole_run, retry_after) -> None:
     error = ModelError(
         message, reason="r", retryable=retryable, whole_run=whole_run, retry_after=retry_after
     )

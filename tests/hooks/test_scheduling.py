@@ -71,7 +71,9 @@ def collect(way: Any, *, dies: bool = False) -> tuple[LateScheduling, list[Node]
     ("way", "kind"),
     [(None, LoadScheduling), (stealing, WorkStealingScheduling), (one_by_one, LoadScheduling)],
 )
-def test_the_way_is_chosen_when_all_have_collected(way: Any, kind: type, dies: bool) -> None:
+def test_the_scheduler_is_chosen_when_all_workers_have_collected(
+    way: Any, kind: type, dies: bool
+) -> None:
     scheduler, nodes = collect(way, dies=dies)
     assert scheduler.__class__ is kind  # the name that xdist shows
     assert scheduler.nodes == nodes
@@ -79,7 +81,7 @@ def test_the_way_is_chosen_when_all_have_collected(way: Any, kind: type, dies: b
     assert given == {None: [5, 5], stealing: [20, 20], one_by_one: [2, 2]}[way]
 
 
-def test_where_none_is_chosen_it_does_as_xdist_does() -> None:
+def test_by_default_items_are_distributed_as_by_xdist() -> None:
     _, nodes = collect(None)
     own, alike = LoadScheduling(Config(2), Log()), [Node("gw0"), Node("gw1")]
     for node in alike:
@@ -90,7 +92,7 @@ def test_where_none_is_chosen_it_does_as_xdist_does() -> None:
     assert [node.given for node in nodes] == [node.given for node in alike]
 
 
-def test_every_item_is_run_once_whatever_was_chosen() -> None:
+def test_every_item_runs_once() -> None:
     scheduler, nodes = collect(one_by_one)
     done: list[int] = []
     while any(len(node.given) for node in nodes):

@@ -55,7 +55,7 @@ def labels(result: dict[str, Any]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("workers", reduced("02", "0"))
-def test_our_cases_get_ids_and_labels(bench: Bench, workers: str) -> None:
+def test_allure_results_of_cases_have_case_ids_and_labels(bench: Bench, workers: str) -> None:
     run(bench, "-n", workers).assert_outcomes(passed=9, failed=2)
     found = results(bench.path / "allure")
     assert len(found) == 11
@@ -81,7 +81,9 @@ def test_our_cases_get_ids_and_labels(bench: Bench, workers: str) -> None:
 
 
 @pytest.mark.parametrize("workers", reduced("02", "2"))
-def test_taken_over_only_the_others_are_written(bench: Bench, workers: str) -> None:
+def test_with_our_results_allure_writes_only_tests_without_a_case(
+    bench: Bench, workers: str
+) -> None:
     run(bench, "-n", workers, "--bench-allure=all")
     folder = bench.path / "allure"
     ours = {history_id(f"toy/{example}/html/none") for example in ("ada", "bo", "cy")}
@@ -98,7 +100,7 @@ def test_taken_over_only_the_others_are_written(bench: Bench, workers: str) -> N
     assert "captured" not in {path.read_text() for path in folder.glob("*-attachment*")}
 
 
-def test_escape_codes_show_as_text(bench: Bench) -> None:
+def test_escape_codes_are_text_in_status_details(bench: Bench) -> None:
     bench.suite(
         """
 import pytest

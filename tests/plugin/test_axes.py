@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # Axes
 
 
-def test_datasets_left_out_are_deselected_and_never_opened(bench):
+def test_datasets_not_named_are_deselected_and_never_opened(bench):
     bench.data(toy=[ADA], other=[BO])
     bench.suite(SUITE + SUITE.replace("toy", "other"))
     result = bench.run("--model=echo/any", "--bench-dataset=toy")
@@ -32,7 +32,7 @@ def test_datasets_left_out_are_deselected_and_never_opened(bench):
     assert bench.calls("open") == [["toy"]]
 
 
-def test_serializers_and_perturbations_make_the_grid(bench):
+def test_serializers_and_perturbations_span_the_grid(bench):
     found = collected(
         bench,
         "--bench-limit=1",
@@ -50,7 +50,7 @@ def test_serializers_and_perturbations_make_the_grid(bench):
     ]
 
 
-def test_the_default_grid_is_the_one_of_torr(bench):
+def test_the_default_grid_is_that_of_torr(bench):
     found = ids(bench.pytester.runpytest_inprocess("--collect-only", "-q", "--bench-limit=1"))
     serializers = ["html", "csv", "json", "markdown", "indexed_row_major", "df", "concat"]
     perturbations = ["none", "shuffle_rows", "shuffle_cols", "transpose", "insert_empty_rows"]
@@ -64,7 +64,7 @@ def test_limit_takes_the_first_examples(bench, limit, names):
     assert found == [f"{name}-html-none" for name in expected]
 
 
-def test_limit_all_is_more_than_the_datasets_own(bench):
+def test_limit_all_overrides_the_limit_of_the_dataset(bench):
     conftest = bench.path / "conftest.py"
     conftest.write_text(conftest.read_text("utf-8").replace("limit = None", "limit = 1"), "utf-8")
     assert collected(bench) == ["ada-html-none"]
@@ -73,7 +73,7 @@ def test_limit_all_is_more_than_the_datasets_own(bench):
     assert bench.facts()["limit"] == "all"
 
 
-def test_a_sample_is_drawn_by_the_seed_and_stands_in_the_run(bench):
+def test_a_sample_depends_on_the_seed_and_is_recorded(bench):
     bench.data(toy=[[f"e{n:02}", f"Question {n}?", ["36"]] for n in range(30)])
     first, again, other = (
         collected(bench, "--bench-sample=5", f"--bench-seed={seed}") for seed in (1, 1, 2)
@@ -87,7 +87,7 @@ def test_a_sample_is_drawn_by_the_seed_and_stands_in_the_run(bench):
     assert bench.facts()["sample"] == 5
 
 
-def test_a_sample_and_a_limit_do_not_go_together(bench):
+def test_a_sample_with_a_limit_is_refused(bench):
     result = bench.run("--model=echo/any", "--bench-sample=2", "--bench-limit=2")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     [line] = [line for line in result.errlines if line]
@@ -95,12 +95,12 @@ def test_a_sample_and_a_limit_do_not_go_together(bench):
     assert collected(bench, "--bench-sample=9", "--bench-limit=all")
 
 
-def test_all_examples_are_the_ones_of_the_data(bench):
+def test_examples_keep_the_order_of_the_data(bench):
     bench.data(toy=[CY, ADA])
     assert collected(bench) == ["cy-html-none", "ada-html-none"]
 
 
-def test_configurations_can_be_drawn_for_each_example(bench):
+def test_configs_per_example_draws_some_configurations_for_each_example(bench):
     grid = ("--bench-serializer=html,csv,json", "--bench-perturbation=none,transpose")
     result = bench.run("--model=echo/any", "--bench-configs-per-example=2", *grid)
     records = bench.records()
@@ -112,7 +112,7 @@ def test_configurations_can_be_drawn_for_each_example(bench):
     result.stdout.fnmatch_lines(["toy: 2 of 6 configurations per example; *"])
 
 
-def test_more_configurations_than_the_grid_has_are_refused(bench):
+def test_more_configs_per_example_than_the_grid_has_are_refused(bench):
     result = bench.run("--model=echo/any", "--bench-configs-per-example=2")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*--bench-configs-per-example=2: the grid has only 1 *"])
@@ -140,13 +140,13 @@ def prompts(bench, *arguments):
     return bench.calls("ask")
 
 
-def test_seed_draws_other_demonstrations_and_the_same_seed_the_same(bench):
+def test_the_seed_decides_which_demonstrations_are_drawn(bench):
     first = prompts(bench)
     assert prompts(bench, "--bench-seed=0") == first
     assert any(prompts(bench, f"--bench-seed={seed}") != first for seed in (1, 2, 3))
 
 
-def test_a_prompt_does_not_depend_on_which_other_cases_run(bench):
+def test_a_prompt_does_not_depend_on_the_other_cases_of_the_run(bench):
     everything = dict(prompts(bench, "--bench-perturbation=none,shuffle_rows"))
     [[case_id, alone]] = prompts(bench, "--bench-perturbation=shuffle_rows", "-k", "cy")
     assert everything[case_id] == alone
@@ -165,7 +165,7 @@ def _shown(demos: str, example_id: str) -> list[list[str]]:
     return shown
 
 
-def test_demonstrations_can_be_the_same_in_all_configurations():
+def test_fixed_demonstrations_are_the_same_in_all_configurations():
     source = Starter().open(Path())
     ids = source.example_ids(20)
     for example_id in ids:
@@ -181,7 +181,7 @@ def test_demonstrations_can_be_the_same_in_all_configurations():
 # What users register
 
 
-def test_own_serializer_perturbation_and_metric_are_used(bench):
+def test_a_run_uses_the_serializer_perturbation_and_metric_of_a_conftest(bench):
     conftest = bench.path / "conftest.py"
     conftest.write_text(
         conftest.read_text("utf-8")
@@ -223,7 +223,7 @@ def pytest_tablebench_register_metric(register, register_postprocessor):
     assert record["serializer"] == "shouting"
 
 
-def test_a_name_registered_twice_is_said_before_anything_runs(bench):
+def test_a_name_registered_twice_is_refused_before_the_first_call(bench):
     conftest = bench.path / "conftest.py"
     conftest.write_text(
         conftest.read_text("utf-8")
@@ -239,7 +239,7 @@ def test_a_name_registered_twice_is_said_before_anything_runs(bench):
 # A data folder elsewhere
 
 
-def test_a_data_folder_elsewhere_does_not_bring_in_other_tests(tmp_path):
+def test_a_data_folder_outside_the_project_collects_no_other_tests(tmp_path):
     root, data = tmp_path / "project", tmp_path / "elsewhere/data"
     data.mkdir(parents=True)
     shutil.copytree(ROOT / "suites", root / "suites")

@@ -82,7 +82,7 @@ def outcomes(result: pytest.RunResult) -> dict[str, int]:
 # Not there
 
 
-def test_a_dataset_that_is_not_there_is_skipped_with_the_command(place: Place) -> None:
+def test_a_missing_dataset_is_skipped_and_its_pull_command_named(place: Place) -> None:
     place.wikitq()
     result = place.run()
     assert outcomes(result) == {"passed": 1, "failed": 1, "skipped": 1}
@@ -92,7 +92,7 @@ def test_a_dataset_that_is_not_there_is_skipped_with_the_command(place: Place) -
     assert {record.dataset for record in place.records} == {"wikitq"}
 
 
-def test_without_any_data_nothing_runs_and_nothing_is_kept(place: Place) -> None:
+def test_without_data_no_case_runs_and_no_run_folder_is_made(place: Place) -> None:
     result = place.run("-rs")
     assert outcomes(result) == {"skipped": 2}
     for dataset, command in PULLS.items():
@@ -103,7 +103,7 @@ def test_without_any_data_nothing_runs_and_nothing_is_kept(place: Place) -> None
 
 
 @pytest.mark.parametrize("dataset", PULLS)
-def test_a_missing_dataset_that_was_asked_for_is_an_error(place: Place, dataset: str) -> None:
+def test_a_missing_dataset_named_by_the_option_is_an_error(place: Place, dataset: str) -> None:
     result = place.run("--bench-dataset", dataset)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     output = result.stdout.str()
@@ -113,7 +113,7 @@ def test_a_missing_dataset_that_was_asked_for_is_an_error(place: Place, dataset:
     assert not (place.root / "run" / "records.jsonl").exists()
 
 
-def test_a_data_folder_that_is_not_there_is_a_usage_error(place: Place) -> None:
+def test_a_missing_data_folder_is_a_usage_error(place: Place) -> None:
     result = place.run("--bench-data", "nowhere")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "--bench-data" in result.stderr.str()
@@ -137,7 +137,7 @@ def test_a_data_folder_that_is_a_file_is_a_usage_error(place: Place) -> None:
         ("tabfact/tokenized_data/test_examples.json", "tabfact"),
     ],
 )
-def test_half_a_copy_is_an_error_and_no_skip(place: Place, gone: str, dataset: str) -> None:
+def test_a_dataset_that_lacks_a_file_is_an_error(place: Place, gone: str, dataset: str) -> None:
     place.wikitq()
     place.tabfact()
     (place.data / gone).unlink()
@@ -158,7 +158,7 @@ def test_the_folder_of_another_dataset_is_an_error(place: Place) -> None:
     result.stdout.fnmatch_lines(["*test_wikitq: * lacks *another dataset's folder*"])
 
 
-def test_another_header_is_an_error(place: Place) -> None:
+def test_an_unexpected_header_line_is_an_error(place: Place) -> None:
     place.wikitq(header="id\tquestion\ttable\tanswer")
     result = place.run()
     assert result.ret == pytest.ExitCode.INTERRUPTED
@@ -180,7 +180,7 @@ def test_damaged_json_is_an_error(place: Place, content: object, words: str) -> 
     assert "Traceback" not in result.stdout.str()
 
 
-def test_a_dataset_without_one_usable_row_is_an_error(place: Place) -> None:
+def test_a_dataset_without_a_usable_row_is_an_error(place: Place) -> None:
     place.wikitq(test=["q-1\tWhich?\tcsv/1-csv/1.csv"])
     result = place.run()
     assert result.ret == pytest.ExitCode.INTERRUPTED
@@ -201,7 +201,7 @@ BAD = [
 ]
 
 
-def test_bad_rows_are_counted_shown_and_kept_and_the_others_run(place: Place) -> None:
+def test_bad_rows_are_reported_and_the_other_rows_run(place: Place) -> None:
     first, last = upstream.WIKITQ_TEST
     place.wikitq(
         test=[first, *BAD, last],
@@ -227,7 +227,7 @@ def _row(problem: str) -> int:
     return int(problem.split(", row ")[1].split(",")[0])
 
 
-def test_one_bad_entry_of_tabfact(place: Place) -> None:
+def test_a_bad_entry_of_tabfact_is_left_out(place: Place) -> None:
     place.tabfact(
         test={
             "1-1.html.csv": [["gull is older than tern"], [1], ""],
@@ -243,7 +243,7 @@ def test_one_bad_entry_of_tabfact(place: Place) -> None:
     )
 
 
-def test_bad_rows_of_the_pool_are_in_the_run(place: Place) -> None:
+def test_bad_rows_of_the_demonstration_pool_are_recorded(place: Place) -> None:
     # The pool is opened by the first case that shows a demonstration.
     place.wikitq(train=[*upstream.WIKITQ_TRAIN, "t-3\tWhich?\tcsv/1-csv/99.csv\tOld"])
     place.run("--bench-dataset", "wikitq")
@@ -251,7 +251,7 @@ def test_bad_rows_of_the_pool_are_in_the_run(place: Place) -> None:
     assert problem.startswith("data/random-split-1-train.tsv, row 4, field 'context': ")
 
 
-def test_text_of_a_dataset_takes_no_effect_on_the_terminal(place: Place) -> None:
+def test_escape_codes_in_a_dataset_never_reach_the_terminal(place: Place) -> None:
     place.wikitq(
         test=[*upstream.WIKITQ_TEST, "q-3\tWhich?\tcsv/\x1b[31mred.csv\tGull"],
     )
@@ -263,7 +263,7 @@ def test_text_of_a_dataset_takes_no_effect_on_the_terminal(place: Place) -> None
 # Odd tables
 
 
-def test_a_table_that_a_format_cannot_hold_is_no_answer_in_that_format_alone(place: Place) -> None:
+def test_a_table_that_some_formats_cannot_show_has_no_answer_in_these(place: Place) -> None:
     # spec torr.md section 5: a row longer than its header stops json (IndexError) and df
     # (ValueError); the other five write ragged rows as they are.
     place.wikitq(
@@ -293,7 +293,7 @@ def test_a_table_that_a_format_cannot_hold_is_no_answer_in_that_format_alone(pla
 @pytest.mark.parametrize(
     "table", ["Ship\tShip\nGull\tTern\n", "Ship\tYear\n", 'Ship\tYear\n"Gull\\nand Tern"\t1901\n']
 )
-def test_odd_tables_never_break_a_run(place: Place, table: str) -> None:
+def test_odd_tables_do_not_break_a_run(place: Place, table: str) -> None:
     place.wikitq(
         test=["q-1\tWhich?\tcsv/9-csv/odd.csv\tGull", upstream.WIKITQ_TEST[1]],
         tables={"csv/9-csv/odd.tsv": table},
@@ -319,7 +319,7 @@ def test_odd_tables_never_break_a_run(place: Place, table: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["None", "NaN", "NA"])
-def test_words_for_missing_values_are_answers(place: Place, target: str) -> None:
+def test_words_for_missing_values_are_read_as_answers(place: Place, target: str) -> None:
     (place.root / "gull.jsonl").write_text(json.dumps({"default": target}), encoding="utf-8")
     place.wikitq(
         test=[f"q-1\tWhich?\tcsv/1-csv/1.csv\t{target}"],
@@ -330,7 +330,7 @@ def test_words_for_missing_values_are_answers(place: Place, target: str) -> None
     assert (list(record.references), record.prediction) == ([target], [target])
 
 
-def test_more_shots_than_examples(place: Place) -> None:
+def test_more_shots_than_the_pool_has_are_reported_once(place: Place) -> None:
     place.wikitq()
     result = place.run("--bench-dataset", "wikitq", "--bench-shots", "3")
     assert result.ret in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}

@@ -18,7 +18,7 @@ THOUGHTS = "<think>\nOr is it 7?\n</think>\n\n"
 GATE = "--bench-gate=starter.pass_rate >= 0.1"
 
 
-def test_the_same_command_goes_on_until_all_is_answered(tmp_path: Path) -> None:
+def test_repeating_the_command_finishes_a_run_by_batches(tmp_path: Path) -> None:
     script = Script(COUNT)
 
     def answer(body: dict[str, Any]) -> str:
@@ -54,7 +54,7 @@ def test_the_same_command_goes_on_until_all_is_answered(tmp_path: Path) -> None:
     }
 
 
-def test_a_budget_that_covers_nothing_leaves_cases_without_an_answer(tmp_path: Path) -> None:
+def test_a_budget_below_one_request_submits_none(tmp_path: Path) -> None:
     def run(url: str, limit: str) -> Any:
         options = ("--bench-executor=batch", f"--bench-max-cost={limit}")
         return run_pytest(tmp_path / "batch", url, *options, model=MODEL, count=1)

@@ -32,7 +32,7 @@ def refused(bench: Bench, *arguments: str) -> str:
     return line.removeprefix("ERROR: ")
 
 
-def test_a_gate_on_a_dataset_that_is_left_out(bench: Bench) -> None:
+def test_a_gate_on_a_dataset_without_selected_cases_is_refused(bench: Bench) -> None:
     bench.data(toy=[ADA], other=[BO])
     bench.suite(SUITE + SUITE.replace("toy", "other"))
     gate = "--bench-gate=other.performance >= 0.5"
@@ -44,7 +44,7 @@ def test_a_gate_on_a_dataset_that_is_left_out(bench: Bench) -> None:
     assert "no case of other is selected" in refused(bench, gate, "test_suite.py::test_toy")
 
 
-def test_a_gate_of_a_configuration_file_stays_where_tests_are_selected(bench: Bench) -> None:
+def test_a_gate_of_an_ini_file_may_name_a_dataset_that_k_leaves_out(bench: Bench) -> None:
     bench.data(toy=[ADA], other=[BO])
     bench.suite(SUITE + SUITE.replace("toy", "other"))
     bench.pytester.makeini("[pytest]\nbench_gate = other.performance >= 0.5\n")
@@ -57,7 +57,7 @@ def test_a_gate_of_a_configuration_file_stays_where_tests_are_selected(bench: Be
 
 @pytest.mark.parametrize("how", ["option", "ini"])
 @pytest.mark.parametrize("scope", ["wikitq", "torr"])
-def test_a_gate_on_a_dataset_without_data(bench: Bench, how: str, scope: str) -> None:
+def test_a_gate_on_a_dataset_without_data_is_refused(bench: Bench, how: str, scope: str) -> None:
     (bench.path / "empty").mkdir()
     bench.suite(SUITE + SUITE.replace('"toy"', '"wikitq"').replace("test_toy", "test_wikitq"))
     gate = f"{scope}.performance >= 0.5"
@@ -69,13 +69,13 @@ def test_a_gate_on_a_dataset_without_data(bench: Bench, how: str, scope: str) ->
     assert "tablebench pull wikitq" in line
 
 
-def test_a_metric_that_nobody_registered(bench: Bench) -> None:
+def test_an_unregistered_metric_is_refused(bench: Bench) -> None:
     bench.pytester.makeconftest(CONFTEST.replace('"exact_match"', '"exact_mtach"'))
     line = refused(bench)
     assert line.startswith("dataset 'toy': unknown metric 'exact_mtach'; did you mean 'exact_match")
 
 
-def test_a_printed_prompt_with_another_placeholder(bench: Bench) -> None:
+def test_an_unknown_placeholder_in_a_printed_prompt_is_refused(bench: Bench) -> None:
     folder = bench.path / "printed"
     folder.mkdir()
     (folder / "fact_checking.txt").write_text("{tabel} {question}", encoding="utf-8")
@@ -95,28 +95,30 @@ def test_a_printed_prompt_with_another_placeholder(bench: Bench) -> None:
     ("written", "said"),
     [("nothing", "NoneType"), ("blank", "an empty text"), ("bytes", "bytes")],
 )
-def test_a_serializer_without_content(bench: Bench, written: str, said: str) -> None:
+def test_a_serializer_that_returns_no_content_is_refused(
+    bench: Bench, written: str, said: str
+) -> None:
     bench.pytester.makeconftest(CONFTEST + FORMATS)
     line = refused(bench, f"--bench-serializer=html,{written}")
     assert line.startswith(f"--bench-serializer: '{written}' returns no content ({said}) for ")
     assert "'toy'" in line
 
 
-def test_a_serializer_that_fails_on_a_table_costs_its_cases_only(bench: Bench) -> None:
+def test_a_serializer_that_raises_loses_only_its_cases(bench: Bench) -> None:
     bench.pytester.makeconftest(CONFTEST + FORMATS)
     bench.run("--model=echo/any", "--bench-serializer=html,failing", "--bench-limit=1")
     reasons = {record["serializer"]: record["reason"] for record in bench.records()}
     assert reasons == {"html": None, "failing": "test_error"}
 
 
-def test_more_shots_than_the_pool_has(bench: Bench) -> None:
+def test_more_shots_than_the_toy_pool_has_are_reported_once(bench: Bench) -> None:
     result = bench.run("--model=echo/any", "--bench-shots=6", "--bench-limit=1")
     result.assert_outcomes(passed=1)
     note = "toy: prompts show at most 5 demonstrations, not 6: the pool has no more"
     assert result.outlines.count(note) == 1
 
 
-def test_a_dataset_with_a_small_pool_is_skipped_where_an_option_says_so(bench: Bench) -> None:
+def test_small_pool_skip_skips_datasets_with_too_few_demonstrations(bench: Bench) -> None:
     options = (
         "--model=echo/any",
         "--bench-small-pool=skip",
@@ -131,19 +133,19 @@ def test_a_dataset_with_a_small_pool_is_skipped_where_an_option_says_so(bench: B
 
 
 @pytest.mark.parametrize("value", ["2", "-0.1", "float('nan')", "'high'", "True"])
-def test_a_threshold_of_a_marker_outside_0_to_1(bench: Bench, value: str) -> None:
+def test_a_marker_threshold_outside_0_to_1_is_refused(bench: Bench, value: str) -> None:
     bench.suite(SUITE.replace('"toy"', f'"toy", threshold={value}'))
     line = refused(bench)
     assert line.startswith("test_suite.py::test_toy: threshold takes a number from 0 to 1, not ")
 
 
-def test_a_threshold_of_a_dataset_outside_0_to_1(bench: Bench) -> None:
+def test_a_dataset_threshold_outside_0_to_1_is_refused(bench: Bench) -> None:
     bench.pytester.makeconftest(CONFTEST.replace("threshold = 1.0", "threshold = 80"))
     assert refused(bench) == "dataset 'toy': threshold takes a number from 0 to 1, not 80"
 
 
 @pytest.mark.parametrize("where", ["pytest.ini", "pyproject.toml", "override"])
-def test_an_unknown_key_of_ours(bench: Bench, where: str) -> None:
+def test_an_unknown_ini_key_with_our_prefix_is_refused(bench: Bench, where: str) -> None:
     given: list[str] = []
     if where == "pytest.ini":
         bench.pytester.makeini("[pytest]\nbench_limt = 3\n")
@@ -156,14 +158,14 @@ def test_an_unknown_key_of_ours(bench: Bench, where: str) -> None:
     assert "did you mean 'bench_limit'" in line
 
 
-def test_a_key_of_another_plugin_is_no_concern_of_ours(bench: Bench) -> None:
+def test_an_ini_key_of_another_plugin_is_accepted(bench: Bench) -> None:
     own = "\ndef pytest_addoption(parser):\n    parser.addini('bench_press', 'kg')\n"
     bench.pytester.makeconftest(CONFTEST + own)
     bench.pytester.makeini("[pytest]\nbench_press = 80\n")
     bench.run("--model=echo/any", "--bench-limit=1").assert_outcomes(passed=1)
 
 
-def test_under_workers_it_is_one_line_too(bench: Bench) -> None:
+def test_a_refusal_under_workers_is_one_line(bench: Bench) -> None:
     bench.pytester.makeconftest(CONFTEST.replace('"exact_match"', '"exact_mtach"'))
     result = bench.run_apart("--model=echo/any", "-n2")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -173,7 +175,7 @@ def test_under_workers_it_is_one_line_too(bench: Bench) -> None:
     assert not Path(bench.path / "run").exists()
 
 
-def test_litellm_is_imported_while_a_case_that_will_be_asked_is_collected(
+def test_collecting_a_case_that_needs_a_call_starts_the_broker_early(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[Any] = []

@@ -43,7 +43,9 @@ Rows.example = broken
 
 
 @pytest.mark.parametrize("part", BROKEN)
-def test_a_part_that_fails_costs_its_cases_and_says_where(bench: Bench, part: str) -> None:
+def test_a_registered_part_that_raises_loses_its_cases_and_names_the_line(
+    bench: Bench, part: str
+) -> None:
     """A model of litellm's, replayed, so that the plan is made and nobody is asked."""
     source, options, line = BROKEN[part]
     bench.data(toy=[ADA, BO] if part == "dataset" else [ADA])
@@ -64,7 +66,7 @@ def test_a_part_that_fails_costs_its_cases_and_says_where(bench: Bench, part: st
 
 
 @pytest.mark.parametrize("name", ["facts", "problems"])
-def test_a_dataset_whose_facts_fail_says_so_in_the_run(bench: Bench, name: str) -> None:
+def test_an_error_in_the_facts_of_a_dataset_is_recorded(bench: Bench, name: str) -> None:
     broken = f"\nRows.{name} = property(lambda self: {{}}['{name}'])\n"
     bench.pytester.makeconftest(CONFTEST + broken)
     result = bench.run("--model=echo/any", "--bench-limit=1")
@@ -74,7 +76,7 @@ def test_a_dataset_whose_facts_fail_says_so_in_the_run(bench: Bench, name: str) 
     assert f"KeyError: '{name}'" in problem
 
 
-def test_a_provider_that_cannot_be_made_is_refused_in_one_line(bench: Bench) -> None:
+def test_a_provider_whose_factory_raises_is_refused_in_one_line(bench: Bench) -> None:
     source = """
 def pytest_tablebench_register_provider(register):
     register("own", lambda model, settings: {}["key"])

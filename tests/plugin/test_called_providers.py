@@ -94,7 +94,7 @@ def asked(bench) -> list[Any]:
     return read_lines(bench.path / "asked.log")
 
 
-def test_calls_of_a_registered_provider_are_under_way_together_and_elsewhere(slow):
+def test_calls_of_a_registered_provider_run_at_once_in_other_processes(slow):
     # Each call waits until eight are under way: one at a time, none would ever be answered.
     result = run(slow, "slow/together", "--bench-store=answers", *GRID, "--bench-connections=8")
     result.assert_outcomes(passed=8, failed=16)
@@ -120,13 +120,13 @@ def test_a_budget_stops_a_registered_provider(slow):
     assert any("the price comes with each reply" in line for line in result.outlines)
 
 
-def test_a_budget_needs_prices(slow):
+def test_a_budget_stops_when_a_reply_has_no_price(slow):
     result = run(slow, "slow/free", *GRID, "--bench-max-cost=0.05")
     assert len(asked(slow)) == 1
     assert any("the price of an answer is unknown" in line for line in result.outlines)
 
 
-def test_what_breaks_in_a_provider_costs_its_case_and_says_where(slow):
+def test_an_exception_in_a_provider_loses_its_case_and_names_the_line(slow):
     result = run(slow, "slow/breaks", "--bench-limit=1")
     result.assert_outcomes(errors=1)
     record = slow.record()
@@ -134,12 +134,12 @@ def test_what_breaks_in_a_provider_costs_its_case_and_says_where(slow):
     assert any("ValueError: it broke (slow_provider.py, line" in one for one in result.outlines)
 
 
-def test_the_settings_of_the_run_reach_the_makers(slow):
+def test_provider_factories_receive_the_settings_of_the_run(slow):
     run(slow, "slow/any", "--bench-limit=2")
     assert [limit for _, _, limit in asked(slow)] == [2, 2]
 
 
-def test_a_provider_of_a_conftest_is_asked_elsewhere_too(bench):
+def test_a_provider_of_a_conftest_is_called_in_another_process(bench):
     text = CONFTEST.replace("lambda model, settings: Echo(model)", "Named")
     named = "\n\nclass Named(Echo):\n    def __init__(self, model, settings):\n"
     text += (
@@ -153,7 +153,7 @@ def test_a_provider_of_a_conftest_is_asked_elsewhere_too(bench):
     assert bench.facts()["calls_paid"] == 1
 
 
-def test_one_that_says_it_must_stay_is_asked_here_and_the_header_says_so(bench):
+def test_an_in_process_provider_is_called_in_this_process(bench):
     bench.pytester.makeconftest(CONFTEST + STAYS)
     result = bench.run("--model=stays/here", "--bench-limit=1")
     result.assert_outcomes(passed=1)
@@ -169,7 +169,7 @@ def test_one_that_says_it_must_stay_is_asked_here_and_the_header_says_so(bench):
     assert any("at one call at a time and" in line for line in planned.outlines), planned.outlines
 
 
-def test_a_budget_is_refused_for_one_that_stays(bench):
+def test_a_budget_is_refused_for_an_in_process_provider(bench):
     bench.pytester.makeconftest(CONFTEST + STAYS)
     result = bench.run("--model=stays/here", "--bench-limit=1", "--bench-max-cost=1")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -177,12 +177,12 @@ def test_a_budget_is_refused_for_one_that_stays(bench):
     assert bench.calls("ask") == []
 
 
-def test_a_maker_without_a_name_of_its_own_stays(bench):
+def test_a_provider_made_by_a_lambda_is_called_in_this_process(bench):
     result = bench.run("--model=echo/any", "--bench-limit=1")  # made by a lambda
     assert any("echo/any answers in the process" in line for line in result.outlines)
 
 
-def test_settings_arrive_as_they_were(tmp_path):
+def test_settings_survive_the_way_to_another_process(tmp_path):
     given = Settings(
         models=("a", "b"),
         params={"temperature": 0.5, "stop": ["x"]},
@@ -201,20 +201,20 @@ def made(model: str, settings: Settings) -> None:
 class TestReference:
     """What another process can find."""
 
-    def test_a_function_of_a_module(self):
+    def test_a_function_of_a_module_has_a_reference(self):
         found = reference_of(made)
         assert found is not None
         assert (found.attribute, found.file) == ("made", None)
         assert found.find() is made
 
-    def test_neither_a_lambda_nor_an_inner_function(self):
+    def test_lambdas_and_inner_functions_have_no_reference(self):
         def inner() -> None: ...
 
         assert reference_of(lambda: None) is None
         assert reference_of(inner) is None
         assert reference_of(object()) is None
 
-    def test_what_is_declared(self):
+    def test_a_declared_reference_is_used(self):
         def inner() -> None: ...
 
         inner.reference = "json.decoder:JSONDecoder.decode"  # type: ignore[attr-defined]

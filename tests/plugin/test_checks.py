@@ -74,7 +74,7 @@ WAYS = [[], TURNED_ROUND, ["-p", "randomly"], RANDOM, ["-n", "2", "--dist=loadgr
 
 
 @pytest.mark.parametrize("arguments", reduced(WAYS, TURNED_ROUND, RANDOM, EACH), ids=" ".join)
-def test_order_workers_and_reruns_change_nothing(two, arguments):
+def test_order_workers_and_reruns_do_not_change_records(two, arguments):
     seed = ["--randomly-seed=3"] if "randomly" in arguments else []
     result = two.run_apart(MODEL, "--junitxml=junit.xml", *seed, *arguments)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -99,7 +99,7 @@ def test_order_workers_and_reruns_change_nothing(two, arguments):
 
 
 @pytest.mark.parametrize("workers", reduced([0, 2], 2))
-def test_without_a_metric_a_case_is_right_where_all_its_tests_pass(two, workers):
+def test_without_a_metric_a_case_is_right_if_all_its_tests_pass(two, workers):
     two.without_metric()
     spread = ["-n", str(workers)] if workers else []
     gate = "--bench-gate=toy.pass_rate >= 0.1"
@@ -114,7 +114,7 @@ def test_without_a_metric_a_case_is_right_where_all_its_tests_pass(two, workers)
     assert result.ret == 0  # the failures are in the pass rate
 
 
-def test_a_crash_before_the_second_test_leaves_the_record(two):
+def test_a_crash_in_the_second_test_keeps_the_record(two):
     two.suite(TWO.replace("assert not answer", "import os; os._exit(7)\n    assert not answer"))
     two.run_apart(MODEL, "--bench-limit=1")
     [record] = two.records()
@@ -122,7 +122,7 @@ def test_a_crash_before_the_second_test_leaves_the_record(two):
     assert two.facts()["status"] == "running"
 
 
-def test_stopped_before_the_second_test_the_run_is_incomplete(two):
+def test_a_run_stopped_before_the_second_test_is_incomplete(two):
     gate = "--bench-gate=toy.no_answer <= 1"
     result = two.run(MODEL, "-x", gate, "-k", "bo")
     result.assert_outcomes(failed=1)
@@ -146,7 +146,7 @@ def test_stopped_before_the_second_test_the_run_is_incomplete(two):
         (["toy::test_base.pass_rate >= 0.3"], 10),
     ],
 )
-def test_gates_name_tests(two, gates, code):
+def test_gates_can_name_a_test(two, gates, code):
     given = [f"--bench-gate={gate}" for gate in gates]
     assert two.run(MODEL, "--bench-gate-point", *given).ret == code
 
@@ -160,7 +160,7 @@ def test_a_gate_on_an_unknown_test_is_refused_before_a_call(two):
     assert not (two.path / "run").exists()
 
 
-def test_a_gate_on_a_test_that_is_deselected_is_undecided(two):
+def test_a_gate_on_a_deselected_test_is_undecided(two):
     gate = "--bench-gate=toy::test_tone.pass_rate >= 0.7"
     result = two.run(MODEL, gate, "-k", "base")
     assert result.ret == 11
@@ -168,7 +168,7 @@ def test_a_gate_on_a_test_that_is_deselected_is_undecided(two):
 
 
 @pytest.mark.parametrize("named", [False, True])
-def test_a_failure_over_a_right_answer_is_red_unless_a_gate_counts_it(bench, named):
+def test_a_failed_test_without_a_gate_sets_exit_code_one(bench, named):
     bench.suite(SUITE + plain("assert 0").replace("test_toy", "test_other"))
     gates = ["--bench-gate=toy.no_answer <= 0.5"]
     gates += ["--bench-gate=toy::test_other.pass_rate >= 0"] if named else []
@@ -179,7 +179,7 @@ def test_a_failure_over_a_right_answer_is_red_unless_a_gate_counts_it(bench, nam
     assert told is not named
 
 
-def test_a_missing_answer_is_told_once(bench):
+def test_a_missing_answer_leaves_every_check_empty(bench):
     bench.suite(SUITE + plain("assert 1").replace("test_toy", "test_other"))
     gate = "--bench-gate=toy.no_answer <= 1"
     assert bench.run("--model=echo/refuses", gate).ret == 0
@@ -196,7 +196,7 @@ def test_a_missing_answer_is_told_once(bench):
     ["import json; json.loads(answer.text)['age']", "{}[answer.text]", "pytest.fail('not so')"],
 )
 @pytest.mark.parametrize("metric", [True, False])
-def test_what_a_test_raises_at_an_answer_is_no_missing_answer(bench, metric, body):
+def test_an_exception_in_a_test_is_a_wrong_answer_and_no_missing_one(bench, metric, body):
     if not metric:
         bench.without_metric()
     bench.suite(plain(body))
@@ -210,7 +210,7 @@ def test_what_a_test_raises_at_an_answer_is_no_missing_answer(bench, metric, bod
     assert bench.summary()["benchmarks"]["toys"]["no_answer"] == 0
 
 
-def test_a_case_that_runs_again_is_shown_as_it_ended(bench):
+def test_a_rerun_shows_the_failure_of_the_last_attempt(bench):
     body = """
     from pathlib import Path
     tries = Path("tries")
@@ -230,7 +230,7 @@ def test_a_case_that_runs_again_is_shown_as_it_ended(bench):
 
 
 @pytest.mark.parametrize("workers", reduced([0, 2], 1))
-def test_a_failing_subtest_fails_its_test_and_asks_no_more_often(bench, workers):
+def test_a_failed_subtest_fails_its_test_without_another_call(bench, workers):
     body = """
     for word in ("3", "\\x1b[31m"):
         with subtests.test(word=word):
@@ -248,7 +248,7 @@ def test_a_failing_subtest_fails_its_test_and_asks_no_more_often(bench, workers)
     assert "\x1b[31m" not in result.stdout.str()
 
 
-def test_subtests_decide_where_there_is_no_metric(bench):
+def test_subtests_decide_the_outcome_without_a_metric(bench):
     bench.without_metric()
     body = "with subtests.test(): assert answer.text == '36'\n    with subtests.test(): assert {}"
     bench.suite(plain(body.format("case.example.id == 'ada'"), fixtures=", subtests"))
@@ -259,7 +259,7 @@ def test_subtests_decide_where_there_is_no_metric(bench):
 # What is shown
 
 
-def test_checks_are_in_every_report(two):
+def test_every_report_shows_the_checks(two):
     result = two.run(MODEL, "--bench-allure", "--bench-gate=all.no_answer <= 0", "-k not page")
     shown = two.path / "run"
     assert "test&#95;tone</code> | 75.0 % |" in (shown / "summary.md").read_text("utf-8")
@@ -272,7 +272,7 @@ def test_checks_are_in_every_report(two):
     assert result.ret == 0
 
 
-def test_tests_of_one_name_are_told_apart(bench):
+def test_checks_of_tests_with_the_same_name_include_the_file(bench):
     bench.suite(SUITE, "test_a.py")
     bench.suite(plain("assert 0"), "test_b.py")
     bench.run("--model=echo/any", "--bench-limit=1", "test_a.py", "test_b.py")
@@ -280,14 +280,14 @@ def test_tests_of_one_name_are_told_apart(bench):
     assert bench.record()["checks"] == checks
 
 
-def test_parameters_of_its_own_make_no_further_test(bench):
+def test_parametrizing_a_test_makes_no_further_check(bench):
     marks = "@pytest.mark.parametrize('word', ['3', '4'])"
     bench.suite(plain("assert word in answer.text", marks=marks, fixtures=", word"))
     bench.run("--model=echo/any", "--bench-limit=1").assert_outcomes(passed=1, failed=1)
     assert bench.record()["checks"] == {"test_toy": False}
 
 
-def test_no_answer_of_one_test_alone_is_told(bench):
+def test_a_check_counts_its_cases_without_an_answer(bench):
     bench.suite(SUITE + plain("assert 1").replace("test_toy", "test_other"))
     model = bench.script(*ALL_THREE)
     bench.run(f"--model={model}").assert_outcomes(passed=3, failed=1, errors=2)

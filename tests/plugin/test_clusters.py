@@ -63,7 +63,7 @@ def place(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Place:
 ERROR = (6 / 5 * (2 * 64 / 9 + 4 * 16 / 9) / 576) ** 0.5
 
 
-def test_a_run_its_parts_and_its_judgement_go_by_tables(place: Place, capsys) -> None:
+def test_gates_of_runs_shards_and_rejudging_use_tables_as_clusters(place: Place, capsys) -> None:
     whole = place.run("whole", GATE)
     assert whole.ret == 11
     records = place.records("whole")
@@ -90,7 +90,7 @@ def test_a_run_its_parts_and_its_judgement_go_by_tables(place: Place, capsys) ->
     assert "over 6 tables" in capsys.readouterr().out
 
 
-def test_an_older_run_is_judged_by_examples_and_says_so(place: Place, capsys) -> None:
+def test_a_run_without_clusters_is_judged_by_examples(place: Place, capsys) -> None:
     place.run("run")
     path = place.path / "run/records.jsonl"
     lines = [{k: v for k, v in one.items() if k != "cluster"} for one in place.records("run")]
@@ -117,7 +117,7 @@ def test_an_older_run_is_judged_by_examples_and_says_so(place: Place, capsys) ->
     assert board.read_text("utf-8").count("do not name the tables of examples") == 1
 
 
-def test_stopping_and_the_plan_go_by_tables(place: Place) -> None:
+def test_stopping_and_the_plan_use_tables_as_clusters(place: Place) -> None:
     stopped = place.run("run", "--bench-gate=shop.performance >= 0.7", "--bench-stop-when-decided")
     assert stopped.ret == 11  # by examples it would fail after the first pass
     [gate] = place.read("run/run.json")["gates"]

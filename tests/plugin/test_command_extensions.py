@@ -24,7 +24,7 @@ def write_using(folder: Path, name: str) -> Path:
     return write_folder(folder, {file: text.replace("{name}", name) for file, text in USES.items()})
 
 
-def test_a_conftest_of_the_folder_is_known(
+def test_commands_load_the_conftest_of_the_working_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -37,7 +37,7 @@ def test_a_conftest_of_the_folder_is_known(
     assert " first_cells" in capsys.readouterr().out
 
 
-def test_an_installed_extension_is_known(
+def test_commands_load_installed_extensions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     packages = tmp_path / "packages"
@@ -54,7 +54,7 @@ def test_an_installed_extension_is_known(
 
 
 @pytest.mark.parametrize("text", ["import no_such_module\n", "raise SystemExit(3)\n"])
-def test_a_conftest_that_cannot_be_loaded_is_a_note(
+def test_a_conftest_that_cannot_be_loaded_is_reported(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -66,7 +66,7 @@ def test_a_conftest_that_cannot_be_loaded_is_a_note(
     assert "conftest.py: cannot be loaded" in capsys.readouterr().err
 
 
-def test_a_conftest_that_registers_nothing_is_not_run(
+def test_a_conftest_without_our_hooks_is_not_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

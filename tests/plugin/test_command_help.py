@@ -13,7 +13,7 @@ from pytest_tablebench.cli import main, make_parser
 from pytest_tablebench.commands.grouped_help import FIRST, GROUPS
 
 
-def test_help_lists_every_command_once_below_its_task(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_lists_every_command_once_in_its_group(capsys: pytest.CaptureFixture[str]) -> None:
     parser = make_parser()
     [commands] = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
     grouped = [name for names in GROUPS.values() for name in names]

@@ -58,7 +58,7 @@ def two(bench: Bench) -> None:
     bench.run(f"--model={script}", *FORMATS, results="b")
 
 
-def test_two_models_are_compared(two, capsys):
+def test_compare_shows_the_differences_of_two_models(two, capsys):
     code, out, err = command(capsys, "compare", "a", "b", "--json", "c.json")
     assert (code, err) == (0, "")
     assert "differs: model: echo/any before, tablebench/scripted:script.jsonl after" in out
@@ -74,7 +74,7 @@ def test_two_models_are_compared(two, capsys):
     assert content["scopes"][0]["measures"]["performance"]["left_out_after"] == 1
 
 
-def test_two_runs_have_one_page(two, bench, capsys):
+def test_report_writes_one_page_for_two_runs(two, bench, capsys):
     code, out, err = command(capsys, "report", "a", "b", "--page", "made/both.html")
     assert (code, err) == (0, "")
     assert out.startswith("before: echo/any  (a)\nafter: tablebench/scripted:script.jsonl  (b)\n")
@@ -135,7 +135,7 @@ def test_two_runs_have_one_page(two, bench, capsys):
     )
 
 
-def test_unlike_runs_need_to_be_asked_for(bench, capsys):
+def test_unlike_runs_are_refused_unless_allowed(bench, capsys):
     bench.run("--model=echo/any", *FORMATS, results="a")
     bench.run("--model=echo/any", *FORMATS, "--bench-seed=5", results="b")
     code, out, err = command(capsys, "compare", "a", "b")
@@ -145,7 +145,7 @@ def test_unlike_runs_need_to_be_asked_for(bench, capsys):
     assert command(capsys, "compare", "a", "b", "--allow-unlike")[0] == 0
 
 
-def test_what_is_no_run_is_refused(bench, capsys):
+def test_a_folder_without_a_run_is_refused(bench, capsys):
     code, out, err = command(capsys, "compare", "a", "b")
     assert (code, out) == (2, "")
     assert "a is not a run folder" in err
@@ -162,7 +162,7 @@ def test_a_run_of_several_models_is_compared_with_a_run_of_one(bench, capsys):
     assert "answers: same text 12; other text, same verdict 0; verdict flipped 0" in out
 
 
-def test_the_json_file_must_be_writable(two, capsys):
+def test_a_json_file_that_cannot_be_written_is_refused(two, capsys):
     code, _, err = command(capsys, "compare", "a", "b", "--json", "no/such/c.json")
     assert code == 2
     assert "--json: cannot write" in err
@@ -207,7 +207,7 @@ def test_an_unlike_baseline_is_refused(bench, capsys):
     assert "identical answers" in out
 
 
-def test_a_gate_that_cannot_be_is_refused(two, capsys):
+def test_an_invalid_gate_is_refused(two, capsys):
     for gate, message in (
         ("toy.performance", "`>=` or `<=`"),
         ("tooy.performance >= 0.1", "did you mean 'toy'"),
@@ -218,7 +218,7 @@ def test_a_gate_that_cannot_be_is_refused(two, capsys):
         assert message in err
 
 
-def test_gates_of_the_run_count_where_none_is_given(two, bench, capsys):
+def test_rejudge_uses_the_gates_of_the_run_by_default(two, bench, capsys):
     path = bench.path / "b/run.json"
     facts = json.loads(path.read_text("utf-8"))
     path.write_text(json.dumps(facts | {"gates": ["toy.no_answer <= 0.1"]}), encoding="utf-8")
@@ -226,7 +226,7 @@ def test_gates_of_the_run_count_where_none_is_given(two, bench, capsys):
     assert command(capsys, "rejudge", "b", "--bench-gate", "toy.no_answer <= 0.9")[0] == 0
 
 
-def test_a_run_that_was_cut_off_stays_undecided(two, bench, capsys):
+def test_gates_of_an_interrupted_run_stay_undecided(two, bench, capsys):
     path = bench.path / "b/run.json"
     facts = json.loads(path.read_text("utf-8"))
     assert facts["ended"] is None
@@ -238,7 +238,7 @@ def test_a_run_that_was_cut_off_stays_undecided(two, bench, capsys):
         assert "the run ended before all planned cases were asked" in out
 
 
-def test_the_gates_of_a_run_that_did_not_reach_their_cases_are_known(bench, capsys):
+def test_rejudge_accepts_gates_on_planned_cases_that_were_not_reached(bench, capsys):
     """Cut off after the first case: one dataset, one format and one perturbation are recorded."""
     bench.data(toy=[ADA, BO, CY], zoo=[ADA])
     bench.suite(SUITE.replace("toy", "zoo"), "test_zoo.py")
@@ -259,7 +259,7 @@ def test_the_gates_of_a_run_that_did_not_reach_their_cases_are_known(bench, caps
     assert "unknown serializer or perturbation 'json'" in err
 
 
-def test_a_run_with_skipped_cases_is_whole(two, bench, capsys):
+def test_a_run_with_skipped_cases_counts_as_finished(two, bench, capsys):
     path = bench.path / "b/run.json"
     facts = json.loads(path.read_text("utf-8")) | {"cases_planned": 13, "status": "incomplete"}
     path.write_text(json.dumps(facts), encoding="utf-8")
@@ -268,7 +268,7 @@ def test_a_run_with_skipped_cases_is_whole(two, bench, capsys):
     assert "note: 12 of 13 cases are recorded" in out
 
 
-def test_a_spent_budget_decides_nothing_later_either(bench, capsys):
+def test_gates_after_a_spent_budget_stay_undecided(bench, capsys):
     script = bench.script({"match": "How old is Cy?", "error": "budget"}, {"default": "36"})
     gate = ("--bench-gate", "toy.no_answer <= 0.9")
     assert bench.run(f"--model={script}", *FORMATS, *gate, results="a").ret == 11
@@ -276,7 +276,7 @@ def test_a_spent_budget_decides_nothing_later_either(bench, capsys):
     assert command(capsys, "rejudge", "a")[0] == 11
 
 
-def test_what_a_stopping_rule_decided_stands_and_nothing_else(bench, capsys):
+def test_rejudge_keeps_only_what_the_stopping_rule_decided(bench, capsys):
     rows = [[f"e{number:03}", f"Question {number}?", ["36"]] for number in range(100)]
     bench.data(toy=rows)
     own, other = "toy.performance >= 0.5", "toy.performance >= 0.4"
@@ -293,7 +293,7 @@ def test_what_a_stopping_rule_decided_stands_and_nothing_else(bench, capsys):
     assert command(capsys, "rejudge", "a", "--bench-threshold", "toy=0.5")[0] == 11
 
 
-def test_a_new_run_folder_holds_verdict_and_texts(two, bench, capsys):
+def test_rejudge_writes_verdicts_and_texts_to_a_new_folder(two, bench, capsys):
     gate = ("--bench-gate", "toy.no_answer <= 0.9")
     assert command(capsys, "rejudge", "b", *gate, "--out", "new")[0] == 0
     assert [gate["state"] for gate in read_run_json(bench.path / "new")["gates"]] == ["holds"]
@@ -304,7 +304,7 @@ def test_a_new_run_folder_holds_verdict_and_texts(two, bench, capsys):
     assert texts[0].read_bytes() == texts[1].read_bytes()
 
 
-def test_a_threshold_moves_verdicts_into_a_new_run(bench, capsys):
+def test_rejudge_applies_a_new_threshold(bench, capsys):
     bench.suite(TABFACT_SUITE, "test_suite.py")
     data = _data(bench.path / "data")
     script = bench.script({"match": "Which ship", "text": "gull bird"}, {"default": "3"})
@@ -338,7 +338,7 @@ def _data(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize(("ran", "judged"), [("fixed", "reference"), ("reference", "fixed")])
-def test_another_mode_gives_what_a_run_in_that_mode_gives(bench, capsys, ran, judged):
+def test_rejudge_in_another_mode_equals_a_run_in_that_mode(bench, capsys, ran, judged):
     bench.suite(TABFACT_SUITE, "test_suite.py")
     data = _data(bench.path / "data")
     # A space before the dot: only `fixed` reads `refuted` here. The number is read as 3.0 there.
@@ -369,7 +369,7 @@ def test_another_mode_gives_what_a_run_in_that_mode_gives(bench, capsys, ran, ju
     assert command(capsys, "compare", "again", judged)[0] == 0
 
 
-def test_the_same_mode_gives_the_same_again(bench, capsys):
+def test_rejudge_in_the_same_mode_changes_nothing(bench, capsys):
     bench.suite(STARTER_SUITE)
     bench.run("--bench-limit=12", *FORMATS, results="a")
     code, out, err = command(capsys, "rejudge", "a", "--bench-compat", "fixed", "--out", "b")
@@ -391,7 +391,7 @@ def test_starter(case, answer):
 """
 
 
-def test_a_dataset_of_a_conftest_is_scored_again(two, capsys, monkeypatch, tmp_path_factory):
+def test_rejudge_scores_a_dataset_of_a_conftest(two, capsys, monkeypatch, tmp_path_factory):
     again = ("--bench-compat=fixed",)
     run, conftest = str(Path("a").resolve()), str(Path("conftest.py").resolve())
     code, out, _ = command(capsys, "rejudge", "a", *again)

@@ -33,7 +33,7 @@ def model(tmp_path: Path) -> str:
     return f"--model=tablebench/scripted:{tmp_path / 'model.jsonl'}"
 
 
-def test_rule_and_model_stand_side_by_side(
+def test_complexity_shows_the_rule_and_the_model(
     tmp_path: Path, tables: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
@@ -53,7 +53,7 @@ def test_rule_and_model_stand_side_by_side(
     assert (out / "complexity_tokens.png").stat().st_size > 5_000
 
 
-def test_without_a_yes_the_rule_alone_is_told(
+def test_without_yes_complexity_shows_only_the_rule(
     tmp_path: Path, tables: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["complexity", str(tables), model(tmp_path), "--bench-store=none"]) == 0

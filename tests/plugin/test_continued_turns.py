@@ -41,7 +41,7 @@ def told(folder: Path) -> tuple[Record, list[str]]:
     return record, [who for who, _ in turns]
 
 
-def test_a_turn_is_continued_or_what_was_written_is_given_in_the_users(tmp_path: Path) -> None:
+def test_icot_continues_the_turn_or_restates_it_in_a_user_message(tmp_path: Path) -> None:
     decide = Turns()
     models = ("openai/refuses", "hosted_vllm/continues")
     with OpenAIServer(decide) as server:

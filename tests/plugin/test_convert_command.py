@@ -34,7 +34,7 @@ def page(tmp_path: Path) -> Path:
         ("json", '"2020": "Q1"'),
     ],
 )
-def test_a_table_is_printed_with_its_header_levels(
+def test_convert_prints_a_table_with_its_header_levels(
     page: Path, capsys: pytest.CaptureFixture[str], form: str, words: str
 ) -> None:
     assert main(["convert", str(page), "--to", form]) == 0
@@ -44,7 +44,7 @@ def test_a_table_is_printed_with_its_header_levels(
     assert "\x07" not in printed
 
 
-def test_a_workbook_becomes_csv_and_a_picture(
+def test_convert_writes_a_workbook_as_csv_and_as_a_picture(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     book = tmp_path / "ages.xlsx"
@@ -62,7 +62,9 @@ def test_a_workbook_becomes_csv_and_a_picture(
     assert "ages.png (File exists)" in capsys.readouterr().err
 
 
-def test_a_picture_needs_a_file(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_converting_to_a_picture_needs_an_output_file(
+    page: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["convert", str(page), "--to", "png"]) == 2
     assert capsys.readouterr().err == "tablebench: --to png needs -o FILE\n"
     assert main(["convert", str(page.with_suffix(".txt")), "--to", "csv"]) == 2

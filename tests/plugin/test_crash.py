@@ -119,7 +119,7 @@ def test_a_killed_controller_keeps_every_finished_record(tmp_path: Path) -> None
 
 
 @posix_only
-def test_a_killed_worker_costs_its_own_case_alone(tmp_path: Path) -> None:
+def test_a_killed_worker_loses_only_its_own_case(tmp_path: Path) -> None:
     psutil = pytest.importorskip("psutil")
     with held_run(tmp_path, through=4, workers=2) as (process, gate):
         children = psutil.Process(process.popen.pid).children()
@@ -157,7 +157,7 @@ Echo.complete = complete
 """
 
 
-def test_gates_that_hold_do_not_hide_a_dead_worker(
+def test_a_dead_worker_sets_exit_code_one_though_the_gates_hold(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     temporary = tmp_path / "temporary"
@@ -200,7 +200,7 @@ def test_a_run_stopped_before_its_first_record_leaves_a_readable_folder(
 
 @posix_only
 @pytest.mark.parametrize("workers", [0, 2])
-def test_ctrl_c_shows_and_keeps_what_is_done(tmp_path: Path, workers: int) -> None:
+def test_ctrl_c_keeps_and_shows_the_finished_cases(tmp_path: Path, workers: int) -> None:
     with held_run(tmp_path, through=6, workers=workers) as (process, _):
         process.signal_group(signal.SIGINT)
         run = process.wait()

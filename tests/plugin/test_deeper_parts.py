@@ -51,14 +51,14 @@ def deep(bench: Bench) -> Bench:
 
 
 @pytest.mark.parametrize("option", GIVEN)
-def test_an_option_may_name_what_is_registered_further_down(deep: Bench, option: str) -> None:
+def test_an_option_may_name_a_part_of_a_deeper_conftest(deep: Bench, option: str) -> None:
     result = deep.run("--model=echo/any", GIVEN[option], "suites")
     result.assert_outcomes(passed=1)
     assert (deep.record()["dataset"], deep.record()["score"]) == ("deep", 0.5)
     assert result.ret == (11 if option == "gate" else 0)  # one example decides nothing
 
 
-def test_it_may_under_workers_too(deep: Bench) -> None:
+def test_options_may_name_parts_of_a_deeper_conftest_under_workers(deep: Bench) -> None:
     given = [*GIVEN.values(), "--bench-gate-point"]
     result = deep.run_apart("--model=echo/any", *given, "suites", "-n1")
     result.assert_outcomes(passed=1)
@@ -71,9 +71,7 @@ def test_it_may_under_workers_too(deep: Bench) -> None:
     ("option", "workers"),
     [("dataset", []), ("threshold", []), ("gate", []), ("dataset", ["-n1"]), ("gate", ["-n1"])],
 )
-def test_what_nobody_registers_is_refused_all_the_same(
-    deep: Bench, option: str, workers: list[str]
-) -> None:
+def test_an_unregistered_name_is_refused(deep: Bench, option: str, workers: list[str]) -> None:
     run = deep.run_apart if workers else deep.run
     result = run("--model=echo/any", GIVEN[option].replace("deep", "deap"), "suites", *workers)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -84,7 +82,7 @@ def test_what_nobody_registers_is_refused_all_the_same(
     assert not (deep.path / "run").exists()
 
 
-def test_what_another_folder_registers_is_refused_with_a_word_on_that(deep: Bench) -> None:
+def test_a_name_of_a_conftest_outside_the_paths_is_refused(deep: Bench) -> None:
     result = deep.run("--model=echo/any", GIVEN["dataset"], "test_suite.py")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     [line] = [line for line in result.errlines if line]
@@ -115,7 +113,7 @@ bench_gate_point = true
         (".", 10, {"deep.performance >= 0.9": "fails", "toy.performance >= 0.9": "holds"}),
     ],
 )
-def test_a_configuration_file_may_name_what_is_registered_elsewhere(
+def test_an_ini_file_may_name_parts_of_a_conftest_outside_the_paths(
     deep: Bench, path: str, code: int, judged: dict[str, str]
 ) -> None:
     deep.pytester.makeini(INI)
@@ -126,7 +124,7 @@ def test_a_configuration_file_may_name_what_is_registered_elsewhere(
     assert (said in result.outlines) == (len(judged) == 1)
 
 
-def test_a_name_of_the_configuration_file_that_is_nowhere_is_refused(bench: Bench) -> None:
+def test_an_unregistered_name_in_an_ini_file_is_refused(bench: Bench) -> None:
     bench.pytester.makeini(INI)
     result = bench.pytester.runpytest_inprocess()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -135,7 +133,7 @@ def test_a_name_of_the_configuration_file_that_is_nowhere_is_refused(bench: Benc
 
 
 @pytest.mark.parametrize("given", [[], ["--bench-seed=1"]], ids=["no option", "option"])
-def test_a_metric_further_down_is_known_to_a_dataset_above(deep: Bench, given: list[str]) -> None:
+def test_a_dataset_may_use_a_metric_of_a_deeper_conftest(deep: Bench, given: list[str]) -> None:
     """Its first case is collected before that conftest.py is read."""
     deep.pytester.makeconftest(
         CONFTEST.replace('register("echo"', 'register("tablebench/lexical"').replace(

@@ -26,7 +26,7 @@ def folders(tmp_path):
     return ["--bench-data", str(tmp_path / "data"), "--bench-store", str(tmp_path / "answers")]
 
 
-def test_each_part_has_its_line(folders, capsys, monkeypatch):
+def test_doctor_prints_a_line_for_each_part(folders, capsys, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-never-shown-4711")
     assert main(["doctor", *folders]) == 0
     printed = capsys.readouterr().out
@@ -40,9 +40,7 @@ def test_each_part_has_its_line(folders, capsys, monkeypatch):
     assert last.startswith("Ready: ")
 
 
-def test_what_stops_every_run_is_named_and_the_rest_is_still_looked_at(
-    tmp_path, folders, capsys, monkeypatch
-):
+def test_doctor_names_failing_parts_and_checks_the_others(tmp_path, folders, capsys, monkeypatch):
     (tmp_path / "answers").write_text("no folder")
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     assert main(["doctor", *folders]) == 1
@@ -52,7 +50,7 @@ def test_what_stops_every_run_is_named_and_the_rest_is_still_looked_at(
     assert last == "Fix before a run: pytest, store."
 
 
-def test_keys_are_known_by_their_variables():
+def test_key_variables_are_mapped_to_providers():
     environment = {
         "ANTHROPIC_API_KEY": "k",
         "AWS_ACCESS_KEY_ID": "k",

@@ -73,7 +73,7 @@ def test_the_gates_set_the_exit_code_under_xdist(bench, state, plan):
 
 
 @pytest.mark.parametrize(("plan", "code"), [*zip(PLANS, [0, 1, 1, 1], strict=True)])
-def test_without_gates_the_exit_code_is_pytests(bench, plan, code):
+def test_without_gates_the_exit_code_is_that_of_pytest(bench, plan, code):
     result = bench.run(bench.model(PLANS[plan]))
     assert (result.ret, bench.facts()["exit_code"], bench.gates()) == (code, code, [])
 
@@ -86,7 +86,7 @@ def test_without_gates_the_exit_code_is_pytests(bench, plan, code):
         (["holds", "holds"], 0),
     ],
 )
-def test_the_worst_of_several_gates_counts(bench, states, code):
+def test_the_worst_gate_sets_the_exit_code(bench, states, code):
     # Two that hold are told apart by their scope.
     scopes = SCOPES[: len(states)]
     pairs = zip(states, scopes, strict=True)
@@ -99,7 +99,7 @@ SCOPES = ("toy", "toys", "all")
 
 
 @ALONE_OR_BOTH
-def test_the_worst_of_several_models_counts(bench, workers):
+def test_the_worst_model_sets_the_exit_code(bench, workers):
     models = bench.model(outcomes(), "good"), bench.model(outcomes(wrong=30), "bad")
     result = bench.way(workers)(*models, HOLDS)
     assert result.ret == 10
@@ -107,7 +107,7 @@ def test_the_worst_of_several_models_counts(bench, workers):
     assert bench.states("run/plan-bad") == ["fails"]
 
 
-def test_a_failing_test_that_is_no_case_is_not_hidden(bench):
+def test_a_failed_test_without_a_case_sets_exit_code_one(bench):
     bench.suite("def test_other():\n    assert False\n", name="test_other.py")
     model = bench.model(outcomes())
     assert bench.run(model, HOLDS, results="one").ret == 1
@@ -115,7 +115,7 @@ def test_a_failing_test_that_is_no_case_is_not_hidden(bench):
     assert bench.states("one") == ["holds"]
 
 
-def test_other_tests_that_pass_change_nothing(bench):
+def test_passed_tests_without_a_case_do_not_change_the_exit_code(bench):
     bench.suite("def test_other():\n    pass\n", name="test_other.py")
     assert bench.run(bench.model(outcomes(wrong=3)), HOLDS).ret == 0
 
@@ -123,7 +123,7 @@ def test_other_tests_that_pass_change_nothing(bench):
 # pytest's own codes stay.
 
 
-def test_the_first_failure_ends_the_run_undecided(bench):
+def test_a_run_that_x_ends_is_undecided(bench):
     result = bench.run(bench.model(once("wrong")), "-x", HOLDS)
     assert (result.ret, bench.states()) == (11, ["undecided"])
     [gate] = bench.gates()
@@ -132,34 +132,34 @@ def test_the_first_failure_ends_the_run_undecided(bench):
     assert bench.run(bench.model(once("wrong")), "-x", results="bare").ret == 1
 
 
-def test_what_came_before_the_first_failure_fails_no_gate_either(bench):
+def test_a_run_that_x_ends_fails_no_gate(bench):
     result = bench.run(bench.model(once("wrong")), "-x", FAILS)
     assert (result.ret, bench.states()) == (11, ["undecided"])
 
 
-def test_the_first_missing_answer_ends_the_run_undecided(bench):
+def test_a_run_that_x_ends_at_a_missing_answer_is_undecided(bench):
     gates = options(["all.no_answer <= 0.01"])
     result = bench.run(bench.model(once("no answer")), "-x", *gates)
     assert (result.ret, bench.states()) == (11, ["undecided"])
 
 
-def test_a_failure_in_the_last_case_cuts_nothing_short(bench):
+def test_with_x_a_failure_in_the_last_case_leaves_the_gates_decided(bench):
     result = bench.run(bench.model(once("wrong", at=29)), "-x", HOLDS)
     assert (result.ret, bench.states()) == (0, ["holds"])
 
 
-def test_without_a_failure_the_first_one_is_not_waited_for(bench):
+def test_with_x_and_no_failure_the_gates_are_decided(bench):
     assert bench.run(bench.model(outcomes()), "-x", HOLDS).ret == 0
 
 
-def test_the_first_failure_interrupts_xdist(bench):
+def test_with_x_the_first_failure_interrupts_xdist(bench):
     result = bench.way(2)(bench.model(once("wrong", at=0)), "-x", HOLDS)
     assert (result.ret, bench.states()) == (2, ["undecided"])
     assert bench.facts()["exit_code"] == 2
 
 
 @pytest.mark.parametrize("workers", reduced([0, 2], 1))
-def test_an_interrupt_stays_one(bench, workers):
+def test_an_interrupt_keeps_exit_code_two(bench, workers):
     spread = ["-n", "2"] if workers else []
     result = bench.run_apart(bench.model(once("interrupt", at=2)), HOLDS, *spread)
     assert result.ret == 2
@@ -168,33 +168,33 @@ def test_an_interrupt_stays_one(bench, workers):
 
 
 @ALONE_OR_BOTH
-def test_no_tests_collected_stays_so(bench, workers):
+def test_no_collected_test_keeps_exit_code_five(bench, workers):
     result = bench.way(workers)(bench.model(outcomes()), "-k", "nothing", HOLDS)
     assert result.ret == 5
     assert not bench.asked()
 
 
 @ALONE_OR_BOTH
-def test_a_usage_error_stays_one(bench, workers):
+def test_a_usage_error_keeps_exit_code_four(bench, workers):
     result = bench.way(workers)(bench.model(outcomes()), "--bench-gate=toy.performance > 0.5")
     assert result.ret == 4
     assert not bench.asked()
 
 
-def test_a_file_that_cannot_be_collected_stays_an_interruption(bench):
+def test_a_collection_error_keeps_exit_code_two(bench):
     bench.suite("import nowhere_to_be_found\n", name="test_other.py")
     result = bench.run(bench.model(outcomes()), HOLDS)
     assert result.ret == 2
     assert not bench.asked()
 
 
-def test_a_file_passed_over_because_it_cannot_be_collected_is_not_hidden(bench):
+def test_a_collection_error_that_is_ignored_sets_exit_code_one(bench):
     bench.suite("import nowhere_to_be_found\n", name="test_other.py")
     result = bench.run(bench.model(outcomes()), HOLDS, "--continue-on-collection-errors")
     assert (result.ret, bench.states()) == (1, ["holds"])
 
 
-def test_an_internal_error_stays_one(bench):
+def test_an_internal_error_keeps_exit_code_three(bench):
     bench.pytester.makepyfile(
         broken="""
         def pytest_runtest_logfinish(nodeid):
@@ -218,7 +218,7 @@ def test_a_dead_server_leaves_the_gates_undecided(bench, workers):
     assert len(bench.records()) < 30
 
 
-def test_a_dead_server_without_gates_is_an_interruption(bench):
+def test_a_dead_server_without_gates_sets_exit_code_two(bench):
     assert bench.run(bench.model(late("stop"))).ret == 2
 
 
@@ -231,11 +231,11 @@ def test_a_spent_budget_leaves_the_gates_undecided(bench, workers):
     }
 
 
-def test_a_spent_budget_without_gates_is_a_failure(bench):
+def test_a_spent_budget_without_gates_sets_exit_code_one(bench):
     assert bench.run(bench.model(late("budget"))).ret == 1
 
 
-def test_a_cost_that_is_too_high_stays_so(bench):
+def test_a_cost_gate_fails_though_the_budget_is_spent(bench):
     plan = {**late("budget"), "price": 0.5}
     result = bench.run(bench.model(plan), "--bench-gate=run.cost <= 4", HOLDS)
     assert (result.ret, bench.states()) == (10, ["fails", "undecided"])
@@ -271,7 +271,7 @@ folder.RunFolder.write_summary = full
 @pytest.mark.parametrize(
     ("gate", "workers"), reduced(product([HOLDS, None], [0, 2]), (HOLDS, 2), (None, 0))
 )
-def test_a_folder_that_cannot_be_written_any_more_leaves_the_gates_undecided(bench, gate, workers):
+def test_a_full_disk_during_the_run_leaves_the_gates_undecided(bench, gate, workers):
     bench.pytester.makepyfile(full=FULL_DISK.format(room=5))
     given = [bench.model(outcomes()), "-p", "full", *([gate] if gate else [])]
     result = bench.run_apart(*given, *(["-n", "2"] if workers else []))
@@ -281,14 +281,14 @@ def test_a_folder_that_cannot_be_written_any_more_leaves_the_gates_undecided(ben
     assert bench.states() == (["undecided"] if gate else [])
 
 
-def test_not_even_the_first_record_can_be_written(bench):
+def test_a_full_disk_before_the_first_record_leaves_the_gates_undecided(bench):
     bench.pytester.makepyfile(full=FULL_DISK.format(room=0))
     result = bench.run_apart(bench.model(outcomes()), "-p", "full", HOLDS)
     assert (result.ret, bench.states()) == (11, ["undecided"])
 
 
 @pytest.mark.parametrize(("gate", "code"), [(HOLDS, 11), (None, 0)], ids=["gate", "none"])
-def test_a_folder_that_cannot_be_finished_leaves_the_gates_undecided(bench, gate, code):
+def test_a_full_disk_at_the_end_leaves_the_gates_undecided(bench, gate, code):
     bench.pytester.makepyfile(full=FULL_DISK_AT_THE_END)
     result = bench.run_apart(bench.model(outcomes()), "-p", "full", *([gate] if gate else []))
     assert result.ret == code
@@ -300,7 +300,7 @@ def test_a_folder_that_cannot_be_finished_leaves_the_gates_undecided(bench, gate
 
 
 @ALONE_OR_BOTH
-def test_gates_on_cases_that_were_all_skipped_are_undecided(bench, workers):
+def test_gates_on_skipped_cases_are_undecided(bench, workers):
     bench.suite(
         """
         import pytest
@@ -320,7 +320,7 @@ def test_gates_on_cases_that_were_all_skipped_are_undecided(bench, workers):
 
 
 @pytest.mark.parametrize(("where", "code"), [("command", 11), ("ini", 0)])
-def test_gates_of_the_command_line_want_a_case_those_of_a_file_do_not(bench, where, code):
+def test_without_cases_only_gates_of_the_command_line_are_undecided(bench, where, code):
     bench.suite("def test_other():\n    pass\n")
     gate = GATES["holds"][0]
     if where == "ini":
@@ -330,5 +330,5 @@ def test_gates_of_the_command_line_want_a_case_those_of_a_file_do_not(bench, whe
 
 
 @pytest.mark.parametrize("option", ["--bench-plan", "--collect-only"])
-def test_what_asks_nothing_is_not_judged(bench, option):
+def test_plan_and_collection_judge_no_gate(bench, option):
     assert bench.run(bench.model(outcomes(wrong=30)), option, HOLDS).ret == 0

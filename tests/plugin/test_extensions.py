@@ -58,7 +58,7 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", ["dataset", "serializer", "perturbation", "provider"])
-def test_a_package_is_one_short_module_and_its_metadata(name: str) -> None:
+def test_an_example_package_is_one_short_module_and_its_metadata(name: str) -> None:
     files = sorted(path.name for path in (EXTENSIONS / name).iterdir() if path.is_file())
     assert files == ["pyproject.toml", f"tablebench_example_{name}.py"]
     module = (EXTENSIONS / name / files[1]).read_text(encoding="utf-8")
@@ -76,7 +76,9 @@ def grid(found: Extended, dataset: str) -> tuple[list[str], list[str]]:
     return list(dict.fromkeys(p[0] for p in parts)), list(dict.fromkeys(p[1] for p in parts))
 
 
-def test_what_is_registered_joins_the_grids_it_belongs_to(installed: Path, project: Path) -> None:
+def test_registered_formats_join_the_grids_of_their_datasets(
+    installed: Path, project: Path
+) -> None:
     found = run_extended(installed, project, "--collect-only", "-q", "--bench-limit=1")
     assert found.returncode == 0, found.output
     # The benchmark of a package is asked in its own format, whatever else is installed.
@@ -89,7 +91,7 @@ def test_what_is_registered_joins_the_grids_it_belongs_to(installed: Path, proje
     assert grid(found, "starter") == (SERIALIZERS, PERTURBATIONS)
 
 
-def test_a_registered_dataset_is_run_and_scored(installed: Path, project: Path) -> None:
+def test_a_dataset_of_a_package_is_run_and_scored(installed: Path, project: Path) -> None:
     only = ("--bench-dataset=ports", "--bench-serializer=lines", "--bench-perturbation=none")
     run = run_extended(installed, project, "--model=lastcell/x", *only)
     # The last cell of the table is 7: wrong for the first question, right for the second.
@@ -104,7 +106,9 @@ def test_a_registered_dataset_is_run_and_scored(installed: Path, project: Path) 
     assert run.returncode == 1
 
 
-def test_serializer_and_perturbation_are_in_the_run_folder(installed: Path, project: Path) -> None:
+def test_records_name_the_serializer_and_perturbation_of_a_package(
+    installed: Path, project: Path
+) -> None:
     run = run_extended(installed, project, "--model=lastcell/x", "--bench-dataset=own", "-n2")
     records = {(r["serializer"], r["perturbation"]): r for r in run.records}
     assert len(run.records) == len(records) == 9 * 6
@@ -115,7 +119,7 @@ def test_serializer_and_perturbation_are_in_the_run_folder(installed: Path, proj
     assert run.facts["grid"]["perturbations"] == [*PERTURBATIONS, "repeat_header"]
 
 
-def test_options_know_every_registered_name(installed: Path, project: Path) -> None:
+def test_options_accept_names_of_packages_and_suggest_them(installed: Path, project: Path) -> None:
     named = ("--bench-serializer=backwards,bars", "--bench-perturbation=repeat_header[times=2]")
     some = ("--bench-dataset=starter,own", "--bench-limit=1", "--bench-shots=0")
     gate = "--bench-gate=own[backwards].pass_rate <= 0"
@@ -131,7 +135,9 @@ def test_options_know_every_registered_name(installed: Path, project: Path) -> N
     assert "--bench-serializer: unknown serializer 'bar'; did you mean 'bars'" in unknown.output
 
 
-def test_the_marker_of_a_registered_benchmark_is_known(installed: Path, project: Path) -> None:
+def test_the_marker_of_a_registered_benchmark_can_be_selected(
+    installed: Path, project: Path
+) -> None:
     some = ("--collect-only", "-q", "--bench-serializer=html", "--bench-perturbation=none")
     found = run_extended(installed, project, "--strict-markers", "-m", "harbours", *some)
     assert found.items == ["most-html-none", "count-html-none"]

@@ -57,14 +57,14 @@ def script(project: Path, name: str, **said: str) -> str:
 
 
 @pytest.mark.parametrize("name", ["metric", "strategy"])
-def test_a_package_is_one_short_module_and_its_metadata(name: str) -> None:
+def test_an_example_package_is_one_short_module_and_its_metadata(name: str) -> None:
     files = sorted(path.name for path in (EXTENSIONS / name).iterdir() if path.is_file())
     assert files == ["pyproject.toml", f"tablebench_example_{name}.py"]
     module = (EXTENSIONS / name / files[1]).read_text(encoding="utf-8")
     assert len(module.splitlines()) < 100
 
 
-def test_a_judge_is_asked_where_words_differ(installed: Path, project: Path) -> None:
+def test_a_judge_is_called_only_if_the_words_differ(installed: Path, project: Path) -> None:
     model = script(project, "model.jsonl", on_Tern="five", on_Wren="3")
     judge = script(project, "judge.jsonl", Answer="Yes, it is.")
     given = (f"--model={model}", *ONE)
@@ -82,7 +82,7 @@ def test_a_judge_is_asked_where_words_differ(installed: Path, project: Path) -> 
     assert reasons == {"five": "not_judged", "3": None}
 
 
-def test_a_strategy_of_two_rounds_asks_with_what_it_was_told(
+def test_the_second_round_of_a_strategy_uses_the_first_reply(
     installed: Path, project: Path
 ) -> None:
     said = {"Your_notes:_the_second_row": "5", "Do_not_answer_yet": "the second row"}

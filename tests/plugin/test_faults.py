@@ -42,7 +42,7 @@ def stop_line(run: Run) -> str:
 
 @pytest.mark.skipif(not FULL, reason="TABLEBENCH_FULL runs it; the next meets them too")
 @pytest.mark.parametrize("workers", ["0", "2"])
-def test_each_kind_in_a_tenth_of_its_calls(tmp_path: Path, workers: str) -> None:
+def test_a_run_survives_each_fault_in_a_tenth_of_its_calls(tmp_path: Path, workers: str) -> None:
     count = 240 if FULL else 120
     faulty = Faulty(count, 0.1, grouped=True)
     with OpenAIServer(faulty) as server:
@@ -56,7 +56,7 @@ def test_each_kind_in_a_tenth_of_its_calls(tmp_path: Path, workers: str) -> None
 
 
 @pytest.mark.parametrize("workers", reduced("02", "2"))
-def test_all_kinds_in_three_tenths_of_the_calls(tmp_path: Path, workers: str) -> None:
+def test_a_run_survives_faults_in_three_tenths_of_the_calls(tmp_path: Path, workers: str) -> None:
     count = 240 if FULL else 60
     faulty = Faulty(count, 0.3)
     with OpenAIServer(faulty) as server:
@@ -115,7 +115,7 @@ def test_a_fault_in_all_calls_ends_the_run(tmp_path: Path, fault: str) -> None:
     assert "Traceback" not in run.output
 
 
-def test_a_fault_of_the_case_in_all_calls_does_not_end_the_run(tmp_path: Path) -> None:
+def test_a_fault_of_single_cases_in_all_calls_does_not_end_the_run(tmp_path: Path) -> None:
     count = 30  # more than passing faults would stop after
     with OpenAIServer(lambda _: text("", finish_reason="content_filter")) as server:
         run = run_pytest(tmp_path, server, count=count)
@@ -129,7 +129,7 @@ def test_a_fault_of_the_case_in_all_calls_does_not_end_the_run(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("workers", reduced("02", "2"))
-def test_a_server_that_only_says_429_is_waited_for_so_long_and_no_longer(
+def test_a_server_that_always_returns_429_ends_the_run_after_the_patience(
     tmp_path: Path, workers: str
 ) -> None:
     with OpenAIServer(lambda _: error(429)) as server:
@@ -171,7 +171,7 @@ class Dying:
 
 
 @pytest.mark.parametrize("workers", reduced("02", "0"))
-def test_a_server_that_dies_and_returns(tmp_path: Path, workers: str) -> None:
+def test_a_run_continues_after_the_server_was_down(tmp_path: Path, workers: str) -> None:
     count, connections = 40, 8
     script = Script(count)
     dying = Dying(script, 20)
@@ -206,7 +206,7 @@ def test_a_server_that_dies_and_returns(tmp_path: Path, workers: str) -> None:
 @pytest.mark.parametrize(
     "arguments", reduced([("-n", "0"), ("-n", "2"), ("--bench-plan",)], ("-n", "2"))
 )
-def test_an_engine_that_does_not_start_is_said_in_one_line(
+def test_an_engine_that_does_not_start_is_reported_in_one_line(
     tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
     (tmp_path / "conftest.py").write_text(
@@ -238,7 +238,7 @@ _engine.Engine.address = property(address)
 
 
 @pytest.mark.parametrize("workers", reduced("02", "2"))
-def test_an_engine_that_dies_before_the_first_call_is_said_in_one_line(
+def test_an_engine_that_dies_before_the_first_call_is_reported_in_one_line(
     tmp_path: Path, workers: str
 ) -> None:
     (tmp_path / "conftest.py").write_text(ENDING, encoding="utf-8")

@@ -92,7 +92,7 @@ def stand_still(process: Process) -> list[Any]:
 
 
 @pytest.mark.parametrize(("victim", "moment", "workers"), reduced(EVERY, *SOME))
-def test_a_killed_process_costs_no_answer_twice(
+def test_after_a_kill_no_stored_answer_is_paid_for_again(
     tmp_path: Path, undisturbed: dict[str, Any], victim: str, moment: str, workers: str
 ) -> None:
     held = Held(COUNT, MOMENTS[moment])
@@ -170,7 +170,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run([umount, "-l", str(disk)], check=True)
 
 
-def test_a_full_disk_costs_no_stored_answer_twice(
+def test_after_a_full_disk_no_stored_answer_is_paid_for_again(
     tmp_path: Path, small_disk: Path, undisturbed: dict[str, Any]
 ) -> None:
     held = Held(COUNT, COUNT)

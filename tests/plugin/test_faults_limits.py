@@ -98,7 +98,7 @@ def check_no_more_calls(folder: Path, held: Held, left: Sequence[Any], calls: in
 @pytest.mark.parametrize(
     ("workers", "model"), reduced(product("02", [MODEL, LITELLM]), ("2", MODEL), ("0", LITELLM))
 )
-def test_ctrl_c_starts_no_further_call(tmp_path: Path, workers: str, model: str) -> None:
+def test_after_ctrl_c_no_further_call_starts(tmp_path: Path, workers: str, model: str) -> None:
     """Litellm's models are asked directly, as is their default."""
     held, options = Held(12, 4), ["-n", workers]
     options += ["--bench-transport=direct"] if model == LITELLM else []
@@ -123,7 +123,7 @@ def test_ctrl_c_starts_no_further_call(tmp_path: Path, workers: str, model: str)
     ("option", "workers"),
     reduced(product(["-x", "--maxfail=1"], "02"), ("-x", "0")),
 )
-def test_the_last_failure_allowed_starts_no_further_call(
+def test_after_the_last_allowed_failure_no_further_call_starts(
     tmp_path: Path, option: str, workers: str
 ) -> None:
     count, connections = 12, 4
@@ -173,7 +173,7 @@ class Priced(Thinking):
         return text(answer, usage=(100_000, 1_000), model="gpt-4o-mini", thinks=self._seconds)
 
 
-def test_a_budget_ends_the_calls(tmp_path: Path) -> None:
+def test_a_spent_budget_ends_the_calls(tmp_path: Path) -> None:
     count, connections, budget = 40, 4, 0.1
     needed = 7  # 7 x 0.0156 = 0.1092
     assert (needed - 1) * EACH < budget <= needed * EACH
@@ -204,7 +204,7 @@ def test_a_budget_ends_the_calls(tmp_path: Path) -> None:
     assert "the budget of 0.1 USD is spent" in run.output
 
 
-def test_a_budget_without_prices_says_so(tmp_path: Path) -> None:
+def test_a_budget_for_a_model_without_prices_is_refused(tmp_path: Path) -> None:
     count = 12
     with OpenAIServer(Script(count)) as server:
         run = run_pytest(

@@ -49,7 +49,7 @@ def refused(result: pytest.RunResult, *parts: str) -> None:
 
 
 @pytest.mark.parametrize("workers", reduced([0, 2], 1))
-def test_a_gate_that_needs_more_examples_than_the_folder_has_says_so(bench, workers):
+def test_an_undecided_gate_says_that_there_are_too_few_examples(bench, workers):
     """Half of the replies are right: ten times as many examples would hardly decide .45."""
     bench.data(toy=[[f"e{n:02}", f"{n % 2} of {n}?", ["36"]] for n in range(16)])
     bench.suite()
@@ -63,7 +63,7 @@ def test_a_gate_that_needs_more_examples_than_the_folder_has_says_so(bench, work
 
 
 @pytest.mark.parametrize("extra", [[], ["-n1", "--bench-stop-when-decided"]], ids=["n0", "n1"])
-def test_a_benchmark_that_lost_a_dataset_is_undecided(bench, extra):
+def test_a_gate_on_a_benchmark_without_a_dataset_of_the_baseline_is_undecided(bench, extra):
     rows = [[f"e{number:03}", f"Which is {number}?", ["36"]] for number in range(40)]
     bench.data(toy=rows, other=rows)
     bench.pytester.makeconftest(
@@ -107,7 +107,7 @@ def test_a_benchmark_that_lost_a_dataset_is_undecided(bench, extra):
         ("\x1b[31mtoy.performance >= 0.5", ("performance",)),
     ],
 )
-def test_a_gate_that_means_nothing_is_refused_before_anything_is_asked(bench, gate, parts):
+def test_an_invalid_gate_is_refused_before_the_first_call(bench, gate, parts):
     result = bench.run(bench.model(outcomes()), f"--bench-gate={gate}")
     refused(result, "--bench-gate", *parts)
     assert "\x1b" not in result.stderr.str()
@@ -115,7 +115,7 @@ def test_a_gate_that_means_nothing_is_refused_before_anything_is_asked(bench, ga
     assert not (bench.path / "run").exists()
 
 
-def test_a_bad_gate_of_a_file_is_refused_too(bench):
+def test_an_invalid_gate_of_an_ini_file_is_refused(bench):
     bench.pytester.makeini("[pytest]\nbench_gate =\n    toy.performance >= 0.5\n    nonsense\n")
     refused(bench.run(bench.model(outcomes())), "nonsense")
 
@@ -128,7 +128,7 @@ def test_a_bad_gate_of_a_file_is_refused_too(bench):
         (["--bench-stop-when-decided", f"--bench-gate={GATE}", "--bench-repeats=2"], "repeats"),
     ],
 )
-def test_a_rule_that_cannot_be_followed_is_refused(bench, arguments, part):
+def test_an_impossible_stopping_rule_is_refused(bench, arguments, part):
     refused(bench.run(bench.model(outcomes()), *arguments), "--bench-stop-when-decided", part)
     assert not bench.asked()
 
@@ -136,7 +136,7 @@ def test_a_rule_that_cannot_be_followed_is_refused(bench, arguments, part):
 # Where gates come from
 
 
-def test_gates_of_pytest_ini(bench):
+def test_gates_can_be_set_in_pytest_ini(bench):
     bench.pytester.makeini(f"[pytest]\nbench_gate =\n    {GATE}\n    all.no_answer <= 0.01\n")
     result = bench.run(bench.model(outcomes(unanswered=1)))
     assert (result.ret, bench.states()) == (10, ["holds", "fails"])
@@ -144,7 +144,7 @@ def test_gates_of_pytest_ini(bench):
 
 
 @pytest.mark.parametrize("section", ["tool.pytest", "tool.pytest.ini_options"])
-def test_gates_of_pyproject(bench, section):
+def test_gates_can_be_set_in_pyproject(bench, section):
     bench.pytester.makepyprojecttoml(f'[{section}]\nbench_gate = ["{GATE}"]\n')
     result = bench.run(bench.model(outcomes(wrong=30)))
     assert (result.ret, bench.states()) == (10, ["fails"])
@@ -165,7 +165,7 @@ def test_gates_of_the_command_line_replace_those_of_the_file(bench):
 
 
 @ALONE_OR_BOTH
-def test_the_terminal_shows_each_gate_with_its_figures_and_why(bench, workers):
+def test_the_terminal_shows_figures_and_reason_of_each_gate(bench, workers):
     gates = options([GATE, "all.no_answer <= 0.05"])
     result = bench.way(workers)(bench.model(outcomes(wrong=3, unanswered=2)), *gates)
     kept, count = bench.gates()
@@ -194,7 +194,7 @@ def test_the_terminal_shows_each_gate_with_its_figures_and_why(bench, workers):
     assert result.ret == 10
 
 
-def test_run_json_holds_the_verdict(bench):
+def test_run_json_contains_the_verdict(bench):
     bench.run(bench.model(outcomes()), f"--bench-gate={GATE}")
     facts = bench.facts()
     assert (facts["exit_code"], facts["cases_saved"], facts["status"]) == (0, 0, "complete")
@@ -208,14 +208,14 @@ def test_run_json_holds_the_verdict(bench):
     assert gate["reason"]
 
 
-def test_the_point_estimate_decides_where_asked(bench):
+def test_gate_point_decides_by_the_estimate(bench):
     model, gate = bench.model(outcomes(wrong=3)), "--bench-gate=toy.performance >= 0.85"
     assert bench.run(model, gate, results="interval").ret == 11
     assert bench.run(model, gate, "--bench-gate-point", results="point").ret == 0
     assert bench.states("point") == ["holds"]
 
 
-def test_several_models_have_a_table_each(bench):
+def test_each_model_has_a_table_of_gates(bench):
     models = bench.model(outcomes(), "good"), bench.model(outcomes(wrong=30), "bad")
     result = bench.run(*models, f"--bench-gate={GATE}")
     assert [line.split()[3] for line in result.outlines if line.startswith(f"{GATE}  ")] == [
@@ -230,7 +230,7 @@ def test_several_models_have_a_table_each(bench):
     ("price", "bound", "state"),
     [(0.5, 15.01, "holds"), (0.5, 14.99, "fails"), (None, 100, "undecided")],
 )
-def test_a_gate_on_the_cost(bench, price, bound, state):
+def test_a_gate_can_limit_the_cost(bench, price, bound, state):
     bench.run(bench.model({**outcomes(), "price": price}), f"--bench-gate=run.cost <= {bound}")
     assert bench.states() == [state]
 
@@ -243,7 +243,7 @@ def before(bench: GateBench, *arguments: str, **plan: int) -> None:
 
 
 @ALONE_OR_BOTH
-def test_the_same_answers_hold_against_the_baseline(bench, workers):
+def test_the_same_answers_hold_the_baseline_gate(bench, workers):
     before(bench, wrong=9)
     arguments = ("--bench-baseline=before", f"--bench-gate={NO_WORSE}")
     result = bench.way(workers)(bench.model(outcomes(wrong=9)), *arguments)
@@ -259,7 +259,7 @@ def test_the_same_answers_hold_against_the_baseline(bench, workers):
     ]
 
 
-def test_a_worse_model_fails_against_the_baseline(bench):
+def test_a_worse_model_fails_the_baseline_gate(bench):
     before(bench)
     arguments = ("--bench-baseline=before", f"--bench-gate={NO_WORSE}")
     result = bench.run(bench.model(outcomes(wrong=15)), *arguments)
@@ -268,7 +268,7 @@ def test_a_worse_model_fails_against_the_baseline(bench):
     assert row(result, NO_WORSE)[1] == "-0.5000"
 
 
-def test_a_slightly_worse_model_is_undecided_and_told_about_margins(bench):
+def test_a_slightly_worse_model_is_undecided_without_a_margin(bench):
     before(bench, wrong=3)
     plan = outcomes(wrong=3) | {names(30)[0]: "wrong", names(30)[-1]: "right"}
     arguments = ("--bench-baseline=before", f"--bench-gate={NO_WORSE}")
@@ -284,7 +284,7 @@ def test_a_slightly_worse_model_is_undecided_and_told_about_margins(bench):
     assert again.ret == 0
 
 
-def test_a_baseline_without_gates_is_compared_and_decides_nothing(bench):
+def test_a_baseline_without_gates_decides_nothing(bench):
     before(bench)
     result = bench.run(bench.model(outcomes(wrong=30)), "--bench-baseline=before")
     assert (result.ret, bench.gates()) == (1, [])
@@ -292,7 +292,7 @@ def test_a_baseline_without_gates_is_compared_and_decides_nothing(bench):
 
 
 @pytest.mark.parametrize("content", [None, "", "[1]", "{not json", '{"schema": 99}'])
-def test_a_baseline_that_is_no_run_folder_is_refused(bench, content):
+def test_a_baseline_without_a_run_is_refused(bench, content):
     folder = bench.path / "before"
     folder.mkdir()
     if content is not None:
@@ -316,7 +316,7 @@ DAMAGE = {
         (0, ("--bench-stop-when-decided",), "has no recorded case"),
     ),
 )
-def test_a_damaged_baseline_is_refused_before_anything_is_asked(bench, workers, rule, words):
+def test_a_damaged_baseline_is_refused_before_the_first_call(bench, workers, rule, words):
     before(bench)
     asked = len(bench.asked())
     records = bench.path / "before/records.jsonl"
@@ -328,7 +328,7 @@ def test_a_damaged_baseline_is_refused_before_anything_is_asked(bench, workers, 
 
 
 @ALONE_OR_BOTH
-def test_a_damaged_line_of_the_baseline_is_read_past_and_said_once(bench, workers):
+def test_a_damaged_line_of_the_baseline_is_skipped_and_reported_once(bench, workers):
     before(bench)
     records = bench.path / "before/records.jsonl"
     records.write_text(records.read_text("utf-8").replace("{", "x{", 1), encoding="utf-8")
@@ -342,7 +342,7 @@ def test_a_damaged_line_of_the_baseline_is_read_past_and_said_once(bench, worker
 
 
 @ALONE_OR_BOTH
-def test_a_baseline_of_another_kind_is_refused_before_anything_is_asked(bench, workers):
+def test_an_unlike_baseline_is_refused_before_the_first_call(bench, workers):
     before(bench, "--bench-seed=1")
     asked = len(bench.asked())
     arguments = ("--bench-baseline=before", f"--bench-gate={NO_WORSE}")
@@ -355,7 +355,7 @@ def test_a_baseline_of_another_kind_is_refused_before_anything_is_asked(bench, w
 
 
 @ALONE_OR_BOTH
-def test_a_baseline_over_other_data_is_refused_before_anything_is_asked(bench, workers):
+def test_a_baseline_over_other_data_is_refused_before_the_first_call(bench, workers):
     before(bench)
     asked = len(bench.asked())
     changed = CONFTEST.replace('"toy.json": "0"', '"toy.json": "1"')
@@ -379,7 +379,7 @@ def often(**outcome: str) -> dict[str, str]:
     return plan
 
 
-def test_repeats_are_one_cell_to_gates(bench):
+def test_gates_average_repeats_of_a_cell(bench):
     gates = options([GATE, "toy.robustness >= 0.9", "toy.pass_rate >= 0.1"])
     result = bench.run(
         bench.model(often(r2="wrong")), "--bench-repeats=2", "--bench-serializer=html,csv", *gates
@@ -393,7 +393,7 @@ def test_repeats_are_one_cell_to_gates(bench):
     assert "no verdict" not in result.stdout.str()
 
 
-def test_every_repeat_without_an_answer_counts(bench):
+def test_no_answer_gates_count_each_repeat(bench):
     plan = often(r2="right")
     for name in names(3):
         plan[f"{name}/html/none/r2"] = "no answer"
@@ -417,7 +417,7 @@ def test_repeated_runs_are_compared(bench):
     refused(once, "repeats: 2 against 1")
 
 
-def test_a_repeated_run_is_judged_again(bench, capsys):
+def test_rejudge_reads_repeats(bench, capsys):
     bench.run(bench.model(often(r2="wrong")), "--bench-repeats=2", f"--bench-gate={GATE}")
     capsys.readouterr()
     run = str(bench.path / "run")
@@ -430,7 +430,7 @@ def test_a_repeated_run_is_judged_again(bench, capsys):
 # In code
 
 
-def test_gates_are_judged_in_code(bench):
+def test_judge_gates_returns_the_results_of_the_run(bench):
     bench.run(bench.model(outcomes(wrong=3)), f"--bench-gate={GATE}")
     lines = (bench.path / "run/records.jsonl").read_text(encoding="utf-8").splitlines()
     records = [json.loads(line) for line in lines]
@@ -441,7 +441,7 @@ def test_gates_are_judged_in_code(bench):
     assert "judge_gates" in dir(pytest_tablebench)
 
 
-def test_gates_that_ask_the_same_are_one(bench):
+def test_equal_gates_are_judged_once(bench):
     """Two of them would be two tests to Holm's correction, and two rows."""
     gates = ["toy.performance >= 0.5", "toy.performance>=50 %", "toy.performance >= .5"]
     result = bench.run(bench.model(outcomes()), *options(gates))

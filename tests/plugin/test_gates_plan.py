@@ -21,7 +21,7 @@ def before(bench: GateBench, *arguments: str, **plan: int) -> None:
     assert bench.run(bench.model(outcomes(**plan), "old"), *arguments, results="before").ret < 2
 
 
-def test_the_plan_says_what_each_gate_can_see(bench):
+def test_the_plan_shows_the_drop_that_each_gate_detects(bench):
     before(bench)
     asked = len(bench.asked())
     gates = options([GATE, "toy.performance >= baseline - 0.05", "all.no_answer <= 0.01"])
@@ -49,7 +49,7 @@ def test_the_plan_says_what_each_gate_can_see(bench):
     assert len(bench.asked()) == asked
 
 
-def test_the_plan_takes_spreads_from_the_baseline_and_the_models_latest_run(bench):
+def test_the_plan_uses_the_spread_of_the_latest_runs(bench):
     grid = ("--bench-serializer=csv,html", "--bench-perturbation=none")
     gates = [GATE, "toy.robustness >= 0.5", NO_WORSE, "toy.robustness >= baseline - 0.05"]
     before(bench, *grid, wrong=15)
@@ -80,7 +80,7 @@ def test_the_plan_takes_spreads_from_the_baseline_and_the_models_latest_run(benc
         assert "30 examples; spread of the two latest runs" in together[gate]
 
 
-def test_an_earlier_run_that_cannot_be_read_tells_the_plan_nothing(bench):
+def test_the_plan_ignores_an_earlier_run_that_cannot_be_read(bench):
     before(bench, wrong=9)
     bench.run(bench.model(outcomes(wrong=3)), results="earlier")
     path = bench.path / "earlier" / "records.jsonl"
@@ -99,6 +99,6 @@ def test_the_plan_counts_the_selected_cases_of_one_model(bench):
     assert "(20 examples; spread assumed)" in result.stdout.str()
 
 
-def test_a_run_without_a_plan_says_nothing_of_it(bench):
+def test_a_run_does_not_show_the_plan_of_gates(bench):
     result = bench.run(bench.model(outcomes()), f"--bench-gate={GATE}")
     assert "detects a drop" not in result.stdout.str()

@@ -18,7 +18,7 @@ def six(bench: Bench) -> Bench:
     return bench
 
 
-def test_a_model_that_cannot_be_asked_stops_no_other(six: Bench) -> None:
+def test_a_model_with_a_wrong_key_stops_no_other_model(six: Bench) -> None:
     result = six.run("--model=echo/locked", "--model=echo/any", "--bench-gate=all.pass_rate >= 0.1")
     locked, other = sorted((six.path / "run").iterdir(), key=lambda path: "locked" not in path.name)
     assert locked.name.endswith("locked")
@@ -38,7 +38,7 @@ def test_a_model_that_cannot_be_asked_stops_no_other(six: Bench) -> None:
     assert result.outlines.count(WHY) == 1
 
 
-def test_the_run_ends_with_its_last_model(six: Bench) -> None:
+def test_the_run_ends_when_its_last_model_has_failed(six: Bench) -> None:
     result = six.run("--model=echo/locked", "--model=other/locked")
     assert result.ret == pytest.ExitCode.INTERRUPTED
     assert len(six.calls("ask")) == 6

@@ -53,7 +53,7 @@ def declare(bench, line: str) -> None:
     conftest.write_text(changed, encoding="utf-8")
 
 
-def test_what_a_conftest_registers_joins_the_grid_of_its_datasets(bench):
+def test_formats_of_a_conftest_join_the_grid_of_its_datasets(bench):
     extend(bench, OWN)
     assert grid(bench) == [
         f"ada-{serializer}-{perturbation}"
@@ -62,7 +62,7 @@ def test_what_a_conftest_registers_joins_the_grid_of_its_datasets(bench):
     ]
 
 
-def test_it_does_not_join_the_grid_of_a_built_in_dataset(bench):
+def test_formats_of_a_conftest_do_not_join_the_grid_of_built_in_datasets(bench):
     extend(bench, OWN)
     bench.suite(SUITE.replace('"toy"', '"starter"'))
     assert len(grid(bench, "--bench-limit=1")) == 35
@@ -86,7 +86,7 @@ def test_a_dataset_may_declare_its_grid(bench):
         ('perturbations = ("truncate_rows[rows=1]",)', "unknown argument 'rows'"),
     ],
 )
-def test_a_declared_name_that_nobody_registers_is_refused(bench, line, said):
+def test_an_unknown_name_in_a_declared_grid_is_refused(bench, line, said):
     declare(bench, line)
     result = bench.pytester.runpytest_inprocess("--model=echo/any", "--bench-limit=1")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -96,7 +96,7 @@ def test_a_declared_name_that_nobody_registers_is_refused(bench, line, said):
     assert bench.calls("ask") == []
 
 
-def test_a_deeper_conftest_extends_the_grid_of_its_own_datasets_alone(bench):
+def test_a_deeper_conftest_extends_only_the_grid_of_its_datasets(bench):
     extend(bench, OWN)
     below = bench.path / "below"
     below.mkdir()
@@ -111,7 +111,7 @@ def test_a_deeper_conftest_extends_the_grid_of_its_own_datasets_alone(bench):
     ]
 
 
-def test_gates_know_a_format_that_joined(bench):
+def test_gates_can_name_a_format_of_a_conftest(bench):
     extend(bench, OWN)
     bench.data(toy=[ADA])
     gates = ["--bench-gate=toy[names].pass_rate >= 0", "--bench-gate-point"]

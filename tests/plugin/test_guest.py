@@ -101,7 +101,7 @@ def assert_nothing_of_ours(done: subprocess.CompletedProcess[str]) -> None:
     assert "wrong" not in done.stdout
 
 
-def test_a_foreign_run_with_warnings_as_errors(visit):
+def test_a_run_without_our_tests_shows_nothing_and_has_no_warning(visit):
     done = visit("-W", "error")
     assert_nothing_of_ours(done)
     assert done.returncode == pytest.ExitCode.TESTS_FAILED
@@ -109,7 +109,7 @@ def test_a_foreign_run_with_warnings_as_errors(visit):
     assert "1 failed, 1 passed" in done.stdout
 
 
-def test_a_foreign_collection(visit):
+def test_a_collection_without_our_tests_shows_nothing(visit):
     done = visit("--collect-only", "-q")
     assert_nothing_of_ours(done)
     assert done.returncode == 0
@@ -119,7 +119,7 @@ def test_a_foreign_collection(visit):
     ]
 
 
-def test_a_foreign_run_in_workers(visit):
+def test_a_run_without_our_tests_shows_nothing_under_workers(visit):
     done = visit("-n2", "-W", "error")
     assert_nothing_of_ours(done)
     assert done.returncode == pytest.ExitCode.TESTS_FAILED
@@ -128,7 +128,7 @@ def test_a_foreign_run_in_workers(visit):
 
 
 @pytest.mark.parametrize("workers", [(), ("-n2", "-v")], ids=["alone", "workers"])
-def test_a_foreign_run_in_a_project_with_benchmarks(visit, workers):
+def test_ini_keys_of_benchmarks_do_not_touch_other_tests(visit, workers):
     done = visit("-c", "configured.ini", "-W", "error", *workers)
     assert_nothing_of_ours(done)
     assert done.returncode == pytest.ExitCode.TESTS_FAILED
@@ -137,13 +137,13 @@ def test_a_foreign_run_in_a_project_with_benchmarks(visit, workers):
         assert "scheduling tests via LoadScheduling" in done.stdout
 
 
-def test_a_foreign_run_without_tests(visit):
+def test_a_run_without_any_test_shows_nothing(visit):
     done = visit("-k", "nothing")
     assert_nothing_of_ours(done)
     assert done.returncode == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
-def test_loading_the_plugin_loads_pytest_and_the_standard_library_only():
+def test_the_plugin_imports_only_pytest_and_the_standard_library():
     code = (
         "import sys, pytest, pluggy; before = set(sys.modules);"
         "import pytest_tablebench.plugin;"
@@ -169,7 +169,7 @@ def car(request):
 
 
 @pytest.mark.parametrize("when", ["plugin", "conftest"])
-def test_another_owner_of_model_keeps_it_and_the_long_name_works(bench, when):
+def test_model_stays_the_option_of_another_plugin(bench, when):
     # Installed plugins come after those of `-p`, and before conftest files.
     extra = []
     if when == "plugin":
@@ -185,7 +185,7 @@ def test_another_owner_of_model_keeps_it_and_the_long_name_works(bench, when):
     assert bench.record()["model"] == "echo/any"
 
 
-def test_the_name_behind_model_is_no_path(bench):
+def test_the_value_after_model_is_not_a_path(bench):
     # The conftest that adds an option is found by testpaths, as no path is given.
     tests = bench.path / "checks"
     tests.mkdir()
@@ -198,12 +198,12 @@ def test_the_name_behind_model_is_no_path(bench):
     assert bench.record()["model"] == "echo/any"
 
 
-def test_without_another_owner_both_names_mean_the_same(bench):
+def test_model_and_bench_model_are_the_same_option(bench):
     bench.run("--bench-model=echo/one", "--model=echo/two", "--bench-limit=1")
     assert sorted(path.name for path in (bench.path / "run").iterdir()) == ["echo-one", "echo-two"]
 
 
-def test_fixtures_of_the_same_name_in_a_foreign_file_win(bench):
+def test_fixtures_of_the_same_name_in_a_test_file_are_used(bench):
     source = (
         "import pytest\n\n@pytest.fixture\ndef case():\n    return 1\n\n"
         "@pytest.fixture\ndef answer():\n    return 42\n\n"
@@ -231,7 +231,7 @@ def no_engine(monkeypatch):
 @pytest.mark.parametrize(
     "selection", [["test_foreign.py"], ["-k", "foreign"], ["--collect-only"], ["-k", "nothing"]]
 )
-def test_without_a_case_of_ours_no_engine_is_started(bench, no_engine, how, selection):
+def test_without_a_selected_case_no_engine_is_started(bench, no_engine, how, selection):
     bench.suite("def test_foreign():\n    pass\n", name="test_foreign.py")
     if how == "ini":
         bench.pytester.makeini("[pytest]\nbench_model = openai/test-model\n")

@@ -54,7 +54,7 @@ def assert_harmless(text: str) -> None:
 
 
 @pytest.mark.parametrize("style", ["auto", "long", "short", "line", "native", "no"])
-def test_a_reply_in_a_users_own_test_acts_on_nothing(bench, style):
+def test_a_hostile_reply_in_a_users_test_is_escaped(bench, style):
     bench.data(toy=[ADA])
     bench.suite(suite())
     model = bench.script({"default": REPLY})
@@ -68,7 +68,7 @@ def test_a_reply_in_a_users_own_test_acts_on_nothing(bench, style):
         assert r"\x3a:error::three" in text
 
 
-def test_a_reply_in_a_users_own_test_acts_on_nothing_from_workers(bench):
+def test_a_hostile_reply_in_a_users_test_is_escaped_under_workers(bench):
     bench.data(toy=[ADA])
     bench.suite(suite())
     model = bench.script({"default": f"{REPLY}\udc80"})
@@ -76,7 +76,7 @@ def test_a_reply_in_a_users_own_test_acts_on_nothing_from_workers(bench):
     assert_harmless(result.stdout.str())
 
 
-def test_a_reply_as_the_reason_to_exit_acts_on_nothing(bench):
+def test_a_hostile_reply_as_exit_reason_is_escaped(bench):
     bench.suite(plain("pytest.exit(answer.text)"))
     result = bench.run(f"--model={bench.script({'default': REPLY})}")
     assert_harmless(result.stdout.str())
@@ -95,7 +95,7 @@ def pytest_tablebench_register_provider(register):
 """
 
 
-def test_the_error_that_ends_a_run_acts_on_nothing(bench):
+def test_a_hostile_error_that_ends_the_run_is_escaped(bench):
     conftest = bench.path / "conftest.py"
     conftest.write_text(conftest.read_text("utf-8") + REFUSES, "utf-8")
     bench.suite(PLAIN.format(marks="", fixtures="", body="pass"))

@@ -29,7 +29,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_wheel(tmp_path_factory.mktemp("wheel"))
 
 
-def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
+def test_the_wheel_contains_only_the_package(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         [points] = [name for name in names if name.endswith(".dist-info/entry_points.txt")]
@@ -76,7 +76,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
             assert name.removeprefix("pytest_tablebench/").startswith(own), name
 
 
-def test_its_metadata_is_whole_and_says_what_pyproject_says(wheel: Path) -> None:
+def test_the_metadata_of_the_wheel_equals_pyproject(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
         # Every field by the packaging specifications; what is unknown or wrong raises.
@@ -133,7 +133,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
-def test_the_import_is_the_installed_one(installed: Path, tmp_path: Path) -> None:
+def test_the_installed_package_is_imported(installed: Path, tmp_path: Path) -> None:
     done = execute(
         installed,
         "-c",
@@ -182,7 +182,7 @@ def test_the_suites_run_from_an_empty_folder(installed: Path, tmp_path: Path) ->
     assert (facts["status"], facts["exit_code"]) == ("complete", done.returncode)
 
 
-def test_the_command_is_there(installed: Path, tmp_path: Path) -> None:
+def test_the_command_is_installed(installed: Path, tmp_path: Path) -> None:
     command = installed.parent / ("tablebench.exe" if os.name == "nt" else "tablebench")
     assert command.is_file()
     done = execute(command, "--help", cwd=tmp_path)

@@ -103,7 +103,7 @@ def test_hostile_ids_run_and_keep_the_true_example_id(bench):
     assert record["case_id"].count("/") == 3
 
 
-def test_perturbation_arguments_stand_in_ids_and_records(bench):
+def test_ids_and_records_contain_perturbation_arguments(bench):
     result = bench.run(
         "-v",
         "--model=echo/any",
@@ -118,7 +118,7 @@ def test_perturbation_arguments_stand_in_ids_and_records(bench):
     assert prompt.count("<tr") == 1 + 2
 
 
-def test_several_models_stand_in_ids_and_have_a_folder_each(bench):
+def test_several_models_are_in_ids_and_have_a_folder_each(bench):
     result = bench.run("-v", "--bench-limit=1", "--model=echo/one", "--model=echo/two")
     result.assert_outcomes(passed=2)
     assert sorted(ids(result)) == ["ada-html-none-echo-one", "ada-html-none-echo-two"]
@@ -131,11 +131,11 @@ def test_several_models_stand_in_ids_and_have_a_folder_each(bench):
         assert bench.facts(f"run/echo-{name}")["model"] == f"echo/{name}"
 
 
-def test_one_model_does_not_stand_in_ids(bench):
+def test_one_model_is_not_in_ids(bench):
     assert collected(bench, "--bench-limit=1", "--model=echo/one") == ["ada-html-none"]
 
 
-def test_models_that_look_alike_when_shortened_keep_apart(bench):
+def test_models_with_the_same_short_name_have_folders_of_their_own(bench):
     long = "echo/" + "m" * 60
     result = bench.run("--bench-limit=1", f"--model={long}1", f"--model={long}2", "--model=echo/")
     result.assert_outcomes(passed=3)
@@ -145,7 +145,7 @@ def test_models_that_look_alike_when_shortened_keep_apart(bench):
     assert models == {f"{long}1", f"{long}2", "echo/"}
 
 
-def test_a_model_given_twice_runs_once(bench):
+def test_a_model_named_twice_runs_once(bench):
     result = bench.run("--bench-limit=1", "--model=echo/one", "--model=echo/one")
     result.assert_outcomes(passed=1)
     assert bench.record()["case_id"] == "toy/ada/html/none"
@@ -154,7 +154,7 @@ def test_a_model_given_twice_runs_once(bench):
 # Order
 
 
-def test_order_does_not_depend_on_hash_seed(bench, monkeypatch):
+def test_the_order_of_items_does_not_depend_on_the_hash_seed(bench, monkeypatch):
     bench.suite(STARTER + SUITE.split("import assert_exact_match")[1])
     orders = []
     for seed in ("0", "12345"):
@@ -226,7 +226,7 @@ def test_last_failed_runs_cases_without_an_answer_again(bench):
 
 
 @pytest.mark.parametrize("option", ["-x", "--maxfail=1"])
-def test_stopping_at_the_first_wrong_answer(bench, option):
+def test_maxfail_stops_at_the_first_wrong_answer(bench, option):
     result = bench.run(option, "--model=echo/any")
     result.assert_outcomes(passed=1, failed=1)
     assert [record["example_id"] for record in bench.records()] == ["ada", "bo"]
@@ -235,14 +235,14 @@ def test_stopping_at_the_first_wrong_answer(bench, option):
     assert facts["status"] == "incomplete"
 
 
-def test_maxfail_counts_no_answers_too(bench):
+def test_maxfail_counts_missing_answers(bench):
     bench.run("--maxfail=2", "--model=echo/refuses").assert_outcomes(errors=2)
 
 
 # Collection loads nothing
 
 
-def test_collection_renders_and_loads_no_example(bench):
+def test_collection_loads_no_example(bench):
     result = bench.run("--collect-only", "-q", "--model=echo/any")
     assert len(ids(result)) == 3
     assert bench.calls("open") == [["toy"]]
@@ -271,7 +271,7 @@ def test_an_example_is_loaded_once_for_all_serializers(bench):
     ],
     ids=["bare", "no-dataset", "two-datasets", "unknown-keyword", "by-keyword", "no-case"],
 )
-def test_a_marker_used_wrongly_says_how_to_write_it(bench, mark, signature):
+def test_a_wrong_marker_is_refused_with_the_right_form(bench, mark, signature):
     bench.suite(f"import pytest\n{mark}\ndef test_it({signature}):\n    pass\n")
     result = bench.run("--model=echo/any")
     assert result.ret == pytest.ExitCode.INTERRUPTED
@@ -313,7 +313,7 @@ def test_a_dataset_of_a_deeper_conftest_is_found(bench, workers):
     assert len(bench.records()) == 3
 
 
-def test_case_without_a_marker_is_a_clear_failure(bench):
+def test_the_case_fixture_without_a_marker_names_the_marker(bench):
     bench.suite("def test_it(case):\n    pass\n")
     result = bench.run()
     result.assert_outcomes(errors=1)

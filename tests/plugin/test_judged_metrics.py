@@ -103,7 +103,7 @@ def ages(bench):
     return bench
 
 
-def test_what_a_judge_says_is_the_score(ages):
+def test_the_reply_of_the_judge_is_the_score(ages):
     judge = ("--bench-judge=judge/any", "--bench-param=temperature=0.1")
     result = ages.run("--model=echo/any", *judge, "-k=test_tone")
     result.assert_outcomes(passed=1, failed=1, deselected=2)
@@ -125,7 +125,7 @@ def test_what_a_judge_says_is_the_score(ages):
 
 
 @pytest.mark.parametrize("options", [[], ["--bench-judge=judge/refuses"]])
-def test_a_case_that_is_not_judged_is_no_wrong_answer(ages, options):
+def test_a_case_without_a_verdict_of_the_judge_has_no_answer(ages, options):
     result = ages.run("--model=echo/any", *options)
     # test_exact needs no judge: right for the first question, wrong for the second.
     result.assert_outcomes(passed=1, failed=3)
@@ -163,7 +163,7 @@ def registry() -> Registry:
     )
 
 
-def test_a_second_run_and_judging_again_ask_no_judge(ages):
+def test_a_second_run_and_rejudging_do_not_call_the_judge(ages):
     kept = ("--bench-store=answers", "--bench-judge=judge/any")
     ages.run("--model=echo/any", *kept)
     assert len(ages.calls("ask")) == 4
@@ -178,7 +178,7 @@ def test_a_second_run_and_judging_again_ask_no_judge(ages):
     assert len(read_lines(ages.path / "calls.log")) == 4
 
 
-def test_judging_again_without_the_store_counts_as_not_judged(ages):
+def test_rejudging_without_the_store_is_not_judged(ages):
     ages.run("--model=echo/any", "--bench-judge=judge/any")
     found = registry()
     found.providers["judge"] = lambda model, settings: object()  # type: ignore[assignment,return-value]
@@ -198,7 +198,7 @@ def called(ages):
 
 
 @pytest.mark.parametrize("workers", reduced("02", "2"))
-def test_callers_ask_the_judge_each_question_once(called, workers):
+def test_callers_send_each_question_to_the_judge_once(called, workers):
     given = ("--model=echo/any", "--bench-judge=judge/any", "-n", workers)
     result = called.run_apart(*given)
     result.assert_outcomes(passed=2, failed=2)
@@ -215,7 +215,7 @@ def test_callers_ask_the_judge_each_question_once(called, workers):
     }
 
 
-def test_a_budget_counts_what_the_judge_takes(called):
+def test_a_budget_includes_the_cost_of_the_judge(called):
     # An answer costs 0.25 and a verdict 0.5: with the first verdict the budget is spent.
     result = called.run("--model=echo/any", "--bench-judge=judge/any", "--bench-max-cost=0.6")
     spent = sum({"echo/any": 0.25, "judge/any": 0.5}[model] for model, _ in called.calls("ask"))

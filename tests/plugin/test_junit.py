@@ -79,7 +79,7 @@ def make(**changes: object) -> Record:
     return Record(**facts | changes)  # type: ignore[arg-type]
 
 
-def test_what_is_known_is_told_in_order() -> None:
+def test_properties_are_in_a_fixed_order() -> None:
     record = make(
         score=1 / 3, metric="rouge", raw="41", references=("36", "37"), flags=("truncated",),
         latency_s=0.5, prompt_tokens=10, completion_tokens=0, cost_usd=0.0, from_store=True,
@@ -106,14 +106,14 @@ def test_what_is_known_is_told_in_order() -> None:
     ]
 
 
-def test_what_is_unknown_is_left_out() -> None:
+def test_unknown_properties_are_left_out() -> None:
     names = [name for name, _ in junit_properties(make(outcome="no_answer", reason="timeout"))]
     assert "tablebench.reason" in names
     assert not {"tablebench.score", "tablebench.cost_usd", "tablebench.reply"} & set(names)
 
 
 @given(st.text(alphabet=st.characters(), max_size=60))
-def test_every_text_is_xml(text: str) -> None:
+def test_every_property_value_is_valid_xml(text: str) -> None:
     for _, value in junit_properties(make(raw=text, reason=text, references=(text,))):
         element = ET.Element("property", value=value)
         assert ET.fromstring(ET.tostring(element, encoding="utf-8")).get("value") == value
@@ -140,7 +140,7 @@ def run(pytester: pytest.Pytester, family: str, workers: int) -> Cases:
 
 
 @pytest.mark.parametrize("family", reduced(["xunit1", "xunit2"], "xunit2"))
-def test_properties_survive_workers(pytester: pytest.Pytester, family: str) -> None:
+def test_properties_are_the_same_under_workers(pytester: pytest.Pytester, family: str) -> None:
     alone, spread = run(pytester, family, 0), run(pytester, family, 2)
     assert len(alone) == 3 * len(TEXTS)
     assert alone == spread

@@ -26,7 +26,7 @@ def test_own(case, answer):
 
 
 @needs_smollm2
-def test_a_run_asks_it_three_questions_and_replays_them_by_any_name(tmp_path: Path) -> None:
+def test_a_run_with_a_local_model_can_be_replayed_under_another_file_name(tmp_path: Path) -> None:
     questions = QUESTIONS + "prices.csv,Which product costs more?,coffee,more\n"
     write_folder(tmp_path / "data" / "shop", {"prices.csv": PRICES, "questions.csv": questions})
     options = ("--bench-param", "max_tokens=6", "--bench-data", "data", "--bench-dataset", "shop")
@@ -69,14 +69,14 @@ def test_a_run_asks_it_three_questions_and_replays_them_by_any_name(tmp_path: Pa
 
 
 @needs_smollm2
-def test_the_server_goes_when_pytest_is_killed(tmp_path: Path) -> None:
+def test_the_server_ends_when_pytest_is_killed(tmp_path: Path) -> None:
     with start_pytest(tmp_path, model=NAME, count=3, key=None) as process:
         process.until(lambda: bool(servers_in(tmp_path)), "a server")
         process.kill()
         until(lambda: not servers_in(tmp_path), "its end")
 
 
-def test_a_wrong_file_is_said_before_anything_runs(tmp_path: Path) -> None:
+def test_a_missing_model_file_is_refused_before_the_first_call(tmp_path: Path) -> None:
     run = run_pytest(tmp_path, None, model="gguf:no\x1bsuch.gguf", key=None)
     assert run.exit_code == 4, run.output
     assert "--bench-model: gguf:no\\x1bsuch.gguf: the file does not exist" in run.output

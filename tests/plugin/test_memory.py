@@ -22,7 +22,7 @@ def test_starter(case, answer):
 """
 
 
-def test_a_model_that_remembers_is_told_from_one_that_reads(bench):
+def test_the_terminal_shows_how_many_answers_come_from_memory(bench):
     bench.suite(SUITE)
     # The example's own answer is 1969, and the model gives it whatever the table says.
     model = bench.script({"default": "1969"})
@@ -53,7 +53,7 @@ def test_a_model_that_remembers_is_told_from_one_that_reads(bench):
 
 
 @pytest.mark.parametrize("workers", [[], ["-n2"]])
-def test_a_question_without_a_counterfactual_is_no_case(bench, workers):
+def test_a_question_without_a_counterfactual_is_skipped(bench, workers):
     """Two of three questions here have a number as their answer, which others may compare."""
     bench.suite()
     bench.data(toy=[ADA, BO, ["old", "Who is the oldest?", ["Bo"]]])

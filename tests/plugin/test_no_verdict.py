@@ -65,7 +65,7 @@ def records(folder: Path, name: str = "run") -> dict[str, dict[str, Any]]:
     return {row["example_id"]: row for row in map(json.loads, lines)}
 
 
-def test_it_has_a_score_and_is_neither_right_nor_wrong(run: tuple[Path, Any]) -> None:
+def test_free_text_has_a_score_and_no_verdict(run: tuple[Path, Any]) -> None:
     folder, done = run
     assert done.returncode == 0, done.stdout
     rows = records(folder)
@@ -83,7 +83,7 @@ def test_it_has_a_score_and_is_neither_right_nor_wrong(run: tuple[Path, Any]) ->
         Draft202012Validator(schema).validate(row)
 
 
-def test_it_counts_in_the_performance_and_in_no_pass_rate(run: tuple[Path, Any]) -> None:
+def test_free_text_counts_in_performance_and_not_in_the_pass_rate(run: tuple[Path, Any]) -> None:
     folder, _ = run
     summary = json.loads((folder / "run" / "summary.json").read_text("utf-8"))
     [benchmark] = summary["benchmarks"].values()
@@ -91,7 +91,7 @@ def test_it_counts_in_the_performance_and_in_no_pass_rate(run: tuple[Path, Any])
     assert (benchmark["pass_rate"], benchmark["no_answer"], benchmark["n_cases"]) == (1.0, 0.0, 3)
 
 
-def test_people_are_told_why(run: tuple[Path, Any]) -> None:
+def test_reports_name_the_reason_for_no_verdict(run: tuple[Path, Any]) -> None:
     folder, done = run
     assert "2 passed, 1 skipped" in done.stdout
     assert "scored without a verdict: free text needs facts" in done.stdout
@@ -101,7 +101,7 @@ def test_people_are_told_why(run: tuple[Path, Any]) -> None:
     assert "no verdict <b>1</b>" in page
 
 
-def test_gates_take_it_as_it_is(run: tuple[Path, Any]) -> None:
+def test_rejudging_keeps_free_text_without_a_verdict(run: tuple[Path, Any]) -> None:
     folder, _ = run
     whole = rejudge(folder / "run", thresholds={})
     assert [one.outcome for one in whole.records] == ["right", "right", "scored"]
@@ -111,7 +111,7 @@ def test_gates_take_it_as_it_is(run: tuple[Path, Any]) -> None:
     assert [one.outcome for one in named.records] == ["right", "right", "right"]
 
 
-def test_a_gate_on_its_pass_rate_cannot_be_decided(run: tuple[Path, Any]) -> None:
+def test_a_pass_rate_gate_on_free_text_is_undecided(run: tuple[Path, Any]) -> None:
     folder, _ = run
     done = run_in(
         folder,
@@ -123,7 +123,7 @@ def test_a_gate_on_its_pass_rate_cannot_be_decided(run: tuple[Path, Any]) -> Non
     assert "no case has a verdict" in done.stdout
 
 
-def test_a_threshold_that_somebody_names_decides(run: tuple[Path, Any]) -> None:
+def test_a_threshold_option_decides_free_text(run: tuple[Path, Any]) -> None:
     folder, _ = run
     done = run_in(folder, "-k", "words", "--bench-results=named", "--bench-threshold=data=0.9")
     assert done.returncode == 1, done.stdout
@@ -131,7 +131,7 @@ def test_a_threshold_that_somebody_names_decides(run: tuple[Path, Any]) -> None:
     assert (row["outcome"], row["threshold"], row["passed"]) == ("wrong", 0.9, False)
 
 
-def test_a_threshold_of_zero_that_somebody_names_decides(run: tuple[Path, Any]) -> None:
+def test_a_threshold_of_zero_in_the_folder_decides_free_text(run: tuple[Path, Any]) -> None:
     folder, _ = run
     settings = folder / "data" / "tablebench.toml"
     settings.write_text("[defaults]\nthreshold = 0\n", encoding="utf-8")
@@ -165,7 +165,7 @@ def test_a_threshold_of_zero_that_somebody_names_decides(run: tuple[Path, Any]) 
         ),
     ],
 )
-def test_rejudging_gives_no_verdict_that_nobody_named(
+def test_rejudging_removes_a_verdict_without_a_threshold(
     run: tuple[Path, Any], tmp_path: Path, changes: dict[str, Any], compat: Any
 ) -> None:
     folder, _ = run

@@ -13,7 +13,7 @@ from tests.support.runs import run_pytest
 OPTIONS = ("--bench-modality", "image")
 
 
-def test_a_picture_of_a_table_is_asked_about_once(tmp_path: Path) -> None:
+def test_the_ocr_model_reads_a_picture_and_its_answer_is_stored(tmp_path: Path) -> None:
     pytest.importorskip("rapidocr")
     run = run_pytest(tmp_path, None, *OPTIONS, model="tablebench/ocr", key=None)
     [record] = run.records.values()

@@ -156,7 +156,7 @@ def refused_by_a_run(bench, option: str, value: str) -> str:
 
 
 @pytest.mark.parametrize("option", ["limit", "param", "timeout"])
-def test_a_run_says_what_the_settings_say(bench, option):
+def test_a_run_refuses_with_the_message_of_the_settings(bench, option):
     assert refused_by_a_run(bench, option, "x") == refused(bench, option, "x")
 
 
@@ -185,7 +185,7 @@ def test_a_hostile_value_is_refused_in_one_harmless_line(bench, option, value):
 
 
 @pytest.mark.parametrize("option", ["limit", "timeout", "compat"])
-def test_a_bad_ini_value_is_refused_too(bench, option):
+def test_a_bad_ini_value_is_refused(bench, option):
     bench.pytester.makeini(f"[pytest]\nbench_{option} = nonsense\n")
     result = bench.pytester.runpytest_inprocess()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -194,7 +194,7 @@ def test_a_bad_ini_value_is_refused_too(bench, option):
 
 
 @pytest.mark.parametrize("start", [".", "sub"])
-def test_folders_of_an_ini_file_start_where_it_lies(bench, monkeypatch, start):
+def test_folders_of_an_ini_file_are_relative_to_it(bench, monkeypatch, start):
     (bench.path / "tables").mkdir()
     (bench.path / "sub").mkdir()
     (bench.path / "answers").mkdir()
@@ -214,7 +214,7 @@ def test_folders_of_an_ini_file_start_where_it_lies(bench, monkeypatch, start):
     assert (bench.path / start / "there/run.json").is_file()
 
 
-def test_a_home_folder_is_meant_by_its_sign(bench, monkeypatch):
+def test_a_tilde_is_the_home_folder(bench, monkeypatch):
     home = bench.path / "home"
     (home / "tables").mkdir(parents=True)
     monkeypatch.setenv("HOME", str(home))
@@ -224,7 +224,7 @@ def test_a_home_folder_is_meant_by_its_sign(bench, monkeypatch):
 
 
 @pytest.mark.parametrize("section", ["tool.pytest", "tool.pytest.ini_options"])
-def test_numbers_and_switches_of_pyproject(bench, section):
+def test_pyproject_may_contain_numbers_and_switches(bench, section):
     bench.data(toy=[ADA])
     typed = section == "tool.pytest"
     values = {"limit": "1", "timeout": "9.5", "seed": "7", "gate_point": "true"}
@@ -265,7 +265,7 @@ def test_an_empty_ini_value_is_the_default(bench):
     assert bench.facts()["limit"] is None
 
 
-def test_the_password_of_an_address_is_not_repeated(bench):
+def test_the_password_of_a_refused_address_is_not_shown(bench):
     result = bench.pytester.runpytest_inprocess("--bench-api-base=ftp://me:hunter2@host/v1")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "hunter2" not in result.stderr.str() + result.stdout.str()
@@ -295,7 +295,7 @@ INI = {
 
 
 @pytest.mark.parametrize("key", INI)
-def test_ini_keys_mirror_options_and_the_command_line_wins(bench, key):
+def test_ini_keys_mirror_options_and_the_command_line_overrides_them(bench, key):
     in_ini, on_line, field, by_ini, by_option = INI[key]
     bench.data(toy=[ADA])
     bench.pytester.makeini(f"[pytest]\n{key} = {in_ini}\n")
@@ -307,7 +307,7 @@ def test_ini_keys_mirror_options_and_the_command_line_wins(bench, key):
     assert bench.facts("by-option")[field] == by_option
 
 
-def test_axes_by_ini(bench):
+def test_the_axes_can_be_set_in_an_ini_file(bench):
     bench.data(toy=[ADA], other=[BO])
     bench.suite(SUITE + SUITE.replace("toy", "other"))
     bench.pytester.makeini(
@@ -349,7 +349,7 @@ def test_params_are_read_as_json_or_text_and_added_to_the_defaults(bench):
     assert bench.facts()["params"] == expected
 
 
-def test_data_that_is_not_there_skips_with_the_command(bench):
+def test_missing_data_skips_the_dataset(bench):
     bench.suite(SUITE.replace('"toy"', '"wikitq"'))
     (bench.path / "empty").mkdir()
     result = bench.run("--bench-data=empty", "-rs")
@@ -358,7 +358,7 @@ def test_data_that_is_not_there_skips_with_the_command(bench):
     assert any("wikitq" in line for line in result.outlines if "SKIPPED" in line)
 
 
-def test_data_asked_for_by_name_and_not_there_is_an_error(bench):
+def test_missing_data_of_a_named_dataset_is_an_error(bench):
     bench.suite(SUITE.replace('"toy"', '"wikitq"'))
     (bench.path / "empty").mkdir()
     result = bench.run("--bench-data=empty", "--bench-dataset=wikitq")

@@ -26,7 +26,7 @@ def test_right_wrong_and_no_answer(bench):
     assert (none["score"], none["passed"], none["reason"]) == (None, None, "content_filter")
 
 
-def test_all_right_is_exit_code_0(bench):
+def test_right_answers_set_exit_code_zero(bench):
     assert bench.run(f"--model={bench.script({'default': '36'})}", "--bench-limit=1").ret == 0
 
 
@@ -40,7 +40,7 @@ def test_no_answer_is_in_neither_pass_rate_nor_performance(bench):
     assert scope["reasons"] == {"content_filter": 1}
 
 
-def test_only_no_answers_have_no_performance(bench):
+def test_without_any_answer_there_is_no_performance(bench):
     result = bench.run("--model=echo/refuses")
     result.assert_outcomes(errors=3)
     scope = bench.summary()["benchmarks"]["toys"]
@@ -50,7 +50,7 @@ def test_only_no_answers_have_no_performance(bench):
     result.stdout.fnmatch_lines(["toy: no answer by reason: content_filter 3"])
 
 
-def test_a_reply_cut_off_is_scored_and_flagged(bench):
+def test_a_truncated_reply_is_scored_and_flagged(bench):
     model = bench.script(
         {"match": "Ada", "text": "36", "finish_reason": "length"},
         name="cut.jsonl",
@@ -65,7 +65,7 @@ def test_a_whole_reply_has_no_flag(bench):
     assert bench.record()["flags"] == []
 
 
-def test_an_empty_reply_is_wrong_and_said_to_be_empty(bench):
+def test_an_empty_reply_is_wrong_and_shown_as_empty(bench):
     result = bench.run(f"--model={bench.script({'default': ''})}", "--bench-limit=1")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["got:      (an empty reply)  (score 0.00)"])
@@ -75,7 +75,7 @@ def test_an_empty_reply_is_wrong_and_said_to_be_empty(bench):
 # Tests in users' own words
 
 
-def test_plain_asserts_decide_where_the_dataset_has_no_metric(bench):
+def test_without_a_metric_plain_asserts_decide(bench):
     bench.without_metric()
     bench.suite(plain("assert '3' in answer.text"))
     model = bench.script(*ALL_THREE)
@@ -88,7 +88,7 @@ def test_plain_asserts_decide_where_the_dataset_has_no_metric(bench):
     assert right["raw"] == "36"
 
 
-def test_a_plain_assert_is_a_check_beside_the_score(bench):
+def test_a_plain_assert_is_a_check_and_moves_no_score(bench):
     bench.suite(
         plain("assert_exact_match(case, answer); assert len(answer.text) > 5").replace(
             "import pytest", "import pytest\nfrom pytest_tablebench import assert_exact_match"
@@ -101,7 +101,7 @@ def test_a_plain_assert_is_a_check_beside_the_score(bench):
     assert record["checks"] == {"test_toy": False}
 
 
-def test_an_expected_failure_is_scored_as_what_it_is(bench):
+def test_expected_failures_keep_their_outcome(bench):
     bench.suite(SUITE.replace("def ", "@pytest.mark.xfail\ndef "))
     result = bench.run(f"--model={bench.script(*ALL_THREE)}")
     result.assert_outcomes(xpassed=1, xfailed=2)
@@ -124,7 +124,7 @@ def test_skipped_cases_leave_no_record(bench):
     result.stdout.fnmatch_lines(["SKIPPED*not today"])
 
 
-def test_what_was_answered_is_recorded_though_its_test_skips_it(bench):
+def test_an_answer_is_recorded_though_its_test_skips(bench):
     bench.suite(plain("pytest.skip('not today')"))
     bench.run("--model=echo/any", "-rs").assert_outcomes(skipped=3)
     assert outcomes(bench) == {"ada": "right", "bo": "wrong", "cy": "wrong"}
@@ -132,13 +132,13 @@ def test_what_was_answered_is_recorded_though_its_test_skips_it(bench):
     assert bench.facts()["status"] == "complete"
 
 
-def test_a_skip_mark_asks_nothing(bench):
+def test_a_skip_mark_prevents_the_call(bench):
     bench.suite(SUITE.replace("def ", "@pytest.mark.skip\ndef "))
     bench.run("--model=echo/any")
     assert bench.calls("ask") == []
 
 
-def test_a_bug_in_the_test_moves_no_score_and_is_never_green(bench):
+def test_an_exception_in_the_test_fails_it_and_moves_no_score(bench):
     bench.suite(plain("1 / 0"))
     result = bench.run("--model=echo/any", "--bench-limit=1", "--bench-gate=toy.no_answer <= 0")
     result.assert_outcomes(failed=1)
@@ -151,7 +151,7 @@ def test_a_bug_in_the_test_moves_no_score_and_is_never_green(bench):
 
 @pytest.mark.parametrize("body", ["assert False, 'broken'", "raise OSError('broken')"])
 @pytest.mark.parametrize("order", ["case, answer, other", "other, case, answer"])
-def test_another_fixture_that_fails_is_no_wrong_answer(bench, body, order):
+def test_a_failed_fixture_is_an_error_and_no_wrong_answer(bench, body, order):
     source = SUITE.replace("case, answer):", f"{order}):")
     bench.suite(f"{source}\n\n@pytest.fixture\ndef other():\n    {body}\n")
     gate = "--bench-gate=toy.no_answer <= 1"
@@ -178,14 +178,14 @@ def test_a_failing_teardown_keeps_the_case_right(bench):
     assert bench.record()["outcome"] == "right"
 
 
-def test_a_case_never_asked_is_no_answer(bench):
+def test_a_case_whose_answer_is_never_requested_has_no_answer(bench):
     bench.suite(PLAIN.format(body="pass", marks="", fixtures="").replace(", answer", ""))
     bench.run("--model=echo/any", "--bench-limit=1").assert_outcomes(passed=1)
     record = bench.record()
     assert (record["outcome"], record["reason"]) == ("no_answer", "not_asked")
 
 
-def test_a_table_that_cannot_be_perturbed_is_no_answer(bench):
+def test_a_table_that_cannot_be_perturbed_has_no_answer(bench):
     result = bench.run(
         "--model=echo/any",
         "--bench-limit=1",
@@ -246,7 +246,7 @@ def scored(bench):
         (", threshold=0", None, None, True),
     ],
 )
-def test_thresholds_by_marker_option_and_ini(scored, marker, option, ini, passes):
+def test_thresholds_can_be_set_by_marker_option_and_ini(scored, marker, option, ini, passes):
     bench = scored
     bench.suite(SCORED.replace('"toy"', f'"toy"{marker}'))
     if ini:
@@ -259,7 +259,7 @@ def test_thresholds_by_marker_option_and_ini(scored, marker, option, ini, passes
     assert record["passed"] is passes
 
 
-def test_thresholds_move_the_pass_rate_only(scored):
+def test_thresholds_move_only_the_pass_rate(scored):
     bench = scored
     bench.suite(SCORED)
     model = bench.script(HALF)

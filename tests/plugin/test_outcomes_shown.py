@@ -55,7 +55,7 @@ def test_a_case_without_an_answer_prints_its_reason_on_one_line(bench):
     assert "Traceback" not in result.stdout.str()
 
 
-def test_wrong_and_no_answer_look_the_same_from_workers(bench):
+def test_wrong_and_missing_answers_are_shown_the_same_under_workers(bench):
     # One subprocess run for all that depends on reports crossing a process border.
     bench.suite(SUITE + plain("assert answer.text == '36'").replace("test_toy", "test_plain"))
     model = bench.script(
@@ -84,7 +84,7 @@ def test_wrong_and_no_answer_look_the_same_from_workers(bench):
     assert len(bench.records()) == 3  # the first test makes them
 
 
-def test_an_error_message_is_harmless_too(bench):
+def test_an_error_message_is_escaped(bench):
     result = bench.run("--model=echo/refuses")
     result.stdout.fnmatch_lines([r"no answer (content_filter): the filter\x1b[[]31m said no"])
     assert_harmless(result.stdout.str())
@@ -94,7 +94,7 @@ def test_an_error_message_is_harmless_too(bench):
 
 
 @pytest.mark.parametrize(("count", "options"), [(10, []), (13, ["--bench-show=10"])])
-def test_ten_wrong_answers_or_as_many_as_asked_are_shown(bench, count, options):
+def test_ten_wrong_answers_or_the_number_of_the_option_are_shown(bench, count, options):
     bench.data(toy=[[f"q{n:02}", f"Which is {n:02}?", [str(n)]] for n in range(count)])
     result = bench.run(f"--model={bench.script({'default': 'no idea'})}", *options)
     result.assert_outcomes(failed=count)
@@ -130,7 +130,7 @@ def test_more_wrong_answers_are_grouped_by_example(bench):
     result.stdout.fnmatch_lines(["no answer (content_filter): *"])  # two of them are few
 
 
-def test_how_many_were_not_shown_is_said_once_for_all_models(bench):
+def test_the_number_of_hidden_answers_is_shown_once_for_all_models(bench):
     bench.data(toy=[[f"q{n:02}", f"Which is {n:02}?", [str(n)]] for n in range(6)])
     result = bench.run("--model=echo/one", "--model=echo/two", "--bench-show=10")
     result.assert_outcomes(failed=12)
@@ -138,14 +138,14 @@ def test_how_many_were_not_shown_is_said_once_for_all_models(bench):
     assert line.startswith("not shown above: 2 more wrong answers")
 
 
-def test_many_without_an_answer_are_grouped_by_reason(bench):
+def test_many_missing_answers_are_grouped_by_reason(bench):
     bench.data(toy=[[f"q{n:02}", f"Which is {n:02}?", [str(n)]] for n in range(12)])
     result = bench.run("--model=echo/refuses")
     assert "ERRORS" not in result.stdout.str()
     result.stdout.fnmatch_lines(["12 cases of * without an answer (content_filter): *filter*"])
 
 
-def test_expected_failures_are_not_said_to_be_hidden(bench):
+def test_expected_failures_do_not_count_as_hidden(bench):
     bench.data(toy=[[f"q{n:02}", f"Which is {n:02}?", [str(n)]] for n in range(12)])
     bench.suite(SUITE.replace("def ", "@pytest.mark.xfail\ndef "))
     result = bench.run("--model=echo/any")
@@ -184,7 +184,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("reply", HOSTILE.values(), ids=HOSTILE.keys())
-def test_a_hostile_reply_reaches_no_terminal_and_harms_no_file(bench, reply):
+def test_a_hostile_reply_is_escaped_on_the_terminal_and_in_files(bench, reply):
     bench.data(toy=[ADA])
     result = bench.run(f"--model={bench.script({'default': reply})}", "--junitxml=junit.xml", "-rA")
     result.assert_outcomes(failed=1)
@@ -197,7 +197,7 @@ def test_a_hostile_reply_reaches_no_terminal_and_harms_no_file(bench, reply):
     assert present(failure.text).startswith("question: How old is Ada?\nexpected: 36\ngot:      ")
 
 
-def test_hostile_questions_and_answers_are_harmless_too(bench):
+def test_hostile_questions_and_expected_answers_are_escaped(bench):
     bench.data(toy=[["x", "How\x1b[31m\nold?", ["\x1b]0;owned\x07\u202e"]]])
     result = bench.run("--model=echo/any")
     assert_harmless(result.stdout.str())
@@ -205,14 +205,14 @@ def test_hostile_questions_and_answers_are_harmless_too(bench):
 
 
 @pytest.mark.parametrize("reply", ["\x1b[31mred\x1b[0m", "a\n\x1b[2Jb\r", "\u202ea\nb", "\ud800\n"])
-def test_a_hostile_reply_in_a_plain_assert_is_harmless_too(bench, reply):
+def test_a_hostile_reply_in_a_plain_assert_is_escaped(bench, reply):
     bench.suite(plain("assert answer.text == 'one\\ntwo'"))
     result = bench.run(f"--model={bench.script({'default': reply})}", "--bench-limit=1", "-vv")
     result.assert_outcomes(failed=1)
     assert_harmless(result.stdout.str())
 
 
-def test_a_hostile_reply_that_a_test_prints_is_harmless_too(bench):
+def test_a_hostile_reply_that_a_test_prints_is_escaped(bench):
     bench.suite(plain("print(answer.text); assert 0"))
     result = bench.run(f"--model={bench.script({'default': HOSTILE['title']})}", "--bench-limit=1")
     result.assert_outcomes(failed=1)
@@ -241,7 +241,7 @@ def test_quiet_shows_the_usual_letters(bench):
     assert not re.search(r"\d/3 right", result.stdout.str())
 
 
-def test_foreign_tests_keep_their_letters_and_failures(bench):
+def test_other_tests_keep_their_letters_and_failures(bench):
     bench.data(toy=[ADA, BO])
     bench.suite(
         "def test_good():\n    pass\n\ndef test_bad():\n    assert 1 + 1 == 3\n",
@@ -254,7 +254,7 @@ def test_foreign_tests_keep_their_letters_and_failures(bench):
     assert len(bench.records()) == 2
 
 
-def test_foreign_failures_are_all_shown_however_many_of_ours_are_hidden(bench):
+def test_failures_of_other_tests_are_shown_though_ours_are_grouped(bench):
     bench.data(toy=[[f"q{n:02}", f"Which is {n:02}?", [str(n)]] for n in range(12)])
     foreign = "".join(f"def test_{n}():\n    assert {n} == 99\n" for n in range(12))
     bench.suite(foreign, name="test_z_foreign.py")

@@ -45,7 +45,7 @@ def place(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Place:
 OUTCOMES = {"mine/cheap/html/none": "right", "mine/coffee/html/none": "wrong"}
 
 
-def test_every_folder_is_run_through_the_suite(place: Place) -> None:
+def test_the_suite_runs_every_data_folder(place: Place) -> None:
     write_folder(place.data / "mine")
     write_folder(place.data / "other")
     done = place.run("-v")
@@ -56,7 +56,7 @@ def test_every_folder_is_run_through_the_suite(place: Place) -> None:
     }
 
 
-def test_one_folder_is_chosen_by_name_and_by_k(place: Place) -> None:
+def test_a_folder_is_selected_by_name_and_by_k(place: Place) -> None:
     write_folder(place.data / "mine")
     write_folder(place.data / "other")
     place.run("--bench-dataset", "mine")
@@ -73,14 +73,14 @@ def test_the_kind_of_an_answer_is_in_its_record(place: Place) -> None:
     assert [row["part"] for row in map(json.loads, lines)] == ["text", "number"]
 
 
-def test_an_unknown_name_is_refused_and_the_folder_named(place: Place) -> None:
+def test_an_unknown_folder_name_is_refused_with_a_suggestion(place: Place) -> None:
     write_folder(place.data / "mine")
     done = place.run("--bench-dataset", "mien")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     done.stderr.fnmatch_lines(["*unknown dataset 'mien'; did you mean 'mine'?*"])
 
 
-def test_gates_judge_a_folder(place: Place) -> None:
+def test_gates_can_name_a_folder(place: Place) -> None:
     write_folder(place.data / "mine")
     assert place.run("--bench-gate", "mine.pass_rate >= 0.5", "--bench-gate-point").ret == 0
     again = place.run(
@@ -96,7 +96,7 @@ def test_workers_see_the_same_folders(place: Place) -> None:
     assert place.records() == OUTCOMES
 
 
-def test_without_a_folder_the_suite_is_no_test_and_says_nothing(place: Place) -> None:
+def test_without_a_data_folder_the_suite_collects_nothing(place: Place) -> None:
     (place.pytester.path / "test_other.py").write_text("def test_good():\n    pass\n")
     done = place.pytester.runpytest_inprocess("--bench-data", "data", "-p", "no:cacheprovider")
     assert done.parseoutcomes() == {"passed": 1}
@@ -104,7 +104,7 @@ def test_without_a_folder_the_suite_is_no_test_and_says_nothing(place: Place) ->
     assert "test_own" not in done.stdout.str()
 
 
-def test_formats_of_a_conftest_above_join_the_grid_of_a_folder(place: Place) -> None:
+def test_formats_of_a_conftest_join_the_grid_of_a_folder(place: Place) -> None:
     write_folder(place.data / "mine")
     place.pytester.makeconftest(
         "def pytest_tablebench_register_serializer(register):\n"
@@ -118,7 +118,7 @@ def test_formats_of_a_conftest_above_join_the_grid_of_a_folder(place: Place) -> 
     assert "test_own[mine-cheap-html-none]" in done.stdout.str()
 
 
-def test_a_reader_of_the_same_name_has_the_folder(place: Place) -> None:
+def test_a_registered_dataset_replaces_the_folder_of_its_name(place: Place) -> None:
     write_folder(place.data / "mine")
     place.pytester.makeconftest(
         "from pytest_tablebench.datasets import TableQuestions\n\n"
@@ -130,7 +130,7 @@ def test_a_reader_of_the_same_name_has_the_folder(place: Place) -> None:
     assert done.parseoutcomes() == {"passed": 1}
 
 
-def test_a_broken_folder_costs_itself_alone(place: Place) -> None:
+def test_a_broken_folder_is_skipped_and_the_others_run(place: Place) -> None:
     write_folder(place.data / "mine")
     write_folder(place.data / "worse", {"questions.csv": "table,question,answer\n"})
     done = place.run("-rs")
@@ -139,7 +139,7 @@ def test_a_broken_folder_costs_itself_alone(place: Place) -> None:
     done.stdout.fnmatch_lines(["*worse/questions.csv, field 'question': there are no questions"])
 
 
-def test_a_broken_row_is_said_and_the_rest_runs(place: Place) -> None:
+def test_a_broken_row_is_reported_and_the_others_run(place: Place) -> None:
     bad = QUESTIONS + "absent.csv,How many?,3,x\n"
     write_folder(place.data / "mine", {"prices.csv": PRICES, "questions.csv": bad})
     done = place.run()
@@ -152,7 +152,7 @@ def test_a_broken_row_is_said_and_the_rest_runs(place: Place) -> None:
     )
 
 
-def test_a_question_names_its_perturbations(place: Place) -> None:
+def test_a_question_can_name_its_perturbations(place: Place) -> None:
     questions = (
         "table,question,answer,id,perturbations\n"
         "prices.csv,Which is first?,tea,first,none | transpose\n"
@@ -182,7 +182,7 @@ def test_a_question_names_its_perturbations(place: Place) -> None:
     assert reasons in (place.pytester.path / "run/report.html").read_text("utf-8")
 
 
-def test_a_hostile_name_of_a_folder_does_nothing(place: Place) -> None:
+def test_a_hostile_folder_name_is_escaped(place: Place) -> None:
     write_folder(place.data / "x\x1b[31m::error::<b>")
     done = place.run("-v")
     assert "\x1b[31m::error" not in done.stdout.str()
@@ -192,7 +192,7 @@ def test_a_hostile_name_of_a_folder_does_nothing(place: Place) -> None:
     ]
 
 
-def test_rows_are_scored_by_their_own_metric_and_judged_again_with_it(
+def test_rows_are_scored_and_rejudged_by_the_metric_they_name(
     place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
     questions = (
@@ -222,7 +222,7 @@ def test_rows_are_scored_by_their_own_metric_and_judged_again_with_it(
     assert [json.loads(line)["score"] for line in again] == [0.5, 0.5, 1.0]
 
 
-def test_a_metric_that_nobody_registers_is_refused_with_its_row(place: Place) -> None:
+def test_an_unregistered_metric_is_refused_with_its_row(place: Place) -> None:
     questions = "table,question,answer,metric\nprices.csv,Which is cheap?,tea,txt\n"
     write_folder(place.data / "mine", {"prices.csv": PRICES, "questions.csv": questions})
     done = place.run()
@@ -232,7 +232,7 @@ def test_a_metric_that_nobody_registers_is_refused_with_its_row(place: Place) ->
     )
 
 
-def test_a_folder_that_is_asked_for_is_an_error_if_no_question_can_be_used(place: Place) -> None:
+def test_a_data_folder_without_a_usable_question_is_an_error(place: Place) -> None:
     (place.data / "questions.csv").write_text("table,question,answer\n", encoding="utf-8")
     done = place.run()
     assert done.ret == pytest.ExitCode.INTERRUPTED

@@ -35,7 +35,7 @@ GIVEN = [
 
 
 @pytest.mark.parametrize(("metric", "found"), GIVEN)
-def test_what_a_metric_of_somebodys_own_gives_is_checked(bench, metric, found):
+def test_the_value_of_a_registered_metric_is_checked(bench, metric, found):
     conftest = bench.path / "conftest.py"
     text = conftest.read_text("utf-8").replace('metric = "exact_match"', f'metric = "{metric}"')
     conftest.write_text(text + HOSTILE_METRIC, encoding="utf-8")
@@ -61,7 +61,7 @@ def test_what_a_metric_of_somebodys_own_gives_is_checked(bench, metric, found):
 
 
 @pytest.mark.parametrize(("metric", "found"), GIVEN)
-def test_what_an_assertion_names_is_checked_and_moves_no_record(bench, metric, found):
+def test_a_metric_that_an_assertion_names_is_checked_and_moves_no_score(bench, metric, found):
     conftest = bench.path / "conftest.py"
     conftest.write_text(conftest.read_text("utf-8") + HOSTILE_METRIC, encoding="utf-8")
     call = f"assert_score(case, answer, part='{metric}', threshold=0)"
@@ -85,7 +85,7 @@ def pytest_tablebench_register_metric(register):
 """
 
 
-def test_a_metric_that_an_assertion_names_is_given_the_context(bench):
+def test_a_metric_that_an_assertion_names_receives_the_context(bench):
     conftest = bench.path / "conftest.py"
     text = conftest.read_text("utf-8")
     given = text.replace('", ".join(answers), ', '", ".join(answers), {"unit": "years"}, ')
@@ -122,7 +122,7 @@ def pytest_tablebench_register_dataset(register):
 
 
 @pytest.mark.parametrize("workers", reduced([0, 2], 1))
-def test_odd_texts_and_cells_go_through_workers(bench, workers):
+def test_odd_texts_and_cells_survive_workers(bench, workers):
     conftest = bench.path / "conftest.py"
     text = conftest.read_text("utf-8").replace("def pytest_tablebench_register_dataset", "def _")
     conftest.write_text(text + ODD_CELLS, encoding="utf-8")

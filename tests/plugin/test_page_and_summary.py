@@ -80,25 +80,25 @@ def test_each_model_has_a_page(bench):
         assert line in page.read_text(encoding="utf-8")
 
 
-def test_a_run_that_was_interrupted_has_a_page_too(bench):
+def test_an_interrupted_run_has_a_page(bench):
     plan = outcomes() | {"e010": "interrupt"}
     assert bench.run_apart(bench.model(plan), PAGE, GATE).ret == 2
     page = (bench.path / "run/report.html").read_text(encoding="utf-8")
     assert "Undecided: 1 of 1 gate" in page
 
 
-def test_no_page_where_none_is_wanted(bench):
+def test_no_page_option_writes_no_page(bench):
     bench.run(bench.model(outcomes()), "--bench-no-page")
     assert "report.html" not in written(bench)
 
 
 @pytest.mark.parametrize("option", ["--bench-plan", "--collect-only"])
-def test_what_asks_nothing_writes_nothing(bench, option):
+def test_plan_and_collection_write_nothing(bench, option):
     bench.run(bench.model(outcomes()), GATE, PAGE, "--bench-allure", option)
     assert not (bench.path / "run").exists()
 
 
-def test_a_page_that_cannot_be_written_is_said_and_changes_no_verdict(bench):
+def test_a_page_that_cannot_be_written_is_reported_and_changes_no_verdict(bench):
     (bench.path / "run/report.html").mkdir(parents=True)
     result = bench.run_apart(bench.model(outcomes()), PAGE, GATE)
     assert (result.ret, bench.states()) == (0, ["holds"])
@@ -106,7 +106,7 @@ def test_a_page_that_cannot_be_written_is_said_and_changes_no_verdict(bench):
     assert "Traceback" not in result.stdout.str() + result.stderr.str()
 
 
-def test_a_run_that_saved_cases_is_not_called_cut_off(bench):
+def test_a_run_that_stopped_early_is_not_called_cut_off(bench):
     arguments = ("--bench-serializer=html,csv", "--bench-stop-when-decided", PAGE, GATE)
     assert bench.run_apart(bench.model(outcomes()), *arguments).ret == 0
     page = (bench.path / "run/report.html").read_text(encoding="utf-8")
@@ -140,7 +140,7 @@ def test_without_gates_or_baseline_there_is_no_summary(bench):
     assert written(bench) == {"run.json", "records.jsonl", "summary.json", "texts.jsonl.gz"}
 
 
-def test_a_baseline_alone_has_a_summary_of_what_flipped(bench):
+def test_with_a_baseline_the_summary_lists_flipped_cases(bench):
     bench.run(bench.model(outcomes(), "old"), results="before")
     bench.run(bench.model(outcomes(wrong=1)), "--bench-baseline=before")
     assert "toy/e029/html/none" in summary(bench)
@@ -154,7 +154,7 @@ def test_each_model_has_a_summary(bench):
 
 
 @pytest.mark.parametrize("gates", [[], [GATE]], ids=["none", "gate"])
-def test_the_summary_goes_to_github_where_it_is_there(bench, monkeypatch, gates):
+def test_the_summary_is_appended_to_the_step_summary(bench, monkeypatch, gates):
     step = bench.path / "step.md"
     step.write_text("what others wrote\n", encoding="utf-8")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(step))
@@ -165,7 +165,7 @@ def test_the_summary_goes_to_github_where_it_is_there(bench, monkeypatch, gates)
     assert shown.count("Table benchmark") == 1
 
 
-def test_the_page_is_linked_beside_it_and_named_on_github(bench, monkeypatch):
+def test_the_summary_links_the_page_and_the_step_summary_names_it(bench, monkeypatch):
     step = bench.path / "step.md"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(step))
     assert bench.run_apart(bench.model(outcomes()), PAGE, GATE).ret == 0
@@ -176,7 +176,7 @@ def test_the_page_is_linked_beside_it_and_named_on_github(bench, monkeypatch):
     assert "report.html" in shown
 
 
-def test_a_step_summary_that_cannot_be_written_is_said(bench, monkeypatch):
+def test_a_step_summary_that_cannot_be_written_is_reported(bench, monkeypatch):
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(bench.path))  # a folder
     result = bench.run(bench.model(outcomes()), GATE)
     assert (result.ret, bench.states()) == (0, ["holds"])
@@ -195,7 +195,7 @@ def allure(folder: Path) -> list[dict[str, object]]:
 @pytest.mark.parametrize(
     ("mode", "count"), [("=all", 30), ("=wrong", 6), ("", 30)], ids=["all", "wrong", "auto"]
 )
-def test_allure_results_stand_in_the_run_folder(bench, mode, count):
+def test_allure_results_are_in_the_run_folder(bench, mode, count):
     # `wrong` has one result for each of the 5 cases that are not right, and one for the others.
     bench.run(bench.model(outcomes(wrong=3, unanswered=2)), f"--bench-allure{mode}", GATE)
     found = allure(bench.path / "run/allure")
@@ -203,7 +203,7 @@ def test_allure_results_stand_in_the_run_folder(bench, mode, count):
     assert (len(found), statuses.count("failed"), statuses.count("broken")) == (count, 3, 2)
 
 
-def test_a_summary_for_allure_has_one_result_for_a_configuration(bench):
+def test_the_allure_summary_has_one_result_for_each_configuration(bench):
     bench.run(bench.model(outcomes(wrong=3)), "--bench-allure=summary", GATE)
     assert len(allure(bench.path / "run/allure")) == 1
 
@@ -213,7 +213,7 @@ def test_without_the_option_there_are_no_allure_results(bench):
     assert not (bench.path / "run/allure").exists()
 
 
-def test_an_unknown_mode_is_refused(bench):
+def test_an_unknown_allure_mode_is_refused(bench):
     result = bench.run(bench.model(outcomes()), "--bench-allure=wrongs")
     assert result.ret == 4
     assert "--bench-allure" in result.stderr.str()
@@ -224,7 +224,7 @@ def test_an_unknown_mode_is_refused(bench):
 
 
 @pytest.mark.parametrize("workers", [2], ids=["n2"])
-def test_no_report_holds_the_key(tmp_path, workers):
+def test_no_report_contains_the_api_key(tmp_path, workers):
     """`run_pytest` looks for the key in every file of the folder, the terminal's text included."""
     script = Script(4)
     leaks = {

@@ -33,7 +33,7 @@ def pytest_tablebench_register_serializer(register):
 """
 
 
-def test_a_picture_reaches_the_server_and_lies_in_the_run_folder_once(tmp_path: Path) -> None:
+def test_a_picture_is_sent_to_the_server_and_stored_once(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(CONFTEST, encoding="utf-8")
     sent: list[Any] = []
 
@@ -104,7 +104,7 @@ def pytest_tablebench_register_dataset(register):
 """
 
 
-def test_every_dataset_is_shown_as_pictures_and_beside_them(tmp_path: Path) -> None:
+def test_every_dataset_can_be_shown_as_pictures_alone_or_with_text(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(TREE, encoding="utf-8")
     shown: list[tuple[str, ...]] = []
     names: set[str] = set()

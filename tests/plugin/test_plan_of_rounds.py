@@ -41,7 +41,7 @@ def figures(lines: list[str]) -> dict[str, str]:
     return found
 
 
-def test_steps_behind_an_answer_that_is_not_there_are_named(bench):
+def test_the_plan_names_steps_that_depend_on_missing_answers(bench):
     text = CONFTEST.replace("lambda model, settings: Echo(model)", "Named")
     bench.pytester.makeconftest(text + ROUNDS)
     given = ("--model=echo/any", "--bench-limit=2", "--bench-store=answers")
@@ -87,7 +87,7 @@ def pytest_tablebench_register_metric(register):
 """
 
 
-def test_what_a_judge_is_asked_is_priced_with_the_expected_answer_until_there_is_one(bench):
+def test_the_plan_prices_judge_calls_with_the_expected_answer(bench):
     text = CONFTEST.replace("lambda model, settings: Echo(model)", "Named")
     bench.pytester.makeconftest(
         text.replace('metric = "exact_match"', 'metric = "asks"') + ROUNDS + JUDGED

@@ -74,7 +74,7 @@ def start(*arguments: str, server: UpstreamServer) -> subprocess.Popen[str]:
     )
 
 
-def test_pulled_files_are_what_pytest_runs_on(
+def test_pytest_runs_on_pulled_files(
     server: UpstreamServer, pytester: pytest.Pytester, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = pytester.path / "data"
@@ -97,7 +97,7 @@ def test_pulled_files_are_what_pytest_runs_on(
     assert read_run_json(pytester.path / "run")["datasets"]["wikitq"]["problems"] == []
 
 
-def test_list_names_the_command_until_the_files_are_there(
+def test_list_names_the_pull_command_until_the_files_exist(
     server: UpstreamServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = tmp_path / "data"
@@ -127,7 +127,7 @@ def test_an_unknown_name(
     assert server.asked == []
 
 
-def test_a_failure_is_one_line(
+def test_a_failed_pull_is_reported_in_one_line(
     server: UpstreamServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server.always("test.json", Fault(status=404, headers={"X-Note": "none"}))
@@ -177,7 +177,7 @@ def test_ctrl_c_is_one_line_as_well(server: UpstreamServer, tmp_path: Path) -> N
 
 @needs_slices()
 @pytest.mark.parametrize("name", sorted(UPSTREAM.keys() - {"treb"}))  # no slice has that one
-def test_every_dataset_opens_on_what_is_pulled(
+def test_every_dataset_opens_on_its_pulled_files(
     server: UpstreamServer, tmp_path: Path, name: str
 ) -> None:
     """The table of sources names the files that the readers need, where they need them."""

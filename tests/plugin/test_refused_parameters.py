@@ -36,7 +36,7 @@ def check(run: Run) -> None:
     assert "not supported with this model" in run.facts["params_dropped"]["stop"]
 
 
-def test_what_a_server_refuses_is_left_out(tmp_path: Path) -> None:
+def test_parameters_that_the_server_refuses_are_left_out(tmp_path: Path) -> None:
     refusing = Refusing()
     with OpenAIServer(refusing) as server:
         first = run_pytest(tmp_path / "0", server, STOP, "-n2", count=COUNT, model=LITELLM)

@@ -57,7 +57,7 @@ def without_times(bench: Bench, folder: str) -> dict[str, dict[str, object]]:
 # Ids and records
 
 
-def test_ids_tell_repeats_apart(fickle):
+def test_ids_contain_the_repeat(fickle):
     result = fickle.run("--collect-only", "-q", "--model=fickle/x", "--bench-repeats=3")
     assert [line for line in result.outlines if "::" in line] == [
         f"test_suite.py::test_toy[{example}-html-none{ending}]"
@@ -66,7 +66,7 @@ def test_ids_tell_repeats_apart(fickle):
     ]
 
 
-def test_records_hold_the_repeat(fickle):
+def test_records_contain_the_repeat(fickle):
     fickle.run("--model=fickle/x", "--bench-repeats=3").assert_outcomes(
         passed=5, failed=3, errors=1
     )
@@ -85,7 +85,7 @@ def test_records_hold_the_repeat(fickle):
     assert facts["status"] == "complete"
 
 
-def test_repeats_stand_behind_the_model_in_ids(bench):
+def test_the_repeat_follows_the_model_in_ids(bench):
     bench.run("--bench-limit=1", "--model=echo/one", "--model=echo/two", "--bench-repeats=2")
     for name in ("one", "two"):
         assert [record["case_id"] for record in bench.records(f"run/echo-{name}")] == [
@@ -102,7 +102,7 @@ def test_a_repeat_can_be_selected(fickle):
     assert "repeats" not in toy
 
 
-def test_without_the_option_each_case_is_asked_once(fickle):
+def test_without_the_option_each_case_runs_once(fickle):
     fickle.run("--model=fickle/x")
     assert asked(fickle) == [(f"toy/{example}/html/none", 1) for example in EXAMPLES]
     assert "repeats" not in fickle.summary()["benchmarks"]["toys"]
@@ -111,7 +111,7 @@ def test_without_the_option_each_case_is_asked_once(fickle):
 # The model and the store
 
 
-def test_the_model_is_asked_each_time_under_a_key_of_its_own(fickle):
+def test_each_repeat_has_a_store_key_of_its_own(fickle):
     fickle.run("--model=fickle/x", "--bench-repeats=3", "--bench-limit=2")
     calls = fickle.calls("asked")
     assert [repeat for _, repeat, _ in calls] == [1, 2, 3, 1, 2, 3]
@@ -138,7 +138,7 @@ def test_a_repeated_run_reuses_the_answers_of_one_without_repeats(fickle):
     assert before.items() <= after.items()
 
 
-def test_a_repeated_run_repeated_asks_only_for_what_had_no_answer(fickle):
+def test_a_second_repeated_run_asks_only_for_missing_answers(fickle):
     arguments = ("--model=fickle/x", "--bench-store=answers", "--bench-repeats=3")
     fickle.run(*arguments, results="first")
     fickle.run(*arguments, results="second")
@@ -159,7 +159,7 @@ def test_replay_answers_every_repeat(fickle):
 # The summary
 
 
-def test_the_summary_says_what_repeats_say(fickle):
+def test_the_summary_contains_the_figures_of_repeats(fickle):
     fickle.run("--model=fickle/x", "--bench-repeats=3")
     toy = fickle.summary()["benchmarks"]["toys"]["datasets"]["toy"]
     assert toy["performance"] == toy["pass_rate"] == pytest.approx(5 / 9)  # 1, 2/3, 0
@@ -186,7 +186,7 @@ def test_the_summary_says_what_repeats_say(fickle):
     }
 
 
-def test_the_table_says_it_in_one_line(fickle):
+def test_the_terminal_shows_repeats_in_one_line(fickle):
     result = fickle.run("--model=fickle/x", "--bench-repeats=3")
     assert [line for line in result.outlines if "pass@" in line] == [
         "toy: asked 3 times: pass@1 55.6 %, pass@3 100.0 %, pass^3 50.0 %; verdicts differ in "
@@ -196,7 +196,7 @@ def test_the_table_says_it_in_one_line(fickle):
     assert not any("asked" in line for line in fickle.run("--model=fickle/x", results="b").outlines)
 
 
-def test_workers_give_the_same_records_and_summary(fickle):
+def test_workers_give_the_same_records_of_repeats(fickle):
     grid = ("--bench-serializer=html,csv", "--bench-repeats=3", "--model=fickle/x")
     results = [
         fickle.run_apart("-n", workers, *grid, results=f"with-{workers}") for workers in ("0", "2")
@@ -210,7 +210,7 @@ def test_workers_give_the_same_records_and_summary(fickle):
     assert fickle.summary("with-0") == fickle.summary("with-2")
 
 
-def test_the_reports_of_a_repeated_run_can_be_written(fickle, capsys):
+def test_report_shows_the_figures_of_repeats(fickle, capsys):
     fickle.run("--model=fickle/x", "--bench-repeats=3", "--bench-serializer=html,csv")
     capsys.readouterr()
     assert main(["report", str(fickle.path / "run"), "--out", str(fickle.path / "out")]) == 0
@@ -229,7 +229,7 @@ def test_the_reports_of_a_repeated_run_can_be_written(fickle, capsys):
     ],
     ids=["none", "folder", "replay"],
 )
-def test_the_header_says_where_answers_are_kept(fickle, arguments, said):
+def test_the_header_shows_the_answer_store(fickle, arguments, said):
     fickle.run("--model=fickle/x", "--bench-store=kept/answers", results="before")
     result = fickle.run("--model=fickle/x", *arguments)
     [line] = [line for line in result.outlines if line.startswith("tablebench: model")]

@@ -58,7 +58,7 @@ def replay(
     )
 
 
-def test_a_replay_needs_nobody(tmp_path: Path) -> None:
+def test_a_replay_needs_no_server_no_key_and_no_process(tmp_path: Path) -> None:
     count = 5
     with OpenAIServer(Script(count)) as server:
         first = run_pytest(tmp_path / "first", server, count=count)
@@ -125,7 +125,7 @@ def paid(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])
-def test_what_is_not_stored_is_without_an_answer(
+def test_cases_without_a_stored_answer_are_not_stored(
     paid: tuple[str, Path], tmp_path: Path, workers: str
 ) -> None:
     conftest = ALONE if workers == "0" else ""  # xdist itself starts processes
@@ -137,9 +137,7 @@ def test_what_is_not_stored_is_without_an_answer(
     assert found == [("no_answer", "not_stored"), ("right", None), ("right", None)]
 
 
-def test_the_plan_of_a_replay_counts_without_an_engine(
-    paid: tuple[str, Path], tmp_path: Path
-) -> None:
+def test_the_plan_of_a_replay_needs_no_engine(paid: tuple[str, Path], tmp_path: Path) -> None:
     run = replay(*(tmp_path / "run", *paid, "--bench-plan"), count=3, model=REASONING)
     assert run.exit_code == 0, run.output
     assert "ERROR" not in run.output
@@ -151,7 +149,7 @@ def test_the_plan_of_a_replay_counts_without_an_engine(
     ["return '0.0.1'", "raise metadata.PackageNotFoundError(name)"],
     ids=["another release", "not installed"],
 )
-def test_any_litellm_or_none_finds_what_another_one_paid_for(
+def test_a_replay_finds_answers_of_another_litellm_release(
     paid: tuple[str, Path], tmp_path: Path, then: str
 ) -> None:
     conftest = ALONE + ELSEWHERE.format(then=then)
@@ -161,7 +159,7 @@ def test_any_litellm_or_none_finds_what_another_one_paid_for(
     assert all(record.from_store for record in run.records.values())
 
 
-def test_a_budget_does_not_end_what_costs_nothing(paid: tuple[str, Path], tmp_path: Path) -> None:
+def test_a_budget_does_not_end_a_replay(paid: tuple[str, Path], tmp_path: Path) -> None:
     # Nothing is known about this model here, so no price either.
     budget = ("--bench-max-cost=1", "--bench-param=seed=2")
     run = replay(*(tmp_path / "run", *paid, *budget), count=1, model=REASONING)
@@ -182,7 +180,7 @@ def kept(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
     return bench
 
 
-def test_a_store_that_is_only_read_is_enough(kept: Bench) -> None:
+def test_a_read_only_store_is_enough_for_a_replay(kept: Bench) -> None:
     arguments = ("--model=echo/any", "--bench-store-readonly=kept", "--bench-replay")
     result = kept.run(*arguments)
     result.assert_outcomes(passed=1, failed=2)
@@ -192,7 +190,7 @@ def test_a_store_that_is_only_read_is_enough(kept: Bench) -> None:
 
 
 @pytest.mark.parametrize("given", [(), ("--bench-store=none",)], ids=["the user's own", "none"])
-def test_without_any_store_there_is_no_replay(kept: Bench, given: tuple[str, ...]) -> None:
+def test_a_replay_without_a_store_is_refused(kept: Bench, given: tuple[str, ...]) -> None:
     # The user's own folder, as without any option for stores, is not there.
     grid = ("--bench-serializer=html", "--bench-perturbation=none", "--bench-results=run")
     result = kept.pytester.runpytest_inprocess("--model=echo/any", "--bench-replay", *grid, *given)
@@ -204,12 +202,12 @@ def test_without_any_store_there_is_no_replay(kept: Bench, given: tuple[str, ...
     assert not (kept.path / "run").exists()
 
 
-def test_a_model_of_ours_needs_no_store_to_be_replayed(kept: Bench) -> None:
+def test_a_built_in_model_replays_without_a_store(kept: Bench) -> None:
     model = kept.script({"default": "36"})
     kept.run("--bench-replay", f"--model={model}").assert_outcomes(passed=1, failed=2)
 
 
-def test_a_folder_that_is_not_there_is_named_by_its_own_option(kept: Bench) -> None:
+def test_a_missing_store_folder_is_refused_with_its_option(kept: Bench) -> None:
     result = kept.run("--model=echo/any", "--bench-store=nowhere", "--bench-replay")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     [line] = [line for line in result.errlines if line]

@@ -10,7 +10,7 @@ from tests.support.runs import LITELLM, Script, right, run_pytest
 NEGATIVE = (-100_000, -1_000)
 
 
-def test_a_run_lives_through_replies_of_any_shape(tmp_path: Path) -> None:
+def test_a_run_survives_replies_of_any_shape(tmp_path: Path) -> None:
     script = Script(6)
     answers = [right(example) for example in script.examples]
     script._plan = {
@@ -32,7 +32,7 @@ def test_a_run_lives_through_replies_of_any_shape(tmp_path: Path) -> None:
     assert run.facts["calls_repeated"] == 2
 
 
-def test_negative_counts_add_nothing_to_a_budget(tmp_path: Path) -> None:
+def test_negative_token_counts_have_an_unknown_price(tmp_path: Path) -> None:
     """They are unknown, and a budget is not kept over what is unknown."""
     script = Script(12)
     script._plan = {

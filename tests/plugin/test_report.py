@@ -94,7 +94,7 @@ def test_report_of_one_run(bench, capsys):
     assert not (folder / "toys/separability.png").exists()
 
 
-def test_the_page_of_one_run_keeps_what_its_end_wrote(bench, capsys):
+def test_report_writes_the_page_that_the_run_wrote(bench, capsys):
     """Verdict, baseline and changed answers: the page made anew is the page that was there."""
     gate = "toy.pass_rate >= baseline - 0.5"
     old = bench.script({"default": "36"})
@@ -121,7 +121,7 @@ def test_the_page_of_one_run_keeps_what_its_end_wrote(bench, capsys):
     assert "differs from its snapshot" in page.read_text("utf-8")
 
 
-def test_the_page_of_a_killed_run_does_not_say_that_it_had_no_gate(bench, capsys):
+def test_the_page_of_a_killed_run_shows_its_gates_as_not_judged(bench, capsys):
     bench.run("--model=echo/any", "--bench-gate=toy.pass_rate >= 0.5")
     facts = bench.facts() | {"status": "running", "gates": ["toy.pass_rate >= 0.5"]}
     (bench.path / "run/run.json").write_text(json.dumps(facts), encoding="utf-8")
@@ -130,7 +130,7 @@ def test_the_page_of_a_killed_run_does_not_say_that_it_had_no_gate(bench, capsys
     assert "Not judged: 1 gate" in page
 
 
-def test_a_table_over_a_selection_says_so(bench, capsys):
+def test_a_run_over_a_selection_is_marked(bench, capsys):
     def said(option: str, lines: list[str]) -> bool:
         return f"a selection ({option}): other cases were not asked" in lines
 
@@ -146,7 +146,7 @@ def test_a_table_over_a_selection_says_so(bench, capsys):
     assert len(bench.records("again")) == 2
 
 
-def test_figures_are_drawn_each_file_is_listed_and_a_report_is_made_again_in_place(bench, capsys):
+def test_a_report_lists_its_files_and_can_be_written_again(bench, capsys):
     bench.run("--model=echo/any", *GRID)
     report(capsys, "run")
     folder = bench.path / "run/report"
@@ -178,7 +178,7 @@ def test_figures_are_drawn_each_file_is_listed_and_a_report_is_made_again_in_pla
     reduced([REPORT, REJUDGE, (["compare", "run", "run"], 0), (["list"], 0)], REPORT, REJUDGE),
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
-def test_a_reader_that_has_enough_is_no_error(bench, arguments, code):
+def test_a_closed_output_pipe_is_no_error(bench, arguments, code):
     bench.run("--model=echo/any")
     reading, writing = os.pipe()
     os.close(reading)  # as `| head` does, only sooner
@@ -198,7 +198,7 @@ def test_a_reader_that_has_enough_is_no_error(bench, arguments, code):
         assert (bench.path / "made.html").exists()
 
 
-def test_a_report_elsewhere_leaves_the_run_as_it_is(bench, capsys):
+def test_a_report_in_another_folder_leaves_the_run_unchanged(bench, capsys):
     bench.run("--model=echo/any")
     before = {path: path.read_bytes() for path in sorted((bench.path / "run").iterdir())}
     for _ in range(2):
@@ -237,7 +237,7 @@ def test_the_same_folder_twice_is_one_run(bench, capsys):
     assert out.count("echo/any  (run)") == 1
 
 
-def test_two_runs_of_a_model_are_told_apart_by_their_folders(bench, capsys, no_figures):
+def test_two_runs_of_a_model_are_named_by_their_folders(bench, capsys, no_figures):
     bench.run("--model=echo/any", results="one")
     bench.run("--model=echo/any", results="two")
     code, _, _ = report(capsys, "one", "two", "--no-plots")
@@ -246,7 +246,7 @@ def test_two_runs_of_a_model_are_told_apart_by_their_folders(bench, capsys, no_f
     assert [row[0] for row in rows[1:]] == ["one", "two"]
 
 
-def test_runs_that_differ_are_compared_aloud(bench, capsys, no_figures):
+def test_report_notes_differences_between_runs(bench, capsys, no_figures):
     bench.run("--model=echo/any", *GRID, results="wide")
     bench.run("--model=echo/other", "--bench-compat=reference", "--bench-limit=2", results="small")
     code, out, _ = report(capsys, "wide", "small", "--no-plots")
@@ -265,7 +265,7 @@ def test_runs_that_differ_are_compared_aloud(bench, capsys, no_figures):
     )
 
 
-def test_report_of_datasets_that_differ(bench, capsys, no_figures):
+def test_report_notes_different_datasets(bench, capsys, no_figures):
     bench.run("--model=echo/any", results="one")
     bench.data(toy=[ADA, BO], more=[ADA])
     bench.suite(
@@ -313,7 +313,7 @@ def test_report_of_a_run_without_an_answer(bench, capsys):
 
 
 @pytest.mark.parametrize("name", ["nowhere", "empty", "file"])
-def test_what_is_no_run_is_said_in_one_line(bench, capsys, name):
+def test_report_refuses_a_folder_without_a_run_in_one_line(bench, capsys, name):
     (bench.path / "empty").mkdir()
     (bench.path / "file").write_text("", encoding="utf-8")
     code, out, err = report(capsys, name)
@@ -322,7 +322,7 @@ def test_what_is_no_run_is_said_in_one_line(bench, capsys, name):
     assert err.startswith(f"tablebench: {name}")
 
 
-def test_whatever_lies_beside_runs_is_skipped_in_one_line(bench, capsys):
+def test_report_skips_other_files_among_runs(bench, capsys):
     bench.run("--model=echo/any", results="runs/a")
     (bench.path / "runs/empty").mkdir()
     (bench.path / "runs/notes.txt").write_text("", encoding="utf-8")
@@ -349,7 +349,7 @@ def test_a_newer_run_is_refused(bench, capsys):
     assert "schema 99" in err
 
 
-def test_hostile_model_names(bench, capsys):
+def test_hostile_model_names_are_escaped_in_every_file(bench, capsys):
     names = ["echo/=cmd|'/C calc'!A0", "echo/$\\frac{1$<b>|**x**", "=1+1", "echo/\x1b[31m\u202eabc"]
     bench.run("--model=echo/any", results="run0")
     for number, name in enumerate(names):
@@ -391,7 +391,7 @@ def test_a_hostile_benchmark_stays_in_the_folder(bench, capsys):
 # The folder of a report
 
 
-def test_a_folder_with_other_files_is_left_alone(bench, capsys):
+def test_report_refuses_a_folder_with_other_files(bench, capsys):
     bench.run("--model=echo/any")
     (bench.path / "mine").mkdir()
     (bench.path / "mine/README.md").write_text("mine", encoding="utf-8")
@@ -402,7 +402,7 @@ def test_a_folder_with_other_files_is_left_alone(bench, capsys):
     assert (bench.path / "mine/README.md").read_text(encoding="utf-8") == "mine"
 
 
-def test_a_list_of_files_that_was_tampered_with_deletes_nothing_else(bench, capsys):
+def test_a_tampered_list_of_files_deletes_no_other_file(bench, capsys):
     bench.run("--model=echo/any")
     outside = bench.path / "precious.md"
     outside.write_text("mine", encoding="utf-8")
@@ -417,7 +417,7 @@ def test_a_list_of_files_that_was_tampered_with_deletes_nothing_else(bench, caps
     assert (folder / "data.txt").exists()
 
 
-def test_an_out_that_cannot_be_written_is_said_in_one_line(bench, capsys):
+def test_an_output_folder_that_cannot_be_written_is_reported_in_one_line(bench, capsys):
     bench.run("--model=echo/any")
     (bench.path / "file").write_text("", encoding="utf-8")
     code, _, err = report(capsys, "run", "--out", "file/inside")
@@ -426,7 +426,7 @@ def test_an_out_that_cannot_be_written_is_said_in_one_line(bench, capsys):
     assert err.count("\n") == 1
 
 
-def test_the_leaderboard_stands_beside_runs_of_torr(bench, capsys):
+def test_report_compares_runs_of_torr_with_the_leaderboard(bench, capsys):
     conftest = bench.path / "conftest.py"
     source = conftest.read_text(encoding="utf-8")
     conftest.write_text(source.replace('benchmark = "toys"', 'benchmark = "torr"'), "utf-8")

@@ -55,7 +55,7 @@ def outcomes(run: Run, thinker: dict[int, tuple[int, str]]) -> list[tuple[Any, .
     return [(one.outcome, one.reason, list(one.flags), one.reply_limit) for one in records]
 
 
-def test_replies_that_end_while_thinking_get_room(tmp_path: Path) -> None:
+def test_replies_cut_off_while_thinking_are_asked_again_with_more_tokens(tmp_path: Path) -> None:
     needs = {1: (600, ""), 2: (600, "<think>Let me"), 3: (600, PLAIN), 4: (9999, "")}
     thinker = Thinker(needs)
     with OpenAIServer(thinker) as server:
@@ -101,7 +101,7 @@ def test_replies_that_end_while_thinking_get_room(tmp_path: Path) -> None:
         assert (found.before.extended, found.after.extended) == (3, 4)
 
 
-def test_a_model_that_litellm_marks_has_room_from_the_first_call(tmp_path: Path) -> None:
+def test_a_reasoning_model_has_more_tokens_from_the_first_call(tmp_path: Path) -> None:
     thinker = Thinker({})
     with OpenAIServer(thinker) as server:
         run = run_pytest(tmp_path / "0", server, "--bench-effort=low", count=COUNT, model=REASONS)

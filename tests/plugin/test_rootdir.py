@@ -40,7 +40,7 @@ def command_of(result: pytest.RunResult) -> list[str]:
 @pytest.mark.parametrize(
     "flag", ["data", "results", "store", "store-readonly", "baseline", "dataset"]
 )
-def test_a_blank_that_loses_a_gate_is_refused_with_the_command_that_works(
+def test_a_value_after_a_space_that_loses_the_settings_file_is_refused(
     gated: Bench, tmp_path_factory: pytest.TempPathFactory, flag: str
 ) -> None:
     outside = tmp_path_factory.mktemp("outside")
@@ -53,14 +53,14 @@ def test_a_blank_that_loses_a_gate_is_refused_with_the_command_that_works(
     assert not (gated.path / "run").exists()
 
 
-def test_the_printed_command_has_the_gate(gated: Bench, tmp_path_factory) -> None:
+def test_the_printed_command_keeps_the_gate(gated: Bench, tmp_path_factory) -> None:
     outside = tmp_path_factory.mktemp("outside")
     refused = gated.pytester.runpytest_subprocess("-n1", "--bench-data", str(outside))
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
     assert gated.pytester.runpytest_inprocess(*command_of(refused)[1:]).ret == UNDECIDED
 
 
-def test_a_variable_for_options_counts_too(
+def test_a_value_after_a_space_in_addopts_is_refused(
     gated: Bench, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     outside = tmp_path_factory.mktemp("outside")
@@ -71,13 +71,13 @@ def test_a_variable_for_options_counts_too(
     assert f"would not read {gated.path / 'pyproject.toml'}" in result.stderr.str()
 
 
-def test_a_place_inside_the_project_loses_nothing(gated: Bench) -> None:
+def test_a_folder_inside_the_project_is_accepted_after_a_space(gated: Bench) -> None:
     (gated.path / "tables").mkdir()
     result = gated.pytester.runpytest_inprocess("--bench-data", "tables")
     assert result.ret == UNDECIDED
 
 
-def test_the_suites_of_the_package_are_no_place_to_start_from(gated: Bench) -> None:
+def test_the_suites_of_the_package_do_not_move_the_root_folder(gated: Bench) -> None:
     (gated.path / "inside").mkdir()
     suites = ("--pyargs", "pytest_tablebench.suites", "--model", "tablebench/lexical")
     planned = gated.pytester.runpytest_subprocess(*suites, "--bench-data", "inside", "--bench-plan")
@@ -86,14 +86,14 @@ def test_the_suites_of_the_package_are_no_place_to_start_from(gated: Bench) -> N
     assert "unknown scope 'toy'" in planned.stderr.str()
 
 
-def test_an_equals_sign_moves_nothing(
+def test_a_value_after_an_equals_sign_is_accepted(
     gated: Bench, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     outside = tmp_path_factory.mktemp("outside")
     assert gated.pytester.runpytest_inprocess(f"--bench-data={outside}").ret == UNDECIDED
 
 
-def test_a_settings_file_that_pytest_would_not_read_is_named(
+def test_the_refusal_names_the_settings_file_that_pytest_would_read(
     bench: Bench, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     bench.suite()
@@ -128,7 +128,7 @@ def test_a_key_in_the_command_is_not_printed(
     assert "sk-marked" not in result.stderr.str()
 
 
-def test_other_options_with_values_are_none_of_ours(gated: Bench) -> None:
+def test_options_of_pytest_are_accepted_after_a_space(gated: Bench) -> None:
     (gated.path / "sub").mkdir()
     (gated.path / "sub" / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     result = gated.pytester.runpytest_inprocess("--model=echo/any", "--rootdir", "sub")

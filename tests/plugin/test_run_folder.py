@@ -82,7 +82,7 @@ def test_a_record_has_every_field(bench):
     }
 
 
-def test_a_record_without_an_answer_has_every_field_too(bench):
+def test_a_record_without_an_answer_has_every_field(bench):
     bench.run("--model=echo/refuses", "--bench-limit=1")
     record = bench.record()
     assert set(record) == {"schema", *RECORD_FIELDS}
@@ -101,7 +101,7 @@ def test_a_record_without_an_answer_has_every_field_too(bench):
     assert record["references"] == ["36"]
 
 
-def test_the_run_says_what_was_run(bench):
+def test_run_json_contains_the_settings_and_totals(bench):
     before = datetime.now().astimezone().replace(microsecond=0)
     bench.run(
         "--model=echo/any",
@@ -143,7 +143,7 @@ def test_a_run_without_any_answer_has_unknown_cost_and_tokens(bench):
     ] * 3
 
 
-def test_token_counts_are_unknown_when_one_call_does_not_say(bench):
+def test_token_counts_are_unknown_if_one_call_has_none(bench):
     bench.run(f"--model={bench.script({'default': '36'})}")
     assert bench.facts()["prompt_tokens"] is None
     assert bench.facts()["cost_usd"] is None
@@ -260,7 +260,7 @@ def test_workers_give_the_same_summary_to_the_byte(alone_and_parallel):
     assert alone == parallel
 
 
-def test_workers_give_the_same_run_file_but_for_times(alone_and_parallel):
+def test_workers_give_the_same_run_file_except_for_times(alone_and_parallel):
     alone, parallel = (read_run_json(path) for path in alone_and_parallel)
     for facts in (alone, parallel):
         del facts["start"], facts["end"]
@@ -276,7 +276,7 @@ def folder_content(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("kept", ["run.json", "records.jsonl", None])
-def test_a_folder_that_holds_a_run_is_refused_and_left_alone(bench, kept):
+def test_a_folder_with_a_run_is_refused_and_left_unchanged(bench, kept):
     bench.run("--model=echo/any", "--bench-limit=1")
     if kept:
         for path in (bench.path / "run").iterdir():
@@ -293,7 +293,7 @@ def test_a_folder_that_holds_a_run_is_refused_and_left_alone(bench, kept):
 
 
 @pytest.mark.parametrize("option", ["--bench-limit=1", "--collect-only"])
-def test_what_a_crash_left_of_texts_is_for_no_later_run_to_change(bench, option):
+def test_a_refused_run_does_not_repair_the_texts_of_another(bench, option):
     bench.run("--model=echo/any", "--bench-limit=1")
     texts = bench.path / "run" / "texts.jsonl.gz"
     texts.write_bytes(texts.read_bytes() + b"the beginning of a block")
@@ -302,7 +302,7 @@ def test_what_a_crash_left_of_texts_is_for_no_later_run_to_change(bench, option)
     assert folder_content(bench.path / "run") == before
 
 
-def test_each_model_keeps_the_questions_and_tables_of_its_page(bench):
+def test_each_model_has_the_texts_of_its_page(bench):
     bench.run("--model=echo/one", "--model=echo/two", "--bench-serializer=html,csv")
     for model in ("echo-one", "echo-two"):
         texts = list(read_texts(bench.path / "run" / model / "texts.jsonl.gz"))
@@ -311,7 +311,7 @@ def test_each_model_keeps_the_questions_and_tables_of_its_page(bench):
         assert sum(isinstance(found, PromptText) for found in texts) == 6
 
 
-def test_an_empty_folder_is_taken(bench):
+def test_an_empty_folder_is_used(bench):
     (bench.path / "run").mkdir()
     bench.run("--model=echo/any", "--bench-limit=1").assert_outcomes(passed=1)
     assert len(bench.records()) == 1
@@ -338,7 +338,7 @@ def test_a_run_that_is_refused_leaves_no_folder(bench, workers):
     assert not (bench.path / "run").exists()
 
 
-def test_a_folder_that_cannot_be_written_is_refused_with_workers_too(bench):
+def test_a_folder_that_cannot_be_written_is_refused_under_workers(bench):
     (bench.path / "file").write_text("here")
     result = bench.run_apart("-n1", "--model=echo/any", results="file/run")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -347,7 +347,7 @@ def test_a_folder_that_cannot_be_written_is_refused_with_workers_too(bench):
 
 
 @pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["alone", "workers"])
-def test_a_default_folder_that_cannot_be_written_asks_nothing(bench, workers):
+def test_a_default_folder_that_cannot_be_written_stops_before_the_first_call(bench, workers):
     # No option at all: only collection shows that this is a run of ours.
     (bench.path / "tablebench-results").write_text("a file in the way")
     run = bench.pytester.runpytest_subprocess if workers else bench.pytester.runpytest_inprocess
@@ -366,7 +366,7 @@ def test_a_default_folder_that_cannot_be_written_asks_nothing(bench, workers):
 # A run without records
 
 
-def test_skipped_cases_leave_a_run_that_says_so(bench):
+def test_a_run_of_skipped_cases_is_incomplete(bench):
     bench.suite(SUITE.replace("def ", "@pytest.mark.skip\ndef "))
     bench.run("--model=echo/any")
     assert bench.facts()["status"] == "incomplete"
@@ -376,7 +376,7 @@ def test_skipped_cases_leave_a_run_that_says_so(bench):
 # Secrets
 
 
-def test_no_secret_is_written_or_shown(bench, monkeypatch):
+def test_passwords_and_keys_are_not_written_or_shown(bench, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
     result = bench.run(
         "--model=echo/any", "--bench-api-base=https://user:hunter2@host:8000/v1?key=sk-very-secret"
@@ -394,7 +394,7 @@ def test_no_secret_is_written_or_shown(bench, monkeypatch):
 # Reading
 
 
-def test_a_torn_last_line_is_left_out(bench):
+def test_an_incomplete_last_line_is_left_out(bench):
     bench.run("--model=echo/any")
     path = bench.path / "run" / "records.jsonl"
     path.write_bytes(path.read_bytes()[:-20])
@@ -424,7 +424,7 @@ def test_records_are_read_back_as_written(bench):
     assert read == bench.records()
 
 
-def test_a_case_that_two_tests_run_counts_once(bench):
+def test_a_case_of_two_tests_has_one_record(bench):
     bench.suite(name="test_again.py")
     bench.run("--model=echo/any", "--bench-limit=1")
     assert len(bench.records()) == 1

@@ -14,14 +14,14 @@ from tests.support.toy_bench import CONFTEST, read_lines
 # The folder by time and model
 
 
-def test_the_default_folder_is_named_by_time_and_model(bench):
+def test_the_default_folder_name_contains_time_and_model(bench):
     result = bench.pytester.runpytest_inprocess("--model=echo/any", "--bench-limit=1")
     [folder] = (bench.path / "tablebench-results").iterdir()
     assert re.fullmatch(r"\d{8}-\d{6}-echo-any", folder.name)
     result.stdout.fnmatch_lines([f"open the report: tablebench-results/{folder.name}/report.html"])
 
 
-def test_two_runs_in_one_second_do_not_share_a_folder(bench):
+def test_runs_in_the_same_second_have_folders_of_their_own(bench):
     for _ in range(3):
         bench.pytester.runpytest_inprocess(
             "--model=echo/any", "--bench-limit=1", "--bench-serializer=html"
@@ -57,7 +57,7 @@ session.run_paths = run_paths
     ("workers", "given"),
     reduced(product([[], ["-n2"]], [True, False]), ([], False), (["-n2"], True)),
 )
-def test_a_folder_that_another_run_has_just_made_is_left_to_it(bench, workers, given):
+def test_a_folder_that_another_run_has_just_made_is_not_used(bench, workers, given):
     bench.data(toy=[["ada", "How old is Ada?", ["36"]]])
     text = CONFTEST.replace('("echo", "other")', '("tablebench/lexical",)')
     bench.pytester.makeconftest(text + AT_THE_SAME_TIME)
@@ -80,7 +80,7 @@ def test_a_folder_that_another_run_has_just_made_is_left_to_it(bench, workers, g
 
 
 @pytest.mark.parametrize("given", [[], ["--bench-results=deep/er/run"]])
-def test_a_run_without_our_items_leaves_no_folder(bench, given):
+def test_a_run_without_cases_makes_no_folder(bench, given):
     bench.suite("def test_foreign():\n    pass\n")
     before = sorted(path.name for path in bench.path.iterdir())
     result = bench.pytester.runpytest_inprocess("-p", "no:cacheprovider", "--bench-limit=1", *given)
@@ -90,12 +90,12 @@ def test_a_run_without_our_items_leaves_no_folder(bench, given):
 
 
 @pytest.mark.parametrize("option", ["--collect-only", "--bench-plan", "--bench-serializer=htm"])
-def test_what_runs_nothing_makes_no_folder(bench, option):
+def test_plan_collection_and_refusal_make_no_folder(bench, option):
     bench.pytester.runpytest_inprocess("--model=echo/any", option)
     assert not (bench.path / "tablebench-results").exists()
 
 
-def test_a_session_that_does_not_begin_leaves_no_folder(bench):
+def test_a_session_that_does_not_start_makes_no_folder(bench):
     refuse = "def pytest_sessionstart():\n    raise pytest.UsageError('not today')\n"
     bench.pytester.makeconftest(f"import pytest\n{CONFTEST}\n{refuse}")
     result = bench.run("--model=echo/any", results="deep/er/run")
@@ -103,7 +103,7 @@ def test_a_session_that_does_not_begin_leaves_no_folder(bench):
     assert not (bench.path / "deep").exists()
 
 
-def test_a_folder_of_the_user_stays_where_it_was_not_needed(bench):
+def test_an_unused_folder_of_the_user_is_kept(bench):
     bench.suite("def test_foreign():\n    pass\n")
     (bench.path / "mine").mkdir()
     bench.run("--bench-limit=1", results="mine").assert_outcomes(passed=1)

@@ -191,7 +191,7 @@ WAYS: list[Callable[[Place], Path]] = [in_parts, replayed, on_dask, by_batches]
 
 
 @pytest.mark.parametrize("way", reduced(WAYS, in_parts, replayed))
-def test_records_and_summary_are_the_same(
+def test_records_and_summary_are_the_same_everywhere(
     place: Place, whole: Path, way: Callable[[Place], Path]
 ) -> None:
     found = way(place)
@@ -210,7 +210,9 @@ def test_records_and_summary_are_the_same(
     assert not any("think" in record["prediction"] for record in records(whole).values())
 
 
-def test_thoughts_change_no_score_nor_what_a_judge_says(place: Place, whole: Path) -> None:
+def test_thoughts_change_neither_scores_nor_verdicts_of_the_judge(
+    place: Place, whole: Path
+) -> None:
     place.server.decide = lambda body: text(answered(body))
     try:
         silent = records(place.run("silent"))

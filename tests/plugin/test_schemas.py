@@ -32,7 +32,7 @@ def validator(name: str) -> Draft202012Validator:
     return Draft202012Validator(schema)
 
 
-def test_a_run_is_as_its_schemas_say(bench: Bench) -> None:
+def test_the_files_of_a_run_match_their_schemas(bench: Bench) -> None:
     bench.run(f"--model={bench.script(*ALL_THREE)}", "--bench-gate=toy.performance >= 0.1")
     folder = bench.path / "run"
     with (folder / "records.jsonl").open(encoding="utf-8") as file:
@@ -50,7 +50,7 @@ def test_a_run_is_as_its_schemas_say(bench: Bench) -> None:
             validator("text").validate(json.loads(line))
 
 
-def test_every_schema_is_named_on_the_page_of_the_run_folder() -> None:
+def test_the_documentation_names_every_schema() -> None:
     page = PAGE.read_text("utf-8")
     for path in SCHEMAS.glob("*.json"):
         assert f"schemas/{path.name}" in page, path.name

@@ -41,7 +41,7 @@ def contents(folder: Path) -> Iterator[tuple[str, bytes]]:
                 continue
 
 
-def test_no_secret_known_by_its_place_is_written_or_shown(tmp_path):
+def test_secrets_in_headers_queries_and_addresses_are_not_written_or_shown(tmp_path):
     said = f"refused: {', '.join(SECRETS)} at /v1?key={IN_ADDRESS}"
     script = Script(3, {1: [error(400, said)], 2: [error(500, said)]})
     with OpenAIServer(script) as server:
@@ -78,7 +78,7 @@ def test_no_secret_known_by_its_place_is_written_or_shown(tmp_path):
 
 
 @pytest.mark.parametrize("mark", "/?#")
-def test_an_address_with_a_careless_password_is_refused_unseen(bench, mark):
+def test_an_address_with_an_unescaped_password_is_refused_without_showing_it(bench, mark):
     result = bench.run("--model=gpt-4o", f"--bench-api-base=http://me:hun{mark}ter2@host/v1")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     [line] = [line for line in result.errlines if line]

@@ -47,7 +47,7 @@ def one_line(output: str, *words: str) -> str:
 # Answers
 
 
-def test_right_answers(tmp_path: Path) -> None:
+def test_a_run_against_a_server_records_right_answers(tmp_path: Path) -> None:
     script = Script(2)
     with OpenAIServer(script) as server:
         run = run_pytest(tmp_path, server, "--bench-serializer", "json", count=2, model=LITELLM)
@@ -143,7 +143,7 @@ def faulty_runs(tmp_path_factory: pytest.TempPathFactory) -> Faulty:
         return dict(zip(folders, threads.map(run, folders, folders.values()), strict=True))
 
 
-def test_a_fault_of_one_case_is_an_outcome_of_its_own(faulty_runs: Faulty) -> None:
+def test_each_fault_of_a_case_has_its_outcome_and_reason(faulty_runs: Faulty) -> None:
     run, script = faulty_runs["0"]
     assert run.exit_code == 1, run.output
     assert len(run.records) == FAULTS
@@ -166,7 +166,7 @@ def test_a_fault_of_one_case_is_an_outcome_of_its_own(faulty_runs: Faulty) -> No
     assert set(script.asked.values()) == {1, 2}
 
 
-def test_the_terminal_says_each_reason_on_one_line(faulty_runs: Faulty) -> None:
+def test_the_terminal_shows_each_reason_on_one_line(faulty_runs: Faulty) -> None:
     run, _ = faulty_runs["0"]
     lines = [line for line in run.output.splitlines() if line.startswith("no answer (")]
     assert len(lines) == len(WITHOUT)
@@ -189,7 +189,7 @@ def test_the_terminal_says_each_reason_on_one_line(faulty_runs: Faulty) -> None:
     assert run.facts["prompt_tokens"] is None
 
 
-def test_two_workers_give_the_same_records(faulty_runs: Faulty) -> None:
+def test_two_workers_record_the_same_faults(faulty_runs: Faulty) -> None:
     alone, spread = faulty_runs["0"][0], faulty_runs["2"][0]
     assert spread.exit_code == 1, spread.output
 
@@ -213,7 +213,7 @@ def test_two_workers_give_the_same_records(faulty_runs: Faulty) -> None:
 
 
 @pytest.mark.skipif(not FULL, reason="TABLEBENCH_FULL runs it; calls of test_faults.py hang too")
-def test_a_server_that_hangs(tmp_path: Path) -> None:
+def test_a_server_that_hangs_is_a_timeout(tmp_path: Path) -> None:
     script = Script(2, {0: [hang()]})
     with OpenAIServer(script) as server:
         limits = ("--bench-timeout", "1", "--bench-retries", "0")
@@ -307,7 +307,7 @@ def test_a_fault_of_the_whole_run_stops_it(tmp_path: Path, fault: str, workers: 
 
 
 @pytest.mark.parametrize("workers", reduced("01", "1"))
-def test_an_answer_between_lets_the_run_go_on(tmp_path: Path, workers: str) -> None:
+def test_an_answer_between_faults_lets_the_run_continue(tmp_path: Path, workers: str) -> None:
     plan = {0: [error(401)], 1: [error(403)], 3: [error(404)], 4: [error(401)]}
     script = Script(6, plan)
     with OpenAIServer(script) as server:

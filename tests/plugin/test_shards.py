@@ -7,7 +7,7 @@ from tests.support.toy_bench import Bench
 GATE = "--bench-gate=toy.performance >= 0.9"
 
 
-def test_a_part_collects_its_own_cases_and_leaves_the_gates_to_the_whole(bench: Bench) -> None:
+def test_a_shard_collects_its_cases_and_judges_no_gate(bench: Bench) -> None:
     # All questions of the toy dataset are about one table: they are in one part together.
     codes = {
         number: bench.run(
@@ -33,7 +33,7 @@ def test_a_part_collects_its_own_cases_and_leaves_the_gates_to_the_whole(bench: 
     assert {record["example_id"] for record in bench.records(f"run-{full}")} == {"ada", "bo", "cy"}
 
 
-def test_a_part_cannot_stop_when_all_is_decided(bench: Bench) -> None:
+def test_a_shard_with_a_stopping_rule_is_refused(bench: Bench) -> None:
     result = bench.run("--bench-shard=1/2", GATE, "--bench-stop-when-decided")
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*--bench-stop-when-decided cannot be used with --bench-shard*"])

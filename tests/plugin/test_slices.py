@@ -29,7 +29,7 @@ GATES = [
 ]
 
 
-def test_a_run_tells_slices_parts_and_changed_meaning(pytester: pytest.Pytester, capsys) -> None:
+def test_reports_show_slices_parts_and_changed_meaning(pytester: pytest.Pytester, capsys) -> None:
     bench = Bench(pytester)
     bench.data(toy=[ADA, BO, CY])
     pytester.makeconftest(CONFTEST + BLANK)
@@ -70,7 +70,7 @@ def test_a_run_tells_slices_parts_and_changed_meaning(pytester: pytest.Pytester,
     assert "braces contain one tag" in capsys.readouterr().err
 
 
-def test_a_slice_that_no_example_is_in_is_refused_before_a_call(bench: Bench) -> None:
+def test_a_gate_on_an_empty_slice_is_refused_before_the_first_call(bench: Bench) -> None:
     bench.data(toy=[ADA, BO, CY])
     result = bench.run("--model=echo/any", *options(["toy{asks=aeg}.performance >= 0"]))
     assert result.ret == pytest.ExitCode.USAGE_ERROR

@@ -41,7 +41,7 @@ def test_answers_are_recorded_and_compared(bench: Bench, workers: int) -> None:
     assert content(bench) == before
 
 
-def test_a_model_that_changed_behind_its_name_is_asked_anew(bench: Bench) -> None:
+def test_bench_fresh_asks_a_changed_model_again(bench: Bench) -> None:
     """Stored answers say nothing of the model as it is now."""
     bench.suite()
     small = ["--model=echo/any", "--bench-serializer=html", "--bench-perturbation=none"]
@@ -64,7 +64,7 @@ def test_a_model_that_changed_behind_its_name_is_asked_anew(bench: Bench) -> Non
     assert asked(results="as before") == (0, {"same": 3})
 
 
-def test_three_kinds_of_change(bench: Bench) -> None:
+def test_changes_are_same_reworded_or_flipped(bench: Bench) -> None:
     bench.run(answers(bench), *RECORD, results="first")
     before = content(bench)
     model = answers(bench, bo="41\nor so", cy="about 13")
@@ -90,7 +90,7 @@ def test_three_kinds_of_change(bench: Bench) -> None:
     assert content(bench) == before
 
 
-def test_the_same_text_with_another_verdict_has_flipped(bench: Bench) -> None:
+def test_the_same_text_with_another_verdict_is_flipped(bench: Bench) -> None:
     bench.run(answers(bench, ada="37"), *RECORD, results="first")
     bench.data(toy=[["ada", ADA[1], ["37"]], BO, CY])
     result = bench.run(answers(bench, ada="37"), "--bench-snapshot", results="second")
@@ -107,7 +107,7 @@ def test_an_update_records_what_changed(bench: Bench) -> None:
     assert summary(result)[0].endswith("; recorded in snapshots/")
 
 
-def test_only_new_ones_are_recorded_where_asked_for(bench: Bench) -> None:
+def test_update_new_only_records_only_new_answers(bench: Bench) -> None:
     bench.run(answers(bench), *RECORD, "--bench-limit=2", results="first")
     new_only = ("--bench-snapshot", "--snapshot-update-new-only")
     bench.run(answers(bench, ada="37", cy="13"), *new_only, results="second")
@@ -118,7 +118,7 @@ def test_only_new_ones_are_recorded_where_asked_for(bench: Bench) -> None:
     }
 
 
-def test_without_an_answer_nothing_is_compared_or_overwritten(bench: Bench) -> None:
+def test_a_missing_answer_is_neither_compared_nor_recorded(bench: Bench) -> None:
     bench.run(answers(bench), *RECORD, results="first")
     before = content(bench)
     result = bench.run(answers(bench, bo=None), *RECORD, results="second")
@@ -130,14 +130,14 @@ def test_without_an_answer_nothing_is_compared_or_overwritten(bench: Bench) -> N
 
 
 @pytest.mark.parametrize("option", ["--snapshot-update", ""])
-def test_without_the_option_nothing_happens(bench: Bench, option: str) -> None:
+def test_without_the_option_no_snapshot_is_made(bench: Bench, option: str) -> None:
     result = bench.run(answers(bench), *filter(None, [option]))
     assert not (bench.path / "snapshots").exists()
     assert not (bench.path / "run" / "snapshots.json").exists()
     result.stdout.no_fnmatch_line("*snapshots of answers*")
 
 
-def test_without_an_update_no_file_appears(bench: Bench) -> None:
+def test_without_an_update_no_snapshot_file_is_written(bench: Bench) -> None:
     result = bench.run(answers(bench), "--bench-snapshot")
     assert not (bench.path / "snapshots").exists()
     assert counts(bench, "run") == {"new": 3}
@@ -146,13 +146,13 @@ def test_without_an_update_no_file_appears(bench: Bench) -> None:
     )
 
 
-def test_the_ini_key(bench: Bench) -> None:
+def test_snapshots_can_be_switched_on_in_an_ini_file(bench: Bench) -> None:
     bench.pytester.makeini("[pytest]\nbench_snapshot = true\n")
     bench.run(answers(bench), "--snapshot-update")
     assert len(stored(bench)) == 3
 
 
-def test_models_and_suites_have_files_of_their_own(bench: Bench) -> None:
+def test_each_model_and_suite_has_a_snapshot_file(bench: Bench) -> None:
     bench.suite(SUITE, "test_other.py")
     one, two = answers(bench), "--model=" + bench.script({"default": "?"}, name="two.jsonl")
     bench.run(one, two, *RECORD)
@@ -167,7 +167,7 @@ def test_models_and_suites_have_files_of_their_own(bench: Bench) -> None:
     assert "unused" not in summary(alone)[0]
 
 
-def test_repeats_are_kept_apart(bench: Bench) -> None:
+def test_each_repeat_has_a_snapshot(bench: Bench) -> None:
     bench.run(answers(bench), *RECORD, "--bench-repeats=2", "--bench-limit=1")
     assert stored(bench).keys() == {
         "test_toy[toy/ada/html/none]",
@@ -199,7 +199,7 @@ ALONE = [(part, 0) for part in PARTS]
 
 
 @pytest.mark.parametrize(("part", "workers"), reduced([*ALONE, (("-k", "ada"), 2)], *ALONE))
-def test_a_part_of_the_cases_leaves_the_rest_alone(
+def test_a_run_over_some_cases_leaves_other_snapshots_unchanged(
     bench: Bench, part: tuple[str, ...], workers: int
 ) -> None:
     bench.run(answers(bench), *RECORD, results="first")
@@ -219,7 +219,7 @@ def test_a_part_of_the_cases_leaves_the_rest_alone(
     assert after[html].text == ("36" if "--bench-serializer=csv" in part else "37")
 
 
-def test_a_run_cut_short_leaves_the_rest_alone(bench: Bench) -> None:
+def test_an_interrupted_run_leaves_other_snapshots_unchanged(bench: Bench) -> None:
     bench.run(answers(bench), *RECORD, results="first")
     result = bench.run(answers(bench, ada="37"), *RECORD, "-x", results="second")
     result.assert_outcomes(failed=1)
@@ -232,7 +232,7 @@ def test_a_run_cut_short_leaves_the_rest_alone(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("workers", reduced([0, 2], 0))
-def test_a_whole_run_counts_what_is_unused_and_keeps_it(bench: Bench, workers: int) -> None:
+def test_a_whole_run_counts_unused_snapshots_and_keeps_them(bench: Bench, workers: int) -> None:
     # Ini keys that narrow the grid are a part as well: all formats, then.
     bench.pytester.makeini("[pytest]\nbench_snapshot = true\n")
     model = "--model=" + bench.script({"default": "36"})
@@ -259,7 +259,7 @@ def whole(bench: Bench, *arguments: str, workers: int, results: str) -> pytest.R
 # Another version of a model.
 
 
-def test_answers_are_compared_with_those_of_another_model(bench: Bench) -> None:
+def test_answers_can_be_compared_with_snapshots_of_another_model(bench: Bench) -> None:
     bench.run(answers(bench), *RECORD, results="first")
     before = content(bench)
     [old] = before
@@ -287,7 +287,7 @@ def test_answers_are_compared_with_those_of_another_model(bench: Bench) -> None:
     assert counts(bench, "fourth") == {"same": 3}
 
 
-def test_a_comparison_without_a_snapshot_is_no_success(bench: Bench) -> None:
+def test_a_comparison_without_a_snapshot_sets_exit_code_11(bench: Bench) -> None:
     result = bench.run(answers(bench), "--bench-snapshot", results="first")
     result.assert_outcomes(passed=3)
     assert result.ret == 11
@@ -315,7 +315,7 @@ FAIL = "--bench-snapshot-changes=fail"
 
 
 @pytest.mark.parametrize("workers", reduced([0, 2], 1))
-def test_a_changed_answer_fails_its_test_where_asked_for(bench: Bench, workers: int) -> None:
+def test_snapshot_changes_fail_fails_tests_of_changed_answers(bench: Bench, workers: int) -> None:
     bench.run(answers(bench, cy="13"), *RECORD, results="first")
     before = content(bench)
     model = answers(bench, bo="41\nor so", cy="14")
@@ -334,7 +334,7 @@ def test_a_changed_answer_fails_its_test_where_asked_for(bench: Bench, workers: 
     assert content(bench) == before
 
 
-def test_what_is_new_or_the_same_or_recorded_fails_no_test(bench: Bench) -> None:
+def test_new_same_and_recorded_answers_fail_no_test(bench: Bench) -> None:
     new_only = (FAIL, "--snapshot-update-new-only")
     bench.run(answers(bench), *RECORD, "--bench-limit=2", results="first")
     bench.run(answers(bench), FAIL, results="second").assert_outcomes(passed=3)
@@ -355,7 +355,7 @@ def test_another_score_with_the_same_text_and_verdict_is_no_change(bench: Bench)
     assert counts(bench, "second") == {"same": 3}
 
 
-def test_a_changed_answer_that_is_hostile_takes_no_effect(bench: Bench) -> None:
+def test_a_hostile_changed_answer_is_escaped(bench: Bench) -> None:
     bench.run(answers(bench), *RECORD, results="first")
     hostile = "36\x1b[31mred\u202egnp\n# name: forged\n" + "word " * 20_000
     result = bench.run_apart(answers(bench, ada=hostile), FAIL, results="second")

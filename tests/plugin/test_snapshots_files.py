@@ -29,7 +29,7 @@ HOSTILE = {
 }
 
 
-def test_hostile_answers_come_back_and_forge_nothing(bench: Bench) -> None:
+def test_hostile_answers_are_stored_unchanged_and_forge_no_entry(bench: Bench) -> None:
     model = answers(bench, **HOSTILE)
     bench.run_apart(model, *RECORD, "-n1", results="first")
     found = {name: entry.text for name, entry in stored(bench).items()}
@@ -42,7 +42,7 @@ def test_hostile_answers_come_back_and_forge_nothing(bench: Bench) -> None:
     assert any("\\x1b[31m" in line for line in summary(result))
 
 
-def test_an_answer_of_nearly_a_megabyte(bench: Bench) -> None:
+def test_an_answer_of_nearly_a_megabyte_is_stored(bench: Bench) -> None:
     text = "# ---\r\n" * 20_000 + "word " * 160_000  # longer ones are cut
     bench.run(answers(bench, ada=text), *RECORD, results="first")
     assert stored(bench)["test_toy[toy/ada/html/none]"].text == text
@@ -63,7 +63,7 @@ def test_an_answer_of_nearly_a_megabyte(bench: Bench) -> None:
         ("tests/ä.py", "модель"),
     ],
 )
-def test_file_names_are_harmless(suite: str, model: str) -> None:
+def test_snapshot_file_names_are_short_ascii(suite: str, model: str) -> None:
     name = file_name(suite, model)
     assert name.isascii()
     assert not set(name) & set('/\\:*?"<>|\n\x1b ')
@@ -72,7 +72,7 @@ def test_file_names_are_harmless(suite: str, model: str) -> None:
     assert len(name) < 200
 
 
-def test_file_names_differ() -> None:
+def test_snapshot_file_names_are_distinct() -> None:
     suites = ["test_a.py", "a/test_a.py", "a.test_a.py", "a/b.c/t.py", "a/b/c/t.py", "../test_a.py"]
     models = ["gpt-4o", "GPT-4o", "openai/gpt-4o", "openai-gpt-4o", "gpt-4o-1"]
     names = {file_name(suite, model).lower() for suite in suites for model in models}
@@ -94,7 +94,7 @@ def test_file_names_differ() -> None:
         (b"# serializer version: tablebench-1\n# name:\n  x\n# ---\n", "cannot be read"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_named_and_left_alone(
+def test_an_unreadable_snapshot_file_is_reported_and_left_unchanged(
     bench: Bench, damage: bytes, said: str
 ) -> None:
     bench.run(answers(bench), *RECORD, results="first")
@@ -111,7 +111,7 @@ def test_a_file_that_cannot_be_used_is_named_and_left_alone(
     assert problem in summary(result)
 
 
-def test_a_damaged_entry_is_new(bench: Bench) -> None:
+def test_an_answer_with_a_damaged_entry_is_new(bench: Bench) -> None:
     bench.run(answers(bench), *RECORD, results="first")
     [path] = (bench.path / "snapshots").iterdir()
     path.write_text(path.read_text().replace("|41", "41"))
@@ -121,7 +121,7 @@ def test_a_damaged_entry_is_new(bench: Bench) -> None:
     assert stored(bench)["test_toy[toy/bo/html/none]"].text == "41"
 
 
-def test_a_file_where_the_folder_belongs_is_refused(bench: Bench) -> None:
+def test_a_file_in_place_of_the_snapshot_folder_is_refused(bench: Bench) -> None:
     (bench.path / "snapshots").write_text("mine")
     result = bench.run(answers(bench), "--bench-snapshot")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -129,13 +129,13 @@ def test_a_file_where_the_folder_belongs_is_refused(bench: Bench) -> None:
     assert bench.calls("ask") == []
 
 
-def test_syrupys_own_folder_must_be_another_one(bench: Bench) -> None:
+def test_a_shared_folder_with_syrupy_is_refused(bench: Bench) -> None:
     result = bench.run(answers(bench), "--bench-snapshot", "--snapshot-dirname=snapshots")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*--snapshot-dirname: *choose another name*"])
 
 
-def test_snapshots_of_ones_own_are_left_to_syrupy(bench: Bench) -> None:
+def test_other_snapshots_are_left_to_syrupy(bench: Bench) -> None:
     own = "\n\ndef test_own(snapshot):\n    assert {value} == snapshot\n"
     bench.suite(SUITE + own.format(value=1))
     model = answers(bench)
@@ -173,7 +173,7 @@ def pytest_tablebench_register_provider(register):
 
 
 @pytest.mark.slow
-def test_updates_by_several_workers_lose_and_corrupt_nothing(bench: Bench) -> None:
+def test_updates_by_several_workers_lose_no_entry(bench: Bench) -> None:
     examples, rounds = (1000, 10) if FULL else (100, 2)
     bench.pytester.makeconftest(CONFTEST + ROUNDS)
     bench.data(toy=[[f"e{n:04}", f"What is {n}?", ["x"]] for n in range(examples)])
@@ -208,7 +208,7 @@ for number in range(10):
 """
 
 
-def test_runs_at_once_take_turns(tmp_path: Path) -> None:
+def test_concurrent_writers_lose_no_entry(tmp_path: Path) -> None:
     path = tmp_path / "snapshots" / "a.ambr"
     root = str(Path(__file__).parents[2])
     processes = [
@@ -222,7 +222,7 @@ def test_runs_at_once_take_turns(tmp_path: Path) -> None:
     assert [found.name for found in path.parent.iterdir()] == ["a.ambr"]
 
 
-def test_a_file_that_broke_meanwhile_is_not_written_over(tmp_path: Path) -> None:
+def test_a_snapshot_file_damaged_since_loading_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "a.ambr"
     file = SnapshotFile.load(path, "m")
     assert file.note("t", "c", Entry("right", 1.0, "x")) == "new"

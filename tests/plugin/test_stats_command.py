@@ -58,7 +58,7 @@ def json_of(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> dict[
     return found
 
 
-def test_ones_own_folder_is_counted_and_measured(
+def test_stats_counts_and_measures_a_folder(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
@@ -102,7 +102,7 @@ def test_ones_own_folder_is_counted_and_measured(
     }
 
 
-def test_several_datasets_are_counted_together(
+def test_stats_sums_several_datasets(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = json_of(capsys, folder, "starter", "starter", "-o", tmp_path / "out", "--no-plots")
@@ -119,14 +119,12 @@ def test_several_datasets_are_counted_together(
     assert kept == data
 
 
-def test_a_limit_is_by_dataset_and_a_data_folder_names_its_datasets(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_stats_limits_each_dataset(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = json_of(capsys, "shop", "starter", "--bench-data", folder.parent, "--limit", "2")
     assert [one["questions"] for one in data["datasets"]] == [2, 2]
 
 
-def test_a_benchmarks_missing_datasets_are_left_out(
+def test_stats_leaves_out_missing_datasets(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, _, err = stats(capsys, "wikitq", "--bench-data", tmp_path)
@@ -145,7 +143,7 @@ def test_a_benchmarks_missing_datasets_are_left_out(
         (["."], "no dataset in ."),
     ],
 )
-def test_an_unknown_name_and_an_empty_folder_are_refused(
+def test_stats_refuses_an_unknown_name_and_an_empty_folder(
     arguments: list[str],
     why: str,
     tmp_path: Path,
@@ -158,7 +156,7 @@ def test_an_unknown_name_and_an_empty_folder_are_refused(
     assert why in err
 
 
-def test_a_folder_without_a_usable_question_says_why(
+def test_stats_refuses_a_folder_without_a_usable_question(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "questions.csv").write_text("table,question,answer\nno.csv,Which?,tea\n", "utf-8")

@@ -113,7 +113,7 @@ def pytest_tablebench_register_provider(register):
 
 
 @ALONE_OR_BOTH
-def test_only_the_last_attempt_of_a_case_decides(bench, workers):
+def test_only_the_last_attempt_of_a_case_counts_for_stopping(bench, workers):
     conftest = bench.path / "conftest.py"
     text = conftest.read_text("utf-8").replace("def pytest_tablebench_register_provider", "def _")
     conftest.write_text(text + RERUN + FLAKY, encoding="utf-8")
@@ -134,7 +134,7 @@ def test_only_the_last_attempt_of_a_case_decides(bench, workers):
     [(0.9, HOLDS, (0, "holds"), 0), (0.2, FAILS, (10, "fails"), 2)],
     ids=["holds-n0", "fails-n2"],
 )
-def test_a_run_ends_after_the_pass_that_decides_it(bench, share, gate, expected, workers):
+def test_a_run_ends_after_the_pass_that_decides_its_gates(bench, share, gate, expected, workers):
     # After one pass over 100 examples the interval at .002 is about 3.09 standard errors wide
     # on each side: .9 -/+ .09 and .2 -/+ .12, far from both bounds.
     model = bench.model({**plan(share), "price": 0.5})
@@ -159,7 +159,7 @@ def test_a_run_ends_after_the_pass_that_decides_it(bench, share, gate, expected,
 
 
 @BOTH_WAYS
-def test_what_was_not_asked_is_saved_and_not_missing(bench, workers):
+def test_saved_cases_do_not_count_as_missing_answers(bench, workers):
     model = bench.model({**plan(0.9), "price": 0.5})
     arguments = [GRID, STOP, *options([HOLDS, "all.no_answer <= 0.01"])]
     result = bench.way(workers)(model, *arguments)
@@ -185,13 +185,13 @@ def test_what_was_not_asked_is_saved_and_not_missing(bench, workers):
     assert "every gate is decided" in text
 
 
-def test_without_a_price_no_money_is_said_to_be_saved(bench):
+def test_without_a_price_no_saved_cost_is_shown(bench):
     result = bench.run(bench.model(plan(0.9)), GRID, STOP, f"--bench-gate={HOLDS}")
     assert "(75.0 %) were not asked" in result.stdout.str()
     assert "USD a call" not in result.stdout.str()
 
 
-def test_an_undecided_gate_is_asked_to_the_end(bench):
+def test_an_undecided_gate_needs_all_cases(bench):
     result = bench.run(bench.model(plan(0.5)), GRID, STOP, f"--bench-gate={HOLDS}")
     assert (result.ret, bench.states()) == (11, ["undecided"])
     assert (len(bench.records()), bench.facts()["cases_saved"]) == (CASES, 0)
@@ -199,14 +199,14 @@ def test_an_undecided_gate_is_asked_to_the_end(bench):
     assert "The gates needed all 400 planned cases." in result.outlines
 
 
-def test_every_gate_has_to_be_decided(bench):
+def test_a_run_ends_only_when_every_gate_is_decided(bench):
     gates = options([HOLDS, "toy.performance >= 0.9"])
     result = bench.run(bench.model(plan(0.9)), GRID, STOP, *gates)
     assert (result.ret, bench.states()) == (11, ["holds", "undecided"])
     assert len(bench.records()) == CASES
 
 
-def test_robustness_is_decided_at_the_end_only(bench):
+def test_robustness_is_decided_only_at_the_end(bench):
     result = bench.run(bench.model(plan(0.9)), GRID, STOP, "--bench-gate=toy.robustness >= 0.5")
     assert (result.ret, bench.states()) == (0, ["holds"])
     assert len(bench.records()) == CASES
@@ -214,13 +214,13 @@ def test_robustness_is_decided_at_the_end_only(bench):
     assert "Interrupted" not in result.stdout.str()
 
 
-def test_a_run_over_a_part_of_the_cases_knows_its_own_plan(bench):
+def test_a_run_over_a_selection_plans_only_its_cases(bench):
     result = bench.run(bench.model(plan(1)), GRID, STOP, f"--bench-gate={HOLDS}", "-k", "csv")
     assert (result.ret, len(bench.records())) == (0, EXAMPLES)
     assert bench.facts()["cases_planned"] == EXAMPLES
 
 
-def test_two_models_are_asked_side_by_side_until_both_are_decided(bench):
+def test_two_models_alternate_until_both_are_decided(bench):
     models = bench.model(plan(0.9), "good"), bench.model(plan(0.2), "bad")
     result = bench.run(*models, GRID, STOP, f"--bench-gate={HOLDS}")
     assert result.ret == 10
@@ -232,7 +232,7 @@ def test_two_models_are_asked_side_by_side_until_both_are_decided(bench):
         assert one.rpartition("/")[0] == two.rpartition("/")[0]
 
 
-def test_a_run_cut_off_before_its_gates_are_decided_is_undecided(bench):
+def test_with_x_a_failure_before_the_decision_leaves_gates_undecided(bench):
     stop = {**plan(1), names(EXAMPLES)[50]: "wrong"}
     gates = options([HOLDS, "all.no_answer <= 0.5"])
     result = bench.run(bench.model(stop), GRID, STOP, "-x", *gates)
@@ -246,7 +246,7 @@ def test_a_run_cut_off_before_its_gates_are_decided_is_undecided(bench):
         product(["passes", "anytime", "point"], [0, 2]), ("passes", 0), ("anytime", 0), ("point", 0)
     ),
 )
-def test_the_same_answers_hold_against_a_baseline(bench, rule, workers):
+def test_the_same_answers_hold_a_baseline_gate_under_each_rule(bench, rule, workers):
     bench.run(bench.model(plan(0.7), "old"), GRID, results="before")
     gates = options(["toy.performance >= baseline"])
     arguments = (GRID, f"{STOP}={rule}", "--bench-baseline=before", *gates)
@@ -257,7 +257,7 @@ def test_the_same_answers_hold_against_a_baseline(bench, rule, workers):
 
 
 @ALONE_OR_BOTH
-def test_a_gate_on_what_was_not_planned_stays_undecided_and_keeps_nobody_asking(bench, workers):
+def test_a_gate_on_unplanned_cases_stays_undecided_and_does_not_delay_the_stop(bench, workers):
     rows = [[name, f"Question {name}?", [str(int(name[1:]))]] for name in names(EXAMPLES)]
     bench.data(toy=rows, other=rows)
     # Of a configuration file: one on the command line would be refused.
@@ -270,7 +270,7 @@ def test_a_gate_on_what_was_not_planned_stays_undecided_and_keeps_nobody_asking(
     assert "All gates with planned cases were decided after" in result.stdout.str()
 
 
-def test_the_estimate_alone_has_a_rule_of_its_own(bench):
+def test_gate_point_uses_its_own_stopping_rule(bench):
     point = "--bench-gate-point"
     model, gate = bench.model(plan(0.9)), f"--bench-gate={HOLDS}"
     result = bench.run(model, GRID, point, STOP, gate)
@@ -282,7 +282,7 @@ def test_the_estimate_alone_has_a_rule_of_its_own(bench):
     assert not (bench.path / "other").exists()
 
 
-def test_the_order_of_a_run_without_a_rule_is_left_alone(bench):
+def test_without_a_stopping_rule_the_order_is_unchanged(bench):
     bench.run(bench.model(plan(0.9)), GRID, f"--bench-gate={HOLDS}")
     assert examples(bench.asked()) == [name for name in names(EXAMPLES) for _ in SERIALIZERS]
 
@@ -293,7 +293,7 @@ def test_the_order_of_a_run_without_a_rule_is_left_alone(bench):
 @pytest.mark.parametrize(
     ("right", "state", "code", "workers"), [("right", "holds", 0, 0), ("wrong", "fails", 10, 2)]
 )
-def test_anytime_ends_between_examples(bench, right, state, code, workers):
+def test_the_anytime_rule_ends_between_examples(bench, right, state, code, workers):
     # Against a mean of at most .5 every right example multiplies the bet f by 1 + f. The mean
     # over f = .025, .075, ..., .975 of (1 + f) ** t is about (2 ** (t + 1) - 1) / (t + 1): 186
     # after 10 examples and 341 after 11, beyond 2 / .01 = 200. "Fails" mirrors it.
@@ -317,7 +317,7 @@ def test_anytime_ends_between_examples(bench, right, state, code, workers):
 
 
 @pytest.mark.parametrize("workers", reduced([0, 2], 2))
-def test_the_engine_makes_no_call_for_what_is_not_needed(tmp_path, workers):
+def test_a_stopped_run_makes_few_calls_ahead(tmp_path, workers):
     count = 40
     spread = ["-n", "2"] if workers else []
     with OpenAIServer(Script(count)) as server:
@@ -347,7 +347,7 @@ def test_the_engine_makes_no_call_for_what_is_not_needed(tmp_path, workers):
 
 
 @pytest.mark.parametrize("icc", reduced([0.2, 0.5], 0.2))
-def test_a_drop_of_ten_points_is_found_with_less_than_a_third_of_the_calls(pytester, icc):
+def test_a_drop_of_ten_points_is_detected_with_a_third_of_the_calls(pytester, icc):
     """Made-up right and wrong answers of two models, 200 examples x 35 configurations.
 
     The 22 % of statistics.md 10.1 is a mean over six worlds and many runs, which the

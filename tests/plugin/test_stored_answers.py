@@ -18,7 +18,7 @@ from tests.support.toy_bench import Bench
 STORE = "--bench-store=answers"
 
 
-def test_two_endpoints_share_no_answer(bench: Bench) -> None:
+def test_two_endpoints_do_not_share_stored_answers(bench: Bench) -> None:
     bench.suite()
     for asked, port in ((3, 8000), (6, 8001), (6, 8000)):
         bench.run(
@@ -51,7 +51,7 @@ Echo.complete = complete
 
 
 @pytest.mark.parametrize("workers", reduced([[], ["-n1"]], ["-n1"]))
-def test_an_answer_that_cannot_be_kept_counts_and_is_the_last(
+def test_an_answer_that_cannot_be_stored_counts_and_ends_the_run(
     bench: Bench, workers: list[str]
 ) -> None:
     conftest = bench.path / "conftest.py"
@@ -85,7 +85,7 @@ def damaged(bench: Bench) -> list[str]:
 
 
 @pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["alone", "workers"])
-def test_what_is_wrong_with_a_store_is_said_once_and_before_the_first_call(
+def test_problems_of_a_store_are_reported_once_before_the_first_call(
     bench: Bench, damaged: list[str], workers: list[str]
 ) -> None:
     bench.suite()
@@ -105,7 +105,7 @@ def test_what_is_wrong_with_a_store_is_said_once_and_before_the_first_call(
     assert max(found) < progress
 
 
-def test_a_store_that_is_removed_midway_is_missed(tmp_path: Path) -> None:
+def test_a_store_removed_during_the_run_is_reported(tmp_path: Path) -> None:
     class Removing(Script):
         def __call__(self, body: dict[str, Any]) -> Behaviour:
             behaviour = super().__call__(body)
@@ -138,7 +138,7 @@ Echo.complete = complete
 
 
 @pytest.mark.skipif(os.name != "posix", reason="an open file cannot be removed there")
-def test_records_that_are_removed_midway_end_the_run(bench: Bench) -> None:
+def test_records_removed_during_the_run_end_it(bench: Bench) -> None:
     conftest = bench.path / "conftest.py"
     conftest.write_text(conftest.read_text("utf-8") + REMOVING, encoding="utf-8")
     bench.suite()

@@ -30,7 +30,7 @@ def model(bench):
     return f"--model={bench.script(*SCRIPT)}"
 
 
-def test_every_strategy_answers_and_what_was_said_is_kept_and_drawn(bench, model):
+def test_every_strategy_answers_and_its_transcript_is_on_the_page(bench, model):
     result = bench.run(model, ALL, "--bench-limit=1", "--bench-serializer=html,csv", "-k=not page")
     result.assert_outcomes(passed=8)
     records = {record["case_id"]: record for record in bench.records()}
@@ -66,7 +66,7 @@ def test_every_strategy_answers_and_what_was_said_is_kept_and_drawn(bench, model
     assert "<img src=x" not in page
 
 
-def test_the_keywords_of_an_alignment_are_kept_with_its_step(bench):
+def test_the_keywords_of_an_alignment_are_in_its_step(bench):
     bench.suite()
     align = {"match": "Do not do the task yet", "text": "Ada -> none\nhow old -> Age\nname -> Name"}
     script = [{"match": "Now do the task.", "text": "Final Answer: 36"}, align, SCRIPT[5]]
@@ -83,7 +83,7 @@ def test_the_keywords_of_an_alignment_are_kept_with_its_step(bench):
     assert record["parts"]["keyword_headers"] == pytest.approx(1 / 3)
 
 
-def test_one_tree_is_asked_for_all_questions_about_a_table(bench):
+def test_all_questions_about_a_table_share_one_tree(bench):
     bench.suite()
     bench.run("--model=echo/any", "--bench-strategy=treethinker", "--bench-store=answers")
     asked = Counter("Now do the following" in text for _, text in bench.calls("ask"))
@@ -95,7 +95,7 @@ def test_one_tree_is_asked_for_all_questions_about_a_table(bench):
     assert {record["strategy"] for record in bench.records("again")} == {again[1][17:]}
 
 
-def test_a_shared_tree_is_charged_once_and_the_table_outlives_rejudge_and_import(bench):
+def test_a_shared_tree_is_charged_once_even_after_rejudge_and_import(bench):
     bench.suite()
     ways = "--bench-strategy=direct,treethinker"
     bench.run("--model=echo/any", ways, "--bench-store=answers")

@@ -51,7 +51,7 @@ def louder(bench):
     return bench
 
 
-def test_a_registered_strategy_is_chosen_by_name_and_leaves_the_ids_as_they_were(louder):
+def test_a_single_strategy_is_not_in_the_ids(louder):
     result = louder.run("--model=echo/any", ONE, "--bench-strategy=louder")
     result.assert_outcomes(failed=1)
     record = louder.record()
@@ -63,7 +63,7 @@ def test_a_registered_strategy_is_chosen_by_name_and_leaves_the_ids_as_they_were
     assert louder.facts()["strategy"] == "louder"
 
 
-def test_ids_name_strategies_where_a_run_has_several(louder):
+def test_several_strategies_are_in_the_ids(louder):
     result = louder.run("--model=echo/any", ONE, "--bench-strategy=direct,louder", "-k=not page")
     result.assert_outcomes(passed=1, failed=1)
     records = {record["case_id"]: record for record in louder.records()}
@@ -84,7 +84,7 @@ def test_ids_name_strategies_where_a_run_has_several(louder):
     assert any("needs exactly one --bench-strategy" in line for line in refused.errlines)
 
 
-def test_strategy_stands_before_modality_and_model_in_the_ids(louder):
+def test_ids_name_strategy_then_modality_then_model(louder):
     louder.pytester.makeconftest(CONFTEST + STRATEGY + PICTURE)
     found = collected(
         louder,
@@ -111,7 +111,7 @@ def test_strategy_stands_before_modality_and_model_in_the_ids(louder):
         (["toy.pass_rate >= 0.6"], 10),
     ],
 )
-def test_gates_name_strategies(louder, gates, code):
+def test_gates_can_name_a_strategy(louder, gates, code):
     given = [f"--bench-gate={gate}" for gate in gates]
     result = louder.run(
         "--model=echo/any", ONE, "--bench-strategy=direct,louder", "--bench-gate-point", *given
@@ -119,14 +119,14 @@ def test_gates_name_strategies(louder, gates, code):
     assert result.ret == code
 
 
-def test_a_gate_on_the_only_strategy_of_a_run_is_about_all_of_it(louder):
+def test_a_gate_on_the_only_strategy_of_a_run_judges_the_whole_run(louder):
     result = louder.run(
         "--model=echo/any", ONE, "--bench-gate-point", "--bench-gate=toy[direct].pass_rate >= 1"
     )
     assert result.ret == 0
 
 
-def test_a_dataset_may_name_its_strategy(louder):
+def test_a_dataset_can_name_its_strategy(louder):
     text = (CONFTEST + STRATEGY).replace(
         "    shots = 0\n", '    shots = 0\n    strategy = "louder"\n'
     )
@@ -139,7 +139,7 @@ def test_a_dataset_may_name_its_strategy(louder):
     assert louder.facts()["grid"]["strategies"] == ["louder"]
 
 
-def test_the_ini_file_names_strategies_too(louder):
+def test_strategies_can_be_set_in_an_ini_file(louder):
     louder.pytester.makeini("[pytest]\nbench_strategy = louder\nbench_modality = text\n")
     louder.run("--model=echo/any", ONE)
     assert louder.record()["strategy"] == "louder"
@@ -167,7 +167,7 @@ def test_the_ini_file_names_strategies_too(louder):
         ),
     ],
 )
-def test_what_cannot_be_asked_is_said_before_the_first_call(louder, options, said):
+def test_invalid_strategies_and_modalities_are_refused_before_the_first_call(louder, options, said):
     result = louder.run("--model=echo/any", *options)
     assert result.ret == 4
     assert any(said in line for line in result.errlines), result.errlines

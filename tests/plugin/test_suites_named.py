@@ -16,7 +16,7 @@ from pytest_tablebench.util.suites import located, module_name
 ROOT = Path(__file__).parents[2]
 
 
-def test_a_folder_is_run_by_the_suite_of_own_folders() -> None:
+def test_the_printed_command_for_a_folder_names_its_suite() -> None:
     check, run = check_and_run(Path("my data"))
     assert check == "check: tablebench check 'my data'"
     words = shlex.split(run.removeprefix("run: "))
@@ -35,16 +35,16 @@ def test_a_folder_is_run_by_the_suite_of_own_folders() -> None:
         ),
     ],
 )
-def test_a_checkout_has_the_suites_beside_the_package(given: str, meant: str) -> None:
+def test_in_a_checkout_suite_names_are_paths_next_to_the_package(given: str, meant: str) -> None:
     assert located(given) == f"{ROOT}/{meant}"
 
 
 @pytest.mark.parametrize("given", ["--pyargs", "other.suites", "pytest_tablebench.suites_of_mine"])
-def test_other_arguments_stay(given: str) -> None:
+def test_other_arguments_are_unchanged(given: str) -> None:
     assert located(given) == given
 
 
-def test_an_installed_package_has_the_suites_inside(
+def test_in_an_installed_package_suite_names_are_unchanged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "pytest_tablebench/suites").mkdir(parents=True)
@@ -52,13 +52,13 @@ def test_an_installed_package_has_the_suites_inside(
     assert located("pytest_tablebench.suites") == "pytest_tablebench.suites"
 
 
-def test_only_suites_of_the_package_have_a_name() -> None:
+def test_only_suites_of_the_package_have_a_module_name() -> None:
     assert module_name(ROOT / "suites/test_own.py") == "pytest_tablebench.suites.test_own"
     assert module_name(ROOT / "suites/notes.txt") is None
     assert module_name(ROOT / "tests/test_own.py") is None
 
 
-def test_the_command_for_a_folder_of_ones_own_asks_that_folder_alone(tmp_path: Path) -> None:
+def test_the_suggested_command_for_a_data_folder_runs_only_that_folder(tmp_path: Path) -> None:
     shop = tmp_path / "shop"
     shop.mkdir()
     (shop / "prices.csv").write_text("product,price\ntea,3\n", encoding="utf-8")
@@ -81,7 +81,7 @@ def pytest_run(folder: Path, *arguments: str) -> list[str]:
     return [str(done.returncode), *done.stdout.splitlines()]
 
 
-def test_a_folder_without_a_suite_is_told_the_command_that_runs_as_it_is_pasted(
+def test_the_suggested_command_without_a_suite_runs_as_printed(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "test_plain.py").write_text("def test_plain(): pass")
@@ -101,7 +101,7 @@ def test_a_folder_without_a_suite_is_told_the_command_that_runs_as_it_is_pasted(
     assert "1 failed" in lines[-1]
 
 
-def test_the_command_for_one_case_keeps_the_settings_file(tmp_path: Path) -> None:
+def test_the_command_that_repeats_a_case_keeps_the_settings_file(tmp_path: Path) -> None:
     settings = (
         '[tool.pytest.ini_options]\nbench_shots = "2"\nbench_gate = "starter.performance >= 0.99"\n'
     )

@@ -62,7 +62,7 @@ def test_other(n):
 
 
 @pytest.mark.parametrize("options", [(), ("-n2", "--dist=loadfile")], ids=["alone", "xdist"])
-def test_reports_that_nobody_looks_at_are_let_go(bench, options):
+def test_reports_of_set_ups_and_tear_downs_are_not_kept(bench, options):
     """23 reports of our set-ups and tear-downs would be kept; 18 of the other items are."""
     bench.pytester.makepyfile(counting=COUNTING)
     bench.pytester.makepyfile(test_zz=OTHERS)
@@ -75,7 +75,7 @@ def test_reports_that_nobody_looks_at_are_let_go(bench, options):
     assert all_kept == ours + 18
 
 
-def test_durations_are_shown_in_full(bench):
+def test_durations_keep_all_reports(bench):
     bench.pytester.makepyfile(counting=COUNTING)
     model = f"--model={bench.script(*SCRIPT)}"
     result = bench.run_apart(*GRID, "--durations=0", "-vv", "-s", "-pcounting", model)
@@ -85,7 +85,7 @@ def test_durations_are_shown_in_full(bench):
 # Header and plan
 
 
-def test_the_header_says_what_is_run(bench):
+def test_the_header_shows_model_mode_and_folder(bench):
     result = bench.run("--model=echo/any", "--bench-limit=1", "--bench-data=.")
     [line] = [line for line in result.outlines if line.startswith("tablebench: model")]
     assert "model echo/any;" in line
@@ -102,7 +102,7 @@ def test_the_header_names_the_default_model(bench):
     assert bench.record()["model"] == "tablebench/lexical"
 
 
-def test_without_any_option_the_header_follows_the_collection_once(bench):
+def test_without_options_the_header_is_shown_once_after_collection(bench):
     bench.suite(SUITE.replace('"toy"', '"starter"'))
     result = bench.pytester.runpytest_inprocess("-k", "fin-01-lookup-1-html-none")
     headers = [line for line in result.outlines if line.startswith("tablebench: model")]
@@ -128,7 +128,7 @@ def test_the_plan_counts_what_is_selected(bench):
     assert line.startswith("tablebench: 4 cases")
 
 
-def test_names_in_the_header_are_harmless(bench):
+def test_names_in_the_header_are_escaped(bench):
     result = bench.run("--model=echo/\x1b[31mred\u202e", "--bench-limit=1")
     assert "\x1b" not in result.stdout.str()
     assert "\u202e" not in result.stdout.str()
@@ -152,9 +152,7 @@ def test_a_short_run_has_one_line_of_progress(bench):
         (6000, [50, *range(100, 1000, 50), 1000]),
     ],
 )
-def test_lines_are_at_tenths_of_the_run_at_least_20_seconds_and_at_most_5_minutes_apart(
-    seconds, shown
-):
+def test_progress_is_shown_at_tenths_within_20_seconds_and_5_minutes(seconds, shown):
     """A thousand cases at an even pace."""
     now = [0.0]
     progress = Progress(clock=lambda: now[0])
@@ -166,7 +164,7 @@ def test_lines_are_at_tenths_of_the_run_at_least_20_seconds_and_at_most_5_minute
     assert found == shown
 
 
-def test_progress_says_what_is_left():
+def test_progress_shows_rate_and_time_left():
     now = [100.0]
     progress = Progress(clock=lambda: now[0])
     counts = {"right": 2, "wrong": 1, "no_answer": 1}
@@ -181,7 +179,7 @@ def test_progress_says_what_is_left():
     assert progress.text({"right": 20, "wrong": 0, "no_answer": 0}, 20).endswith("no answer 0")
 
 
-def test_the_rate_is_that_of_late():
+def test_the_rate_is_that_of_recent_cases():
     """800 answers come from the store at once; then a case takes a second."""
     now = [0.0]
     progress = Progress(clock=lambda: now[0])
@@ -191,7 +189,7 @@ def test_the_rate_is_that_of_late():
     assert line == "899/1000 right 899 wrong 0 no answer 0, 1.0/s, 2 min left, 0.10 USD"
 
 
-def test_progress_says_who_is_waited_for():
+def test_progress_names_models_that_do_not_answer():
     since, until = (time.strftime("%H:%M:%S", time.localtime(at)) for at in (3600, 3780))
     wait = {"models": ["a/\x1b[31mb", "a/c"], "reason": "rate_limit", "since": 3600, "until": 3780}
     text = waiting_text([wait, {**wait, "models": ["d"], "reason": "timeout"}])
@@ -212,7 +210,7 @@ def scripted(bench):
     return bench.run(f"--model={bench.script(*SCRIPT)}", *GRID, "-v")
 
 
-def test_the_table_holds_the_measures(scripted):
+def test_the_table_shows_the_measures(scripted):
     rows = table(scripted)
     assert rows[""] == [
         *("performance", "95 % interval", "robustness", "pass rate", "no answer"),
@@ -226,7 +224,7 @@ def test_the_table_holds_the_measures(scripted):
     scripted.assert_outcomes(passed=7, failed=4, errors=1)
 
 
-def test_best_and_worst_serializer_and_perturbation(scripted):
+def test_best_and_worst_serializer_and_perturbation_are_named(scripted):
     # html: 1, 1, 1/2; csv: 1, 0, 0; none: 1, 1/2, 1; transpose: 1, 1/2, 0
     # One of twelve cases has no answer: csv, transpose.
     counts = "over 5 to 6 answers each"
@@ -251,11 +249,11 @@ def test_ties_are_named_as_ties(bench):
     assert "toy: every perturbation scores the same (0.048)" in result.outlines
 
 
-def test_no_answers_are_named_by_reason(scripted):
+def test_missing_answers_are_counted_by_reason(scripted):
     assert "toy: no answer by reason: timeout 1" in scripted.outlines
 
 
-def test_the_summary_file_says_the_same(bench, scripted):
+def test_the_summary_file_has_the_figures_of_the_table(bench, scripted):
     toy = bench.summary()["benchmarks"]["toys"]["datasets"]["toy"]
     assert toy["performance"] == pytest.approx(11 / 18)
     assert toy["robustness"] == pytest.approx(1 / 3)
@@ -285,7 +283,7 @@ def test_one_example_has_no_interval(bench):
     assert table(bench.run("--model=echo/any", *GRID))["toy"][:3] == ["1.000", "-", "1.000"]
 
 
-def test_a_benchmark_of_several_datasets_has_a_row_of_its_own(bench):
+def test_a_benchmark_of_several_datasets_has_a_row(bench):
     bench.data(toy=[ADA], other=[BO, CY])
     bench.suite(SUITE + SUITE.replace("toy", "other"))
     rows = table(bench.run("--model=echo/any"))
@@ -293,7 +291,7 @@ def test_a_benchmark_of_several_datasets_has_a_row_of_its_own(bench):
     assert [rows[name][-1] for name in ("toy", "other", "toys (all)")] == ["1", "2", "3"]
 
 
-def test_nothing_answered_shows_no_number(bench):
+def test_without_any_answer_the_table_shows_dashes(bench):
     rows = table(bench.run("--model=echo/refuses"))
     assert rows["toy"] == ["-", "-", "-", "-", "100.0 %", "3", "3"]
 
@@ -303,13 +301,13 @@ def test_without_a_page_the_run_folder_is_named_last(bench):
     assert "run folder: run" in result.outlines
 
 
-def test_details_for_experts_are_shown_if_asked_for(bench):
+def test_details_are_shown_only_with_verbose(bench):
     options = f"--model={bench.script(*SCRIPT)}", *GRID
     texts = [line for line in bench.run(*options).outlines if line.startswith("toy: ")]
     assert [line.partition(":")[2].split()[0] for line in texts] == ["no"]  # no answer by reason
 
 
-def test_the_last_lines_name_a_wrong_case_its_prompt_and_how_to_run_it_again(bench, capsys):
+def test_the_last_lines_name_the_commands_to_show_and_repeat_a_wrong_case(bench, capsys):
     result = bench.run(f"--model={bench.script(*SCRIPT)}", *GRID, "--bench-limit=3", "-v")
     lines = result.outlines[result.outlines.index("run folder: run") :]
     shown, again = (
@@ -338,7 +336,7 @@ def test_the_last_lines_name_a_wrong_case_its_prompt_and_how_to_run_it_again(ben
         assert said in capsys.readouterr().err
 
 
-def test_the_command_for_one_case_has_the_day_on_which_answers_were_asked_anew(bench):
+def test_the_command_that_repeats_a_case_contains_the_day_of_bench_fresh(bench):
     store = f"--bench-store={bench.path / 'store'}"
     result = bench.run(f"--model={bench.script({'default': '?'})}", "--bench-fresh", store, "-v")
     again = next(line for line in result.outlines if line.startswith("run it again: "))
@@ -360,7 +358,7 @@ def test_each_model_has_a_table(bench):
 
 
 @pytest.mark.parametrize("plugin", ["terminal", "xdist", "cacheprovider", "junitxml"])
-def test_the_run_is_kept_without_other_plugins(bench, plugin):
+def test_the_run_is_recorded_without_other_plugins(bench, plugin):
     result = bench.run(f"-pno:{plugin}", "--model=echo/any")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert len(bench.records()) == 3
@@ -368,7 +366,7 @@ def test_the_run_is_kept_without_other_plugins(bench, plugin):
 
 
 @pytest.mark.parametrize("option", ["--tb=no", "--tb=native", "--no-header", "--no-summary", "-qq"])
-def test_the_run_is_kept_however_little_is_shown(bench, option):
+def test_the_run_is_recorded_however_little_is_shown(bench, option):
     result = bench.run(option, "--model=echo/any")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert "Traceback" not in result.stdout.str()

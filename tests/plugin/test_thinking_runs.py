@@ -39,7 +39,7 @@ def thinking(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         return run_pytest(folder, server, transport, *OPTIONS, **options)
 
 
-def test_each_answer_is_right_and_each_cut_reply_is_none(thinking: Run) -> None:
+def test_answers_after_thinking_are_right_and_cut_off_replies_missing(thinking: Run) -> None:
     examples = Script(COUNT).examples
     records = [thinking.by_number[example.id] for example in examples]
     assert [record.outcome for record in records] == ["right"] * len(STYLES) + ["no_answer"] * len(
@@ -53,7 +53,7 @@ def test_each_answer_is_right_and_each_cut_reply_is_none(thinking: Run) -> None:
     assert all(THOUGHTS in (records[number].raw or "") for number in whole)
 
 
-def test_what_was_cut_is_counted_shown_and_gated(thinking: Run) -> None:
+def test_cut_off_replies_are_counted_shown_and_gated(thinking: Run) -> None:
     summary = json.loads((thinking.folder / "run" / "summary.json").read_text("utf-8"))
     scope = summary["benchmarks"]["starter"]["datasets"]["starter"]
     assert (scope["cut_off"], scope["truncated"], scope["cut_at"]) == (6 / 16, 0.0, [512, 512])
@@ -70,7 +70,7 @@ def test_what_was_cut_is_counted_shown_and_gated(thinking: Run) -> None:
     assert thinking.facts["calls_paid"] == COUNT
 
 
-def test_reference_scores_the_whole_replies_and_back(thinking: Run) -> None:
+def test_rejudging_in_reference_mode_scores_whole_replies(thinking: Run) -> None:
     folder = thinking.folder / "run"
     found = rejudge(folder, compat="reference")
     by_id = {record.example_id: record for record in found.records}

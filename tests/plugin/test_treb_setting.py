@@ -50,7 +50,7 @@ def outcomes(done: Run) -> dict[str, tuple[Any, ...]]:
     }
 
 
-def test_parameters_are_sent_and_long_prompts_are_cut(tmp_path: Path) -> None:
+def test_the_setting_sends_its_parameters_and_cuts_long_prompts(tmp_path: Path) -> None:
     taking = Server()
     context = "--bench-context=1128"
     with OpenAIServer(taking) as server:
@@ -75,7 +75,9 @@ def test_parameters_are_sent_and_long_prompts_are_cut(tmp_path: Path) -> None:
     assert "prompts are not cut" not in done.output
 
 
-def test_a_refused_penalty_is_left_out_and_an_unknown_context_cuts_nothing(tmp_path: Path) -> None:
+def test_a_refused_penalty_is_left_out_and_with_an_unknown_context_no_prompt_is_cut(
+    tmp_path: Path,
+) -> None:
     refusing = Server(refuses=True)
     with OpenAIServer(refusing) as server:
         done = run(tmp_path, server)

@@ -68,13 +68,13 @@ def by_example(treb: Bench, results: str = "run") -> dict[str, dict[str, Any]]:
     return {record["example_id"]: record for record in treb.records(results)}
 
 
-def test_without_data_the_suite_is_skipped_with_the_command_that_fetches_it(treb: Bench) -> None:
+def test_without_data_the_suite_is_skipped_and_the_pull_command_named(treb: Bench) -> None:
     done = run(treb, "-rs")
     done.assert_outcomes(skipped=1)
     done.stdout.fnmatch_lines(["*no samples of TReB in *get it with: tablebench pull treb*"])
 
 
-def test_every_subtask_in_the_data_is_run_and_one_without_an_entry_too(treb: Bench) -> None:
+def test_every_subtask_in_the_data_runs_even_an_unknown_one(treb: Bench) -> None:
     write_treb(treb.path / "data")
     done = run(treb, "--bench-limit=1", "-v")
     done.stdout.fnmatch_lines(["*::test_treb[[]table_query-*"])
@@ -92,7 +92,7 @@ def test_every_subtask_in_the_data_is_run_and_one_without_an_entry_too(treb: Ben
     assert "is not a known subtask" in unnamed["notes"][0]
 
 
-def test_a_subtask_is_asked_once_where_the_benchmark_has_one_mode_for_it(treb: Bench) -> None:
+def test_a_subtask_runs_only_in_the_modes_of_the_benchmark(treb: Bench) -> None:
     write_treb(treb.path / "data")
     done = run(
         treb,
@@ -114,7 +114,7 @@ def test_a_subtask_is_asked_once_where_the_benchmark_has_one_mode_for_it(treb: B
     done.stdout.fnmatch_lines(["treb_table_title_naming: 2 cases do not apply: *"])
 
 
-def test_what_judges_answers_and_files_get_wrong_is_said_in_the_record(treb: Bench) -> None:
+def test_records_flag_faults_of_judges_answers_and_files(treb: Bench) -> None:
     rows = [sample("Table_Query", number) for number in range(1, 8)]
     rows[0] |= {"columnslable": [9]}
     rows[2] |= {"file_path": ["../../outside.csv"]}
@@ -170,7 +170,7 @@ def test_what_judges_answers_and_files_get_wrong_is_said_in_the_record(treb: Ben
     assert (found["row 8"]["outcome"], found["row 8"]["reason"]) == ("no_answer", "unusable_data")
 
 
-def test_a_program_that_prints_gigabytes_and_bars_in_cells_are_said_in_the_record(
+def test_records_flag_a_program_that_prints_gigabytes(
     treb: Bench,
 ) -> None:
     bars = "| Harbour | Boats |\n|---|---|\n| Wick \\| Oban | 12 |"

@@ -29,7 +29,7 @@ def sales(tmp_path):
     return path
 
 
-def test_the_tree_of_a_file_is_printed(sales, capsys):
+def test_tree_prints_headers_and_complexity(sales, capsys):
     assert main(["tree", str(sales)]) == 0
     printed = capsys.readouterr().out
     assert "\x1b" not in printed
@@ -51,7 +51,7 @@ def test_the_tree_of_a_file_is_printed(sales, capsys):
     assert capsys.readouterr().out.splitlines()[1] == "(C0, 2, 3, 2020)"
 
 
-def test_why_names_the_evidence(sales, capsys):
+def test_tree_why_names_the_evidence(sales, capsys):
     assert main(["tree", "--why", str(sales)]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "lines 1-2: 2 header lines: the file marks its cells as headers, merged cells divide it",
@@ -66,12 +66,12 @@ def test_why_names_the_evidence(sales, capsys):
         ("table.pdf", "must be a .xlsx, .html or .csv file"),
     ],
 )
-def test_a_file_without_one_is_named(tmp_path, capsys, name, said):
+def test_tree_refuses_a_missing_or_unsupported_file(tmp_path, capsys, name, said):
     assert main(["tree", str(tmp_path / name)]) == 2
     assert said in capsys.readouterr().err
 
 
-def test_a_csv_file_has_no_structure_to_explain(tmp_path, capsys):
+def test_tree_why_refuses_a_csv_file(tmp_path, capsys):
     assert main(["tree", "--why", str(tmp_path / "a.csv")]) == 2
     assert "a.csv: a CSV file has no structure to explain; --why needs .xlsx or .html" in (
         capsys.readouterr().err

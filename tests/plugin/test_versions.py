@@ -82,7 +82,7 @@ def imported(python: Path, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("version", reduced(OTHERS, "another"))
-def test_another_python_measures_the_same(version: str, wheel: Path, tmp_path: Path) -> None:
+def test_another_python_gives_the_same_records(version: str, wheel: Path, tmp_path: Path) -> None:
     wanted = OTHERS if version == "another" else [version]
     found = next(filter(None, map(interpreter, wanted)), None)
     if found is None:
@@ -96,7 +96,7 @@ def test_another_python_measures_the_same(version: str, wheel: Path, tmp_path: P
 
 
 @pytest.mark.skipif(not FULL, reason="`make test-lowest` runs it: two minutes")
-def test_the_lowest_dependencies_allowed_do(wheel: Path, tmp_path: Path) -> None:
+def test_the_lowest_dependencies_give_the_same_records(wheel: Path, tmp_path: Path) -> None:
     found = interpreter("3.11")
     if found is None:
         pytest.skip("not installed: Python 3.11")
