@@ -16,11 +16,11 @@ from tests.support.browser import FLAGS, Watched
 def browser() -> Iterator[Any]:
     """Chromium. Per module: while Playwright runs, no other event loop can be started here."""
     playwright = pytest.importorskip("playwright.sync_api", reason="drives a browser")
-    found = os.environ.get("TABLEBENCH_CHROMIUM") or shutil.which("chromium")
-    if found is None:
+    executable = os.environ.get("TABLEBENCH_CHROMIUM") or shutil.which("chromium")
+    if executable is None:
         pytest.skip("chromium is not installed (TABLEBENCH_CHROMIUM names another one)")
     with playwright.sync_playwright() as running:
-        chromium = running.chromium.launch(executable_path=found, args=FLAGS)
+        chromium = running.chromium.launch(executable_path=executable, args=FLAGS)
         yield chromium
         chromium.close()
 

@@ -1,4 +1,4 @@
-"""Allure's own generator reads our results, and a browser shows them: all, sorted, and dead.
+"""Allure generates a site from our results; a browser shows all of them, and no script runs.
 
 Needs the npm package `allure` 3.x and Chromium; `.ci/browser-tools` installs both.
 `TABLEBENCH_ALLURE` names the generator, `TABLEBENCH_CHROMIUM` the browser, where they are
@@ -32,7 +32,7 @@ from tests.support.runs import SUITE, environment
 ROOT = Path(__file__).parents[2]
 
 ANALYTICS = "https://www.googletagmanager.com/"
-"""What Allure's own page asks for, whatever is in it; it is not let out here."""
+"""Requests of every page of Allure, which the tests block."""
 
 PAYLOADS = [
     form.format(code=f"window.pwned={number}")
@@ -101,8 +101,8 @@ def generator() -> list[str]:
     )
     if named is None or shutil.which("node") is None:
         pytest.skip("the npm package allure is not there; .ci/browser-tools installs it")
-    found = subprocess.run([named, "--version"], capture_output=True, text=True, check=False)
-    if not found.stdout.strip().startswith("3."):
+    version = subprocess.run([named, "--version"], capture_output=True, text=True, check=False)
+    if not version.stdout.strip().startswith("3."):
         pytest.skip(f"{named} is not version 3 of the npm package allure")
     return [named]
 
@@ -125,7 +125,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 @dataclass
 class Page:
-    """A page in Chromium, and everything it tried beside showing itself."""
+    """A page in Chromium, and its unexpected requests and dialogs."""
 
     page: Any
     address: str
@@ -135,17 +135,17 @@ class Page:
         self.page.goto(f"{self.address}/index.html{path}")
 
     def numbers(self, *names: str) -> dict[str, int]:
-        """What the head of the report counts."""
-        found = {}
+        """Return the counts in the head of the report."""
+        counts = {}
         for name in names:
             value = self.page.get_by_test_id(f"metadata-item-{name}").get_by_test_id(
                 "metadata-value"
             )
-            found[name] = int(value.inner_text()) if value.count() else 0
-        return found
+            counts[name] = int(value.inner_text()) if value.count() else 0
+        return counts
 
     def unfold(self, outer: str, inner: str) -> None:
-        """Open what holds something, unless the page remembers it as open already."""
+        """Open all elements, unless the page has remembered them as open."""
         if not self.page.get_by_test_id(inner).count():
             for place in self.page.get_by_test_id(outer).all():
                 place.click()
@@ -207,13 +207,13 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def records(run_folder: Path) -> list[Record]:
     """The records of the run, and one that has no answer."""
-    found = list(read_records(run_folder))
-    assert len(found) == 100
-    last = found[-1]
-    found[-1] = replace(
+    run_records = list(read_records(run_folder))
+    assert len(run_records) == 100
+    last = run_records[-1]
+    run_records[-1] = replace(
         last, outcome="no_answer", score=None, passed=None, raw=None, reason="timeout"
     )
-    return found
+    return run_records
 
 
 @pytest.mark.parametrize("mode", reduced(["all", "wrong", "summary"], "all"))
@@ -272,7 +272,7 @@ def test_allure_shows_reply_table_and_category_of_a_wrong_case(
             error.wait_for()
             assert error.inner_text().startswith("wrong answer")
             assert "Category: Wrong answers" in page.page.inner_text("body")
-            # The table hangs on a set-up that all cases about it share.
+            # The table is attached to a set-up that its cases share.
             page.unfold("test-result-step-arrow-button", "test-result-attachment-header")
             page.unfold("test-result-attachment-header", "code-attachment-content")
             page.page.get_by_text("Ada of the attachment").wait_for()
@@ -308,14 +308,14 @@ def test_hostile_text_does_not_run_in_allure(
     write_allure([*hostile, *unanswered], tmp_path / "in", run=run, mode="all", texts=texts)
     site = generate(tmp_path / "in", tmp_path / "site")
     tree = json.loads((site / "widgets" / "default" / "tree.json").read_text("utf-8"))
-    found = tree["leavesById"]
+    leaves_by_id = tree["leavesById"]
     for page in show(browser, site):
         page.open()
         leaves = page.page.get_by_test_id("tree-leaf")
         leaves.first.wait_for()
         opened = 0
-        wrong = [leaf for leaf in found.values() if leaf["status"] == "failed"]
-        silent = [leaf for leaf in found.values() if leaf["status"] == "broken"]
+        wrong = [leaf for leaf in leaves_by_id.values() if leaf["status"] == "failed"]
+        silent = [leaf for leaf in leaves_by_id.values() if leaf["status"] == "broken"]
         assert (len(wrong), len(silent)) == (50, 50)
         for number, leaf in enumerate(reduced([*wrong, *silent[::10]], *wrong[::2], *silent[::10])):
             page.open(f"#{leaf['nodeId']}")
@@ -325,7 +325,7 @@ def test_hostile_text_does_not_run_in_allure(
                 for header in page.page.get_by_test_id("test-result-attachment-header").all():
                     header.click()
                 opened += page.page.get_by_text("window.pwned").count()
-        assert opened > 15  # messages, replies, tables and prompts are there, as text
+        assert opened > 15  # messages, replies, tables and prompts, all as text
         page.open("#categories")
         page.picture("allure-hostile")
         assert page.page.evaluate("window.pwned") is None

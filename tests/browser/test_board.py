@@ -1,4 +1,4 @@
-"""The page of several runs in a real browser: all of it can be read, nothing leaves its frame."""
+"""The page of several runs in a browser: all text is readable and inside its frame."""
 
 from __future__ import annotations
 

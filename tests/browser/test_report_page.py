@@ -1,4 +1,4 @@
-"""The page in a real browser: filters, search, keyboard, no network."""
+"""The page in a browser: filters, search, keyboard, no network."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.matrix import reduced
 from tests.support.page_runs import make_records, record, write_run
 
 SCREENSHOTS = "TABLEBENCH_SCREENSHOTS"
-"""Folder that keeps the screenshots; without it they are thrown away."""
+"""Variable with the folder for screenshots; without it none are taken."""
 
 ROW = "#spacer [role=option]"
 
@@ -30,7 +30,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of 420 cases with gates and a baseline."""
     folder = tmp_path_factory.mktemp("report")
     names = ("finqa", "wikitq")
-    new = [tagged(found) for found in make_records(names, 6)]
+    new = [tagged(drawn) for drawn in make_records(names, 6)]
     old = list(make_records(names, 6, model="openai/other", skill=0.4))
     now, then = write_run(folder / "new", new), write_run(folder / "old", old)
     gates = judge_gates(new, ["torr.performance >= 0.9", "all.no_answer <= 0.2"])
@@ -39,8 +39,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def tagged(found: Record) -> Record:
-    return replace(found, tags={"kind": "sum" if found.example_id.endswith("1") else "look-up"})
+def tagged(plain: Record) -> Record:
+    return replace(plain, tags={"kind": "sum" if plain.example_id.endswith("1") else "look-up"})
 
 
 def until_shown(page: Any, start: str) -> None:
@@ -90,16 +90,16 @@ def test_filters_count_the_matching_records(watched: Watched, report: Path) -> N
     page.click("#clear")
     page.select_option("#f-d", label="wikitq")
     page.select_option("#f-s", label="html")
-    wanted = [r for r in expected if r.dataset == "wikitq" and r.serializer == "html"]
-    assert shown(page) == len(wanted) == 30
+    matching = [r for r in expected if r.dataset == "wikitq" and r.serializer == "html"]
+    assert shown(page) == len(matching) == 30
     page.select_option("#f-o", label="wrong")
-    assert shown(page) == sum(r.outcome == "wrong" for r in wanted)
+    assert shown(page) == sum(r.outcome == "wrong" for r in matching)
     page.click("#clear")
     assert shown(page) == 420
     page.select_option("#f-p", label="transpose")
     page.select_option("#f-o", label="right")
-    wanted = [r for r in expected if r.perturbation == "transpose" and r.outcome == "right"]
-    assert shown(page) == len(wanted)
+    matching = [r for r in expected if r.perturbation == "transpose" and r.outcome == "right"]
+    assert shown(page) == len(matching)
 
 
 def test_flips_of_the_baseline_can_be_filtered(watched: Watched, report: Path) -> None:
@@ -189,7 +189,7 @@ def test_an_address_opens_its_case(watched: Watched, report: Path) -> None:
 
 
 def test_links_open_the_repeat_and_model_they_name(watched: Watched, tmp_path: Path) -> None:
-    """Ids hold slugs: none follows from the names that the index has."""
+    """Case ids contain slugs, which the names in the index do not determine."""
 
     def run(model: str, *outcomes: str) -> Path:
         cases = [

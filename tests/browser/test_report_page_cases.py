@@ -1,4 +1,4 @@
-"""The cases of a page in a real browser: address, columns, groups, search, files, notes."""
+"""The list of cases in a browser: address, columns, groups, search, files, notes."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def window(browser: Any) -> Iterator[Watched]:
 
 
 def visit(window: Watched, report: Path, fragment: str = "") -> Any:
-    """Open the page anew: an address that differs in its fragment only would not load."""
+    """Load the page again; a new fragment alone would not load it."""
     window.page.goto("about:blank")
     window.page.goto(report.as_uri() + fragment)
     window.page.wait_for_selector("html[data-searched]")
@@ -105,12 +105,12 @@ def test_filters_sort_and_columns_are_in_the_address(window: Watched, report: Pa
     seconds = [float(text) for text in page.locator(f"{ROW} .latency").all_inner_texts()]
     assert len(seconds) > 5
     assert seconds == sorted(seconds, reverse=True)
-    wanted = shown(page)
+    count = shown(page)
 
     page.reload()
     page.wait_for_selector("html[data-ready-ms]")
     assert page.input_value("#f-s") == "csv"
-    assert shown(page) == wanted == 20
+    assert shown(page) == count == 20
     assert [float(text) for text in page.locator(f"{ROW} .latency").all_inner_texts()] == seconds
     page.go_back()
     wait_for(page, "!location.hash.includes('cols')")
@@ -181,16 +181,16 @@ def test_cases_are_filtered_by_a_part_of_the_score(window: Watched, report: Path
 
 def test_the_search_covers_all_texts_and_pasted_ids(window: Watched, report: Path) -> None:
     page = visit(window, report)
-    [one] = [r for r in cases() if r.case_id == "finqa/fi-2/html/none"]
+    [example] = [r for r in cases() if r.case_id == "finqa/fi-2/html/none"]
     prompt = "Answer the question."
     for query, number in (
-        ("needle", 1),  # behind 4,800 characters of a reply
+        ("needle", 1),  # after 4,800 characters of a reply
         ('"so far away needle"', 1),
         ("finqa/fi-2/html/none", 1),
         ("suites/torr/test_finqa.py::test_finqa[fi-2-html-none]", 1),
         ("test_finqa[fi-2-html-none]", 1),
-        (f'"{str(one.raw).splitlines()[0]}"', 1),
-        (f'"{prompt}"', 140),  # in prompts alone
+        (f'"{str(example.raw).splitlines()[0]}"', 1),
+        (f'"{prompt}"', 140),  # only in prompts
         ("NEEDLE finqa", 0),
     ):
         page.fill("#search", query)
@@ -202,7 +202,7 @@ def test_the_search_covers_all_texts_and_pasted_ids(window: Watched, report: Pat
         assert shown(page) == number, query
     assert page.inner_text("#searched") == ""
     assert page.inner_text(".nothing") == "No case matches."
-    # All of it was read once, whatever was looked for since.
+    # Each block is read once for all searches.
     blocks = page.locator("script[id^='b-']").count()
     assert page.evaluate("window.unpacked") == blocks > 5
 
@@ -281,6 +281,6 @@ def test_prompt_and_pytest_command_can_be_copied(window: Watched, report: Path) 
 
 
 def test_the_page_made_no_other_request(window: Watched) -> None:
-    """What all tests above have in common; downloads were asked for."""
-    own = ("request: file://", "request: blob:", "download")
-    assert [event for event in window.events if not event.startswith(own)] == []
+    """No test above caused other events than page loads and downloads."""
+    allowed = ("request: file://", "request: blob:", "download")
+    assert [event for event in window.events if not event.startswith(allowed)] == []

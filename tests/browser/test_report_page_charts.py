@@ -1,4 +1,4 @@
-"""A chart, a table with merged cells and a tree in the page of a run, in a real browser."""
+"""A chart, a table with merged cells and a tree in a case, in a browser."""
 
 from __future__ import annotations
 
@@ -70,10 +70,10 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
             references=("[[12, 7, 3], [19, 4, 8]]",),
             tags={"subtype": kind},
             raw="```python\nplt.bar(...)\n```",
-            steps=({"kind": "ask"}, {"kind": "execute", **given}),
+            steps=({"kind": "ask"}, {"kind": "execute", **result}),
             transcript=f"t{number}",
         )
-        for number, (kind, given) in enumerate(
+        for number, (kind, result) in enumerate(
             zip(kinds, ({"picture": name}, {"picture": f"{'0' * 64}.png"}, {}), strict=True)
         )
     ]
@@ -81,11 +81,11 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (run / "media").mkdir()
     (run / "media" / name).write_bytes(picture)
     texts = TextWriter(run / TEXTS)
-    for found in records:
+    for drawn in records:
         example = Example("e", {"table": TABLE}, "q", ("a",), "a")
-        key = example_key(found.dataset, found.example_id, found.perturbation)
+        key = example_key(drawn.dataset, drawn.example_id, drawn.perturbation)
         texts.example(key, "Draw the visitors of each town as bars.", table_values(example))
-        texts.transcript(str(found.transcript), [("reply", "(a tree)"), ("drawn", TREE)])
+        texts.transcript(str(drawn.transcript), [("reply", "(a tree)"), ("drawn", TREE)])
     texts.close()
     write_page(run, folder / "report.html")
     return folder / "report.html"
@@ -118,10 +118,10 @@ def test_a_case_shows_chart_table_and_tree(
     assert len(set(widths)) == 1
     assert HOSTILE in table.inner_text()
 
-    # Both sides of the chart are really there, and about as large as each other.
+    # Both sides of the chart are drawn, in about the same size.
     picture = page.locator(".charts img")
     assert picture.evaluate("img => img.decode().then(() => img.naturalWidth)") == 345
-    sizes = [found.bounding_box() for found in (picture, page.locator(".charts svg"))]
+    sizes = [image.bounding_box() for image in (picture, page.locator(".charts svg"))]
     assert all(size["width"] > 300 and size["height"] > 200 for size in sizes)
     assert page.locator(".charts svg rect").count() == 6
     card = page.evaluate("getComputedStyle(document.querySelector('.charts svg rect')).fill")

@@ -1,4 +1,4 @@
-"""The page in a real browser, made of hostile texts: nothing of them runs or loads."""
+"""A page of hostile texts in a browser: no script runs and nothing loads."""
 
 from __future__ import annotations
 
@@ -81,12 +81,12 @@ def test_the_watch_reports_scripts_dialogs_and_requests(watched: Watched) -> Non
 
 
 def hostile_page(folder: Path) -> Path:
-    """A run in which every text is a payload, each in every place."""
+    """Write a run in which every text is a payload, each in every field."""
     run = RunFolder(folder)
     texts = TextWriter(folder / TEXTS)
     records = []
     for number, payload in enumerate(PAYLOADS):
-        found = record(
+        hostile = record(
             model=payload,
             benchmark=payload,
             dataset=payload,
@@ -107,10 +107,10 @@ def hostile_page(folder: Path) -> Path:
             tags={payload: payload, "same": payload},
             preserves_meaning=number % 2 == 0,
         )
-        records.append(found)
-        run.append(found.to_line())
+        records.append(hostile)
+        run.append(hostile.to_line())
         table = {"title": payload, "header": [payload, "b"], "rows": [[payload, payload]]}
-        key = example_key(found.dataset, found.example_id, found.perturbation)
+        key = example_key(hostile.dataset, hostile.example_id, hostile.perturbation)
         texts.example(key, payload, [table])
         texts.prompt(payload, payload)
     texts.close()

@@ -1,4 +1,4 @@
-"""The page on a phone, made of words that end nowhere: nothing runs out of its card."""
+"""The page with very long words on a phone: everything stays inside its card."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ OUTSIDE = """() => {
 
 
 def outside(page: Any, root: str) -> list[str]:
-    """What stands wholly or partly outside of its card."""
-    found: list[str] = page.evaluate(OUTSIDE.replace("ROOT", repr(root)))
-    return found
+    """Return the texts that are wholly or partly outside their card."""
+    texts: list[str] = page.evaluate(OUTSIDE.replace("ROOT", repr(root)))
+    return texts
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def phone(browser: Any) -> Iterator[Watched]:
 
 @pytest.fixture
 def report(tmp_path: Path) -> Path:
-    """Three cases, one of each outcome, with a long word wherever there is a text."""
+    """Three cases, one of each outcome, with a long word in every text."""
     folders = {}
     for name, turned in (("old", ("wrong", "right", "no_answer")), ("new", None)):
         records = [
@@ -87,10 +87,10 @@ def report(tmp_path: Path) -> Path:
         folder = write_run(tmp_path / name, records, texts=False, run={"params": {LONG: LONG}})
         folders[name] = folder
         texts = TextWriter(folder / TEXTS)
-        for found in records:
-            key = example_key(found.dataset, found.example_id, found.perturbation)
+        for drawn in records:
+            key = example_key(drawn.dataset, drawn.example_id, drawn.perturbation)
             texts.example(key, LONG, [{"title": LONG, "header": [LONG, "b"], "rows": [[LONG, 1]]}])
-            texts.prompt(str(found.prompt_digest), LONG)
+            texts.prompt(str(drawn.prompt_digest), LONG)
         texts.close()
     out = tmp_path / "report.html"
     write_page(
@@ -129,7 +129,7 @@ def test_the_page_stays_inside_its_cards(phone: Watched, report: Path) -> None:
 
 
 def test_no_two_rows_look_alike(browser: Any, tmp_path: Path) -> None:
-    """Ids that differ anywhere, and all axes that a run can have, at 360 pixels."""
+    """Long ids that differ in any place, and every axis of a run, at 360 pixels."""
     ids = (f"{LONG}-1", f"{LONG}-2", f"1-{LONG}", f"{LONG[:40]}1{LONG}", f"{LONG[:40]}2{LONG}", "e")
     records = [
         record(
@@ -153,7 +153,7 @@ def test_no_two_rows_look_alike(browser: Any, tmp_path: Path) -> None:
     seen: dict[str, str] = {}
     page.page.focus("#list")
     for _ in records:
-        found = page.page.locator("#spacer .row").evaluate_all(
+        rows = page.page.locator("#spacer .row").evaluate_all(
             """rows => rows.map((row) => {
               const id = row.querySelector(".id"), box = row.getBoundingClientRect();
               const how = id.querySelector(".how").getBoundingClientRect();
@@ -161,7 +161,7 @@ def test_no_two_rows_look_alike(browser: Any, tmp_path: Path) -> None:
               return [row.ariaPosInSet, id.innerText, cut];
             })"""
         )
-        for place, text, cut in found:
+        for place, text, cut in rows:
             assert not cut, text
             seen[place] = text
         page.page.keyboard.press("PageDown")
@@ -187,5 +187,5 @@ def test_the_filters_are_folded_and_show_how_many_are_set(phone: Watched, report
     assert page.is_visible("#f-o")
     assert not page.is_visible("#fold summary")
     page.emulate_media(media="print")
-    shown = [page.is_visible(what) for what in (".verdict", "main table", "#cases", "nav")]
+    shown = [page.is_visible(selector) for selector in (".verdict", "main table", "#cases", "nav")]
     assert shown == [True, True, False, False]

@@ -1,4 +1,4 @@
-"""Two runs in one page, in a real browser: answers beside each other, maps, points to brush."""
+"""Two runs in one page, in a browser: both answers, maps, points that can be selected."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ TURNS = [("reply", "Let me compute."), ("program", "print(6 * 7)"), ("output", "
 
 
 def cases(now: bool) -> Iterator[Record]:
-    for example, found in (("e1", E1), ("e2", E2)):
-        for (form, change), given in found.items():
-            letter, answer = given[2 * now : 2 * now + 2]
+    for example, cells in (("e1", E1), ("e2", E2)):
+        for (form, change), pair in cells.items():
+            letter, answer = pair[2 * now : 2 * now + 2]
             yield record(
                 example_id=example,
                 serializer=form,
@@ -145,8 +145,8 @@ def test_columns_and_files_contain_the_previous_values(shared: Watched, report: 
     with page.expect_download() as saved:
         page.click("#save-jsonl")
     [line] = Path(saved.value.path()).read_text("utf-8").splitlines()
-    found = json.loads(line)
-    assert [found[f"{name}_before"] for name in ("outcome", "score", "prediction", "raw")] == [
+    saved_case = json.loads(line)
+    assert [saved_case[f"{name}_before"] for name in ("outcome", "score", "prediction", "raw")] == [
         "wrong", 0, "7", "7",
     ]  # fmt: skip
     shared.events.clear()
@@ -244,7 +244,7 @@ def test_steps_show_texts_tokens_and_cost(shared: Watched, report: Path) -> None
 def test_points_can_be_selected_by_mouse_and_keyboard(shared: Watched, report: Path) -> None:
     page = opened(shared, report)
     points = page.locator("#plane .point")
-    labels = [found.get_attribute("aria-label") for found in points.all()]
+    labels = [point.get_attribute("aria-label") for point in points.all()]
     assert labels[1].startswith("finqa: 1.000 before, 0.500 after, −0.500; 1 example, 0 better")
     assert len(labels) == 2
     points.nth(1).scroll_into_view_if_needed()
@@ -270,10 +270,10 @@ def test_points_can_be_selected_by_mouse_and_keyboard(shared: Watched, report: P
     page.keyboard.press("ArrowRight")
     page.keyboard.press(" ")
     assert page.evaluate("document.activeElement.getAttribute('aria-checked')") == "true"
-    one = shown(page)
+    first = shown(page)
     page.keyboard.press("ArrowRight")
     page.keyboard.press(" ")
-    assert one < shown(page) < 9
+    assert first < shown(page) < 9
     page.keyboard.press("Escape")
     assert shown(page) == 9
     page.select_option("#by", "tag")

@@ -1,4 +1,4 @@
-"""The gates and the list of cases, in a wide window and on a phone: all text is readable."""
+"""The gates and the list of cases at several widths: all text is readable."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_the_table_of_gates_is_readable_at_every_width(
         assert not heads.first.is_visible()
         names = ["estimate", "95 % interval", "bound", "examples"]
         assert page.evaluate(LABELS) == [f'"{name} "' for name in names]
-    # A reader of the page aloud still meets a table.
+    # For a screen reader it is still a table.
     assert page.get_by_role("row").filter(has_text="qtsumm::").get_by_role("cell").count() == 7
 
 

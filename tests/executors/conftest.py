@@ -13,7 +13,7 @@ from tests.support.fixtures import openai_server  # noqa: F401 - a fixture, foun
 
 @pytest.fixture
 def seeded() -> Iterator[None]:
-    """Back-off is drawn from the module's generator."""
+    """Seed the module's random generator, from which back-off is drawn."""
     state = random.getstate()
     random.seed(7)
     yield

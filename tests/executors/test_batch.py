@@ -1,4 +1,4 @@
-"""Batches against a server that speaks the protocol: nothing is paid twice, whatever breaks."""
+"""Batches against a server with the protocol: no request is paid twice, whatever fails."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KEY = "sk-marked-77aa"
 
 
 class Others:
-    """Takes note of what is submitted to it."""
+    """An executor that keeps the submitted work."""
 
     lost = None
     waits = ()
@@ -53,7 +53,7 @@ class Others:
 
 @dataclass
 class Site:
-    """A store, and what a session does over it: collect, ask, hand in."""
+    """A store, and the steps of a session: collect, ask, submit."""
 
     store: Path
     server: BatchServer
@@ -74,23 +74,23 @@ class Site:
         self._run_process().collect()
 
     def ask(self, *requests: Request) -> list[Outcome]:
-        """What a session's cases are told, one after the other."""
+        """Return the outcomes of the cases of a session, one after the other."""
         executor = BatchExecutor(
             self.others, self.ledger, [self.model], self.retries, self.max_cost
         )
-        told: list[Outcome] = []
+        outcomes: list[Outcome] = []
         for request in requests:
             with Store.open(self.store) as store:
                 stored = store.get(request.key())
             if stored is not None:
-                told.append(stored)
+                outcomes.append(stored)
                 continue
             executor.submit(Work(request.key(), request), self.model)
             [(key, outcome)] = executor.outcomes(wait=True)
             assert key == request.key()
-            told.append(outcome)
+            outcomes.append(outcome)
         executor.close()
-        return told
+        return outcomes
 
     def hand_in(self) -> list[ModelError]:
         problems = self._run_process().hand_in()
@@ -99,9 +99,9 @@ class Site:
 
     def session(self, *requests: Request) -> list[Outcome]:
         self.collect()
-        told = self.ask(*requests)
+        outcomes = self.ask(*requests)
         assert self.hand_in() == []
-        return told
+        return outcomes
 
 
 @pytest.fixture
@@ -119,8 +119,10 @@ def request(text: str, **more: Any) -> Request:
 A, B, C = request("a"), request("b"), request("c")
 
 
-def reasons(told: list[Outcome]) -> list[str]:
-    return [one.reason if isinstance(one, ModelError) else "answered" for one in told]
+def reasons(outcomes: list[Outcome]) -> list[str]:
+    return [
+        outcome.reason if isinstance(outcome, ModelError) else "answered" for outcome in outcomes
+    ]
 
 
 def test_a_submitted_request_is_answered_later_and_submitted_once(site: Site) -> None:
@@ -136,19 +138,21 @@ def test_a_submitted_request_is_answered_later_and_submitted_once(site: Site) ->
         for text in ("a", "b")
     ]
     assert {row["url"] for row in batch.rows} == {"/v1/chat/completions"}
-    # Another run wants the same and more: what is under way is not handed in again.
+    # Another run needs A and C: A is pending and not submitted again.
     assert reasons(site.session(A, C)) == [PENDING, PENDING]
-    assert site.server.asked == [one.key() for one in (A, B, C)]
+    assert site.server.asked == [item.key() for item in (A, B, C)]
     site.server.finish()
-    told = site.session(A, B, C)
-    assert [one.text for one in told if isinstance(one, Reply)] == ["A", "B", "C"]
+    outcomes = site.session(A, B, C)
+    assert [item.text for item in outcomes if isinstance(item, Reply)] == ["A", "B", "C"]
     # 1,000 tokens at .15 and 10 at .60 USD a million, half of it in a batch.
-    assert [one.cost_usd for one in told if isinstance(one, Reply)] == [pytest.approx(7.8e-5)] * 3
+    assert [item.cost_usd for item in outcomes if isinstance(item, Reply)] == [
+        pytest.approx(7.8e-5)
+    ] * 3
     assert len(site.server.asked) == 3
     assert site.server.keys == {f"Bearer {KEY}"}
     for path in site.store.rglob("*"):
         assert not path.is_file() or KEY.encode() not in path.read_bytes()
-        # Prompts stay with their data set.
+        # The ledger contains no prompts.
         assert not path.is_file() or b'"content"' not in path.read_bytes(), path
 
 
@@ -167,25 +171,25 @@ def test_compatible_providers_never_receive_the_openai_key(
         monkeypatch.setenv(variable, "sk-own")
     monkeypatch.setattr(litellm_batch, "LOOK_S", 0.0)
     site.model, site.server.page, site.server.reading = model, 1, 2
-    one, other = (replace(request, model=model) for request in (A, B))
+    first, other = (replace(request, model=model) for request in (A, B))
     site.server.break_off = "after"
-    site.ask(one)
+    site.ask(first)
     assert [error.reason for error in site.hand_in()] == ["server_error"]
     site.server.break_off = None
-    # Somebody else's came behind it: that page is not the one with ours.
+    # A later batch of another run is on the first page.
     site.server.batches.append(Handed("batch_2", [], {}))
     site.server.inputs["batch_2"] = "file-1"
-    assert reasons(site.session(one, other)) == [PENDING, PENDING]
-    assert site.server.asked == [one.key(), other.key()]
+    assert reasons(site.session(first, other)) == [PENDING, PENDING]
+    assert site.server.asked == [first.key(), other.key()]
     assert {row["body"]["model"] for batch in site.server.batches for row in batch.rows} == {
         "some/model"
     }
     site.server.finish(failing={0: (429, "rate_limit_exceeded")}, answered=lambda _: True)
     site.server.batches[0].status = "completed"
-    told = site.session(one, other)
-    assert reasons(told) == [PENDING, PENDING]  # once more
+    outcomes = site.session(first, other)
+    assert reasons(outcomes) == [PENDING, PENDING]  # once more
     site.server.finish()
-    assert [reply.text for reply in site.session(one, other) if isinstance(reply, Reply)] == [
+    assert [reply.text for reply in site.session(first, other) if isinstance(reply, Reply)] == [
         "A",
         "B",
     ]
@@ -200,9 +204,9 @@ def test_a_connection_lost_during_submission_is_not_paid_twice(
 ) -> None:
     site.server.break_off = when
     site.ask(A)
-    assert [one.reason for one in site.hand_in()] == ["server_error"]
+    assert [error.reason for error in site.hand_in()] == ["server_error"]
     site.server.break_off = None
-    # Whether the batch exists is not known: nothing is handed in before the provider has said.
+    # Whether the batch exists is unknown: nothing is submitted before the provider lists it.
     assert site.ledger.standing(1).under_way == {A.key()}
     assert reasons(site.session(A)) == [PENDING]
     assert len(site.server.batches) == made
@@ -223,9 +227,9 @@ def test_unanswered_requests_of_an_expired_batch_are_submitted_again(site: Site)
 
 
 def test_each_failed_request_of_a_batch_has_its_reason(site: Site) -> None:
-    asked = [request(f"q{number}") for number in range(6)]
+    requests = [request(f"q{number}") for number in range(6)]
     site.retries = 0
-    site.session(*asked)
+    site.session(*requests)
     failing = {
         0: (429, "rate_limit_exceeded"),
         1: (400, "context_length_exceeded"),
@@ -234,8 +238,8 @@ def test_each_failed_request_of_a_batch_has_its_reason(site: Site) -> None:
         4: (401, "invalid_api_key"),
     }
     site.server.finish(failing=failing)
-    told = site.session(*asked)
-    assert reasons(told) == [
+    outcomes = site.session(*requests)
+    assert reasons(outcomes) == [
         "rate_limit",
         "context_window",
         "expired",
@@ -249,11 +253,11 @@ def test_each_failed_request_of_a_batch_has_its_reason(site: Site) -> None:
 def test_requests_of_a_refused_batch_have_its_reason(site: Site) -> None:
     site.session(A, B)
     site.server.finish("failed", answered=lambda _: False, errors=["line 1 \x1b[31m is no JSON"])
-    told = site.session(A, B)
-    assert reasons(told) == ["bad_request", "bad_request"]
-    assert "line 1" in str(told[0])
+    outcomes = site.session(A, B)
+    assert reasons(outcomes) == ["bad_request", "bad_request"]
+    assert "line 1" in str(outcomes[0])
     site.session(A)
-    assert len(site.server.asked) == 2  # told as long as the run goes on, and not asked again
+    assert len(site.server.asked) == 2  # the same run does not submit it again
 
 
 def test_a_hostile_output_file_is_read_safely(site: Site) -> None:
@@ -266,18 +270,18 @@ def test_a_hostile_output_file_is_read_safely(site: Site) -> None:
     long = {"custom_id": A.key(), "response": {"status_code": 200, "body": body}}
     none = {"custom_id": B.key(), "response": {"status_code": 200, "body": {"choices": 1}}}
     lines = [b"\xff{", nested, made_up, b"3", b'{"custom_id": []}']
-    lines += [json.dumps(one).encode() for one in (long, none)]
+    lines += [json.dumps(line).encode() for line in (long, none)]
     site.server.finish(answered=lambda _: False, extra=lines)
     site.retries = 0
-    told = site.session(A, B)
-    assert reasons(told) == ["answered", "bad_reply"]
-    assert isinstance(told[0], Reply)
-    assert (len(told[0].text), told[0].cut) == (1000, True)
-    assert (told[0].prompt_tokens, told[0].cost_usd) == (None, None)
+    outcomes = site.session(A, B)
+    assert reasons(outcomes) == ["answered", "bad_reply"]
+    assert isinstance(outcomes[0], Reply)
+    assert (len(outcomes[0].text), outcomes[0].cut) == (1000, True)
+    assert (outcomes[0].prompt_tokens, outcomes[0].cost_usd) == (None, None)
 
 
 def test_requests_beyond_the_budget_are_not_submitted(site: Site) -> None:
-    # 8 tokens of a prompt or so and 16 of a reply: about 5.4 millionths of a dollar each.
+    # About 8 tokens of a prompt and 16 of a reply: about 5.4 millionths of a dollar each.
     site.max_cost = 8e-6
     assert reasons(site.session(A, B, C)) == [PENDING] * 3
     assert site.server.asked == [A.key()]
@@ -290,7 +294,7 @@ def test_pending_requests_count_against_the_budget(site: Site) -> None:
     site.max_cost = 8e-6  # one request is at most about 5.4e-6
     site.session(A)
     assert site.server.asked == [A.key()]
-    # A is not answered yet, and may cost 5.4e-6: B is one too many.
+    # A is pending and may cost 5.4e-6, so B exceeds the budget.
     assert reasons(site.session(A, B)) == [PENDING, PENDING]
     assert site.server.asked == [A.key()]
     site.server.finish()

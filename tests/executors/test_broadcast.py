@@ -1,4 +1,4 @@
-"""What the broker tells unasked, under a clock of the test's own."""
+"""Messages that the broker broadcasts, under a simulated clock."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ def test_waits_are_broadcast_once_to_every_client() -> None:
     simulation.submit("a")
     simulation.fail(LIMITED, retry_after=30.0)
     broadcast.announce_waits()
-    assert early.sent == []  # nothing to speak of yet
+    assert early.sent == []  # the wait is too short
     simulation.now += 10
     for _ in range(2):
         broadcast.announce_waits()
-    [told] = early.sent
-    [wait] = told["waits"]
+    [message] = early.sent
+    [wait] = message["waits"]
     assert (wait["models"], wait["reason"]) == (("m0",), "rate_limit")
     assert wait["since"] == pytest.approx(time.time() - 10, abs=5)  # the time of day
     assert wait["until"] - wait["since"] == pytest.approx(60)
-    broadcast.joined(late)  # who comes later is told at once
-    assert late.sent == [told]
+    broadcast.joined(late)  # a new client receives the waits at once
+    assert late.sent == [message]
     while not simulation.under_way:
         assert simulation.pass_time()
     simulation.succeed()
     broadcast.left(early)
     broadcast.announce_waits()
-    assert late.sent == [told, {"waits": []}]
-    assert early.sent == [told]
+    assert late.sent == [message, {"waits": []}]
+    assert early.sent == [message]

@@ -1,4 +1,4 @@
-"""The processes that make the calls: how many there are, and that each has its share."""
+"""The callers: their number, and their equal shares of the calls."""
 
 from __future__ import annotations
 
@@ -34,10 +34,7 @@ CALLERS, TOGETHER = 4, 32
 
 
 class Counted:
-    """Holds the calls about what is marked until so many are under way, and counts who made them.
-
-    `barrier` lets all of them go at once.
-    """
+    """Holds marked calls until `TOGETHER` are in flight, and counts them by process."""
 
     def __init__(self) -> None:
         self.barrier = threading.Barrier(TOGETHER)
@@ -64,12 +61,12 @@ def test_calls_are_shared_equally_among_callers(tmp_path: Path) -> None:
         engine = Engine(EngineConfig.of(settings, [lane]))
         client = Asker(engine.address, "runner", ["plain/m"])
         try:
-            for turn in range(100_000):  # a question to each at once shows when all are ready
-                asked = [request(f"{turn} {n}") for n in range(CALLERS)]
-                for one in asked:
-                    client.ask(one.key(), one)
-                told = come(client, CALLERS).values()
-                if len({reply.text for reply in told if isinstance(reply, Reply)}) == CALLERS:
+            for turn in range(100_000):  # until every caller is ready
+                requests = [request(f"{turn} {n}") for n in range(CALLERS)]
+                for pending in requests:
+                    client.ask(pending.key(), pending)
+                outcomes = come(client, CALLERS).values()
+                if len({reply.text for reply in outcomes if isinstance(reply, Reply)}) == CALLERS:
                     break
             for n in range(3 * TOGETHER):
                 held = request(f"held {n}")
@@ -79,6 +76,6 @@ def test_calls_are_shared_equally_among_callers(tmp_path: Path) -> None:
             client.close()
             engine.finish()
             engine.reap()
-    # Three times all connections were in use at once, each time by all four alike.
+    # Three times all connections were in use, each time shared equally.
     assert sorted(counted.by_process.values()) == [3 * TOGETHER // CALLERS] * CALLERS
     assert server.max_in_flight == TOGETHER

@@ -1,4 +1,4 @@
-"""The broker on a Dask cluster: a real scheduler and two workers, each a process of its own."""
+"""The broker on a Dask cluster of a scheduler and two workers in separate processes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ pytest.importorskip("distributed")
 CONNECTIONS = 6
 
 come = partial(broker_site.come, seconds=120)
-"""Processes that import Dask have to start first."""
+"""First the processes have to import Dask."""
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskSite]:
 
 
 class Watched:
-    """Counts what is asked of each question, and holds what is marked."""
+    """Counts the calls of each question, and holds marked ones."""
 
     def __init__(self) -> None:
         self.asked: Counter[str] = Counter()
@@ -70,20 +70,20 @@ class Watched:
         return text(question.upper(), after=self.opened if "held" in question else None)
 
     def held(self) -> int:
-        """How many calls have been held so far."""
+        """Return the number of held calls so far."""
         return sum(count for question, count in self.asked.items() if "held" in question)
 
 
 @contextlib.contextmanager
 def engine(site: DaskSite, server: OpenAIServer, store: Path, **more: Any) -> Iterator[Engine]:
-    given = {"scheduler": site.address, **more}
+    options = {"scheduler": site.address, **more}
     settings = Settings(
         models=("plain/m",),
         api_base=server.url,
         connections=CONNECTIONS,
         store=store,
         executor="dask",
-        **given,
+        **options,
     )
     lane = LaneConfig("plain/m", None, "plain", vars(reference_of(Plain)))
     made = Engine(EngineConfig.of(settings, [lane]))
@@ -105,14 +105,14 @@ def client(running: Engine) -> Iterator[Asker]:
 
 def ask(asker: Asker, *questions: str) -> None:
     for question in questions:
-        wanted = request(question)
-        asker.ask(wanted.key(), wanted)
+        to_send = request(question)
+        asker.ask(to_send.key(), to_send)
     asker.look()  # sends them
 
 
-def texts(told: dict[str, Any]) -> set[str]:
-    assert all(isinstance(reply, Reply) for reply in told.values()), told
-    return {reply.text for reply in told.values()}
+def texts(outcomes: dict[str, Any]) -> set[str]:
+    assert all(isinstance(reply, Reply) for reply in outcomes.values()), outcomes
+    return {reply.text for reply in outcomes.values()}
 
 
 def stored(folder: Path, *questions: str) -> list[bool]:
@@ -128,33 +128,35 @@ def test_workers_make_each_call_once_within_the_connection_limit(
     site: DaskSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    watched, wanted = Watched(), questions("held", CONNECTIONS) + questions("free", 20)
+    watched, texts_to_ask = Watched(), questions("held", CONNECTIONS) + questions("free", 20)
     with (
         OpenAIServer(watched) as server,
         engine(site, server, tmp_path / "answers") as running,
-        client(running) as one,
+        client(running) as first,
         client(running) as other,
     ):
-        for turn in range(10_000):  # two questions at once show when both are ready
-            ask(one, f"first {turn}", f"second {turn}")
-            come(one, 2)
+        for turn in range(10_000):  # until both workers are ready
+            ask(first, f"first {turn}", f"second {turn}")
+            come(first, 2)
             if len(watched.by_process) == 2:
                 break
         watched.asked.clear()
-        for asker in (one, other):
-            ask(asker, *wanted)
+        for asker in (first, other):
+            ask(asker, *texts_to_ask)
         until(lambda: watched.held() == CONNECTIONS, "all connections in use")
         watched.opened.set()
-        for asker in (one, other):
-            assert texts(come(asker, len(wanted))) == {question.upper() for question in wanted}
+        for asker in (first, other):
+            assert texts(come(asker, len(texts_to_ask))) == {
+                question.upper() for question in texts_to_ask
+            }
         totals = running.executor.finish()
     assert set(watched.asked.values()) == {1}
     assert server.max_in_flight == CONNECTIONS
     assert len(watched.by_process) == 2
     assert totals is not None
-    assert totals["models"]["plain/m"]["calls_paid"] == len(wanted) + 2 * (turn + 1)
-    assert all(stored(tmp_path / "answers", *wanted))
-    # Each asks with its own key, and nobody hears of the client's.
+    assert totals["models"]["plain/m"]["calls_paid"] == len(texts_to_ask) + 2 * (turn + 1)
+    assert all(stored(tmp_path / "answers", *texts_to_ask))
+    # Workers use their own key and never receive the client's.
     sent = {received.headers["Authorization"] for received in server.requests}
     assert sent == {f"Bearer {WORKERS_KEY}"}
     assert KEY not in site.log.read_text(encoding="utf-8", errors="replace")
@@ -197,26 +199,26 @@ def test_a_run_continues_after_the_scheduler_restarts(site: DaskSite, tmp_path: 
         until(lambda: watched.held() == CONNECTIONS, "all connections in use")
         site.close()
         ask(asker, *more)
-        watched.opened.set()  # the callers finish what they are at, with nobody to tell
+        watched.opened.set()  # the callers finish their calls without a scheduler
         until(lambda: all(stored(tmp_path / "answers", *held)), "all answers stored")
         site.start()
-        told = {question.upper() for question in (*held, *more)}
-        assert texts(come(asker, len(told))) == told
+        expected = {question.upper() for question in (*held, *more)}
+        assert texts(come(asker, len(expected))) == expected
     assert set(watched.asked.values()) == {1}
     assert all(stored(tmp_path / "answers", *questions("free", 20), *more))
 
 
 def test_answers_for_a_killed_client_are_stored(site: DaskSite, tmp_path: Path) -> None:
-    watched, wanted = Watched(), questions("held", CONNECTIONS)
+    watched, texts_to_ask = Watched(), questions("held", CONNECTIONS)
     with OpenAIServer(watched) as server:
         with engine(site, server, tmp_path / "answers") as running, client(running) as asker:
-            ask(asker, *wanted)
+            ask(asker, *texts_to_ask)
             until(lambda: watched.held() == CONNECTIONS, "all connections in use")
             psutil.Process(running._process.pid).kill()
             watched.opened.set()
-            until(lambda: all(stored(tmp_path / "answers", *wanted)), "all answers stored")
+            until(lambda: all(stored(tmp_path / "answers", *texts_to_ask)), "all answers stored")
         with engine(site, server, tmp_path / "answers") as running, client(running) as asker:
-            ask(asker, *wanted)
+            ask(asker, *texts_to_ask)
             assert all(reply.from_store for reply in come(asker, CONNECTIONS).values())  # type: ignore[union-attr]
     assert set(watched.asked.values()) == {1}
 
@@ -238,7 +240,7 @@ def test_workers_without_the_folders_of_the_client_receive_pictures_and_return_a
     ):
         ask(asker, *questions("free", 5))
         come(asker, 5)
-        for repeat in range(2):  # the second time the worker has it
+        for repeat in range(2):  # the second time the worker has the picture
             again = replace(shown, repeat=repeat)
             asker.ask(again.key(), again, media=Path("/proc/self/cwd/media"))
             come(asker)
@@ -255,9 +257,9 @@ def test_a_missing_scheduler_is_reported_with_the_option(site: DaskSite, tmp_pat
         client(running) as asker,
     ):
         ask(asker, "anybody?")
-        (told,) = come(asker).values()
-    assert isinstance(told, ModelError)
-    assert str(told).startswith(
+        (outcome,) = come(asker).values()
+    assert isinstance(outcome, ModelError)
+    assert str(outcome).startswith(
         "no Dask worker was ready within 0.5 s (--bench-patience): the scheduler cannot be reached"
     )
 
@@ -303,29 +305,31 @@ def test_{metric}(case, answer):
 
 
 def test_a_run_on_dask_gives_the_records_of_a_local_run(site: DaskSite, tmp_path: Path) -> None:
-    def said(body: dict[str, Any]) -> Behaviour:
+    def reply_to(body: dict[str, Any]) -> Behaviour:
         number = re.findall(r"(\d)\?", body["messages"][-1]["content"])[-1]
         thoughts = "<think>\nOne tern and a wren.\n</think>\n\n" * (int(number) % 2)
         return text(f"{thoughts}a wren, {'one ' * int(number)} tern {number}")
 
-    there = ("--bench-executor=dask", f"--bench-scheduler={site.address}", "--bench-score-there")
-    found = {}
-    with OpenAIServer(said) as server:
-        for name, more in {"there": there, "here": ()}.items():
+    on_dask = ("--bench-executor=dask", f"--bench-scheduler={site.address}", "--bench-score-there")
+    runs = {}
+    with OpenAIServer(reply_to) as server:
+        for name, more in {"there": on_dask, "here": ()}.items():
             (tmp_path / name).mkdir()
             (tmp_path / name / "conftest.py").write_text(SCORED)
             run = run_pytest(tmp_path / name, server, *more, model="plain/m", count=7, suite=SUITE)
             assert run.exit_code == 1, run.output  # a metric cannot score one of the answers
-            found[name] = run
-    assert comparable(found["there"].records) == comparable(found["here"].records)
-    assert found["there"].facts["calls_paid"] == found["here"].facts["calls_paid"] == 21
-    by_metric = {record.metric for record in found["there"].records.values()}
+            runs[name] = run
+    assert comparable(runs["there"].records) == comparable(runs["here"].records)
+    assert runs["there"].facts["calls_paid"] == runs["here"].facts["calls_paid"] == 21
+    by_metric = {record.metric for record in runs["there"].records.values()}
     assert by_metric == {"close", "rouge", "exact_match", None}
-    (unscored,) = [one for one in found["there"].records.values() if one.outcome == "no_answer"]
+    (unscored,) = [
+        record for record in runs["there"].records.values() if record.outcome == "no_answer"
+    ]
     assert (unscored.case_id[:8], unscored.reason) == ("close/6/", "metric_error")
-    thinking = [one for one in found["there"].records.values() if "<think>" in str(one.raw)]
+    thinking = [record for record in runs["there"].records.values() if "<think>" in str(record.raw)]
     assert len(thinking) == 3 * 3
-    assert not any("think" in str(one.prediction) for one in thinking)
+    assert not any("think" in str(record.prediction) for record in thinking)
     for name, where in {"there": "scorer.py", "here": "__main__.py"}.items():
         assert set((tmp_path / name / "scored").read_text().split()) == {where}
 
@@ -339,10 +343,10 @@ def test_a_metric_that_is_missing_or_differs_at_a_worker_is_reported(
     for name in names:
         (tmp_path / f"{name}.py").write_text(source.format(name))
     functions = {name: getattr(importlib.import_module(name), name) for name in names}
-    given = pickle.dumps(("a", ["b"], {}))
-    grades = [Grade(name, function, "fixed", given) for name, function in functions.items()]
-    for one in grades:
-        grade_body(one)  # what this side has is looked at once
+    arguments = pickle.dumps(("a", ["b"], {}))
+    grades = [Grade(name, function, "fixed", arguments) for name, function in functions.items()]
+    for grade in grades:
+        grade_body(grade)  # this side reads its source once
     (tmp_path / "lacking_metric.py").unlink()
     (tmp_path / "changed_metric.py").write_text(source.format("changed_metric") + "# since\n")
     with (
@@ -350,25 +354,27 @@ def test_a_metric_that_is_missing_or_differs_at_a_worker_is_reported(
         engine(site, server, tmp_path / "answers", score_there=True) as running,
         client(running) as asker,
     ):
-        for one in grades:
-            asker.submit(Work(one.key(), one), PROGRAMS)
-        told = come(asker, len(grades))
-    said = {one.metric: told[one.key()] for one in grades}
-    assert all(isinstance(error, ModelError) and error.reason == METRIC for error in said.values())
-    assert "cannot be loaded: ModuleNotFoundError: No module named 'lacking_metric'" in str(
-        said["lacking_metric"]
+        for grade in grades:
+            asker.submit(Work(grade.key(), grade), PROGRAMS)
+        outcomes = come(asker, len(grades))
+    errors = {grade.metric: outcomes[grade.key()] for grade in grades}
+    assert all(
+        isinstance(error, ModelError) and error.reason == METRIC for error in errors.values()
     )
-    assert "differs from this run's metric (changed_metric)" in str(said["changed_metric"])
-    assert str(said["ending_metric"]) == "the process that scored the answer ended, twice"
+    assert "cannot be loaded: ModuleNotFoundError: No module named 'lacking_metric'" in str(
+        errors["lacking_metric"]
+    )
+    assert "differs from this run's metric (changed_metric)" in str(errors["changed_metric"])
+    assert str(errors["ending_metric"]) == "the process that scored the answer ended, twice"
 
 
 def sandboxes(pid: int) -> int:
-    """How many processes below another are of the sandbox."""
-    found = 0
-    for one in psutil.Process(pid).children(recursive=True):
+    """Return the number of sandbox processes below a process."""
+    count = 0
+    for process in psutil.Process(pid).children(recursive=True):
         with contextlib.suppress(psutil.Error):  # it has ended meanwhile
-            found += "tablebench.sandbox" in " ".join(one.cmdline())
-    return found
+            count += "tablebench.sandbox" in " ".join(process.cmdline())
+    return count
 
 
 def test_with_score_there_programs_run_at_the_workers(site: DaskSite, tmp_path: Path) -> None:
@@ -380,11 +386,11 @@ def test_with_score_there_programs_run_at_the_workers(site: DaskSite, tmp_path: 
     ):
         asker.submit(Work(program.key(), program), PROGRAMS)
         (ran,) = come(asker).values()
-        here = sandboxes(running._process.pid)
-        there = sum(sandboxes(worker.pid) for worker in site.workers)
+        at_the_broker = sandboxes(running._process.pid)
+        at_the_workers = sum(sandboxes(worker.pid) for worker in site.workers)
     assert isinstance(ran, Execution)
     assert (ran.outcome, ran.output) == ("ok", "42\n")
-    assert (here, there > 0) == (0, True)
+    assert (at_the_broker, at_the_workers > 0) == (0, True)
     with Store.open(tmp_path / "answers", write=False) as store:
         assert store.get_execution(program.key()) is not None
 
@@ -400,7 +406,7 @@ def test_without_dask_the_error_names_the_extra(
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("options", "message"),
     [
         ({"bench_scheduler": "tcp://h:1"}, "--bench-scheduler needs --bench-executor=dask"),
         ({"bench_score_there": True}, "--bench-score-there needs --bench-executor=dask"),
@@ -410,7 +416,7 @@ def test_without_dask_the_error_names_the_extra(
         ),
     ],
 )
-def test_inconsistent_cluster_options_are_refused(given: dict[str, Any], said: str) -> None:
-    with pytest.raises(SettingsError, match=said) as refused:
-        read_settings(given.get, Path())
+def test_inconsistent_cluster_options_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsError, match=message) as refused:
+        read_settings(options.get, Path())
     assert "secret@" not in str(refused.value)

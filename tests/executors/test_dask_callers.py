@@ -31,7 +31,7 @@ class Listener:
 
 
 def test_programs_of_a_worker_dropped_after_the_failure_are_reported() -> None:
-    """Else the run would wait for them for ever."""
+    """Otherwise the run would wait for them forever."""
 
     async def fail_for_good() -> dict[str, str]:
         listener: Any = Listener()

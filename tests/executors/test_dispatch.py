@@ -1,4 +1,4 @@
-"""Which call starts when, under a clock of the test's own: no sockets, no waiting."""
+"""The order and time of calls, under a simulated clock: no sockets, no waiting."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.support.matrix import draws
 
 pytestmark = pytest.mark.usefixtures("seeded")
 
-# Rules that hold whatever comes.
+# Invariants.
 
 OUTCOMES = st.sampled_from(["succeed", SERVER, DOWN, LIMITED, KEY, FILTERED, REFUSED])
 
@@ -81,8 +81,8 @@ def test_every_job_is_delivered_once_within_all_limits(  # noqa: PLR0917 - drawn
     assert sum(total.attempts for total in dispatcher.totals) == simulation.started.total()
     assert dispatcher.most_in_flight <= connections
     if max_cost is not None:
-        # All that was in flight when the budget was reached, and no more. Quarters are exact in
-        # floats; their sum with the budget is not.
+        # Only calls in flight exceed the budget. Quarters are exact in floats; their sum with the
+        # budget is not.
         assert dispatcher.spent_usd - connections * 0.25 < max_cost
 
 
@@ -100,7 +100,7 @@ def test_calls_start_in_the_order_of_submission(connections: int, jobs: int) -> 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.integers(0, 3))
 def test_askers_take_turns(askers: list[int], urgent: int) -> None:
-    """Whoever asks for much does not keep the others waiting."""
+    """A client with many requests does not delay the others."""
     queue, left = JobQueue(), Counter(askers)
     for number, asker in enumerate(askers):
         queue.push(Job(str(number), 0, b"", asker=asker))
@@ -117,7 +117,7 @@ def test_askers_take_turns(askers: list[int], urgent: int) -> None:
         assert int(job.key) > last.get(asker, -1)  # each in its own order
         last[asker] = int(job.key)
         taken[asker] += 1
-        # Nobody who still waits is more than one turn behind.
+        # No waiting client is more than one turn behind.
         waiting = [taken[other] for other in left if taken[other] < left[other]]
         assert all(taken[asker] - others <= 1 for others in waiting)
     assert not queue
@@ -198,7 +198,7 @@ def test_the_run_has_a_limit_of_retries() -> None:
     assert simulation.dispatcher.totals[0].retries == SPARE_RETRIES
     simulation.fail(SERVER)
     assert list(simulation.reasons().values()) == ["server_error"]
-    # Every answer gives one more.
+    # Every answer allows one more retry.
     simulation.succeed()
     simulation.fail(SERVER)
     assert len(simulation.reasons()) == 1

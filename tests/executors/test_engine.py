@@ -1,4 +1,4 @@
-"""The engine of a run: what its processes load, and what is said when they do not start."""
+"""The engine of a run: the modules of its processes, and errors of their start."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ def engine(
 def test_modules_in_the_working_folder_are_not_imported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Of the standard library and of litellm's, such as a user may have for something else.
+    # Names of the standard library and of litellm that a user may use for other modules.
     for name in ("calendar", "openai", "secrets", "asyncio", "pytest_tablebench"):
         (tmp_path / f"{name}.py").write_text("raise RuntimeError('not meant')\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     psutil = pytest.importorskip("psutil")
-    # Started before its run is known: what it has started by then makes the calls.
+    # Started early, before the run is known: its caller makes the calls.
     ahead = BrokerProcess.ahead()
     with engine(tmp_path / "answers", started=ahead) as running:
         client = LocalExecutor(running.address, "runner")
-        asked = {"model": MODEL, "api_base": None, "params": {"temperature": 0}, "key": "k"}
-        facts = client.question("facts", asked)
+        question = {"model": MODEL, "api_base": None, "params": {"temperature": 0}, "key": "k"}
+        facts = client.question("facts", question)
         client.close()
         assert len(psutil.Process(ahead.process.pid).children()) == 1
     assert facts["provider"] == "openai"
@@ -57,13 +57,13 @@ def test_modules_in_the_working_folder_are_not_imported(
 def test_a_broker_started_early_ends_without_a_run() -> None:
     psutil = pytest.importorskip("psutil")
     ahead = BrokerProcess.ahead()
-    there = psutil.Process(ahead.process.pid)
-    while not (started := there.children()):
+    broker = psutil.Process(ahead.process.pid)
+    while not (started := broker.children()):
         assert ahead.process.poll() is None
     ahead.hang_up()
     ahead.reap()
     assert ahead.process.returncode == 0
-    assert not any(one.is_running() for one in started)
+    assert not any(process.is_running() for process in started)
 
 
 def test_the_reason_of_a_failed_start_is_raised_each_time(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_broker_that_ends_before_reading_is_reported_with_its_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pytest_tablebench.executors.local._engine.BROKER", "there.is.none")
-    # More than fits into a pipe: it is still being written when the process ends.
+    # More than the pipe's buffer: the process ends during the write.
     with (
         engine(tmp_path / "answers", "m" * 5_000_000) as failed,
         pytest.raises(SettingsError, match=r"did not start: .*No module named 'there'"),
@@ -106,8 +106,8 @@ def test_the_number_of_callers_depends_on_model_and_transport(
     monkeypatch.setattr(
         "pytest_tablebench.executors.local._engine.caller_count", lambda _: "by need"
     )
-    given = dict(more)
-    lane = LaneConfig(model, None, "p", given.pop("reference", None))
+    callers_option = dict(more)
+    lane = LaneConfig(model, None, "p", callers_option.pop("reference", None))
     made = object.__new__(Engine)
-    made.config = EngineConfig([lane], 256, 0, 60.0, None, 180.0, tmp_path, **given)
+    made.config = EngineConfig([lane], 256, 0, 60.0, None, 180.0, tmp_path, **callers_option)
     assert made._callers() == callers

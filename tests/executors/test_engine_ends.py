@@ -1,4 +1,4 @@
-"""Outages, the end of a run and its budget, under a clock of the test's own."""
+"""Outages, the end of a run and its budget, under a simulated clock."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_during_an_outage_one_call_is_in_flight() -> None:
     while not simulation.under_way:
         assert simulation.pass_time()
     simulation.succeed()
-    # It is back: as many as may be, at once.
+    # After the outage all connections are used at once.
     assert len(simulation.under_way) == 4
 
 
@@ -102,7 +102,7 @@ def test_an_outage_longer_than_the_patience_ends_the_run() -> None:
 
 
 def ends(simulation: DispatchSimulation, *kinds: tuple[str, dict[str, Any]], **more: Any) -> None:
-    """Have calls fail in these ways, in turns, until the run stops or nothing is left to do."""
+    """Let calls fail in turn with `kinds` until the run stops or no call is left."""
     ways = cycle(kinds)
     while simulation.dispatcher.stopped is None and (
         simulation.under_way or simulation.pass_time()
@@ -124,7 +124,7 @@ def ends(simulation: DispatchSimulation, *kinds: tuple[str, dict[str, Any]], **m
 def test_a_provider_without_any_answer_ends_the_run(
     kinds: tuple[Any, ...], more: dict[str, float], answered: int
 ) -> None:
-    # More retries than there is time for: neither they nor their number end it.
+    # With so many retries only the patience ends the run.
     simulation = DispatchSimulation(connections=8, retries=1000, patience=60.0)
     simulation.submit(*keys(16 + answered))
     for _ in range(answered):
@@ -159,7 +159,7 @@ def test_calls_in_flight_may_exceed_the_patience() -> None:
     while simulation.now < 1000 + 300 and (len(simulation.under_way) > 1 or simulation.pass_time()):
         while len(simulation.under_way) > 1:
             simulation.fail(LIMITED, job=simulation.under_way[-1])
-    # Nothing was begun after the end of patience, and nothing ended either.
+    # After the patience no call starts, and the call in flight is not stopped.
     assert simulation.dispatcher.stopped is None
     assert simulation.under_way == [thinking]
     simulation.succeed()
@@ -175,7 +175,7 @@ def test_a_failure_of_the_last_call_in_flight_ends_the_run() -> None:
             simulation.fail(LIMITED, job=simulation.under_way[-1])
     simulation.fail(SLOW)
     assert "60 s (--bench-patience): it failed: timeout" in str(simulation.dispatcher.stopped)
-    # The case of that call has its own reason, and its own message.
+    # The case of that call has the reason of its own failure.
     assert simulation.reasons()["k0"] == "timeout"
 
 
@@ -253,7 +253,7 @@ def test_failures_in_a_row_stop_the_run(kind: tuple[str, dict[str, Any]], after:
     reasons = simulation.reasons()
     assert len(reasons) == after + 30
     assert Counter(reasons.values()) == {kind[0]: after, "model_stopped": 30}
-    # Whoever asks later is told the same.
+    # A later request fails with the same reason.
     simulation.submit("later")
     assert simulation.reasons()["later"] == "model_stopped"
 
@@ -282,7 +282,7 @@ def test_a_failing_model_stops_no_other(kind: tuple[str, dict[str, Any]], after:
     simulation.submit(*(f"bad {n}" for n in range(50)))
     simulation.submit(*(f"good {n}" for n in range(50)), lane=1)
     while simulation.under_way:
-        # The bad one is always ahead: its failures follow each other, and answers come between.
+        # The bad model fails several times in a row, with answers of the other in between.
         for job in [job for job in simulation.under_way if job.lane == 0]:
             simulation.fail(kind, job=job)
         simulation.succeed()
@@ -290,7 +290,7 @@ def test_a_failing_model_stops_no_other(kind: tuple[str, dict[str, Any]], after:
     reasons = Counter(simulation.reasons().values())
     assert reasons == {kind[0]: after, "model_stopped": 50 - after}
     assert all("reply" in simulation.delivered[f"good {n}"][0] for n in range(50))
-    # Whoever asks later is told the same; the other one goes on.
+    # A later request fails with the same reason; the other model continues.
     simulation.submit("bad later")
     assert f"stopped after {after} cases in a row" in str(simulation.delivered["bad later"])
     simulation.submit("good later", lane=1)
@@ -336,7 +336,7 @@ def test_pending_retries_fail_at_once_after_a_stop() -> None:
     simulation.fail(LIMITED, retry_after=50.0)
     simulation.dispatcher.stop("enough")
     assert simulation.reasons() == {"resting": "stopped", "waiting": "stopped"}
-    # A call under way goes on, and its answer counts.
+    # A call in flight continues, and its answer counts.
     simulation.succeed()
     assert "reply" in simulation.delivered["under way"][0]
     while simulation.pass_time():

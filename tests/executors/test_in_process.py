@@ -1,4 +1,4 @@
-"""Providers that stay in the process of the tests: retries, giving up, the store, other work."""
+"""Providers in the process of the tests: retries, stops, the store, other models."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def busy(retry_after: float | None = None) -> ModelError:
 
 
 class Others:
-    """The engine: answers at once."""
+    """An engine that answers at once."""
 
     lost: ModelError | None = None
     waits: Sequence[Any] = ()
@@ -51,7 +51,7 @@ class Others:
 
 
 class Site:
-    """An executor over a scripted model `m`, under a clock that only waiting moves."""
+    """An executor with a scripted model `m`, under a clock that only waiting advances."""
 
     def __init__(
         self,
@@ -219,7 +219,7 @@ def test_three_failures_of_the_whole_run_stop_the_model() -> None:
 
 
 class Slow:
-    """A provider that turns calls away, each after some seconds; None: it answers."""
+    """A provider that rejects each call after some seconds, or answers it for None."""
 
     def __init__(self, *seconds: float | None) -> None:
         self.seconds = list(seconds)
@@ -234,13 +234,13 @@ class Slow:
 
 
 def test_a_provider_silent_for_the_patience_is_stopped() -> None:
-    # The silence begins with the first failure: 20 + 39 s, then the answer, then 59 + 1 s.
+    # The silence starts with the first failure: 20 + 39 s, an answer, then 59 + 1 s.
     slow = Slow(40.0, 20.0, 39.0, None, 40.0, 59.0, 1.0, None)
     site = slow.site = Site(slow, retries=0, patience=60.0)
     outcomes = []
     for number in range(8):
         outcomes.append(site.ask(question(number)))
-        site.now += 1000  # what the tests themselves take is no silence
+        site.now += 1000  # time between calls does not count as silence
     assert [isinstance(outcome, Reply) for outcome in outcomes] == [
         *[False] * 3,
         True,
@@ -255,7 +255,7 @@ def test_a_provider_silent_for_the_patience_is_stopped() -> None:
 def test_answers_are_stored_and_answers_of_other_processes_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Else a look is left out for as long as the one before it took nineteen times.
+    # By default the store skips looks for nineteen times the duration of the last one.
     monkeypatch.setattr("pytest_tablebench.store._store.LOOKS_APART", 0)
     with Store.open(tmp_path) as store, Store.open(tmp_path) as other:
         site = Site(["26"], store=store)

@@ -1,4 +1,4 @@
-"""The broker's port: strangers are neither listened to nor in the way."""
+"""The broker's port: connections without the run's token are closed."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from tests.support.broker_site import TOKEN, Site, come, request
 
 
 def stranger(site: Site, *pieces: bytes) -> socket.socket:
-    """A connection of somebody who does not know the word."""
-    found = socket.create_connection(("127.0.0.1", site.port), timeout=30)
+    """Open a connection that does not send the token, and send pieces."""
+    connection = socket.create_connection(("127.0.0.1", site.port), timeout=30)
     for piece in pieces:
-        found.sendall(piece)
-    return found
+        connection.sendall(piece)
+    return connection
 
 
-def shut(one: socket.socket) -> bool:
-    """Whether the broker has closed a connection; it is given half a minute."""
+def shut(connection: socket.socket) -> bool:
+    """Return whether the broker closes a connection within half a minute."""
     try:
-        return one.recv(1) == b""
+        return connection.recv(1) == b""
     except ConnectionResetError:
         return True
 
 
 def test_a_greeting_that_is_too_long_is_closed(site: Site) -> None:
-    one = stranger(site)
+    connection = stranger(site)
     sent = 0
     with contextlib.suppress(OSError):  # it closes
         while sent < 100_000_000:
-            sent += one.send(b"x" * 65536)
+            sent += connection.send(b"x" * 65536)
     assert sent < 100_000_000
-    one.close()
+    connection.close()
     client, caller = site.client(), site.caller()
     client.ask("k", request())
     caller.answer("36")
@@ -62,9 +62,9 @@ def test_a_greeting_that_is_too_long_is_closed(site: Site) -> None:
     ],
 )
 def test_a_wrong_greeting_closes_only_its_connection(site: Site, line: bytes) -> None:
-    one = stranger(site, line)
-    assert shut(one)
-    one.close()
+    connection = stranger(site, line)
+    assert shut(connection)
+    connection.close()
     assert site.client().lost is None
 
 
@@ -77,12 +77,12 @@ def test_idle_connections_do_not_block_clients(make_site: Callable[..., Site]) -
     client.ask("k", request())
     caller.answer("36")
     assert come(client) == {"k": Reply("36", cost_usd=0.5)}
-    for one in idle:
-        one.close()
+    for connection in idle:
+        connection.close()
 
 
 class Loop:
-    """Keeps what is to happen later."""
+    """An event loop that only keeps the scheduled calls."""
 
     def __init__(self) -> None:
         self.later: list[tuple[float, Callable[[], None]]] = []
@@ -102,7 +102,7 @@ class Transport(asyncio.Transport):
 
 
 class Board:
-    """A broker that lets everybody come and go."""
+    """A broker that ignores all messages."""
 
     token = TOKEN
 
@@ -115,11 +115,11 @@ class Board:
 def test_a_connection_without_a_greeting_is_closed_in_time() -> None:
     loop: Any = Loop()
     listener = Listener(Board(), loop)
-    silent, known = listener._new_connection(), listener._new_connection()
+    silent, greeted = listener._new_connection(), listener._new_connection()
     ends = [Transport(), Transport()]
-    for connection, transport in zip((silent, known), ends, strict=True):
+    for connection, transport in zip((silent, greeted), ends, strict=True):
         connection.connection_made(transport)
-    known.data_received(pack({"token": TOKEN, "role": "runner"}))
+    greeted.data_received(pack({"token": TOKEN, "role": "runner"}))
     for seconds, call in loop.later:
         assert seconds == GREETING_S
         call()

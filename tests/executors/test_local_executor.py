@@ -1,4 +1,4 @@
-"""Clients against a broker: a process of its own, with a caller that the test plays."""
+"""Clients against a broker in a separate process; the test acts as the caller."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def failed(outcome: Outcome) -> ModelError:
 
 def test_an_answer_is_returned_under_its_key(site: Site) -> None:
     client, caller = site.client(), site.caller()
-    # Longer, both ways, than any buffer: 6 and 12 bytes of JSON a character.
-    wanted = request("Wie alt?\n\t\u2028\x00 \U0001f600" + "\u8868" * 4_000_000, case_id="a/b")
+    # Longer than any buffer in both directions: 6 and 12 bytes of JSON per character.
+    sent = request("Wie alt?\n\t\u2028\x00 \U0001f600" + "\u8868" * 4_000_000, case_id="a/b")
     answer = "36\n\t\u2028" + "\U0001f600" * 2_000_000
-    client.ask("k1", wanted)
-    assert caller.answer(answer) == wanted
+    client.ask("k1", sent)
+    assert caller.answer(answer) == sent
     assert come(client) == {"k1": Reply(answer, cost_usd=0.5)}
 
 
@@ -45,7 +45,7 @@ def test_a_request_of_two_clients_is_called_once(site: Site) -> None:
     first, second, caller = site.client(), site.client(), site.caller()
     first.ask("k1", request())
     assert caller.take()[0]["n"] == 1
-    # It is under way already. A question that comes back shows that the broker knows of both.
+    # The request is in flight. The answer to k2 shows that the broker has read the second one.
     second.ask("k1", request())
     first.ask("k2", request("another"))
     assert caller.take()[0]["n"] == 2
@@ -57,32 +57,32 @@ def test_a_request_of_two_clients_is_called_once(site: Site) -> None:
 
 def test_a_request_answered_in_this_run_is_not_called_again(site: Site) -> None:
     client, caller = site.client(), site.caller()
-    wanted = request()
-    client.ask(wanted.key(), wanted)
+    sent = request()
+    client.ask(sent.key(), sent)
     head, _ = caller.take()
     with Store.open(site.store) as store:  # as a caller does, before it says so
-        store.put(wanted, Reply("36"))
+        store.put(sent, Reply("36"))
     caller.send({"n": head["n"], "reply": reply_fields(Reply("36"))})
-    assert come(client) == {wanted.key(): Reply("36")}
+    assert come(client) == {sent.key(): Reply("36")}
     late = site.client()
-    late.ask(wanted.key(), wanted)
-    # Paid for in this run, so it is no hit of the store.
-    assert come(late) == {wanted.key(): Reply("36")}
+    late.ask(sent.key(), sent)
+    # Paid for in this run, so it does not count as a store hit.
+    assert come(late) == {sent.key(): Reply("36")}
 
 
 def test_an_answer_that_another_run_has_stored_is_used(
     make_site: Callable[..., Site],
 ) -> None:
-    # A look is left out for as long as the one before it took nineteen times, so it is tried until
-    # one comes to be made: then the answer of the other run is there, and the next call starts.
+    # The store skips looks for nineteen times the duration of the last one, so this repeats until
+    # a look is made and returns the answer of the other run.
     site = make_site(connections=1)
     client, caller = site.client(), site.caller()
     calls = 0
     with Store.open(site.store) as store:  # another run over the same store
         for turn in range(10_000):
             first, second, third = (request(f"{turn} {number}") for number in (1, 2, 3))
-            for wanted in (first, second, third):
-                client.ask(wanted.key(), wanted)
+            for sent in (first, second, third):
+                client.ask(sent.key(), sent)
             head, _ = caller.take()
             store.put(second, Reply("two", cost_usd=0.5))
             caller.send({"n": head["n"], "reply": reply_fields(Reply("one", cost_usd=0.5))})
@@ -106,19 +106,19 @@ def test_a_failed_request_is_called_again_only_on_a_rerun(site: Site) -> None:
     first.ask("k1", request())
     caller.send({"n": caller.take()[0]["n"], "error": error_fields(error)})
     assert str(failed(come(first)["k1"])) == "too long"
-    # The same case in a window, of another process or moved: nobody is asked for it.
+    # Another request for the same case makes no call.
     second = site.client()
     for client in (second, first, second):
         client.ask("k1", request())
         assert str(failed(come(client)["k1"])) == "too long"
-    # A rerun means it.
+    # A rerun makes one.
     second.ask("k1", request(), again=True)
     head, _ = caller.take()
     assert head["n"] == 2
     caller.send({"n": head["n"], "reply": reply_fields(Reply("36"))})
     assert come(second) == {"k1": Reply("36")}
     first.ask("k1", request())
-    assert caller.answer("37") == request()  # nothing is known of it any more: it was not stored
+    assert caller.answer("37") == request()  # the answer was not stored
     assert come(first) == {"k1": Reply("37", cost_usd=0.5)}
 
 
@@ -127,15 +127,15 @@ def test_errors_are_returned_unchanged(site: Site) -> None:
     client.ask("k1", request())
     error = ModelError("too long", reason="context_window")
     caller.send({"n": caller.take()[0]["n"], "error": error_fields(error)})
-    found = failed(come(client)["k1"])
-    assert (str(found), vars(found)) == ("too long", vars(error))
+    returned = failed(come(client)["k1"])
+    assert (str(returned), vars(returned)) == ("too long", vars(error))
 
 
 def test_questions_wait_for_a_caller(site: Site) -> None:
     client = site.client()
     caller = site.caller()
 
-    # Both ends are this test: the question first, without waiting for what comes of it.
+    # The test acts as both ends, so it sends the question without waiting for its answer.
     client._send(pack({"do": "question", "what": "facts", "id": 77}, b'{"model":"m"}'))
     head, body = caller.take()
     assert (head["do"], json.loads(body)) == ("facts", {"model": "m"})
@@ -162,9 +162,9 @@ def test_the_keeper_receives_problems_of_the_store(site: Site) -> None:
     caller.send({"note": f"{PROBLEMS} 7", "texts": ["the file is gone"]})
     while not keeper.notes:
         keeper.outcomes(wait=True)
-    [(name, told)] = keeper.notes.items()
+    [(name, problems)] = keeper.notes.items()
     assert name.startswith(PROBLEMS)
-    assert told == ["the file is gone"]
+    assert problems == ["the file is gone"]
 
 
 def test_after_a_stop_nothing_is_called(site: Site) -> None:
@@ -173,9 +173,9 @@ def test_after_a_stop_nothing_is_called(site: Site) -> None:
     head, _ = caller.take()
     client.stop("enough")
     client.ask("later", request("2"))
-    found = failed(come(client)["later"])
-    assert (str(found), found.reason) == ("enough", "stopped")
-    # What was under way still counts.
+    error = failed(come(client)["later"])
+    assert (str(error), error.reason) == ("enough", "stopped")
+    # The call in flight still counts.
     caller.send({"n": head["n"], "reply": reply_fields(Reply("36"))})
     assert come(client) == {"under way": Reply("36")}
 
@@ -189,7 +189,7 @@ def test_an_answer_that_cannot_be_stored_is_returned_and_ends_the_calls(site: Si
     assert come(client) == {"k1": Reply("36")}
     client.ask("k2", request("2"))
     assert "answers cannot be kept: no space" in str(failed(come(client)["k2"]))
-    # Who asks for the same again is given what is known.
+    # The same request again returns the known answer.
     client.ask("k1", request("1"))
     assert come(client) == {"k1": Reply("36")}
 
@@ -211,7 +211,7 @@ def test_an_answer_too_long_for_the_store_does_not_stop_the_run(site: Site) -> N
     long = {"unstored": "a/b: too long", "whole_run": False}
     caller.send({"n": caller.take()[0]["n"], "reply": reply, **long})
     assert come(client) == {"k1": Reply("36")}
-    # Who asks for the same again is given what is known; others are asked.
+    # The same request again returns the known answer; other requests are called.
     client.ask("k1", request("1"))
     assert come(client) == {"k1": Reply("36")}
     client.ask("k2", request("2"))
@@ -319,18 +319,18 @@ def test_an_answer_stored_by_a_caller_that_died_is_not_paid_for_again(
     kept, lost = request("kept"), request("lost")
     keeper.from_client(client, {"do": "question", "what": "facts", "id": 5}, b"{}")
     caller.sent.clear()
-    for wanted in (kept, lost):
-        keeper.from_client(client, {"do": "ask", "key": wanted.key(), "lane": 0}, b"{}")
+    for sent in (kept, lost):
+        keeper.from_client(client, {"do": "ask", "key": sent.key(), "lane": 0}, b"{}")
     assert [head["do"] for head in caller.sent] == ["call", "call"]
     with Store.open(tmp_path / "answers") as store:
         store.put(kept, Reply("36"))
     keeper.left(caller)
-    (told,) = client.sent
-    assert told["key"] == kept.key()
-    assert told["reply"] == reply_fields(Reply("36"))
+    (message,) = client.sent
+    assert message["key"] == kept.key()
+    assert message["reply"] == reply_fields(Reply("36"))
     (total,) = keeper.dispatcher.totals
     assert total.calls_paid == 1
-    assert total.retries == 0  # it was no failure of the model's
+    assert total.retries == 0  # the model did not fail
     # The question and the call that was lost go to the next caller.
     following = Overheard(keeper, "caller")
     keeper.joined(following)

@@ -1,4 +1,4 @@
-"""Room, cool-downs and outages of one provider, under a clock of the test's own."""
+"""Room, cool-downs and outages of one provider, under a simulated clock."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def answer(pace: Pace, calls: int) -> None:
 @given(st.integers(1, 300), ENDS)
 def test_room_and_counts_stay_within_bounds(most: int, ends: list[dict[str, object]]) -> None:
     pace, now = Pace(most, PATIENCE_S), 0.0
-    for what in ends:
+    for step in ends:
         started = 0
         while pace.may_start(now) and started < most + 1:
             pace.start(0.0)
@@ -63,14 +63,14 @@ def test_room_and_counts_stay_within_bounds(most: int, ends: list[dict[str, obje
             assert pace.may_start(now)
             continue
         before = pace.in_flight
-        end(pace, now, what["kind"], what["retry_after"], what["wait"])  # type: ignore[arg-type]
+        end(pace, now, step["kind"], step["retry_after"], step["wait"])  # type: ignore[arg-type]
         assert pace.in_flight == before - 1
         assert 1 <= pace.room <= most
         assert 1 <= pace.limit <= most
-        if what["kind"] != "succeed" and what["retry_after"] is not None:
-            assert pace.cool_until >= now + what["retry_after"]  # type: ignore[operator]
-            assert not pace.may_start(now) or now + what["retry_after"] == now  # type: ignore[operator]
-        now += what["passes"]  # type: ignore[operator]
+        if step["kind"] != "succeed" and step["retry_after"] is not None:
+            assert pace.cool_until >= now + step["retry_after"]  # type: ignore[operator]
+            assert not pace.may_start(now) or now + step["retry_after"] == now  # type: ignore[operator]
+        now += step["passes"]  # type: ignore[operator]
 
 
 def test_a_new_provider_may_use_all_connections() -> None:
@@ -122,7 +122,7 @@ def test_retry_after_pauses_the_provider() -> None:
     pace.fail(100.0, turned_away=True, retry_after=7.0, wait=7.0)
     assert not pace.may_start(106.9)
     assert pace.may_start(107.0)
-    # A shorter wish afterwards does not shorten it.
+    # A later, shorter value does not shorten it.
     pace.start(0.0)
     pace.fail(100.0, retry_after=1.0)
     assert not pace.may_start(106.9)
@@ -149,7 +149,7 @@ def test_during_an_outage_one_call_probes_the_provider() -> None:
     pace.start(0.0)
     pace.fail(5.0, unreachable=True, wait=1.0)
     assert pace.down_since == 5.0
-    assert not pace.may_start(5.0)  # the other one is under way still
+    assert not pace.may_start(5.0)  # the other call is in flight
     pace.fail(6.0, unreachable=True, wait=1.0)
     assert pace.down_since == 5.0  # since the first
     assert pace.may_start(6.0)

@@ -1,4 +1,4 @@
-"""A broker serves a model that is in a file: a process that answers only it, and ends with it."""
+"""The broker serves a model file: the server answers only the broker and ends with it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def lane(file: Path) -> dict[str, Any]:
     }
 
 
-def said(outcome: Outcome) -> ModelError:
+def as_error(outcome: Outcome) -> ModelError:
     assert isinstance(outcome, ModelError)
     return outcome
 
@@ -45,16 +45,16 @@ def ask(site: Site, *keys: str) -> Any:
 
 
 def worker(server: list[str], content: str, key: str | None = None) -> tuple[int, dict[str, Any]]:
-    """What the server answers to a question, asked past the broker."""
+    """Return the server's answer to a request that bypasses the broker."""
     url = urlsplit(server[0])
     connection = http.client.HTTPConnection(url.hostname or "", url.port, timeout=120)
     body = {"messages": [{"role": "user", "content": content}], "temperature": 0, "max_tokens": 6}
     headers = {"Authorization": f"Bearer {server[1] if key is None else key}"}
     connection.request("POST", f"{url.path}/chat/completions", json.dumps(body), headers)
     reply = connection.getresponse()
-    found = reply.status, json.loads(reply.read())
+    answer = reply.status, json.loads(reply.read())
     connection.close()
-    return found
+    return answer
 
 
 @needs_smollm2
@@ -64,7 +64,7 @@ def test_a_model_file_is_served_only_to_its_run(
     monkeypatch.chdir(tmp_path)
     site = make_site(lanes=[lane(smollm2())], retries=5)
     caller: Caller = site.caller()
-    assert servers_in(tmp_path) == [], "nobody has been asked yet"
+    assert servers_in(tmp_path) == [], "the server starts with the first call"
     client = ask(site, "a", "b")
     head, _ = caller.take()
     server = head["server"]
@@ -73,7 +73,7 @@ def test_a_model_file_is_served_only_to_its_run(
     assert urlsplit(server[0]).hostname == "127.0.0.1"
     assert worker(server, "Hello", key="guessed")[0] == 401
 
-    # The answer to a question does not depend on what was asked before.
+    # An answer does not depend on earlier questions.
     question = "Name a colour. Answer with one word."
     replies = [worker(server, text) for text in (question, "Count to three.", question)]
     texts = [body["choices"][0]["message"]["content"] for _, body in replies]
@@ -83,22 +83,22 @@ def test_a_model_file_is_served_only_to_its_run(
     assert (status, body["error"]["type"]) == (400, "exceed_context_size_error")
 
     process.kill()
-    # What waits behind the call is told at once, and the call is not made again.
-    found = come(client)
+    # Waiting requests fail at once, and the call is not repeated.
+    outcomes = come(client)
     caller.send({"n": head["n"], "error": UNREACHABLE})
-    found |= come(client)
-    assert {key: said(one).reason for key, one in found.items()} == {
+    outcomes |= come(client)
+    assert {key: as_error(outcome).reason for key, outcome in outcomes.items()} == {
         "a": ENGINE,
         "b": MODEL_STOPPED,
     }
-    for one in found.values():
-        assert str(one).startswith("the server of gguf:")
-        assert "ended (exit code -9); it last said: " in str(one)
+    for outcome in outcomes.values():
+        assert str(outcome).startswith("the server of gguf:")
+        assert "ended (exit code -9); it last said: " in str(outcome)
     later = come(ask(site, "c"))
-    assert said(later["c"]).reason == MODEL_STOPPED
+    assert as_error(later["c"]).reason == MODEL_STOPPED
 
 
-UNREACHABLE = {"message": "nobody is there", "reason": "unreachable", "retryable": True}
+UNREACHABLE = {"message": "no server", "reason": "unreachable", "retryable": True}
 
 
 @needs_smollm2
@@ -109,7 +109,7 @@ def test_the_server_ends_with_its_broker(
     monkeypatch.chdir(tmp_path)
     site = make_site(lanes=[lane(smollm2())])
     ask(site, "a")
-    until(lambda: servers_in(tmp_path) != [], "a server")  # which still loads the model
+    until(lambda: servers_in(tmp_path) != [], "a server")  # while it loads the model
     if end == "kill":
         site.process.kill()
     else:
@@ -125,7 +125,7 @@ def test_a_file_that_is_no_model_gives_no_answer(make_site: MakeSite, tmp_path: 
     site = make_site(lanes=[lane(file)], retries=5)
     site.caller()
     [outcome] = come(ask(site, "a"), seconds=60).values()
-    assert said(outcome).reason in {ENGINE, MODEL_STOPPED}
+    assert as_error(outcome).reason in {ENGINE, MODEL_STOPPED}
     assert str(outcome).startswith("the server of gguf:")
     assert "did not start (exit code 1); it last said: " in str(outcome)
     assert "\x1b" not in str(outcome)

@@ -1,4 +1,4 @@
-"""Which scheduler hands out the items: xdist's own until it is known that cases are among them."""
+"""The scheduler of xdist, which is chosen when it is known whether the run has cases."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_tablebench.hooks.scheduling import LateScheduling, one_by_one, steal
 
 
 class Node:
-    """A worker that writes down what it is told to run."""
+    """A worker that keeps the items it should run."""
 
     def __init__(self, name: str) -> None:
         self.gateway = SimpleNamespace(id=name)
@@ -27,7 +27,7 @@ class Node:
 
 
 class Config:
-    """As much of pytest's configuration as xdist's schedulers look at."""
+    """The part of pytest's configuration that xdist's schedulers use."""
 
     def __init__(self, workers: int) -> None:
         self.option = SimpleNamespace(maxschedchunk=None, tx=[f"{workers}*popen"])
@@ -39,7 +39,7 @@ class Config:
 
 
 class Log:
-    """xdist's log, unheard."""
+    """A log that discards messages."""
 
     def __getattr__(self, name: str) -> Log:
         return self
@@ -51,9 +51,9 @@ class Log:
 ITEMS = [f"test_a.py::test[{n}]" for n in range(40)]
 
 
-def collect(way: Any, *, dies: bool = False) -> tuple[LateScheduling, list[Node]]:
+def collect(choice: Any, *, dies: bool = False) -> tuple[LateScheduling, list[Node]]:
     nodes = [Node("gw0"), Node("gw1"), *([Node("gw2")] if dies else [])]
-    scheduler = LateScheduling(Config(len(nodes)), Log(), lambda: way)
+    scheduler = LateScheduling(Config(len(nodes)), Log(), lambda: choice)
     for node in nodes:
         scheduler.add_node(node)
     assert not scheduler.collection_is_completed
@@ -68,27 +68,27 @@ def collect(way: Any, *, dies: bool = False) -> tuple[LateScheduling, list[Node]
 
 @pytest.mark.parametrize("dies", [False, True])
 @pytest.mark.parametrize(
-    ("way", "kind"),
+    ("choice", "kind"),
     [(None, LoadScheduling), (stealing, WorkStealingScheduling), (one_by_one, LoadScheduling)],
 )
 def test_the_scheduler_is_chosen_when_all_workers_have_collected(
-    way: Any, kind: type, dies: bool
+    choice: Any, kind: type, dies: bool
 ) -> None:
-    scheduler, nodes = collect(way, dies=dies)
+    scheduler, nodes = collect(choice, dies=dies)
     assert scheduler.__class__ is kind  # the name that xdist shows
     assert scheduler.nodes == nodes
-    given = [len(node.given) for node in nodes]
-    assert given == {None: [5, 5], stealing: [20, 20], one_by_one: [2, 2]}[way]
+    counts = [len(node.given) for node in nodes]
+    assert counts == {None: [5, 5], stealing: [20, 20], one_by_one: [2, 2]}[choice]
 
 
 def test_by_default_items_are_distributed_as_by_xdist() -> None:
     _, nodes = collect(None)
-    own, alike = LoadScheduling(Config(2), Log()), [Node("gw0"), Node("gw1")]
+    scheduler, alike = LoadScheduling(Config(2), Log()), [Node("gw0"), Node("gw1")]
     for node in alike:
-        own.add_node(node)
+        scheduler.add_node(node)
     for node in reversed(alike):
-        own.add_node_collection(node, ITEMS)
-    own.schedule()
+        scheduler.add_node_collection(node, ITEMS)
+    scheduler.schedule()
     assert [node.given for node in nodes] == [node.given for node in alike]
 
 
