@@ -1,9 +1,9 @@
-"""Fixtures of the behaviour tests.
+"""Fixtures of the tests of whole runs.
 
-Pytester takes modules that a run inside this process imports out of `sys.modules` again; numpy
-refuses to be imported twice, and classes of ours would exist twice. So all of it is imported here.
-Each run asks for the installed distributions three times, which is a quarter of a short one: here
-they are read once.
+After a run in this process pytester removes the imported modules from `sys.modules`. numpy cannot
+be imported twice, and our classes would exist twice, so this module imports everything first. Each
+run reads the installed distributions three times, a quarter of the time of a short run; here they
+are read once.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ import pytest_tablebench
 from tests.support.toy_bench import Bench
 
 PROGRAMS = ("pytest_tablebench.sandbox.inside.", "pytest_tablebench.strategies._runner")
-"""They run when they are imported, on the other side of the sandbox."""
+"""Programs of the sandbox, which run when they are imported."""
 
-for found in pkgutil.walk_packages(pytest_tablebench.__path__, "pytest_tablebench."):
-    if not found.name.startswith(PROGRAMS):
-        importlib.import_module(found.name)
+for module_info in pkgutil.walk_packages(pytest_tablebench.__path__, "pytest_tablebench."):
+    if not module_info.name.startswith(PROGRAMS):
+        importlib.import_module(module_info.name)
 
 
 class Installed(importlib.metadata.PathDistribution):
     """A distribution whose files are read once."""
 
-    # Plain attributes of the class this one extends, which has properties in their place.
+    # The base class has properties of these names.
     entry_points = cached_property(importlib.metadata.Distribution.entry_points.fget)  # type: ignore
     files = cached_property(importlib.metadata.Distribution.files.fget)  # type: ignore
     metadata = cached_property(importlib.metadata.Distribution.metadata.fget)  # type: ignore
@@ -53,9 +53,9 @@ all_distributions = importlib.metadata.distributions
 
 @cache
 def distributions_of(folder: str, changed: int) -> list[importlib.metadata.Distribution]:
-    """Return the distributions in a folder of the path, by when it was changed."""
-    found = all_distributions(path=[folder])
-    return [Installed(one._path) for one in found]  # type: ignore[attr-defined]
+    """Return the distributions in a folder of the path; a new time of change reads them again."""
+    folder_distributions = all_distributions(path=[folder])
+    return [Installed(distribution._path) for distribution in folder_distributions]  # type: ignore[attr-defined]
 
 
 def distributions(**where: Any) -> Iterator[importlib.metadata.Distribution]:
@@ -74,14 +74,14 @@ importlib.metadata.distributions = distributions
 
 @pytest.fixture(autouse=True)
 def no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A session that a test starts is nobody's worker, whoever runs the test."""
+    """Runs that a test starts are not workers, even if the test runs in one."""
     for name in [name for name in os.environ if name.startswith("PYTEST_XDIST_")]:
         monkeypatch.delenv(name)
 
 
 @pytest.fixture
 def bench(pytester: pytest.Pytester) -> Bench:
-    """A folder with the toy dataset, and a suite over it."""
+    """A folder with the toy dataset and its suite."""
     bench = Bench(pytester)
     bench.suite()
     return bench

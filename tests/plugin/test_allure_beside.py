@@ -1,4 +1,4 @@
-"""Allure-pytest in the same session: our cases get ids of their own, or none of its files."""
+"""allure-pytest in the same run: its results of cases have case ids, or it leaves cases to us."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ def labels(result: dict[str, Any]) -> dict[str, str]:
 @pytest.mark.parametrize("workers", reduced("02", "0"))
 def test_allure_results_of_cases_have_case_ids_and_labels(bench: Bench, workers: str) -> None:
     run(bench, "-n", workers).assert_outcomes(passed=9, failed=2)
-    found = results(bench.path / "allure")
-    assert len(found) == 11
-    assert len({result["historyId"] for result in found}) == 11
-    asked = {r["testCaseId"]: r for r in found if "test_toy" in r["name"]}
+    allure_results = results(bench.path / "allure")
+    assert len(allure_results) == 11
+    assert len({result["historyId"] for result in allure_results}) == 11
+    by_case = {r["testCaseId"]: r for r in allure_results if "test_toy" in r["name"]}
     for example, status in {"ada": "passed", "bo": "failed", "cy": "failed"}.items():
         case_id = f"toy/{example}/html/none"
-        # Two tests are about the case, and each has a result of its own.
-        result = asked[history_id(f"{case_id}::test_toy")]
+        # Two tests use the case, and each has its own result.
+        result = by_case[history_id(f"{case_id}::test_toy")]
         assert result["historyId"] == result["testCaseId"]
         assert result["parameters"] == [{"name": "case", "value": case_id}]
         assert result["status"] == status
@@ -72,11 +72,11 @@ def test_allure_results_of_cases_have_case_ids_and_labels(bench: Bench, workers:
         assert labels(result)["epic"] == "toys"
         assert labels(result)["suite"] == "toy"
         assert labels(result)["story"] == "html"
-    named = [labels(result) for result in found if "test_labelled" in result["name"]]
+    named = [labels(result) for result in allure_results if "test_labelled" in result["name"]]
     assert {(n["suite"], n["epic"], n["subSuite"]) for n in named} == {
         ("my suite", "my epic", "none")
     }
-    plain = [labels(result) for result in found if "test_plain" in result["name"]]
+    plain = [labels(result) for result in allure_results if "test_plain" in result["name"]]
     assert {name["suite"] for name in plain} == {"test_suite"}
 
 
@@ -87,12 +87,12 @@ def test_with_our_results_allure_writes_only_tests_without_a_case(
     run(bench, "-n", workers, "--bench-allure=all")
     folder = bench.path / "allure"
     ours = {history_id(f"toy/{example}/html/none") for example in ("ada", "bo", "cy")}
-    found = results(folder)
-    # Three tests run over each case, which is one result of ours.
-    assert {r["historyId"] for r in found} >= ours
-    others = [r for r in found if r["historyId"] not in ours]
+    allure_results = results(folder)
+    # Three tests use each case, which has one of our results.
+    assert {r["historyId"] for r in allure_results} >= ours
+    others = [r for r in allure_results if r["historyId"] not in ours]
     assert sorted(result["name"] for result in others) == ["test_plain[1]", "test_plain[2]"]
-    assert len(found) == len(ours) + len(others)
+    assert len(allure_results) == len(ours) + len(others)
     named = [a["source"] for r in others for a in r["attachments"]]
     assert len(named) == 2
     for name in named:
@@ -111,7 +111,7 @@ def test_toy(case, answer):
 """
     )
     bench.run_apart("--model=echo/m", "--alluredir=allure")
-    found = results(bench.path / "allure")
-    assert len(found) == 3
-    for result in found:
+    allure_results = results(bench.path / "allure")
+    assert len(allure_results) == 3
+    for result in allure_results:
         assert not {"\x1b", "\u202e"} & set(json.dumps(result["statusDetails"], ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""What a run is made of: datasets, grid, examples, demonstrations, and what users register."""
+"""The cases of a run: datasets, grid, examples, demonstrations and registered parts."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def test_datasets_not_named_are_deselected_and_never_opened(bench):
 
 
 def test_serializers_and_perturbations_span_the_grid(bench):
-    found = collected(
+    item_ids = collected(
         bench,
         "--bench-limit=1",
         "--bench-serializer=markdown,json",
         "--bench-serializer=csv",
         "--bench-perturbation=shuffle_rows, none",
     )
-    assert found == [
+    assert item_ids == [
         "ada-markdown-shuffle_rows",
         "ada-json-shuffle_rows",
         "ada-csv-shuffle_rows",
@@ -51,17 +51,17 @@ def test_serializers_and_perturbations_span_the_grid(bench):
 
 
 def test_the_default_grid_is_that_of_torr(bench):
-    found = ids(bench.pytester.runpytest_inprocess("--collect-only", "-q", "--bench-limit=1"))
+    item_ids = ids(bench.pytester.runpytest_inprocess("--collect-only", "-q", "--bench-limit=1"))
     serializers = ["html", "csv", "json", "markdown", "indexed_row_major", "df", "concat"]
     perturbations = ["none", "shuffle_rows", "shuffle_cols", "transpose", "insert_empty_rows"]
-    assert found == [f"ada-{s}-{p}" for p in perturbations for s in serializers]
+    assert item_ids == [f"ada-{s}-{p}" for p in perturbations for s in serializers]
 
 
 @pytest.mark.parametrize(("limit", "names"), [("1", ["ada"]), ("2", ["ada", "bo"]), ("9", None)])
 def test_limit_takes_the_first_examples(bench, limit, names):
     expected = names or ["ada", "bo", "cy"]
-    found = collected(bench, f"--bench-limit={limit}")
-    assert found == [f"{name}-html-none" for name in expected]
+    item_ids = collected(bench, f"--bench-limit={limit}")
+    assert item_ids == [f"{name}-html-none" for name in expected]
 
 
 def test_limit_all_overrides_the_limit_of_the_dataset(bench):
@@ -127,7 +127,7 @@ def test_shots_sets_the_number_of_demonstrations(bench, shots):
     [[_, prompt]] = bench.calls("ask")
     shown = re.findall(r"Question: Demonstration (\d)\?\s+Answer: shown (\d)", prompt)
     assert len(shown) == shots
-    assert all(asked == answered for asked, answered in shown)
+    assert all(question == answered for question, answered in shown)
     assert len(set(shown)) == shots
     assert prompt.rstrip().endswith("Answer:")
     assert "Answer: 36" not in prompt
@@ -153,7 +153,7 @@ def test_a_prompt_does_not_depend_on_the_other_cases_of_the_run(bench):
 
 
 def _shown(demos: str, example_id: str) -> list[list[str]]:
-    """The questions of the demonstrations under each perturbation, in prompt order."""
+    """Return the questions of the demonstrations under each perturbation, in prompt order."""
     settings = Settings(demos=demos, shots=3, limit=20)  # type: ignore[arg-type]
     runner = Runner(settings, builtin_registry())
     shown = []
@@ -172,13 +172,13 @@ def test_fixed_demonstrations_are_the_same_in_all_configurations():
         fixed = _shown("fixed", example_id)
         assert all(len(questions) == 3 for questions in fixed)
         assert fixed[0] == fixed[1] == fixed[2]
-        # Without perturbation both modes draw the same.
+        # Without a perturbation both modes draw the same demonstrations.
         assert _shown("perturbed", example_id)[0] == fixed[0]
     changing = [_shown("perturbed", example_id) for example_id in ids]
     assert any(shown[0] != shown[2] for shown in changing)
 
 
-# What users register
+# Registered parts
 
 
 def test_a_run_uses_the_serializer_perturbation_and_metric_of_a_conftest(bench):
@@ -213,7 +213,7 @@ def pytest_tablebench_register_metric(register, register_postprocessor):
         "--bench-perturbation=first_rows[count=2]",
         "--bench-threshold=toy=0.3",
     )
-    # The reply has two characters of eight, 0.25; the record's score is the dataset's own.
+    # The reply has two of eight characters: 0.25. The record has the score of the dataset's metric.
     result.assert_outcomes(failed=1)
     [[_, prompt]] = bench.calls("ask")
     assert "NAME!YEARS2" in prompt

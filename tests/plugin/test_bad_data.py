@@ -1,4 +1,4 @@
-"""What a run says and does where a dataset's files are missing, foreign or damaged."""
+"""Runs over datasets whose files are missing, foreign or damaged."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PULLS = {
 
 
 class Place:
-    """A folder with a suite over both datasets, and a model that says `Gull` to everything."""
+    """A folder with a suite over both datasets, and a model that always answers `Gull`."""
 
     def __init__(self, pytester: pytest.Pytester) -> None:
         self.pytester = pytester
@@ -65,8 +65,8 @@ class Place:
         return list(read_records(self.root / "run"))
 
     def problems(self, dataset: str) -> list[str]:
-        found: list[str] = read_run_json(self.root / "run")["datasets"][dataset]["problems"]
-        return found
+        rows: list[str] = read_run_json(self.root / "run")["datasets"][dataset]["problems"]
+        return rows
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def outcomes(result: pytest.RunResult) -> dict[str, int]:
     return result.parseoutcomes()
 
 
-# Not there
+# Missing data
 
 
 def test_a_missing_dataset_is_skipped_and_its_pull_command_named(place: Place) -> None:
@@ -126,7 +126,7 @@ def test_a_data_folder_that_is_a_file_is_a_usage_error(place: Place) -> None:
     assert "is not a folder" in result.stderr.str()
 
 
-# There, and not the dataset
+# Foreign or damaged data
 
 
 @pytest.mark.parametrize(
@@ -272,11 +272,11 @@ def test_a_table_that_some_formats_cannot_show_has_no_answer_in_these(place: Pla
     )
     formats = "html,csv,json,markdown,indexed_row_major,df,concat"
     result = place.run("--bench-dataset", "wikitq", grid=formats)
-    found = {record.serializer: record for record in place.records}
-    assert set(found) == set(formats.split(","))
-    lost = {name for name, record in found.items() if record.outcome == "no_answer"}
+    by_format = {record.serializer: record for record in place.records}
+    assert set(by_format) == set(formats.split(","))
+    lost = {name for name, record in by_format.items() if record.outcome == "no_answer"}
     assert lost == {"json", "df"}
-    for name, record in found.items():
+    for name, record in by_format.items():
         if name in lost:
             assert (record.reason, record.score) == ("unusable_table", None)
         else:
@@ -309,8 +309,8 @@ def test_odd_tables_do_not_break_a_run(place: Place, table: str) -> None:
     sound = [record for record in records if record.example_id == "q-2"]
     assert {record.outcome for record in sound} == {"wrong"}
     lost = Counter(record.perturbation for record in records if record.reason is not None)
-    # All but csv refuse a table without rows; two inserted rows are rows, and so are the
-    # columns that a transposition turns into rows.
+    # All formats except csv refuse a table without rows. Inserted rows and transposed columns count
+    # as rows.
     without_rows = table.count("\n") == 1
     assert lost == ({"none": 6, "shuffle_rows": 6, "shuffle_cols": 6} if without_rows else {})
     assert {record.serializer for record in records if record.reason is None} == {

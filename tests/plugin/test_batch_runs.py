@@ -1,4 +1,4 @@
-"""A run by batches: exit code 12 until all is answered, then a run as any other."""
+"""`--bench-executor=batch`: exit code 12 until every request is answered."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.runs import Script, right, run_pytest
 COUNT = 3
 MODEL = "openai/gpt-4o-mini"
 THOUGHTS = "<think>\nOr is it 7?\n</think>\n\n"
-"""Before the answer to the second question once, to the third twice."""
+"""Precedes the answer to the second question once and to the third twice."""
 GATE = "--bench-gate=starter.pass_rate >= 0.1"
 
 
@@ -37,7 +37,9 @@ def test_repeating_the_command_finishes_a_run_by_batches(tmp_path: Path) -> None
         assert "undecided" in first.output
         assert first.records == {}
         named = json.loads((tmp_path / "batch/run/batches.json").read_text("utf-8"))
-        assert [(one["batch_id"], one["requests"]) for one in named["batches"]] == [("batch_1", 3)]
+        assert [(example["batch_id"], example["requests"]) for example in named["batches"]] == [
+            ("batch_1", 3)
+        ]
         schema = Path(__file__).parents[2] / "docs/schemas/batches.schema.json"
         Draft202012Validator(json.loads(schema.read_text("utf-8"))).validate(named)
         server.finish()
@@ -47,10 +49,10 @@ def test_repeating_the_command_finishes_a_run_by_batches(tmp_path: Path) -> None
     assert last.facts["calls_paid"] == COUNT
     assert abs(last.facts["cost_usd"] - COUNT * 7.8e-5) < 1e-12
     assert list((tmp_path / "batch/answers/batches").glob("*.json")) == []
-    told = {key: (one.outcome, one.raw) for key, one in last.by_number.items()}
-    assert told == {
-        one.id: ("right", f"{THOUGHTS * number}{right(one)}")
-        for number, one in enumerate(script.examples)
+    answers = {key: (example.outcome, example.raw) for key, example in last.by_number.items()}
+    assert answers == {
+        example.id: ("right", f"{THOUGHTS * number}{right(example)}")
+        for number, example in enumerate(script.examples)
     }
 
 

@@ -1,4 +1,4 @@
-"""What no case could be right with is refused in one line, before anything is asked."""
+"""Settings with which no case could be right are refused in one line before the first call."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def pytest_tablebench_register_serializer(register):
 
 
 def refused(bench: Bench, *arguments: str) -> str:
-    """Run, see that nothing was asked and nothing is left behind, and return the one line."""
+    """Return the line that refuses a run; check that it made no call and no run folder."""
     result = bench.run("--model=echo/any", *arguments)
     assert result.ret == pytest.ExitCode.USAGE_ERROR, result.stdout.str()
     assert bench.calls("ask") == []
@@ -49,7 +49,7 @@ def test_a_gate_of_an_ini_file_may_name_a_dataset_that_k_leaves_out(bench: Bench
     bench.suite(SUITE + SUITE.replace("toy", "other"))
     bench.pytester.makeini("[pytest]\nbench_gate = other.performance >= 0.5\n")
     assert bench.run("--model=echo/any", "-k", "test_toy").ret == 11
-    # Options of the command line leave cases out on purpose.
+    # A gate on a dataset that --bench-dataset leaves out is refused, even from an ini file.
     bench.pytester.makeini("[pytest]\nbench_gate = other.performance >= 0.5\n")
     result = bench.run("--model=echo/any", "--bench-dataset=toy", results="second")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -61,10 +61,10 @@ def test_a_gate_on_a_dataset_without_data_is_refused(bench: Bench, how: str, sco
     (bench.path / "empty").mkdir()
     bench.suite(SUITE + SUITE.replace('"toy"', '"wikitq"').replace("test_toy", "test_wikitq"))
     gate = f"{scope}.performance >= 0.5"
-    given = [f"--bench-gate={gate}"] if how == "option" else []
+    options = [f"--bench-gate={gate}"] if how == "option" else []
     if how == "ini":
         bench.pytester.makeini(f"[pytest]\nbench_gate = {gate}\n")
-    line = refused(bench, "--bench-data=empty", *given)
+    line = refused(bench, "--bench-data=empty", *options)
     assert line.startswith(f"--bench-gate '{gate}': wikitq has no data in ")
     assert "tablebench pull wikitq" in line
 
@@ -92,15 +92,15 @@ def test_an_unknown_placeholder_in_a_printed_prompt_is_refused(bench: Bench) -> 
 
 
 @pytest.mark.parametrize(
-    ("written", "said"),
+    ("written", "content"),
     [("nothing", "NoneType"), ("blank", "an empty text"), ("bytes", "bytes")],
 )
 def test_a_serializer_that_returns_no_content_is_refused(
-    bench: Bench, written: str, said: str
+    bench: Bench, written: str, content: str
 ) -> None:
     bench.pytester.makeconftest(CONFTEST + FORMATS)
     line = refused(bench, f"--bench-serializer=html,{written}")
-    assert line.startswith(f"--bench-serializer: '{written}' returns no content ({said}) for ")
+    assert line.startswith(f"--bench-serializer: '{written}' returns no content ({content}) for ")
     assert "'toy'" in line
 
 
@@ -146,28 +146,28 @@ def test_a_dataset_threshold_outside_0_to_1_is_refused(bench: Bench) -> None:
 
 @pytest.mark.parametrize("where", ["pytest.ini", "pyproject.toml", "override"])
 def test_an_unknown_ini_key_with_our_prefix_is_refused(bench: Bench, where: str) -> None:
-    given: list[str] = []
+    options: list[str] = []
     if where == "pytest.ini":
         bench.pytester.makeini("[pytest]\nbench_limt = 3\n")
     elif where == "pyproject.toml":
         bench.pytester.makepyprojecttoml('[tool.pytest.ini_options]\nbench_limt = "3"\n')
     else:
-        given = ["-o", "bench_limt=3"]
-    line = refused(bench, *given)
+        options = ["-o", "bench_limt=3"]
+    line = refused(bench, *options)
     assert line.startswith("unknown key 'bench_limt' in ")
     assert "did you mean 'bench_limit'" in line
 
 
 def test_an_ini_key_of_another_plugin_is_accepted(bench: Bench) -> None:
-    own = "\ndef pytest_addoption(parser):\n    parser.addini('bench_press', 'kg')\n"
-    bench.pytester.makeconftest(CONFTEST + own)
+    hook = "\ndef pytest_addoption(parser):\n    parser.addini('bench_press', 'kg')\n"
+    bench.pytester.makeconftest(CONFTEST + hook)
     bench.pytester.makeini("[pytest]\nbench_press = 80\n")
     bench.run("--model=echo/any", "--bench-limit=1").assert_outcomes(passed=1)
 
 
 def test_a_refusal_under_workers_is_one_line(bench: Bench) -> None:
     bench.pytester.makeconftest(CONFTEST.replace('"exact_match"', '"exact_mtach"'))
-    result = bench.run_apart("--model=echo/any", "-n2")
+    result = bench.run_apart("--model=echo/any", "-n1")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     [line] = [line for line in result.errlines if line.startswith("ERROR: ")]
     assert "unknown metric 'exact_mtach'" in line
@@ -194,7 +194,7 @@ def test_collecting_a_case_that_needs_a_call_starts_the_broker_early(
 
     monkeypatch.setattr("pytest_tablebench.session.run_engine.BrokerProcess", Ahead)
     bench.suite()
-    # Somebody leaves all cases out after all: then nobody is asked.
+    # A later hook deselects all cases, so no call is made.
     bench.pytester.makeconftest(
         f"{CONFTEST}\ndef pytest_collection_modifyitems(items):\n    items.clear()\n"
     )

@@ -1,4 +1,4 @@
-"""Parts of a user's own that fail in ways nobody foresaw: they cost their cases, and no more."""
+"""Registered parts that raise lose only their own cases."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Rows.example = broken
 def test_a_registered_part_that_raises_loses_its_cases_and_names_the_line(
     bench: Bench, part: str
 ) -> None:
-    """A model of litellm's, replayed, so that the plan is made and nobody is asked."""
+    """The replay of a litellm model makes a plan and no call."""
     source, options, line = BROKEN[part]
     bench.data(toy=[ADA, BO] if part == "dataset" else [ADA])
     bench.pytester.makeconftest(CONFTEST + source)

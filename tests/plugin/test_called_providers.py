@@ -1,4 +1,4 @@
-"""Registered providers are asked by the callers: many at a time, once, under a budget."""
+"""Registered providers run in the callers: many calls at once, each once, within a budget."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ def pytest_tablebench_register_provider(register):
 """
 
 GRID = ("--bench-serializer=html,csv,json,markdown", "--bench-perturbation=none,shuffle_rows")
-"""With three questions 24 cases, of which no two have the same prompt."""
+"""24 cases over three questions, with different prompts."""
 
 
 @pytest.fixture
 def slow(bench):
-    """A folder with a provider in a module of its own, as a package has one."""
+    """A folder with a provider in a module, as in a package."""
     bench.pytester.makepyfile(slow_provider=PROVIDER)
     bench.pytester.syspathinsert()
     return bench
@@ -90,31 +90,31 @@ def run(bench, model: str, *arguments: str, results: str = "run") -> pytest.RunR
     return bench.run(f"--model={model}", "-pslow_provider", *arguments, results=results)
 
 
-def asked(bench) -> list[Any]:
+def logged_calls(bench) -> list[Any]:
     return read_lines(bench.path / "asked.log")
 
 
 def test_calls_of_a_registered_provider_run_at_once_in_other_processes(slow):
-    # Each call waits until eight are under way: one at a time, none would ever be answered.
+    # Each call waits until eight are in flight: one call at a time would never be answered.
     result = run(slow, "slow/together", "--bench-store=answers", *GRID, "--bench-connections=8")
     result.assert_outcomes(passed=8, failed=16)
     assert not any("answers in the process" in line for line in result.outlines)
-    calls = asked(slow)
+    calls = logged_calls(slow)
     assert len(calls) == 24
     assert os.getpid() not in {pid for pid, _, _ in calls}
     facts = slow.facts()
     assert (facts["calls_paid"], facts["prompt_tokens"]) == (24, 72)
     assert facts["cost_usd"] == pytest.approx(0.24)
-    # The second run asks nothing.
+    # The second run makes no call.
     again = run(slow, "slow/together", "--bench-store=answers", *GRID, results="again")
     again.assert_outcomes(passed=8, failed=16)
-    assert len(asked(slow)) == 24
+    assert len(logged_calls(slow)) == 24
     assert slow.facts("again")["calls_paid"] == 0
 
 
 def test_a_budget_stops_a_registered_provider(slow):
     result = run(slow, "slow/any", *GRID, "--bench-max-cost=0.05")
-    assert len(asked(slow)) == 5
+    assert len(logged_calls(slow)) == 5
     assert slow.facts()["cost_usd"] == pytest.approx(0.05)
     assert any("the budget of 0.05 USD is spent" in line for line in result.outlines)
     assert any("the price comes with each reply" in line for line in result.outlines)
@@ -122,7 +122,7 @@ def test_a_budget_stops_a_registered_provider(slow):
 
 def test_a_budget_stops_when_a_reply_has_no_price(slow):
     result = run(slow, "slow/free", *GRID, "--bench-max-cost=0.05")
-    assert len(asked(slow)) == 1
+    assert len(logged_calls(slow)) == 1
     assert any("the price of an answer is unknown" in line for line in result.outlines)
 
 
@@ -131,12 +131,12 @@ def test_an_exception_in_a_provider_loses_its_case_and_names_the_line(slow):
     result.assert_outcomes(errors=1)
     record = slow.record()
     assert (record["outcome"], record["reason"]) == ("no_answer", "error")
-    assert any("ValueError: it broke (slow_provider.py, line" in one for one in result.outlines)
+    assert any("ValueError: it broke (slow_provider.py, line" in line for line in result.outlines)
 
 
 def test_provider_factories_receive_the_settings_of_the_run(slow):
     run(slow, "slow/any", "--bench-limit=2")
-    assert [limit for _, _, limit in asked(slow)] == [2, 2]
+    assert [limit for _, _, limit in logged_calls(slow)] == [2, 2]
 
 
 def test_a_provider_of_a_conftest_is_called_in_another_process(bench):
@@ -149,7 +149,7 @@ def test_a_provider_of_a_conftest_is_called_in_another_process(bench):
     result = bench.run("--model=echo/any", "--bench-limit=1")
     result.assert_outcomes(passed=1)
     made = {pid for [pid] in bench.calls("made")}
-    assert len(made) == 2  # here, where what is wrong with it is said at once, and there
+    assert len(made) == 2  # this process, which reports errors at once, and a caller
     assert bench.facts()["calls_paid"] == 1
 
 
@@ -183,7 +183,7 @@ def test_a_provider_made_by_a_lambda_is_called_in_this_process(bench):
 
 
 def test_settings_survive_the_way_to_another_process(tmp_path):
-    given = Settings(
+    settings = Settings(
         models=("a", "b"),
         params={"temperature": 0.5, "stop": ["x"]},
         store=tmp_path,
@@ -191,21 +191,21 @@ def test_settings_survive_the_way_to_another_process(tmp_path):
         command_line_keys=frozenset({"bench_model"}),
         thresholds={"d": 0.5},
     )
-    assert read_settings_fields(settings_fields(given)) == given
+    assert read_settings_fields(settings_fields(settings)) == settings
 
 
 def made(model: str, settings: Settings) -> None:
-    """Stand for a maker of a package."""
+    """A provider factory of a module."""
 
 
 class TestReference:
-    """What another process can find."""
+    """References to objects that another process can import."""
 
     def test_a_function_of_a_module_has_a_reference(self):
-        found = reference_of(made)
-        assert found is not None
-        assert (found.attribute, found.file) == ("made", None)
-        assert found.find() is made
+        reference = reference_of(made)
+        assert reference is not None
+        assert (reference.attribute, reference.file) == ("made", None)
+        assert reference.find() is made
 
     def test_lambdas_and_inner_functions_have_no_reference(self):
         def inner() -> None: ...
@@ -218,9 +218,9 @@ class TestReference:
         def inner() -> None: ...
 
         inner.reference = "json.decoder:JSONDecoder.decode"  # type: ignore[attr-defined]
-        found = reference_of(inner)
-        assert found is not None
-        assert (found.module, found.attribute) == ("json.decoder", "JSONDecoder.decode")
+        reference = reference_of(inner)
+        assert reference is not None
+        assert (reference.module, reference.attribute) == ("json.decoder", "JSONDecoder.decode")
         inner.reference = "json"  # type: ignore[attr-defined]
         with pytest.raises(SettingsError, match="'module:attribute'"):
             reference_of(inner)

@@ -1,4 +1,4 @@
-"""Several tests over one dataset: one record each case, and every test a check in it."""
+"""Several tests over one dataset: each case has one record, which contains a check per test."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_base(case, answer):
 def test_tone(case, answer):
     assert not answer.text.startswith("no ")
 """
-"""Of the replies below one in four is right; three in four have the tone that is wanted."""
+"""One of the four replies below is right; three have the right tone."""
 REPLIES = [
     {"match": "How old is Ada?", "text": "36"},
     {"match": "How old is Bo?", "text": "no idea"},
@@ -51,15 +51,15 @@ def two(bench):
 MODEL = "--model=tablebench/scripted:script.jsonl"
 
 
-def told(bench, folder="run"):
-    """What the records say, but for time and cost."""
+def verdicts(bench, folder="run"):
+    """Return outcome, score and checks of each example."""
     return {
         record["example_id"]: (record["outcome"], record["score"], record["checks"])
         for record in bench.records(folder)
     }
 
 
-TELLS = {
+EXPECTED = {
     "ada": ("right", 1.0, BOTH),
     "bo": ("wrong", 0.0, {"test_base": False, "test_tone": False}),
     "cy": ("wrong", 0.0, {"test_base": False, "test_tone": True}),
@@ -67,19 +67,20 @@ TELLS = {
 }
 
 
-TURNED_ROUND = ["test_suite.py::test_tone", "test_suite.py::test_base"]
+REVERSED = ["test_suite.py::test_tone", "test_suite.py::test_base"]
 RANDOM = ["-p", "randomly", "-p", "rerunfailures", "--reruns=1", "-n", "2"]
 EACH = ["-n", "2", "--dist=each"]
-WAYS = [[], TURNED_ROUND, ["-p", "randomly"], RANDOM, ["-n", "2", "--dist=loadgroup"], EACH]
+ARGUMENTS = [[], REVERSED, ["-p", "randomly"], RANDOM, ["-n", "2", "--dist=loadgroup"], EACH]
 
 
-@pytest.mark.parametrize("arguments", reduced(WAYS, TURNED_ROUND, RANDOM, EACH), ids=" ".join)
+@pytest.mark.parametrize("arguments", reduced(ARGUMENTS, REVERSED, RANDOM, EACH), ids=" ".join)
 def test_order_workers_and_reruns_do_not_change_records(two, arguments):
     seed = ["--randomly-seed=3"] if "randomly" in arguments else []
-    result = two.run_apart(MODEL, "--junitxml=junit.xml", *seed, *arguments)
+    run = two.run_apart if "-p" in arguments or "-n" in arguments else two.run
+    result = run(MODEL, "--junitxml=junit.xml", *seed, *arguments)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert len(two.records()) == 4
-    assert told(two) == TELLS
+    assert verdicts(two) == EXPECTED
     scope = two.summary()["benchmarks"]["toys"]["datasets"]["toy"]
     assert (scope["pass_rate"], scope["performance"], scope["n_cases"]) == (0.25, 0.25, 4)
     rates = {name: check["pass_rate"] for name, check in scope["checks"].items()}
@@ -92,7 +93,7 @@ def test_order_workers_and_reruns_do_not_change_records(two, arguments):
     suite = present(ET.parse(two.path / "junit.xml").getroot().find("testsuite"))
     shared = {p.get("name"): p.get("value") for p in suite.findall("properties/property")}
     assert shared["tablebench.toy::test_tone.pass_rate"] == "0.75"
-    # Pytest writes an attempt that ran again as a test case of its own.
+    # pytest writes each attempt as a test case.
     for case in suite.iter("testcase"):
         names = [p.get("name") for p in case.iter("property")]
         assert len(names) == len(set(names)), names
@@ -104,9 +105,9 @@ def test_without_a_metric_a_case_is_right_if_all_its_tests_pass(two, workers):
     spread = ["-n", str(workers)] if workers else []
     gate = "--bench-gate=toy.pass_rate >= 0.1"
     result = two.run_apart(MODEL, gate, "--bench-gate-point", *spread)
-    assert told(two) == {
+    assert verdicts(two) == {
         "ada": ("right", 1.0, BOTH),
-        # Without a metric there is nothing for assert_exact_match, but what it names.
+        # Without a metric of the dataset, assert_exact_match computes its own.
         "bo": ("wrong", 0.0, {"test_base": False, "test_tone": False}),
         "cy": ("wrong", 0.0, {"test_base": False, "test_tone": True}),
         "di": ("wrong", 0.0, {"test_base": False, "test_tone": True}),
@@ -147,8 +148,8 @@ def test_a_run_stopped_before_the_second_test_is_incomplete(two):
     ],
 )
 def test_gates_can_name_a_test(two, gates, code):
-    given = [f"--bench-gate={gate}" for gate in gates]
-    assert two.run(MODEL, "--bench-gate-point", *given).ret == code
+    options = [f"--bench-gate={gate}" for gate in gates]
+    assert two.run(MODEL, "--bench-gate-point", *options).ret == code
 
 
 def test_a_gate_on_an_unknown_test_is_refused_before_a_call(two):
@@ -174,9 +175,9 @@ def test_a_failed_test_without_a_gate_sets_exit_code_one(bench, named):
     gates += ["--bench-gate=toy::test_other.pass_rate >= 0"] if named else []
     result = bench.run("--model=echo/any", "--bench-limit=1", "--bench-gate-point", *gates)
     assert result.ret == (0 if named else 1)
-    assert {found["state"] for found in bench.facts()["gates"]} == {"holds"}
-    told = "test_other failed 1 time and has no gate" in result.stdout.str()
-    assert told is not named
+    assert {gate["state"] for gate in bench.facts()["gates"]} == {"holds"}
+    is_reported = "test_other failed 1 time and has no gate" in result.stdout.str()
+    assert is_reported is not named
 
 
 def test_a_missing_answer_leaves_every_check_empty(bench):
@@ -188,7 +189,7 @@ def test_a_missing_answer_leaves_every_check_empty(bench):
     ] * 3
 
 
-# Whatever a test does with an answer
+# Exceptions and subtests
 
 
 @pytest.mark.parametrize(
@@ -256,7 +257,7 @@ def test_subtests_decide_the_outcome_without_a_metric(bench):
     assert [record["outcome"] for record in bench.records()] == ["right", "wrong"]
 
 
-# What is shown
+# Reports
 
 
 def test_every_report_shows_the_checks(two):
@@ -266,8 +267,10 @@ def test_every_report_shows_the_checks(two):
     assert "</span> test_tone</th>" in (shown / "report.html").read_text("utf-8")
     environment = (shown / "allure/environment.properties").read_text("ascii")
     assert "toy\\:\\:test_tone.pass_rate=75.0 % of 4" in environment
-    found = [json.loads(path.read_text()) for path in (shown / "allure").glob("*-result.json")]
-    steps = {step["name"] for one in found for step in one["steps"]}
+    allure_results = [
+        json.loads(path.read_text()) for path in (shown / "allure").glob("*-result.json")
+    ]
+    steps = {step["name"] for allure_result in allure_results for step in allure_result["steps"]}
     assert {"check test_tone: passed", "check test_tone: failed"} <= steps
     assert result.ret == 0
 

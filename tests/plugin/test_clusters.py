@@ -1,4 +1,4 @@
-"""A run names the table of each example, and its gates, stops, parts and plan go by tables."""
+"""Gates, stopping, shards and plan use the tables of the examples as clusters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GATE = "--bench-gate=shop.performance >= 0.4"
 
 
 class Place:
-    """A suite over a folder of six tables, four questions each; two tables are all right."""
+    """A suite over six tables of four questions; the answers for two tables are right."""
 
     def __init__(self, pytester: pytest.Pytester) -> None:
         self.pytester, self.path = pytester, pytester.path
@@ -58,7 +58,7 @@ def place(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Place:
     return Place(pytester)
 
 
-# x = 1 for 8 of 24 questions, whole tables at a time: mean 1/3, residual sums of the tables
+# x = 1 for 8 of 24 questions, all of two tables: mean 1/3, residual sums of the tables
 # 4 * 2/3 twice and 4 * -1/3 four times, SE^2 = 6/5 * (2 * 64/9 + 4 * 16/9) / 576.
 ERROR = (6 / 5 * (2 * 64 / 9 + 4 * 16 / 9) / 576) ** 0.5
 
@@ -67,7 +67,7 @@ def test_gates_of_runs_shards_and_rejudging_use_tables_as_clusters(place: Place,
     whole = place.run("whole", GATE)
     assert whole.ret == 11
     records = place.records("whole")
-    assert {(one["example_id"], one["cluster"]) for one in records} == {
+    assert {(record["example_id"], record["cluster"]) for record in records} == {
         (f"q{table}{n}", f"shop/t{table}.csv") for table in range(TABLES) for n in range(PER_TABLE)
     }
     assert len(records) == TABLES * PER_TABLE * 4  # a transposed table is the same cluster
@@ -93,11 +93,11 @@ def test_gates_of_runs_shards_and_rejudging_use_tables_as_clusters(place: Place,
 def test_a_run_without_clusters_is_judged_by_examples(place: Place, capsys) -> None:
     place.run("run")
     path = place.path / "run/records.jsonl"
-    lines = [{k: v for k, v in one.items() if k != "cluster"} for one in place.records("run")]
+    lines = [{k: v for k, v in record.items() if k != "cluster"} for record in place.records("run")]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     assert main(["rejudge", "run", "--bench-gate", "shop.performance >= 0.3"]) == 11
-    said = capsys.readouterr().out
-    assert "the records do not name the tables of shop" in said
+    output = capsys.readouterr().out
+    assert "the records do not name the tables of shop" in output
     main(["report", "run", "--no-plots"])
     assert "the records do not name the tables of shop" in (
         place.path / "run/report.html"
@@ -105,11 +105,11 @@ def test_a_run_without_clusters_is_judged_by_examples(place: Place, capsys) -> N
     loaded = load_run(place.path / "run")
     assert "the records do not name the tables" in summary_markdown(loaded.run, loaded.summary)
     assert loaded.summary["benchmarks"]["own"]["n_clusters"] is None
-    # Scored again, the dataset is at hand, and names them.
+    # Scoring again opens the dataset, which names the tables.
     again = ["rejudge", "run", "--bench-data=data", "--bench-compat=fixed", "--out=new"]
     assert main([*again, "--bench-gate", "shop.performance >= 0.3"]) == 11
     assert "over 6 tables" in capsys.readouterr().out
-    assert {one["cluster"] for one in place.records("new")} == {
+    assert {record["cluster"] for record in place.records("new")} == {
         f"shop/t{table}.csv" for table in range(TABLES)
     }
     board = place.path / "board.html"

@@ -1,4 +1,4 @@
-"""What extensions and a conftest.py register is known to commands too."""
+"""Commands load the parts that extensions and a conftest.py register."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tablebench` alone, its help and its completion of commands, options and files."""
+"""`tablebench` without a command, its help and its shell completion."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_command_alone_shows_the_first_steps(capsys: pytest.CaptureFixture[s
 
 
 def complete(script: str, words: str, folder: Path) -> set[str]:
-    """What bash offers for the last of these words."""
+    """Return bash's completions of the last word."""
     name = "_shtab_tablebench"
     ask = f"""
     COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))

@@ -1,4 +1,4 @@
-"""`tablebench compare` and `tablebench rejudge` over runs that pytest made."""
+"""`tablebench compare` and `tablebench rejudge` over runs of pytest."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_wikitq(case, answer):
 
 
 def command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Exit code, standard output and error of the command."""
+    """Run a command; return its exit code, output and errors."""
     capsys.readouterr()
     code = main(list(arguments))
     shown = capsys.readouterr()
@@ -48,7 +48,7 @@ def command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, s
 
 @pytest.fixture
 def two(bench: Bench) -> None:
-    """Run `a` answers 36 to all, run `b` is right about Ada and Bo, and silent about Cy."""
+    """Run `a` always answers 36; run `b` is right for Ada and Bo and has no answer for Cy."""
     bench.run("--model=echo/any", *FORMATS, results="a")
     script = bench.script(
         {"match": "How old is Ada?", "text": "36"},
@@ -63,7 +63,7 @@ def test_compare_shows_the_differences_of_two_models(two, capsys):
     assert (code, err) == (0, "")
     assert "differs: model: echo/any before, tablebench/scripted:script.jsonl after" in out
     row = next(line for line in out.splitlines() if line.startswith("toy  performance"))
-    # Two examples are answered on both sides: Ada right twice, Bo wrong and then right.
+    # Both runs answer two examples: Ada right twice, Bo wrong and then right.
     assert re.split(r"\s{2,}", row)[2:5] == ["0.500", "1.000", "+0.500"]
     assert "0.0 % / 33.3 %" in row
     assert "wrong before, right now: 4\n  toy/bo/csv/none\n" in out
@@ -82,7 +82,7 @@ def test_report_writes_one_page_for_two_runs(two, bench, capsys):
     soup = BeautifulSoup(Path("made/both.html").read_text("utf-8"), "html.parser")
     index = block(soup, "index")
     ids = index["columns"]["id"]
-    # Ada twice alike, Bo from wrong to right, Cy from wrong to no answer.
+    # Ada is unchanged, Bo from wrong to right, Cy from wrong to no answer.
     assert {
         key.split("/")[1]: row
         for key, *row in zip(
@@ -108,7 +108,7 @@ def test_report_writes_one_page_for_two_runs(two, bench, capsys):
         "worse": 0,
     }
     assert not Path("tablebench-report").exists()
-    for given, why in (
+    for arguments, why in (
         (("a", "--page", "p.html"), "name two runs, A and B; 1 given"),
         (
             ("a", "b", "--page", "p.html", "--out", "o"),
@@ -118,10 +118,10 @@ def test_report_writes_one_page_for_two_runs(two, bench, capsys):
         (("a", "b", "--allow-unlike"), "--allow-unlike needs --page"),
         (("a", "b", "--page", "a/run.json/p.html"), "cannot write the page"),
     ):
-        code, out, err = command(capsys, "report", *given)
+        code, out, err = command(capsys, "report", *arguments)
         assert (code, out) == (2, "")
         assert why in err
-    # Unlike runs have a page only where that is asked for, and it says so.
+    # Unlike runs need --allow-unlike, and the page shows the difference.
     data = json.loads(Path("a/run.json").read_text("utf-8"))
     Path("a/run.json").write_text(json.dumps({**data, "seed": 5}), "utf-8")
     code, _, err = command(capsys, "report", "a", "b", "--page", "p.html")
@@ -169,7 +169,7 @@ def test_a_json_file_that_cannot_be_written_is_refused(two, capsys):
 
 
 def test_gates_are_judged_from_stored_answers(two, bench, capsys):
-    asked = len(bench.calls("ask"))
+    calls_before = len(bench.calls("ask"))
     code, out, err = command(
         capsys, "rejudge", "b", "--bench-gate", "toy.no_answer <= 0.5", "--bench-gate-point"
     )
@@ -182,7 +182,7 @@ def test_gates_are_judged_from_stored_answers(two, bench, capsys):
     code, out, _ = command(capsys, "rejudge", "b", "--bench-gate", "toy.performance >= 0.9")
     assert code == 11  # two examples are too few
     assert "The gate is undecided." in out
-    assert len(bench.calls("ask")) == asked
+    assert len(bench.calls("ask")) == calls_before
     assert command(capsys, "rejudge", "b")[0] == 0
 
 
@@ -239,21 +239,21 @@ def test_gates_of_an_interrupted_run_stay_undecided(two, bench, capsys):
 
 
 def test_rejudge_accepts_gates_on_planned_cases_that_were_not_reached(bench, capsys):
-    """Cut off after the first case: one dataset, one format and one perturbation are recorded."""
+    """Only one dataset, format and perturbation is recorded: the run ended after one case."""
     bench.data(toy=[ADA, BO, CY], zoo=[ADA])
     bench.suite(SUITE.replace("toy", "zoo"), "test_zoo.py")
-    own = ["zoo.pass_rate >= 0.1", "toys.no_answer <= 1", "toy[csv][transpose].performance >= 0"]
-    bench.run("--model=echo/any", *FORMATS, *options(own), results="a")
+    gates = ["zoo.pass_rate >= 0.1", "toys.no_answer <= 1", "toy[csv][transpose].performance >= 0"]
+    bench.run("--model=echo/any", *FORMATS, *options(gates), results="a")
     path = bench.path / "a/records.jsonl"
     path.write_bytes(path.read_bytes().splitlines(keepends=True)[0])
-    facts = bench.facts("a") | {"status": "running", "gates": own}
+    facts = bench.facts("a") | {"status": "running", "gates": gates}
     (bench.path / "a/run.json").write_text(json.dumps(facts), encoding="utf-8")
     code, out, err = command(capsys, "rejudge", "a")
     assert (code, err) == (11, "")
     assert out.count("the run ended before all planned cases were asked: it was killed") == 3
-    # Named again or anew, what was planned is known; what was not, is not.
+    # Gates may name what was planned, and nothing else.
     planned = "toy[csv].performance >= 0.5"
-    assert command(capsys, "rejudge", "a", *options([own[0], planned]))[0] == 11
+    assert command(capsys, "rejudge", "a", *options([gates[0], planned]))[0] == 11
     code, out, err = command(capsys, "rejudge", "a", "--bench-gate=toy[json].performance >= 0.5")
     assert (code, out) == (2, "")
     assert "unknown serializer or perturbation 'json'" in err
@@ -279,17 +279,17 @@ def test_gates_after_a_spent_budget_stay_undecided(bench, capsys):
 def test_rejudge_keeps_only_what_the_stopping_rule_decided(bench, capsys):
     rows = [[f"e{number:03}", f"Question {number}?", ["36"]] for number in range(100)]
     bench.data(toy=rows)
-    own, other = "toy.performance >= 0.5", "toy.performance >= 0.4"
-    arguments = ("--bench-stop-when-decided=point", f"--bench-gate={own}")
+    decided, other = "toy.performance >= 0.5", "toy.performance >= 0.4"
+    arguments = ("--bench-stop-when-decided=point", f"--bench-gate={decided}")
     assert bench.run("--model=echo/any", *FORMATS, *arguments, results="a").ret == 0
     assert read_run_json(bench.path / "a")["cases_saved"] > 0
     code, out, _ = command(capsys, "rejudge", "a")
     assert code == 0
     assert "betting without replacement" in out
-    code, out, _ = command(capsys, "rejudge", "a", "--bench-gate", own, "--bench-gate", other)
+    code, out, _ = command(capsys, "rejudge", "a", "--bench-gate", decided, "--bench-gate", other)
     assert code == 11
     assert "its own gates were decided" in out
-    # Judged by another threshold, the answers may decide otherwise.
+    # Another threshold may lead to another decision.
     assert command(capsys, "rejudge", "a", "--bench-threshold", "toy=0.5")[0] == 11
 
 
@@ -310,7 +310,7 @@ def test_rejudge_applies_a_new_threshold(bench, capsys):
     script = bench.script({"match": "Which ship", "text": "gull bird"}, {"default": "3"})
     arguments = ("--bench-dataset=wikitq", "--bench-shots=0", f"--bench-data={data}")
     bench.run(f"--model={script}", *arguments, results="a")
-    # Half of two words are right: f1 = 2 * (1/2 * 1) / (1/2 + 1) = 2/3.
+    # One of two words is right: f1 = 2 * (1/2 * 1) / (1/2 + 1) = 2/3.
     assert [record.score for record in read_records(bench.path / "a")] == [
         pytest.approx(2 / 3),
         1.0,
@@ -341,7 +341,7 @@ def _data(folder: Path) -> Path:
 def test_rejudge_in_another_mode_equals_a_run_in_that_mode(bench, capsys, ran, judged):
     bench.suite(TABFACT_SUITE, "test_suite.py")
     data = _data(bench.path / "data")
-    # A space before the dot: only `fixed` reads `refuted` here. The number is read as 3.0 there.
+    # Only `fixed` reads `refuted` before a space and a dot; only `reference` reads 3 as 3.0.
     script = bench.script(
         {"match": "tern is from", "text": "Refuted ."},
         {"match": "gull is older", "text": "Entailed."},
@@ -359,7 +359,7 @@ def test_rejudge_in_another_mode_equals_a_run_in_that_mode(bench, capsys, ran, j
     again, real = (
         [
             [getattr(record, name) for name in kept]
-            for record in sorted(read_records(bench.path / name), key=lambda one: one.case_id)
+            for record in sorted(read_records(bench.path / name), key=lambda record: record.case_id)
         ]
         for name in ("again", judged)
     )
@@ -376,7 +376,7 @@ def test_rejudge_in_the_same_mode_changes_nothing(bench, capsys):
     assert (code, err) == (0, "")
     assert "48 answers scored again in compat fixed: 0 scores changed" in out
     before, after = (list(read_records(bench.path / name)) for name in ("a", "b"))
-    assert [one.to_line() for one in before] == [one.to_line() for one in after]
+    assert [record.to_line() for record in before] == [record.to_line() for record in after]
     assert bench.summary("a") == bench.summary("b")
 
 

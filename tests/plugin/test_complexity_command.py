@@ -1,4 +1,4 @@
-"""`tablebench complexity`: tables by rule and by a model, in lines, in a file and as a map."""
+"""`tablebench complexity`: the complexity of tables by rule and by a model."""
 
 from __future__ import annotations
 
@@ -26,9 +26,12 @@ def tables(tmp_path: Path) -> Path:
 
 
 def model(tmp_path: Path) -> str:
-    told = {"deep": (5, 4, 3, 2, 9), "flat": (1, 1, 1, 1, 1)}
-    said = {name: json.dumps(dict(zip(MARKS, marks, strict=True))) for name, marks in told.items()}
-    lines = [{"match": "both", "text": said["deep"]}, {"default": said["flat"]}]
+    marks_by_table = {"deep": (5, 4, 3, 2, 9), "flat": (1, 1, 1, 1, 1)}
+    replies = {
+        name: json.dumps(dict(zip(MARKS, marks, strict=True)))
+        for name, marks in marks_by_table.items()
+    }
+    lines = [{"match": "both", "text": replies["deep"]}, {"default": replies["flat"]}]
     (tmp_path / "model.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
     return f"--model=tablebench/scripted:{tmp_path / 'model.jsonl'}"
 
@@ -37,16 +40,16 @@ def test_complexity_shows_the_rule_and_the_model(
     tmp_path: Path, tables: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
-    given = ["complexity", str(tables), "-o", str(out), model(tmp_path), "--bench-store=none"]
-    assert main([*given, "--yes"]) == 0
-    said = capsys.readouterr().out
-    assert "bad.csv is left out: bad.csv: line 2: 1 cell, the header has 2" in said
-    assert "rule and model over 2 tables: rank correlation 1.000" in said
-    assert "asked: 2 calls" in said
+    arguments = ["complexity", str(tables), "-o", str(out), model(tmp_path), "--bench-store=none"]
+    assert main([*arguments, "--yes"]) == 0
+    output = capsys.readouterr().out
+    assert "bad.csv is left out: bad.csv: line 2: 1 cell, the header has 2" in output
+    assert "rule and model over 2 tables: rank correlation 1.000" in output
+    assert "asked: 2 calls" in output
     lines = (out / "complexity.csv").read_text("utf-8").splitlines()
     rows = {row["table"]: row for row in csv.DictReader(lines)}
-    # By rule two levels of columns and one name over others: 1 + 2 + 1, so 3 of 36. By the model
-    # 5 + 4 + 3 + 2, so 10 of 36; what is visual is in no figure.
+    # By rule two header levels and one parent header: 1 + 2 + 1, so 3 of 36. By the model
+    # 5 + 4 + 3 + 2, so 10 of 36; the visual mark is in no figure.
     assert (rows["deep.html"]["complexity"], rows["deep.html"]["by model"]) == ("8", "28")
     assert rows["deep.html"]["visual by model"] == "9"
     assert (rows["flat.csv"]["complexity"], rows["flat.csv"]["by model"]) == ("0", "0")
@@ -57,7 +60,7 @@ def test_without_yes_complexity_shows_only_the_rule(
     tmp_path: Path, tables: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["complexity", str(tables), model(tmp_path), "--bench-store=none"]) == 0
-    said = capsys.readouterr().out
-    assert "2 calls to pay" in said
-    assert "the model was not asked; add --yes to ask" in said
-    assert "by model" not in said
+    output = capsys.readouterr().out
+    assert "2 calls to pay" in output
+    assert "the model was not asked; add --yes to ask" in output
+    assert "by model" not in output

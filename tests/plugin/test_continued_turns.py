@@ -1,4 +1,4 @@
-"""Interleaved programs by servers: one goes on with a model's turn, the other refuses to."""
+"""`icot` with a server that continues a model's turn, and with one that refuses to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SO_FAR = "I look.\n```python\nprint(len(df))\n```"
 
 
 class Turns:
-    """Models that write a program, and an answer once its output is there."""
+    """Models that write a program, and an answer after its output."""
 
     def __init__(self) -> None:
         self.answer = right(examples(1)[0])
@@ -29,16 +29,16 @@ class Turns:
         return text(f"\\boxed{{{self.answer}}}" if shown else f"{SO_FAR}\nmade up")
 
     def roles(self, model: str) -> list[str]:
-        """Who spoke last in each request."""
+        """Return the role of the last message of each request."""
         return [body["messages"][-1]["role"] for body in self.bodies[model]]
 
 
-def told(folder: Path) -> tuple[Record, list[str]]:
-    """The only record of a run, and who spoke in it."""
+def record_and_speakers(folder: Path) -> tuple[Record, list[str]]:
+    """Return the only record of a run, and the speakers of its turns."""
     [record] = read_records(folder)
     texts = read_texts(folder / "texts.jsonl.gz")
-    [turns] = [one.turns for one in texts if isinstance(one, TranscriptText)]
-    return record, [who for who, _ in turns]
+    [turns] = [text.turns for text in texts if isinstance(text, TranscriptText)]
+    return record, [speaker for speaker, _ in turns]
 
 
 def test_icot_continues_the_turn_or_restates_it_in_a_user_message(tmp_path: Path) -> None:
@@ -49,7 +49,9 @@ def test_icot_continues_the_turn_or_restates_it_in_a_user_message(tmp_path: Path
             tmp_path, server, "--bench-strategy=icot", f"--model={models[1]}", model=models[0]
         )
     assert run.exit_code == 0, run.output
-    [refusing, going_on] = (told(tmp_path / "run" / name.replace("/", "-")) for name in models)
+    [refusing, going_on] = (
+        record_and_speakers(tmp_path / "run" / name.replace("/", "-")) for name in models
+    )
     assert decide.roles("refuses") == ["user", "assistant", "user"]
     assert SO_FAR in decide.bodies["refuses"][-1]["messages"][-1]["content"]
     assert (refusing[0].outcome, list(refusing[0].flags)) == ("right", ["turn_restated"])
@@ -59,7 +61,7 @@ def test_icot_continues_the_turn_or_restates_it_in_a_user_message(tmp_path: Path
     assert going_on[1] == ["reply", "program", "output", "reply"]
     first, second = decide.bodies["continues"]
     assert second["messages"][-1]["content"].startswith(f"{SO_FAR}\n```CodeExecuteResult\n")
-    # vLLM closes the turn and begins another one unless both are said.
+    # vLLM closes the turn and starts another one unless both are set.
     assert second["continue_final_message"] is True
     assert second["add_generation_prompt"] is False
     assert not {"continue_final_message", "add_generation_prompt"} & first.keys()

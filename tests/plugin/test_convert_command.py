@@ -1,4 +1,4 @@
-"""`tablebench convert`: a table file in the formats that models are shown."""
+"""`tablebench convert`: a table file in the formats of prompts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that are killed, lose a worker or are stopped by Ctrl-C: what was answered is kept."""
+"""Runs that are killed, lose a worker or are stopped by Ctrl-C keep their records."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ COUNT = 12
 
 
 class Patient(threading.Event):
-    """An event waited for until the test opens it, longer than the server otherwise would."""
+    """An event that waits until the test sets it, longer than the server's time limit."""
 
     def wait(self, timeout: float | None = None) -> bool:
         return super().wait(120)
 
 
 class Gate:
-    """Answers the first cases right, for each worker as many; holds every other until opened.
+    """Answers the first cases of each worker correctly; holds all others until opened.
 
-    Two workers begin at the two halves of the cases, and all calls are in flight at once.
+    Two workers start at the two halves of the cases, and all calls are in flight at once.
     """
 
     def __init__(self, through: int, workers: int) -> None:
@@ -59,7 +59,7 @@ class Gate:
 
 @contextmanager
 def held_run(folder: Path, *, through: int, workers: int) -> Iterator[tuple[Process, Gate]]:
-    """A run in which so many cases are recorded, and every process waits for the server."""
+    """Start a run; yield when `through` cases are recorded and all other calls wait."""
     gate = Gate(through, workers)
     with (
         OpenAIServer(gate) as server,
@@ -83,7 +83,7 @@ def held_run(folder: Path, *, through: int, workers: int) -> Iterator[tuple[Proc
 
 
 def check_kept(process: Process, gate: Gate, through: int) -> None:
-    """The folder holds what was finished, whole, and can be read as it lies there."""
+    """Check that the run folder can be read and contains every finished record."""
     folder = process.folder / "run"
     assert len((folder / "records.jsonl").read_bytes().split(b"\n")) == through + 1
     records = list(read_records(folder))
@@ -112,7 +112,7 @@ def test_a_killed_controller_keeps_every_finished_record(tmp_path: Path) -> None
         process.kill()
         check_kept(process, gate, 6)
         gate.opened.set()
-        # Nobody is left to work for: the workers end, and write nothing any more.
+        # Without a controller the workers end and write nothing more.
         _, alive = psutil.wait_procs(workers, timeout=60)
         assert not alive
         check_kept(process, gate, 6)
@@ -130,7 +130,7 @@ def test_a_killed_worker_loses_only_its_own_case(tmp_path: Path) -> None:
         run = process.wait()
     assert run.exit_code == 1, run.output
     assert "replacing crashed worker" in run.output
-    # The case the worker was at has no answer; all others are there.
+    # Only the case that the worker was running has no answer.
     assert set(run.by_number) == {example.id for example in gate.script.examples}
     [lost] = [record for record in run.records.values() if record.outcome != "right"]
     assert (lost.outcome, lost.reason, lost.raw) == ("no_answer", "worker_died", None)
@@ -183,7 +183,7 @@ def test_a_run_stopped_before_its_first_record_leaves_a_readable_folder(
     tmp_path: Path, killed: bool
 ) -> None:
     folder = tmp_path / "run"
-    with held_run(tmp_path, through=0, workers=2) as (process, _):
+    with held_run(tmp_path, through=0, workers=1) as (process, _):
         process.until((folder / "run.json").exists, "a run folder")
         if killed:
             process.kill()
@@ -213,7 +213,7 @@ def test_ctrl_c_keeps_and_shows_the_finished_cases(tmp_path: Path, workers: int)
     summary = json.loads((tmp_path / "run" / "summary.json").read_text(encoding="utf-8"))
     assert summary["benchmarks"]["starter"]["n_cases"] == 6
     assert summary["benchmarks"]["starter"]["pass_rate"] == 1
-    # The table stands at the end, with the six cases.
+    # The closing table contains the six cases.
     [row] = [line for line in run.output.splitlines() if line.startswith("starter  ")]
     assert row.split()[-2:] == ["6", "6"]
     assert "run folder: run" in run.output

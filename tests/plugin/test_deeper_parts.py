@@ -1,4 +1,4 @@
-"""What a conftest.py below the paths given registers: pytest reads it when it gets there."""
+"""Parts of a conftest.py below the given paths, which pytest reads during collection."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ GIVEN = {
 
 @pytest.fixture
 def deep(bench: Bench) -> Bench:
-    """`toy` at the top, and `deep` with a metric of its own two folders further down."""
+    """`toy` at the top, and `deep` with its metric two folders below."""
     bench.data(toy=[ADA])
     folder = bench.path / "suites" / "own"
     folder.mkdir(parents=True)
@@ -55,12 +55,12 @@ def test_an_option_may_name_a_part_of_a_deeper_conftest(deep: Bench, option: str
     result = deep.run("--model=echo/any", GIVEN[option], "suites")
     result.assert_outcomes(passed=1)
     assert (deep.record()["dataset"], deep.record()["score"]) == ("deep", 0.5)
-    assert result.ret == (11 if option == "gate" else 0)  # one example decides nothing
+    assert result.ret == (11 if option == "gate" else 0)  # one example is too few
 
 
 def test_options_may_name_parts_of_a_deeper_conftest_under_workers(deep: Bench) -> None:
-    given = [*GIVEN.values(), "--bench-gate-point"]
-    result = deep.run_apart("--model=echo/any", *given, "suites", "-n1")
+    options = [*GIVEN.values(), "--bench-gate-point"]
+    result = deep.run_apart("--model=echo/any", *options, "suites", "-n1")
     result.assert_outcomes(passed=1)
     assert result.ret == 0
     [gate] = deep.facts()["gates"]
@@ -132,9 +132,9 @@ def test_an_unregistered_name_in_an_ini_file_is_refused(bench: Bench) -> None:
     assert line.startswith("ERROR: --bench-dataset: unknown dataset 'deep'")
 
 
-@pytest.mark.parametrize("given", [[], ["--bench-seed=1"]], ids=["no option", "option"])
-def test_a_dataset_may_use_a_metric_of_a_deeper_conftest(deep: Bench, given: list[str]) -> None:
-    """Its first case is collected before that conftest.py is read."""
+@pytest.mark.parametrize("options", [[], ["--bench-seed=1"]], ids=["no option", "option"])
+def test_a_dataset_may_use_a_metric_of_a_deeper_conftest(deep: Bench, options: list[str]) -> None:
+    """The first case of the dataset is collected before that conftest.py is read."""
     deep.pytester.makeconftest(
         CONFTEST.replace('register("echo"', 'register("tablebench/lexical"').replace(
             'metric = "exact_match"', 'metric = "half"'
@@ -142,8 +142,8 @@ def test_a_dataset_may_use_a_metric_of_a_deeper_conftest(deep: Bench, given: lis
     )
     deep.suite(SUITE.replace("assert_exact_match", "assert_score"))
     deep.pytester.makeini("[pytest]\n")
-    result = deep.pytester.runpytest_inprocess("test_suite.py", "suites", *given)
+    result = deep.pytester.runpytest_inprocess("test_suite.py", "suites", *options)
     result.assert_outcomes(failed=35, passed=35)  # `half` gives .5, which is enough for `deep`
     [folder] = (deep.path / "tablebench-results").iterdir()
-    found = {record["score"] for record in deep.records(f"tablebench-results/{folder.name}")}
-    assert found == {0.5}
+    scores = {record["score"] for record in deep.records(f"tablebench-results/{folder.name}")}
+    assert scores == {0.5}

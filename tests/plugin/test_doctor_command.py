@@ -1,4 +1,4 @@
-"""`tablebench doctor`: a line for each part, and an exit code of 1 where no run can be."""
+"""`tablebench doctor`: a line for each part, and exit code 1 if no run is possible."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_doctor_prints_a_line_for_each_part(folders, capsys, monkeypatch):
     *lines, last = printed.splitlines()
     states = {line.split()[0]: line.split()[1] for line in lines}
     assert list(states) == PARTS
-    assert states["data"] == "-"  # three embedded datasets, and nothing else
+    assert states["data"] == "-"  # only the three embedded datasets
     assert "openai (OPENAI_API_KEY)" in printed
     assert "4711" not in printed
     assert "0 answers in" in printed

@@ -1,8 +1,8 @@
-"""How a run with gates ends: 0, 10 or 11, and pytest's own codes where they say more.
+"""Exit codes of runs with gates: 0, 10 or 11, and pytest's own codes.
 
-Of 30 right answers the exact 95 % interval goes from .025 ** (1/30) = .884 to 1, of 28 right ones
-from .877; of 27 right out of 30 from .735 to .979. So `>= 0.5` holds, `<= 0.5` fails, and `>= 0.9`
-is undecided whichever of the four plans below comes.
+The exact 95 % interval of 30 right answers is .025 ** (1/30) = .884 to 1, of 28 right answers .877
+to 1, of 27 right answers out of 30 .735 to .979. So under each plan below `>= 0.5` holds, `<= 0.5`
+fails, and `>= 0.9` is undecided.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from itertools import product
 
 import pytest
 
+from pytest_tablebench.results import RunFolder
 from tests.support.gate_bench import GateBench, options, outcomes
 from tests.support.matrix import FULL, reduced
 
@@ -30,7 +31,7 @@ FAILS = "--bench-gate=toy.performance <= 0.5"
 
 BOTH_WAYS = pytest.mark.parametrize("workers", reduced([0, 2], 0, 1))
 ALONE_OR_BOTH = pytest.mark.parametrize("workers", reduced([0, 2], 0))
-"""What the processes of xdist change nothing of, other tests show with them."""
+"""Other tests show that workers make no difference here."""
 
 
 @pytest.fixture
@@ -39,16 +40,16 @@ def bench(pytester: pytest.Pytester) -> GateBench:
 
 
 def late(outcome: str, *, after: int = 10) -> dict[str, str]:
-    """Right answers, and from there on something else."""
+    """Return a plan: right answers, and another outcome after the first ones."""
     return {name: "right" if number < after else outcome for number, name in enumerate(outcomes())}
 
 
 def once(outcome: str, *, at: int = 10) -> dict[str, str]:
-    """Right answers but for one example."""
+    """Return a plan: right answers, except for one example."""
     return {name: outcome if number == at else "right" for number, name in enumerate(outcomes())}
 
 
-# The table: what the gates say, whatever the items did.
+# The gates set the exit code, whatever the items did.
 
 
 @pytest.mark.parametrize("plan", PLANS)
@@ -87,7 +88,7 @@ def test_without_gates_the_exit_code_is_that_of_pytest(bench, plan, code):
     ],
 )
 def test_the_worst_gate_sets_the_exit_code(bench, states, code):
-    # Two that hold are told apart by their scope.
+    # Gates with the same state need different scopes: equal gates are judged once.
     scopes = SCOPES[: len(states)]
     pairs = zip(states, scopes, strict=True)
     gates = [GATES[state][0].replace("toy", scope) for state, scope in pairs]
@@ -120,7 +121,7 @@ def test_passed_tests_without_a_case_do_not_change_the_exit_code(bench):
     assert bench.run(bench.model(outcomes(wrong=3)), HOLDS).ret == 0
 
 
-# pytest's own codes stay.
+# pytest's own exit codes.
 
 
 def test_a_run_that_x_ends_is_undecided(bench):
@@ -153,17 +154,17 @@ def test_with_x_and_no_failure_the_gates_are_decided(bench):
 
 
 def test_with_x_the_first_failure_interrupts_xdist(bench):
-    result = bench.way(2)(bench.model(once("wrong", at=0)), "-x", HOLDS)
+    result = bench.way(1)(bench.model(once("wrong", at=0)), "-x", HOLDS)
     assert (result.ret, bench.states()) == (2, ["undecided"])
     assert bench.facts()["exit_code"] == 2
 
 
 @pytest.mark.parametrize("workers", reduced([0, 2], 1))
 def test_an_interrupt_keeps_exit_code_two(bench, workers):
-    spread = ["-n", "2"] if workers else []
+    spread = ["-n", str(workers)] if workers else []
     result = bench.run_apart(bench.model(once("interrupt", at=2)), HOLDS, *spread)
     assert result.ret == 2
-    if bench.records():  # of several workers perhaps none got anywhere
+    if bench.records():  # the worker may have recorded nothing
         assert bench.states() == ["undecided"]
 
 
@@ -202,11 +203,12 @@ def test_an_internal_error_keeps_exit_code_three(bench):
                 raise RuntimeError("a plugin broke")
         """
     )
-    result = bench.run_apart(bench.model(outcomes()), HOLDS, "-p", "broken")
+    bench.pytester.syspathinsert()
+    result = bench.run(bench.model(outcomes()), HOLDS, "-p", "broken")
     assert (result.ret, bench.states()) == (3, ["undecided"])
 
 
-# Where the run itself gave up, the gates are undecided.
+# A run that ends early leaves its gates undecided.
 
 
 @BOTH_WAYS
@@ -256,41 +258,47 @@ def append(self, line):
 
 folder.RunFolder.append = append
 """
-FULL_DISK_AT_THE_END = """
-import pytest_tablebench.results.folder as folder
+"""A plugin after whose `room` records the disk is full."""
 
 
-def full(self, data):
-    raise OSError(28, "No space left on device")
-
-
-folder.RunFolder.write_summary = full
-"""
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Undo what a plugin of a run in this process changes at the run folder."""
+    for name in ("append", "write_summary"):
+        monkeypatch.setattr(RunFolder, name, getattr(RunFolder, name))
+    return monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("gate", "workers"), reduced(product([HOLDS, None], [0, 2]), (HOLDS, 2), (None, 0))
+    ("gate", "workers"), reduced(product([HOLDS, None], [0, 2]), (HOLDS, 1), (None, 0))
 )
+@pytest.mark.usefixtures("disk")
 def test_a_full_disk_during_the_run_leaves_the_gates_undecided(bench, gate, workers):
     bench.pytester.makepyfile(full=FULL_DISK.format(room=5))
-    given = [bench.model(outcomes()), "-p", "full", *([gate] if gate else [])]
-    result = bench.run_apart(*given, *(["-n", "2"] if workers else []))
+    bench.pytester.syspathinsert()
+    arguments = [bench.model(outcomes()), "-p", "full", *([gate] if gate else [])]
+    result = bench.way(workers)(*arguments)
     assert result.ret == (11 if gate else 2)
     assert len(bench.records()) == 5
     assert "No space left on device" in result.stdout.str()
     assert bench.states() == (["undecided"] if gate else [])
 
 
+@pytest.mark.usefixtures("disk")
 def test_a_full_disk_before_the_first_record_leaves_the_gates_undecided(bench):
     bench.pytester.makepyfile(full=FULL_DISK.format(room=0))
-    result = bench.run_apart(bench.model(outcomes()), "-p", "full", HOLDS)
+    bench.pytester.syspathinsert()
+    result = bench.run(bench.model(outcomes()), "-p", "full", HOLDS)
     assert (result.ret, bench.states()) == (11, ["undecided"])
 
 
 @pytest.mark.parametrize(("gate", "code"), [(HOLDS, 11), (None, 0)], ids=["gate", "none"])
-def test_a_full_disk_at_the_end_leaves_the_gates_undecided(bench, gate, code):
-    bench.pytester.makepyfile(full=FULL_DISK_AT_THE_END)
-    result = bench.run_apart(bench.model(outcomes()), "-p", "full", *([gate] if gate else []))
+def test_a_full_disk_at_the_end_leaves_the_gates_undecided(bench, disk, gate, code):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    disk.setattr(RunFolder, "write_summary", full)
+    result = bench.run(bench.model(outcomes()), *([gate] if gate else []))
     assert result.ret == code
     result.stdout.fnmatch_lines(["tablebench: the run folder could not be finished: *No space*"])
     assert "Traceback" not in result.stdout.str() + result.stderr.str()

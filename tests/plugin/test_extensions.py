@@ -1,4 +1,4 @@
-"""Packages of others, installed as users install them: what they register is run."""
+"""Installed packages register datasets, formats and models."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ def test_an_example_package_is_one_short_module_and_its_metadata(name: str) -> N
     assert len(module.splitlines()) < 100
 
 
-def grid(found: Extended, dataset: str) -> tuple[list[str], list[str]]:
-    """Serializers and perturbations of a dataset's items, in order."""
+def grid(run: Extended, dataset: str) -> tuple[list[str], list[str]]:
+    """Return the serializers and perturbations of a dataset's items, in order."""
     prefix = {"ports": "most", "own": "crew", "starter": "fin-01-lookup-1"}[dataset]
     parts = [
         item.removeprefix(f"{prefix}-").split("-")
-        for item in found.items
+        for item in run.items
         if item.startswith(f"{prefix}-")
     ]
     return list(dict.fromkeys(p[0] for p in parts)), list(dict.fromkeys(p[1] for p in parts))
@@ -79,16 +79,16 @@ def grid(found: Extended, dataset: str) -> tuple[list[str], list[str]]:
 def test_registered_formats_join_the_grids_of_their_datasets(
     installed: Path, project: Path
 ) -> None:
-    found = run_extended(installed, project, "--collect-only", "-q", "--bench-limit=1")
-    assert found.returncode == 0, found.output
-    # The benchmark of a package is asked in its own format, whatever else is installed.
-    assert grid(found, "ports") == ([*SERIALIZERS, "lines"], PERTURBATIONS)
-    # The project's own tables are asked in all that is there, but for what keeps to its name.
-    serializers, perturbations = grid(found, "own")
+    run = run_extended(installed, project, "--collect-only", "-q", "--bench-limit=1")
+    assert run.returncode == 0, run.output
+    # The dataset of a package has the built-in formats and its own.
+    assert grid(run, "ports") == ([*SERIALIZERS, "lines"], PERTURBATIONS)
+    # The tables of the project have all formats that join grids.
+    serializers, perturbations = grid(run, "own")
     assert serializers == [*SERIALIZERS, "lines", "bars"]  # packages by their names
     assert perturbations == [*PERTURBATIONS, "repeat_header"]
-    # A built-in benchmark's figures do not depend on what is installed.
-    assert grid(found, "starter") == (SERIALIZERS, PERTURBATIONS)
+    # The grid of a built-in dataset does not depend on installed packages.
+    assert grid(run, "starter") == (SERIALIZERS, PERTURBATIONS)
 
 
 def test_a_dataset_of_a_package_is_run_and_scored(installed: Path, project: Path) -> None:
@@ -113,7 +113,7 @@ def test_records_name_the_serializer_and_perturbation_of_a_package(
     records = {(r["serializer"], r["perturbation"]): r for r in run.records}
     assert len(run.records) == len(records) == 9 * 6
     assert records["bars", "none"]["raw"] == "5"
-    # The header stands below the rows: its last name is the last cell.
+    # The header is repeated below the rows: its last name is the last cell.
     assert records["bars", "repeat_header"]["raw"] == "Crew"
     assert set(run.facts["grid"]["serializers"]) == {*SERIALIZERS, "bars", "lines"}
     assert run.facts["grid"]["perturbations"] == [*PERTURBATIONS, "repeat_header"]
@@ -139,10 +139,10 @@ def test_the_marker_of_a_registered_benchmark_can_be_selected(
     installed: Path, project: Path
 ) -> None:
     some = ("--collect-only", "-q", "--bench-serializer=html", "--bench-perturbation=none")
-    found = run_extended(installed, project, "--strict-markers", "-m", "harbours", *some)
-    assert found.items == ["most-html-none", "count-html-none"]
+    run = run_extended(installed, project, "--strict-markers", "-m", "harbours", *some)
+    assert run.items == ["most-html-none", "count-html-none"]
     markers = run_extended(installed, project, "--markers").output
     assert [line for line in markers.splitlines() if line.endswith(" benchmark")] == [
         f"@pytest.mark.{name}: a suite of the {name} benchmark"
-        for name in (*(one.name for one in built_in_benchmarks()), "harbours")
+        for name in (*(benchmark.name for benchmark in built_in_benchmarks()), "harbours")
     ]

@@ -1,4 +1,4 @@
-"""Installed packages whose parts are conversations: a strategy of two rounds, a judged metric."""
+"""Installed packages with a strategy of two rounds and a judged metric."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def script(project: Path, name: str, **said: str) -> str:
-    """A scripted model that says each text to prompts that hold its key; `_` stands for a blank."""
-    lines = [{"match": key.replace("_", " "), "text": text} for key, text in said.items()]
+def script(project: Path, name: str, **replies: str) -> str:
+    """Return a scripted model with a reply for each text in a prompt; `_` in keys is a space."""
+    lines = [{"match": key.replace("_", " "), "text": text} for key, text in replies.items()]
     text = "".join(json.dumps(line) + "\n" for line in lines)
     (project / name).write_text(text, encoding="utf-8")
     return f"tablebench/scripted:{name}"
@@ -67,15 +67,15 @@ def test_an_example_package_is_one_short_module_and_its_metadata(name: str) -> N
 def test_a_judge_is_called_only_if_the_words_differ(installed: Path, project: Path) -> None:
     model = script(project, "model.jsonl", on_Tern="five", on_Wren="3")
     judge = script(project, "judge.jsonl", Answer="Yes, it is.")
-    given = (f"--model={model}", *ONE)
-    found = run_extended(installed, project, *given, f"--bench-judge={judge}")
-    assert found.returncode == 0, found.output
-    tern, wren = found.records
+    options = (f"--model={model}", *ONE)
+    run = run_extended(installed, project, *options, f"--bench-judge={judge}")
+    assert run.returncode == 0, run.output
+    tern, wren = run.records
     assert (tern["raw"], tern["score"], tern["part"]) == ("five", 1.0, "meaning")
     assert tern["parts"] == {"words": 0.0, "meaning": 1.0}
     assert [step["model"] for step in tern["steps"]] == [None, judge]
     assert (wren["raw"], wren["parts"]) == ("3", {"words": 1.0, "meaning": 1.0})
-    without = run_extended(installed, project, *given, "--bench-results=without")
+    without = run_extended(installed, project, *options, "--bench-results=without")
     assert without.returncode == 1
     lines = (project / "without" / "records.jsonl").read_text(encoding="utf-8").splitlines()
     reasons = {record["raw"]: record["reason"] for record in map(json.loads, lines)}
@@ -85,12 +85,12 @@ def test_a_judge_is_called_only_if_the_words_differ(installed: Path, project: Pa
 def test_the_second_round_of_a_strategy_uses_the_first_reply(
     installed: Path, project: Path
 ) -> None:
-    said = {"Your_notes:_the_second_row": "5", "Do_not_answer_yet": "the second row"}
-    model = script(project, "model.jsonl", **said)
-    found = run_extended(
+    replies = {"Your_notes:_the_second_row": "5", "Do_not_answer_yet": "the second row"}
+    model = script(project, "model.jsonl", **replies)
+    run = run_extended(
         installed, project, f"--model={model}", *ONE, "--bench-strategy=notes", "-k=tern"
     )
-    assert found.returncode == 0, found.output
-    [record] = found.records
+    assert run.returncode == 0, run.output
+    [record] = run.records
     assert (record["strategy"], record["raw"], record["outcome"]) == ("notes", "5", "right")
     assert [step["kind"] for step in record["steps"]] == ["ask", "ask"]

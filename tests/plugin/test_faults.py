@@ -1,8 +1,8 @@
-"""Servers that fail: a share of the calls, all of them, or for a while.
+"""Servers that fail in a share of the calls, in all calls, or for a while.
 
-Real pytest processes, a real server, real sockets. Every run through litellm imports it anew, so
-one run meets many faults. In reduced size by default; TABLEBENCH_FULL=1 asks more, under more
-workers, and always through litellm.
+The tests use pytest processes, a server and sockets. Every run through litellm imports it again, so
+one run meets many faults. TABLEBENCH_FULL=1 makes more calls under more workers, and always through
+litellm.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def check_all_right(run: Run, count: int) -> None:
 
 
 def stop_line(run: Run) -> str:
-    """The one line that says why a run ended early."""
-    found = [line for line in run.output.splitlines() if "tablebench stopped" in line]
-    assert len(found) == 1, run.output
-    return found[0]
+    """Return the only line with the reason of an early end."""
+    lines = [line for line in run.output.splitlines() if "tablebench stopped" in line]
+    assert len(lines) == 1, run.output
+    return lines[0]
 
 
 # A share of the calls.
@@ -83,7 +83,7 @@ ALWAYS = {
     ),
     "no reply": (hang(), "0", 20, "did not answer within 1 s"),
 }
-"""Fault to behaviour, retries, cases that fail until the run stops, and words of its reason."""
+"""Fault to behaviour, retries, failed cases until the run stops, and words of the reason."""
 
 
 @pytest.mark.parametrize("fault", reduced(ALWAYS, "status 500"))
@@ -106,7 +106,7 @@ def test_a_fault_in_all_calls_ends_the_run(tmp_path: Path, fault: str) -> None:
     if cases == 3:
         assert calls == 3
     else:
-        # Those that were still on their way to their last attempt.
+        # Calls in flight may still be retried.
         assert cases <= calls <= (1 + int(retries)) * (cases + 2 * connections)
     records = run.records.values()
     assert 0 < len(records) <= calls
@@ -116,7 +116,7 @@ def test_a_fault_in_all_calls_ends_the_run(tmp_path: Path, fault: str) -> None:
 
 
 def test_a_fault_of_single_cases_in_all_calls_does_not_end_the_run(tmp_path: Path) -> None:
-    count = 30  # more than passing faults would stop after
+    count = 30  # more than the faults in a row that stop a run
     with OpenAIServer(lambda _: text("", finish_reason="content_filter")) as server:
         run = run_pytest(tmp_path, server, count=count)
         assert server.calls == count
@@ -142,12 +142,12 @@ def test_a_server_that_always_returns_429_ends_the_run_after_the_patience(
     assert run.exit_code == 2, run.output
     assert f"no call was answered for 3 s (--bench-patience): {MODEL}" in run.output
     assert "too many requests" in stop_line(run)
-    found = re.findall(
+    lines = re.findall(
         rf"^0/40 waiting for {MODEL} since (\S+), until (\S+) at most \(rate_limit\)$",
         run.output,
         re.M,
     )
-    [times] = found  # said once
+    [times] = lines  # reported once
     since, until = (datetime.strptime(text, "%H:%M:%S") for text in times)
     assert (until - since) % timedelta(days=1) == timedelta(seconds=3)
 
@@ -156,7 +156,7 @@ def test_a_server_that_always_returns_429_ends_the_run_after_the_patience(
 
 
 class Dying:
-    """Answers some cases right; then calls hang until the server dies."""
+    """Answers some cases correctly; then calls hang until the server closes."""
 
     def __init__(self, script: Script, lives: int) -> None:
         self.script, self.left = script, lives
@@ -179,7 +179,7 @@ def test_a_run_continues_after_the_server_was_down(tmp_path: Path, workers: str)
         port = first.port
         process = start_pytest(
             tmp_path,
-            # Fewer retries than an outage needs: it does not use them up.
+            # An outage uses no retries, so one is enough.
             *("-n", workers, "--bench-retries", "1", f"--bench-connections={connections}"),
             api_base=first.url,
             count=count,
@@ -187,7 +187,7 @@ def test_a_run_continues_after_the_server_was_down(tmp_path: Path, workers: str)
         with process:
             process.until(lambda: dying.hanging == connections, "all calls hanging")
             first.close()
-            # How long it is gone; calls meet a closed port meanwhile.
+            # Meanwhile the port is closed.
             threading.Event().wait(10.0 if FULL else 2.5)
             with OpenAIServer(script, port=port) as second:
                 run = process.wait()
@@ -196,11 +196,11 @@ def test_a_run_continues_after_the_server_was_down(tmp_path: Path, workers: str)
     check_all_right(run, count)
     assert asked_later == count - 20
     assert set(script.asked.values()) == {1}
-    # Each call in flight met the end of the connection, and some then met nobody.
+    # Each call in flight lost its connection, and some retries found the port closed.
     assert run.facts["calls_repeated"] > connections
 
 
-# Processes of ours.
+# The engine.
 
 
 @pytest.mark.parametrize(
@@ -227,10 +227,10 @@ found = _engine.Engine.address.fget
 
 
 def address(self):
-    there = found(self)  # it has begun to listen
+    started = found(self)  # it listens
     self._process.kill()
     self._process.wait()
-    return there
+    return started
 
 
 _engine.Engine.address = property(address)

@@ -1,8 +1,8 @@
-"""Processes killed at any moment, and full disks: what was answered is never paid for again.
+"""Killed processes and full disks: no stored answer is paid for again.
 
-Each test runs again with the same store and the same server, whose own counter tells what was
-asked again. The moments are made certain by answers that the server holds back. In reduced size
-by default; TABLEBENCH_FULL=1 kills every process at every moment.
+Each test runs again with the same store and the same server, which counts repeated requests. The
+server holds answers back, so that each process is killed at a known moment. TABLEBENCH_FULL=1 kills
+every process at every moment.
 """
 
 from __future__ import annotations
@@ -33,8 +33,11 @@ pytestmark = [
 COUNT, CONNECTIONS = 12, 4
 
 MOMENTS = {"start": 0, "half": COUNT // 2, "last": COUNT - CONNECTIONS}
-"""Answers in the store when a process is killed; at the `last` moment then come all others,
-while everything of pytest stands still: they are stored, and not recorded."""
+"""Number of stored answers when a process is killed.
+
+At the `last` moment all other answers arrive while pytest is suspended: they are stored and not
+recorded.
+"""
 
 EVERY = [
     (victim, moment, workers)
@@ -53,7 +56,7 @@ SOME = [
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The records of a run that nothing happened to."""
+    """The records of a run without a fault."""
     with OpenAIServer(Script(COUNT)) as server:
         run = run_pytest(tmp_path_factory.mktemp("undisturbed"), server, count=COUNT)
     assert run.exit_code == 0, run.output
@@ -63,8 +66,8 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def run_again(
     folder: Path, server: OpenAIServer, held: Held, undisturbed: dict[str, Any], *arguments: str
 ) -> Run:
-    """Run again with what is in the store: nothing of that is asked, and the records are whole."""
-    known, before = stored(folder / "answers"), dict(held.asked)
+    """Run again with the store; check that no stored answer is requested and no record missing."""
+    stored_ids, before = stored(folder / "answers"), dict(held.asked)
     run = run_pytest(
         folder / "again",
         server,
@@ -73,22 +76,27 @@ def run_again(
     )
     assert run.exit_code == 0, run.output
     for number, example in enumerate(held.script.examples):
-        assert held.asked[number] - before[number] == (example.id not in known), example.id
-        assert run.by_number[example.id].from_store == (example.id in known)
-    assert run.facts["calls_paid"] == COUNT - len(known)
+        assert held.asked[number] - before[number] == (example.id not in stored_ids), example.id
+        assert run.by_number[example.id].from_store == (example.id in stored_ids)
+    assert run.facts["calls_paid"] == COUNT - len(stored_ids)
     assert comparable(run.records) == undisturbed
     return run
 
 
-def stand_still(process: Process) -> list[Any]:
+def suspend_pytest(process: Process) -> list[Any]:
     """Stop every process of pytest, but not those that make the calls."""
-    engine = {found.pid for found in engine_processes(process)}
+    engine = {running.pid for running in engine_processes(process)}
     main = psutil.Process(process.popen.pid)
-    still = [found for found in (main, *main.children(recursive=True)) if found.pid not in engine]
-    for one in still:
-        one.suspend()
-    until(lambda: all(one.status() == psutil.STATUS_STOPPED for one in still), "all standing still")
-    return still
+    processes = [
+        running for running in (main, *main.children(recursive=True)) if running.pid not in engine
+    ]
+    for suspended in processes:
+        suspended.suspend()
+    until(
+        lambda: all(suspended.status() == psutil.STATUS_STOPPED for suspended in processes),
+        "all processes suspended",
+    )
+    return processes
 
 
 @pytest.mark.parametrize(("victim", "moment", "workers"), reduced(EVERY, *SOME))
@@ -103,41 +111,41 @@ def test_after_a_kill_no_stored_answer_is_paid_for_again(
         in_flight = {held.script.examples[number].id for number in held.held}
         expected = held.answered
         if moment == "last":
-            still = stand_still(process)
+            processes = suspend_pytest(process)
             held.opened.set()
             until(lambda: stored(tmp_path / "answers") == everything, "all answers stored")
             left = kill(process, victim)
             expected = everything
-            for one in still:
-                if one.is_running() and victim != "all":
-                    one.resume()
+            for suspended in processes:
+                if suspended.is_running() and victim != "all":
+                    suspended.resume()
             assert len(process.lines) < COUNT
         else:
             left = kill(process, victim)
         assert stored(tmp_path / "answers") == expected
         held.opened.set()
         if victim in {"worker", "caller"}:
-            check_went_on(process, victim, moment)
+            check_finished(process, victim, moment)
             expected = everything
         else:
             if victim == "broker":
-                # What came last may have reached the workers before it died.
+                # The last answers may have reached the workers before the broker died.
                 ended = {2} if moment != "last" else {0, 2}
                 assert process.wait().exit_code in ended, process.output
-            # Who makes the calls has them answered first: they are paid for.
+            # The callers finish the calls in flight, which are paid for.
             assert not psutil.wait_procs(left, timeout=60)[1]
             expected = expected if victim == "all" else expected | in_flight
         assert stored(tmp_path / "answers") == expected
         if victim not in {"caller", "all"}:
             assert max(held.asked.values()) == 1
         run_again(tmp_path, server, held, undisturbed)
-        # Twice at most, and only what nobody was left to take.
-        again = {held.script.examples[n].id for n, asked in held.asked.items() if asked > 1}
+        # At most twice, and only requests whose caller was killed.
+        again = {held.script.examples[n].id for n, count in held.asked.items() if count > 1}
         assert again <= (in_flight if victim in {"caller", "all"} else set())
 
 
-def check_went_on(process: Process, victim: str, moment: str) -> None:
-    """The run came to its end without the process that was killed."""
+def check_finished(process: Process, victim: str, moment: str) -> None:
+    """Check that the run finished without the killed process."""
     run = process.wait()
     assert "INTERNALERROR" not in run.output
     assert len(run.records) == COUNT, run.output
@@ -146,7 +154,7 @@ def check_went_on(process: Process, victim: str, moment: str) -> None:
         assert run.exit_code == 0, run.output
         assert outcomes == {"right": COUNT}
         return
-    # The case the worker was at, or was about to begin, has no answer.
+    # The case that the worker was running or about to start has no answer.
     assert run.exit_code == 1, run.output
     assert "replacing crashed worker" in run.output or moment == "last"
     assert outcomes in ({"right": COUNT - 1, "worker_died": 1}, {"right": COUNT})
@@ -157,7 +165,7 @@ def check_went_on(process: Process, victim: str, moment: str) -> None:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of one page: room for a few answers."""
+    """A file system of one page, with space for a few answers."""
     mount, umount = shutil.which("mount"), shutil.which("umount")
     if mount is None or umount is None or not hasattr(os, "geteuid") or os.geteuid() != 0:
         pytest.skip("mounting a small file system takes root")
@@ -183,12 +191,12 @@ def test_after_a_full_disk_no_stored_answer_is_paid_for_again(
         assert len(lines) == 1, run.output
         assert "No space left on device" in lines[0]
         assert "--bench-store" in lines[0]
-        known = stored(small_disk / "answers")
-        assert 0 < len(known) < COUNT - 1
-        # One call was in flight: its answer was taken, and no other call was made.
-        assert server.calls == len(known) + 1
+        stored_ids = stored(small_disk / "answers")
+        assert 0 < len(stored_ids) < COUNT - 1
+        # One call was in flight: its answer was used, and no further call was made.
+        assert server.calls == len(stored_ids) + 1
         assert {record.outcome for record in run.records.values()} == {"right"}
-        assert len(run.records) in {len(known), len(known) + 1}
+        assert len(run.records) in {len(stored_ids), len(stored_ids) + 1}
         subprocess.run(["mount", "-o", "remount,size=4m", str(small_disk)], check=True)
         folder = tmp_path / "store"
         folder.mkdir()

@@ -1,7 +1,6 @@
-"""How many calls a run makes, at once and at all: connections, early ends, budgets.
+"""The number of calls of a run: connections, early ends, budgets.
 
-The server's own counter is the judge. In reduced size by default; TABLEBENCH_FULL=1 runs every
-way of handing out items.
+The server counts the calls. TABLEBENCH_FULL=1 uses every distribution mode of xdist.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ SOME = [("2", "loadscope")]
 
 
 class Thinking:
-    """Answers right, after the time a model takes."""
+    """Answers correctly after some seconds."""
 
     def __init__(self, count: int, seconds: float) -> None:
         self.script = Script(count)
@@ -46,15 +45,15 @@ class Thinking:
         return text(right(self.script.examples[number]), thinks=self._seconds)
 
 
-@pytest.mark.parametrize(("workers", "way"), reduced(EVERY, *SOME))
-def test_calls_in_flight_stay_within_the_limit(tmp_path: Path, workers: str, way: str) -> None:
+@pytest.mark.parametrize(("workers", "dist"), reduced(EVERY, *SOME))
+def test_calls_in_flight_stay_within_the_limit(tmp_path: Path, workers: str, dist: str) -> None:
     count, connections = 60, 6
     thinking = Thinking(count, 0.1)
     with OpenAIServer(thinking) as server:
         run = run_pytest(
             tmp_path,
             server,
-            *("-n", workers, "--dist", way if workers != "0" else "no"),
+            *("-n", workers, "--dist", dist if workers != "0" else "no"),
             f"--bench-connections={connections}",
             count=count,
         )
@@ -63,7 +62,7 @@ def test_calls_in_flight_stay_within_the_limit(tmp_path: Path, workers: str, way
     assert len(run.records) == count
     assert set(thinking.script.asked.values()) == {1}
     assert 1 < most <= connections
-    if (workers, way) == ("0", "load"):
+    if (workers, dist) == ("0", "load"):
         assert most == connections
 
 
@@ -71,7 +70,7 @@ def test_calls_in_flight_stay_within_the_limit(tmp_path: Path, workers: str, way
 
 
 class FirstIsWrong(Held):
-    """Answers the first case wrong, once told so; the others are held until the end."""
+    """Answers the first case wrong when released; holds the others until the end."""
 
     def __init__(self, count: int) -> None:
         super().__init__(count, 0)
@@ -85,13 +84,13 @@ class FirstIsWrong(Held):
 
 
 def check_no_more_calls(folder: Path, held: Held, left: Sequence[Any], calls: int) -> set[str]:
-    """Nobody asks any more, and what was under way reaches the store; return what is there."""
+    """Check that no further call starts and the calls in flight are stored; return their ids."""
     held.opened.set()
     assert not psutil.wait_procs(left, timeout=60)[1]
-    found = stored(folder / "answers")
+    stored_ids = stored(folder / "answers")
     assert sum(held.asked.values()) == calls
-    assert len(found) == calls
-    return found
+    assert len(stored_ids) == calls
+    return stored_ids
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a signal to a group of processes")
@@ -99,7 +98,7 @@ def check_no_more_calls(folder: Path, held: Held, left: Sequence[Any], calls: in
     ("workers", "model"), reduced(product("02", [MODEL, LITELLM]), ("2", MODEL), ("0", LITELLM))
 )
 def test_after_ctrl_c_no_further_call_starts(tmp_path: Path, workers: str, model: str) -> None:
-    """Litellm's models are asked directly, as is their default."""
+    """Models of litellm use the direct transport, their default."""
     held, options = Held(12, 4), ["-n", workers]
     options += ["--bench-transport=direct"] if model == LITELLM else []
     with held_run(tmp_path, *options, held=held, connections=4, model=model) as (process, server):
@@ -108,15 +107,15 @@ def test_after_ctrl_c_no_further_call_starts(tmp_path: Path, workers: str, model
         process.signal_group(signal.SIGINT)
         run = process.wait()
         assert run.exit_code == 2, run.output
-        # The four under way are answered and kept, the other four never asked.
-        found = check_no_more_calls(tmp_path, held, left, 8)
+        # The four calls in flight are answered and stored; no other call is made.
+        stored_ids = check_no_more_calls(tmp_path, held, left, 8)
         assert len(run.records) <= 4
         if workers == "0":  # then the first eight were asked
             again = run_pytest(
                 tmp_path, server, *options, "--bench-results=again", count=8, model=model
             )
             assert again.exit_code == 0, again.output
-            assert (server.calls, stored(tmp_path / "answers")) == (8, found)
+            assert (server.calls, stored(tmp_path / "answers")) == (8, stored_ids)
 
 
 @pytest.mark.parametrize(
@@ -142,14 +141,14 @@ def test_after_the_last_allowed_failure_no_further_call_starts(
         )
         left = engine_processes(process)
         held.told.set()
-        # The calls are stopped before the wrong answer is recorded. Workers of xdist end their
-        # item first, and with it wait for its answer.
+        # The calls stop before the wrong answer is recorded. Workers of xdist first finish their
+        # item, which waits for its answer.
         process.until(lambda: len(process.lines) == 1, "the wrong answer recorded")
         held.opened.set()
         run = process.wait()
         assert run.exit_code in {1, 2}, run.output
         assert "certainly not" in run.output
-        # Its end made room for one more, before anybody could know that it was wrong.
+        # Its end freed a connection for one more call, before the answer was scored.
         check_no_more_calls(tmp_path, held, left, server.calls)
         assert connections <= server.calls <= connections + 1
     assert "stopping after 1 failures" in run.output
@@ -159,7 +158,7 @@ def test_after_the_last_allowed_failure_no_further_call_starts(
 
 PRICED = "openai/gpt-4o-mini"
 EACH = 100_000 * 0.15e-6 + 1_000 * 0.60e-6
-"""US dollars an answer costs: OpenAI's list prices per token, 0.15 and 0.60 a million."""
+"""Price of an answer in USD: OpenAI's list prices of 0.15 and 0.60 per million tokens."""
 
 
 class Priced(Thinking):
@@ -214,7 +213,7 @@ def test_a_budget_for_a_model_without_prices_is_refused(tmp_path: Path) -> None:
             count=count,
             model=LITELLM,
         )
-        # At most until the first answer shows that nobody knows what it costs.
+        # The first answer shows that its price is unknown.
         assert server.calls <= 1
     assert run.exit_code != 0
     assert "price" in run.output

@@ -1,4 +1,4 @@
-"""Gates, baselines and plans of gates, as a user meets them inside pytest."""
+"""Gates and baselines of runs of pytest."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if name == "other" and (HERE / "gone").exists():
 """
 
 ALONE_OR_BOTH = pytest.mark.parametrize("workers", reduced([0, 2], 0))
-"""What the processes of xdist change nothing of, other tests show with them."""
+"""Other tests show that workers make no difference here."""
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def bench(pytester: pytest.Pytester) -> GateBench:
 
 
 def row(result: pytest.RunResult, gate: str) -> list[str]:
-    """The cells of a gate's row in the terminal, its name left out."""
+    """Return the cells of a gate's row on the terminal, without its name."""
     [line] = [line for line in result.outlines if line.startswith(f"{gate}  ")]
     return re.split(r" {2,}", line)[1:]
 
@@ -50,7 +50,7 @@ def refused(result: pytest.RunResult, *parts: str) -> None:
 
 @pytest.mark.parametrize("workers", reduced([0, 2], 1))
 def test_an_undecided_gate_says_that_there_are_too_few_examples(bench, workers):
-    """Half of the replies are right: ten times as many examples would hardly decide .45."""
+    """Half of the replies are right: even ten times as many examples may not decide .45."""
     bench.data(toy=[[f"e{n:02}", f"{n % 2} of {n}?", ["36"]] for n in range(16)])
     bench.suite()
     script = bench.script({"match": "Question: 0 of", "text": "36"}, {"default": "no"})
@@ -87,11 +87,11 @@ def test_a_gate_on_a_benchmark_without_a_dataset_of_the_baseline_is_undecided(be
         ["*toys.performance >= 0.5: the files of other are missing here, but the baseline has it*"]
     )
     assert list(bench.facts()["missing"]) == ["other"]
-    # Judged again it is no more than it was.
+    # Rejudging does not change it.
     assert main(["rejudge", "run", "--bench-baseline=before", f"--bench-gate={gates[0]}"]) == 11
 
 
-# Gates that mean nothing
+# Invalid gates
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_an_impossible_stopping_rule_is_refused(bench, arguments, part):
     assert not bench.asked()
 
 
-# Where gates come from
+# Gates of options and ini files
 
 
 def test_gates_can_be_set_in_pytest_ini(bench):
@@ -152,8 +152,8 @@ def test_gates_can_be_set_in_pyproject(bench, section):
 
 def test_gates_of_the_command_line_replace_those_of_the_file(bench):
     bench.pytester.makeini(f"[pytest]\nbench_gate =\n    {GATE}\n")
-    given = options(["toy.pass_rate >= 0.4", "all.no_answer <= 0.01"])
-    result = bench.run(bench.model(outcomes()), *given)
+    arguments = options(["toy.pass_rate >= 0.4", "all.no_answer <= 0.01"])
+    result = bench.run(bench.model(outcomes()), *arguments)
     assert result.ret == 0
     assert [gate["gate"] for gate in bench.gates()] == [
         "toy.pass_rate >= 0.4",
@@ -161,7 +161,7 @@ def test_gates_of_the_command_line_replace_those_of_the_file(bench):
     ]
 
 
-# What is shown and kept
+# Terminal and run.json
 
 
 @ALONE_OR_BOTH
@@ -182,7 +182,7 @@ def test_the_terminal_shows_figures_and_reason_of_each_gate(bench, workers):
         "28",
         "2",
     ]
-    # 2 of 30 cases have no answer: a count, without an interval of its own.
+    # 2 of 30 cases have no answer: a count, without an interval.
     assert (count["state"], count["method"]) == ("fails", "count")
     assert row(result, "all.no_answer <= 0.05")[:2] == ["fails", "0.0667"]
     assert "30 cases" in row(result, "all.no_answer <= 0.05")
@@ -318,13 +318,13 @@ DAMAGE = {
 )
 def test_a_damaged_baseline_is_refused_before_the_first_call(bench, workers, rule, words):
     before(bench)
-    asked = len(bench.asked())
+    calls_before = len(bench.asked())
     records = bench.path / "before/records.jsonl"
     records.write_text(DAMAGE[words](records.read_text("utf-8")), encoding="utf-8")
     arguments = ("--bench-baseline=before", f"--bench-gate={NO_WORSE}", *rule)
     result = bench.way(workers)(bench.model(outcomes()), *arguments)
     refused(result, "--bench-baseline", words)
-    assert len(bench.asked()) == asked
+    assert len(bench.asked()) == calls_before
 
 
 @ALONE_OR_BOTH
@@ -334,8 +334,8 @@ def test_a_damaged_line_of_the_baseline_is_skipped_and_reported_once(bench, work
     records.write_text(records.read_text("utf-8").replace("{", "x{", 1), encoding="utf-8")
     arguments = ("--bench-baseline=before", f"--bench-gate={NO_WORSE}")
     result = bench.way(workers)(bench.model(outcomes()), *arguments)
-    said = [line for line in result.outlines if "is damaged" in line]
-    assert said == [
+    lines = [line for line in result.outlines if "is damaged" in line]
+    assert lines == [
         f"tablebench: {records}: line 1 is damaged and left out; its case counts as not recorded"
     ]
     assert (result.ret, bench.states()) == (0, ["holds"])
@@ -344,11 +344,11 @@ def test_a_damaged_line_of_the_baseline_is_skipped_and_reported_once(bench, work
 @ALONE_OR_BOTH
 def test_an_unlike_baseline_is_refused_before_the_first_call(bench, workers):
     before(bench, "--bench-seed=1")
-    asked = len(bench.asked())
+    calls_before = len(bench.asked())
     arguments = ("--bench-baseline=before", f"--bench-gate={NO_WORSE}")
     result = bench.way(workers)(bench.model(outcomes()), *arguments)
     refused(result, "seed: 1 against 0", "--bench-allow-unlike")
-    assert len(bench.asked()) == asked
+    assert len(bench.asked()) == calls_before
     assert not (bench.path / "run").exists()
     allowed = bench.way(workers)(bench.model(outcomes()), *arguments, "--bench-allow-unlike")
     assert (allowed.ret, bench.states()) == (0, ["holds"])
@@ -357,25 +357,25 @@ def test_an_unlike_baseline_is_refused_before_the_first_call(bench, workers):
 @ALONE_OR_BOTH
 def test_a_baseline_over_other_data_is_refused_before_the_first_call(bench, workers):
     before(bench)
-    asked = len(bench.asked())
+    calls_before = len(bench.asked())
     changed = CONFTEST.replace('"toy.json": "0"', '"toy.json": "1"')
     assert changed != CONFTEST
     bench.pytester.makeconftest(changed + PLANNED)
     result = bench.way(workers)(bench.model(outcomes()), "--bench-baseline=before")
     refused(result, "datasets.toy.files", "the data is not the same")
-    assert len(bench.asked()) == asked
+    assert len(bench.asked()) == calls_before
     assert not (bench.path / "run").exists()
 
 
-# Cases asked several times
+# Repeats
 
 
 def often(**outcome: str) -> dict[str, str]:
-    """Every example right at first; in later repeats what is given by `r2`, `r3`."""
+    """Return a plan: right answers at first, and in later repeats those of `r2`, `r3`."""
     plan = outcomes()
     for name in names(30):
         for cell in ("html/none", "csv/none"):
-            plan |= {f"{name}/{cell}/{repeat}": what for repeat, what in outcome.items()}
+            plan |= {f"{name}/{cell}/{repeat}": answer for repeat, answer in outcome.items()}
     return plan
 
 
@@ -386,7 +386,7 @@ def test_gates_average_repeats_of_a_cell(bench):
     )
     performance, robustness, pass_rate = bench.gates()
     assert len(bench.records()) == 120
-    # Each format is right once and wrong once: half, and no difference between formats.
+    # Each format is right once and wrong once: half, without a difference between formats.
     assert (performance["estimate"], performance["n_examples"]) == (0.5, 30)
     assert robustness["estimate"] == 1
     assert pass_rate["estimate"] == 0.5
@@ -427,7 +427,7 @@ def test_rejudge_reads_repeats(bench, capsys):
     assert re.search(r"toy.performance >= 0.9 +fails +0.5000 .* 30 ", shown)
 
 
-# In code
+# judge_gates
 
 
 def test_judge_gates_returns_the_results_of_the_run(bench):
@@ -442,7 +442,7 @@ def test_judge_gates_returns_the_results_of_the_run(bench):
 
 
 def test_equal_gates_are_judged_once(bench):
-    """Two of them would be two tests to Holm's correction, and two rows."""
+    """Otherwise Holm's correction would count them as two tests."""
     gates = ["toy.performance >= 0.5", "toy.performance>=50 %", "toy.performance >= .5"]
     result = bench.run(bench.model(outcomes()), *options(gates))
     assert [gate["gate"] for gate in bench.gates()] == gates[:1]

@@ -1,4 +1,4 @@
-"""What `--bench-plan` says of gates: how large a drop each one can see."""
+"""`--bench-plan` shows how large a drop each gate detects."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def before(bench: GateBench, *arguments: str, **plan: int) -> None:
 
 def test_the_plan_shows_the_drop_that_each_gate_detects(bench):
     before(bench)
-    asked = len(bench.asked())
+    calls_before = len(bench.asked())
     gates = options([GATE, "toy.performance >= baseline - 0.05", "all.no_answer <= 0.01"])
     result = bench.run(bench.model(outcomes()), "--bench-plan", "--bench-baseline=before", *gates)
     # (t_.975 + t_.80) with 29 degrees of freedom is 2.0452 + 0.8542; a right or wrong answer
@@ -46,15 +46,15 @@ def test_the_plan_shows_the_drop_that_each_gate_detects(bench):
         ],
         ["", "all.no_answer <= 0.01", "a count, judged without an interval"],
     ]
-    assert len(bench.asked()) == asked
+    assert len(bench.asked()) == calls_before
 
 
 def test_the_plan_uses_the_spread_of_the_latest_runs(bench):
     grid = ("--bench-serializer=csv,html", "--bench-perturbation=none")
     gates = [GATE, "toy.robustness >= 0.5", NO_WORSE, "toy.robustness >= baseline - 0.05"]
     before(bench, *grid, wrong=15)
-    # Examples of the baseline are right in both formats or wrong in both: 15 times 1 and 15 times
-    # 0, so sd^2 = 30 * .25 / 29, and no range varies.
+    # Examples of the baseline are right or wrong in both formats: 15 times 1 and 15 times 0, so
+    # sd^2 = 30 * .25 / 29, and no range varies.
     arguments = ["--bench-plan", *grid, "--bench-baseline=before", *options(gates)]
     plan = outcomes(wrong=15) | dict.fromkeys([f"e{n:03}/html" for n in range(15)], "wrong")
 
@@ -84,7 +84,7 @@ def test_the_plan_ignores_an_earlier_run_that_cannot_be_read(bench):
     before(bench, wrong=9)
     bench.run(bench.model(outcomes(wrong=3)), results="earlier")
     path = bench.path / "earlier" / "records.jsonl"
-    path.write_bytes(b"{}\n")  # one line among others would cost itself alone
+    path.write_bytes(b"{}\n")  # no record can be read
     arguments = ("--bench-plan", "--bench-baseline=before", f"--bench-gate={NO_WORSE}")
     result = bench.run(bench.model(outcomes()), *arguments)
     assert result.ret == 0

@@ -1,4 +1,4 @@
-"""One of several models that cannot be asked: the others are, and the run says so."""
+"""One of several models has a wrong key: the run continues with the others."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def test_a_model_with_a_wrong_key_stops_no_other_model(six: Bench) -> None:
     result = six.run("--model=echo/locked", "--model=echo/any", "--bench-gate=all.pass_rate >= 0.1")
     locked, other = sorted((six.path / "run").iterdir(), key=lambda path: "locked" not in path.name)
     assert locked.name.endswith("locked")
-    asked = Counter(case_id.rpartition("/")[2] for case_id, _ in six.calls("ask"))
-    assert sorted(asked.values()) == [3, 6]
+    call_counts = Counter(case_id.rpartition("/")[2] for case_id, _ in six.calls("ask"))
+    assert sorted(call_counts.values()) == [3, 6]
     assert [record["reason"] for record in six.records(f"run/{locked.name}")] == ["auth"] * 3
     assert [record["outcome"] for record in six.records(f"run/{other.name}")] == ["right"] * 6
-    # What was not asked is no outcome; what there is decides nothing.
+    # Cases without a call are skipped; the recorded ones leave the gate undecided.
     result.assert_outcomes(passed=6, errors=3, skipped=3)
     facts = six.facts(f"run/{locked.name}")
     assert (facts["status"], facts["ended"]) == ("incomplete", WHY)

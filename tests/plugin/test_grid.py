@@ -1,4 +1,4 @@
-"""The grid of a dataset where no option names one: built in, declared, or joined by one's own."""
+"""The default grid of a dataset: built in, declared, or extended by a conftest."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def pytest_tablebench_register_serializer(register):
 
 
 def grid(bench, *arguments: str) -> list[str]:
-    """The cells of the collected items' grid, in order, without the options of `Bench.run`."""
+    """Return the ids of the collected items, without the options of `Bench.run`."""
     bench.data(toy=[ADA])
     result = bench.pytester.runpytest_inprocess("--collect-only", "-q", *arguments)
     assert result.ret == 0, result.stdout.str() + result.stderr.str()
@@ -74,25 +74,25 @@ def test_a_dataset_may_declare_its_grid(bench):
     assert grid(bench) == ["ada-csv-none", "ada-quiet-none"]
     declare(bench, 'serializers, perturbations = "csv", "none"')
     assert grid(bench) == ["ada-csv-none"]
-    # An option says it for all.
+    # An option overrides the declaration.
     assert grid(bench, "--bench-serializer=df") == ["ada-df-none"]
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ('serializers = ("cvs",)', "unknown serializer 'cvs'; did you mean 'csv'"),
         ('perturbations = ("nome",)', "unknown perturbation 'nome'; did you mean 'none'"),
         ('perturbations = ("truncate_rows[rows=1]",)', "unknown argument 'rows'"),
     ],
 )
-def test_an_unknown_name_in_a_declared_grid_is_refused(bench, line, said):
+def test_an_unknown_name_in_a_declared_grid_is_refused(bench, line, message):
     declare(bench, line)
     result = bench.pytester.runpytest_inprocess("--model=echo/any", "--bench-limit=1")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     [text] = [text for text in result.errlines if text]
     assert text.startswith("ERROR: dataset 'toy': ")
-    assert said in text
+    assert message in text
     assert bench.calls("ask") == []
 
 
@@ -102,11 +102,11 @@ def test_a_deeper_conftest_extends_only_the_grid_of_its_datasets(bench):
     below.mkdir()
     (below / "conftest.py").write_text(DEEP, encoding="utf-8")
     (below / "test_deep.py").write_text(SUITE.replace('"toy"', '"deep"'), encoding="utf-8")
-    found = grid(bench, "--bench-perturbation=none")
-    assert [item for item in found if item.startswith("q-")] == [
+    item_ids = grid(bench, "--bench-perturbation=none")
+    assert [item for item in item_ids if item.startswith("q-")] == [
         f"q-{serializer}-none" for serializer in [*SERIALIZERS, "names", "low"]
     ]
-    assert [item for item in found if item.startswith("ada-")] == [
+    assert [item for item in item_ids if item.startswith("ada-")] == [
         f"ada-{serializer}-none" for serializer in [*SERIALIZERS, "names"]
     ]
 
@@ -135,8 +135,8 @@ def test_datasets_with_different_defaults_make_one_run(bench):
     text = text.replace("register(Toy(name))", "register(MINE if name == 'other' else Toy(name))")
     conftest.write_text(text, encoding="utf-8")
     bench.suite(SUITE + SUITE.replace("toy", "other").replace("import pytest\n", ""))
-    given = ("--model=echo/any", "--bench-results=run", "--bench-no-page", "--bench-store=none")
-    result = bench.pytester.runpytest_inprocess(*given, "--bench-param=temperature=0.5")
+    arguments = ("--model=echo/any", "--bench-results=run", "--bench-no-page", "--bench-store=none")
+    result = bench.pytester.runpytest_inprocess(*arguments, "--bench-param=temperature=0.5")
     result.stdout.fnmatch_lines(
         [
             "tablebench: toy: serializers csv, perturbations none (declared); "
@@ -146,7 +146,7 @@ def test_datasets_with_different_defaults_make_one_run(bench):
         ]
     )
     # Each request has the parameters of its dataset.
-    assert sorted(asked["max_tokens"] for [asked] in bench.calls("ask")) == [512, 4096]
+    assert sorted(params["max_tokens"] for [params] in bench.calls("ask")) == [512, 4096]
     facts = bench.facts()["by_dataset"]
     assert (facts["toy"]["shots"], facts["other"]["shots"]) == (0, 2)
     assert facts["other"]["params"] == {"temperature": 0.5, "max_tokens": 4096}

@@ -1,4 +1,4 @@
-"""Sessions that have nothing to do with us: they must not notice that the plugin is there."""
+"""Runs without cases: the plugin shows, loads and writes nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 HEAVY = ("litellm", "pandas", "numpy", "spacy", "scipy", "tenacity", "openpyxl", "bs4")
 DATASETS = ("pytest_tablebench.datasets._base", "pytest_tablebench.datasets.pull._pull")
-"""The names of benchmarks are known in every session; their datasets are loaded in ours alone."""
+"""Every run knows the names of the benchmarks; only runs with cases load their datasets."""
 SPY = f"""
 import json, os, sys
 from pathlib import Path
@@ -47,21 +47,24 @@ bench_results = runs
 bench_stop_when_decided = passes
 bench_snapshot = true
 """
-"""What a project says of its benchmarks is no matter of its other tests."""
+"""Ini keys that must not touch a run of other tests."""
 
 
 @pytest.fixture
 def visit(tmp_path, monkeypatch):
-    """Runs pytest over a foreign test file; returns what it printed, left behind and loaded."""
+    """Return a function that runs pytest over a file without cases.
+
+    It fails if the run writes files, or loads our datasets, heavy libraries or an engine.
+    """
     home, project, spied = tmp_path / "home", tmp_path / "project", tmp_path / "spied"
     for folder in (home, project, spied):
         folder.mkdir()
     for name in ("HOME", "USERPROFILE", "LOCALAPPDATA", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(home))
     for name in [name for name in os.environ if name.startswith("PYTEST_")]:
-        if name == "PYTEST_ADDOPTS":  # which names the plugins that stay out
+        if name == "PYTEST_ADDOPTS":  # which disables plugins
             continue
-        monkeypatch.delenv(name)  # these tests may run in a worker of their own
+        monkeypatch.delenv(name)  # these tests may run in a worker
     monkeypatch.setenv("SPY_FOLDER", str(spied))
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     monkeypatch.setenv("PYTHONPATH", str(spied))
@@ -127,7 +130,7 @@ def test_a_run_without_our_tests_shows_nothing_under_workers(visit):
     assert visit.processes == ["gw0", "gw1", "main"]
 
 
-@pytest.mark.parametrize("workers", [(), ("-n2", "-v")], ids=["alone", "workers"])
+@pytest.mark.parametrize("workers", [(), ("-n1", "-v")], ids=["alone", "workers"])
 def test_ini_keys_of_benchmarks_do_not_touch_other_tests(visit, workers):
     done = visit("-c", "configured.ini", "-W", "error", *workers)
     assert_nothing_of_ours(done)
@@ -170,7 +173,7 @@ def car(request):
 
 @pytest.mark.parametrize("when", ["plugin", "conftest"])
 def test_model_stays_the_option_of_another_plugin(bench, when):
-    # Installed plugins come after those of `-p`, and before conftest files.
+    # Installed plugins are loaded after those of `-p` and before conftest files.
     extra = []
     if when == "plugin":
         (bench.path / "cars.py").write_text(OTHER_OWNER)
@@ -219,7 +222,7 @@ def test_fixtures_of_the_same_name_in_a_test_file_are_used(bench):
 
 @pytest.fixture
 def no_engine(monkeypatch):
-    """Fails where an engine is started."""
+    """Fail if an engine starts."""
 
     def start(*_):
         raise AssertionError("an engine was started")
@@ -235,8 +238,8 @@ def test_without_a_selected_case_no_engine_is_started(bench, no_engine, how, sel
     bench.suite("def test_foreign():\n    pass\n", name="test_foreign.py")
     if how == "ini":
         bench.pytester.makeini("[pytest]\nbench_model = openai/test-model\n")
-    given = ["--model=openai/test-model"] if how == "option" else []
-    result = bench.pytester.runpytest_inprocess(*given, *selection)
+    options = ["--model=openai/test-model"] if how == "option" else []
+    result = bench.pytester.runpytest_inprocess(*options, *selection)
     assert "INTERNALERROR" not in result.stdout.str()
     assert result.ret == (5 if "nothing" in selection else 0)
     shown = how == "option" or "--collect-only" in selection  # there our cases are seen

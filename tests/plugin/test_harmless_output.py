@@ -1,4 +1,4 @@
-"""Whatever a test does with a reply: nothing in it acts on a terminal, or on a CI runner."""
+"""Replies in any output of a test are escaped for terminals and CI runners."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def suite() -> str:
 
 def assert_harmless(text: str) -> None:
     assert "INTERNALERROR" not in text
-    found = [line for line in text.split("\n") if ACTING.search(line) or COMMAND.search(line)]
-    assert not found
+    lines = [line for line in text.split("\n") if ACTING.search(line) or COMMAND.search(line)]
+    assert not lines
 
 
 @pytest.mark.parametrize("style", ["auto", "long", "short", "line", "native", "no"])
@@ -61,7 +61,7 @@ def test_a_hostile_reply_in_a_users_test_is_escaped(bench, style):
     result = bench.run(f"--model={model}", f"--tb={style}", "-rA", "--showlocals")
     text = result.stdout.str()
     assert_harmless(text)
-    # Shown it is: as escapes.
+    # It is shown as escapes.
     assert r"\x1b]0;owned\x07" in text
     assert r"#\x23[error]two" in text
     if style != "line":  # shows first lines alone

@@ -1,4 +1,4 @@
-"""The wheel as users get it: what it holds, and that it runs without the checkout."""
+"""The content of the wheel, and runs of the installed package without the checkout."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_wheel_contains_only_the_package(wheel: Path) -> None:
     assert {"__init__.py", "test_starter.py", "test_torr.py"} <= suites
     assert {f"pytest_tablebench/suites/{name}" for name in suites} <= set(names)
     assert "pytest_tablebench/py.typed" in names
-    # Every module of the package, so none that only the checkout has.
+    # The wheel contains every module of the package.
     modules = {
         path.relative_to(ROOT).as_posix() for path in (ROOT / "pytest_tablebench").rglob("*.py")
     }
@@ -61,8 +61,8 @@ def test_the_wheel_contains_only_the_package(wheel: Path) -> None:
     for name in names:
         assert "__pycache__" not in name
         assert "/tests/" not in name
-        # Tables of the benchmarks come from their homes: licences differ.
-        # Published figures, with their source, are no data of a benchmark.
+        # Tables of the benchmarks are downloaded, because their licences differ. Published figures
+        # are no data of a benchmark.
         if re.fullmatch(r"pytest_tablebench/reports/paper/\w+\.csv", name):
             continue
         ours = name.startswith("pytest_tablebench/")
@@ -72,14 +72,14 @@ def test_the_wheel_contains_only_the_package(wheel: Path) -> None:
         assert not ours or name.endswith(allowed) or name.startswith(fonts), name
         if name.endswith((".jsonl", ".csv")):
             # Written for this project.
-            own = ("datasets/starter/", "datasets/treb/instructions.jsonl")
-            assert name.removeprefix("pytest_tablebench/").startswith(own), name
+            written_here = ("datasets/starter/", "datasets/treb/instructions.jsonl")
+            assert name.removeprefix("pytest_tablebench/").startswith(written_here), name
 
 
 def test_the_metadata_of_the_wheel_equals_pyproject(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
-        # Every field by the packaging specifications; what is unknown or wrong raises.
+        # Raises for fields that are unknown or wrong by the packaging specifications.
         described = Metadata.from_email(archive.read(name), validate=True)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert str(described.version) == project["version"]
@@ -90,9 +90,9 @@ def test_the_metadata_of_the_wheel_equals_pyproject(wheel: Path) -> None:
     assert described.description_content_type == "text/markdown"
     assert described.description == (ROOT / "README.md").read_text(encoding="utf-8")
     assert set(described.provides_extra or ()) == set(project["optional-dependencies"])
-    wanted = {Requirement(text) for text in project["dependencies"]}
-    assert {each for each in described.requires_dist or () if each.marker is None} == wanted
-    for each in wanted:
+    requirements = {Requirement(text) for text in project["dependencies"]}
+    assert {each for each in described.requires_dist or () if each.marker is None} == requirements
+    for each in requirements:
         assert each.specifier, f"{each.name}: no lower bound, so the oldest release would do"
 
 
@@ -113,7 +113,7 @@ def test_the_source_distribution_builds_the_same_wheel(wheel: Path, tmp_path: Pa
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of a new environment with the wheel in it; dependencies come from here."""
+    """The interpreter of an environment with the wheel and the dependencies of this one."""
     home = tmp_path_factory.mktemp("installed") / "venv"
     venv.create(home, with_pip=False, symlinks=os.name == "posix")
     python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -122,8 +122,8 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     site = Path(where.stdout.strip())
     assert site.is_relative_to(home)
-    # Its own packages come first on the path. `addsitedir` would also run the .pth files there,
-    # and with them an editable installation of the checkout.
+    # The packages of the environment come first on the path. `addsitedir` would also run the .pth
+    # files of this one, and with them the editable installation of the checkout.
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
     done = execute(
         python, "-m", "pip", "install", "--no-deps", "--no-index", "--force-reinstall",
@@ -155,7 +155,7 @@ def test_the_suites_run_from_an_empty_folder(installed: Path, tmp_path: Path) ->
         installed, "-m", "pytest", "--pyargs", "pytest_tablebench.suites", "--bench-limit", "1",
         "--bench-data", data, "-p", "no:cacheprovider", "-rs", cwd=empty,
     )  # fmt: skip
-    # Its exit code says that the built-in model got some of the configurations wrong.
+    # The built-in model may be wrong in some configurations.
     assert done.returncode in (0, 1), done.stdout + done.stderr
     assert "starter" in done.stdout
     lines = done.stdout.splitlines()

@@ -1,4 +1,4 @@
-"""Items: their ids, their order, what selects them, and what collection must not touch."""
+"""Items: ids, order, selection, and what collection does not load."""
 
 from __future__ import annotations
 
@@ -69,10 +69,10 @@ def test_hostile_example_ids_become_short_unique_ascii(bench):
         "a\x00b",
     ]
     bench.data(toy=[[text, "How old is Ada?", ["36"]] for text in hostile])
-    found = collected(bench)
-    assert len(found) == len(hostile)
-    assert len(set(found)) == len(hostile)
-    for text in found:
+    item_ids = collected(bench)
+    assert len(item_ids) == len(hostile)
+    assert len(set(item_ids)) == len(hostile)
+    for text in item_ids:
         assert re.fullmatch(r"[A-Za-z0-9_.\-]+", text), text
         assert len(text) < 100
 
@@ -80,7 +80,7 @@ def test_hostile_example_ids_become_short_unique_ascii(bench):
 def test_ids_stay_under_100_characters_with_everything_long(bench):
     bench.data(toy=[["e" * 80, "How old is Ada?", ["36"]], ["e" * 79 + "f", "?", ["1"]]])
     first = "echo/" + "m" * 90
-    found = collected(
+    item_ids = collected(
         bench,
         f"--model={first}1",
         f"--model={first}2",
@@ -88,9 +88,9 @@ def test_ids_stay_under_100_characters_with_everything_long(bench):
         "--bench-perturbation=duplicate_columns[column_indices=[0,1],times=2],"
         "duplicate_columns[column_indices=[0,1],times=3]",
     )
-    assert len(set(found)) == 8
-    assert max(map(len, found)) < 100
-    assert all(text.isascii() for text in found)
+    assert len(set(item_ids)) == 8
+    assert max(map(len, item_ids)) < 100
+    assert all(text.isascii() for text in item_ids)
 
 
 def test_hostile_ids_run_and_keep_the_true_example_id(bench):
@@ -173,8 +173,10 @@ def test_the_order_of_items_does_not_depend_on_the_hash_seed(bench, monkeypatch)
 
 
 def test_configurations_of_an_example_follow_each_other(bench):
-    found = collected(bench, "--bench-serializer=html,csv", "--bench-perturbation=none,transpose")
-    assert [text.split("-")[0] for text in found] == ["ada"] * 4 + ["bo"] * 4 + ["cy"] * 4
+    item_ids = collected(
+        bench, "--bench-serializer=html,csv", "--bench-perturbation=none,transpose"
+    )
+    assert [text.split("-")[0] for text in item_ids] == ["ada"] * 4 + ["bo"] * 4 + ["cy"] * 4
 
 
 # Selection
@@ -186,8 +188,8 @@ def passed(bench, *arguments):
 
 
 def test_k_selects_by_id(bench):
-    found, result = passed(bench, "-k", "bo or cy")
-    assert found[:2] == ["bo-html-none", "cy-html-none"]
+    item_ids, result = passed(bench, "-k", "bo or cy")
+    assert item_ids[:2] == ["bo-html-none", "cy-html-none"]
     result.assert_outcomes(failed=2, deselected=1)
     assert bench.facts()["cases_planned"] == 2
     assert bench.facts()["status"] == "complete"

@@ -1,4 +1,4 @@
-"""A metric with a judge in whole runs: counted, kept, replayed, and never a wrong answer."""
+"""Runs with a judged metric: cost, records, store, and rejudging."""
 
 from __future__ import annotations
 
@@ -117,11 +117,11 @@ def test_the_reply_of_the_judge_is_the_score(ages):
     facts = ages.facts()
     assert facts["judge"] == "judge/any"
     assert (facts["calls_paid"], facts["cost_usd"], facts["prompt_tokens"]) == (4, 1.5, 30)
-    # A judge is asked as the metric says; an option goes before it.
+    # The judge receives the parameters of the metric; an option overrides them.
     sent = {"temperature": 0.1, "max_tokens": 2000}
     assert facts["judge_params"] == {"tone": sent}
-    asked = [json.loads((ages.path / f"{name}.json").read_text()) for name in ("judge", "echo")]
-    assert asked == [sent, {"temperature": 0.1, "max_tokens": 512}]
+    logged = [json.loads((ages.path / f"{name}.json").read_text()) for name in ("judge", "echo")]
+    assert logged == [sent, {"temperature": 0.1, "max_tokens": 512}]
 
 
 @pytest.mark.parametrize("options", [[], ["--bench-judge=judge/refuses"]])
@@ -136,11 +136,11 @@ def test_a_case_without_a_verdict_of_the_judge_has_no_answer(ages, options):
         {"test_exact": True, "test_tone": None},
         {"test_exact": False, "test_tone": None},
     ]
-    found = ages.summary()["benchmarks"]["own"]["datasets"]["ages"]
-    assert (found["reasons"], found["performance"]) == ({"not_judged": 2}, None)
+    scope = ages.summary()["benchmarks"]["own"]["datasets"]["ages"]
+    assert (scope["reasons"], scope["performance"]) == ({"not_judged": 2}, None)
     assert any("no score (not_judged)" in line for line in result.outlines)
-    asked = {model for model, _ in ages.calls("ask")}
-    assert asked == {"echo/any", *("judge/refuses" for _ in options)}
+    models = {model for model, _ in ages.calls("ask")}
+    assert models == {"echo/any", *("judge/refuses" for _ in options)}
 
 
 def registry() -> Registry:
@@ -170,9 +170,9 @@ def test_a_second_run_and_rejudging_do_not_call_the_judge(ages):
     ages.run("--model=echo/any", *kept, results="again")
     assert len(ages.calls("ask")) == 4
     assert [record["score"] for record in ages.records("again")] == [0.75, 0.25]
-    found = registry()
-    found.providers["judge"] = lambda model, settings: object()  # type: ignore[assignment,return-value]
-    again = rejudge(ages.path / "run", compat="fixed", registry=found)
+    parts = registry()
+    parts.providers["judge"] = lambda model, settings: object()  # type: ignore[assignment,return-value]
+    again = rejudge(ages.path / "run", compat="fixed", registry=parts)
     assert [record.score for record in again.records] == [0.25, 0.75]
     assert [record.outcome for record in again.records] == ["wrong", "right"]
     assert len(read_lines(ages.path / "calls.log")) == 4
@@ -180,16 +180,16 @@ def test_a_second_run_and_rejudging_do_not_call_the_judge(ages):
 
 def test_rejudging_without_the_store_is_not_judged(ages):
     ages.run("--model=echo/any", "--bench-judge=judge/any")
-    found = registry()
-    found.providers["judge"] = lambda model, settings: object()  # type: ignore[assignment,return-value]
-    again = rejudge(ages.path / "run", compat="fixed", registry=found)
+    parts = registry()
+    parts.providers["judge"] = lambda model, settings: object()  # type: ignore[assignment,return-value]
+    again = rejudge(ages.path / "run", compat="fixed", registry=parts)
     assert [record.reason for record in again.records] == ["not_judged", "not_judged"]
     assert [record.raw for record in again.records] == ["36", "36"]
 
 
 @pytest.fixture
 def called(ages):
-    """The same, with models that the callers of the run ask."""
+    """The same folder, with models that run in the callers."""
     named = "\n\nclass Named(Echo):\n    def __init__(self, model, settings):\n"
     named += "        super().__init__(model)\n"
     text = CONFTEST.replace("lambda model, settings: Echo(model)", "Named")
@@ -199,10 +199,10 @@ def called(ages):
 
 @pytest.mark.parametrize("workers", reduced("02", "2"))
 def test_callers_send_each_question_to_the_judge_once(called, workers):
-    given = ("--model=echo/any", "--bench-judge=judge/any", "-n", workers)
-    result = called.run_apart(*given)
+    options = ("--model=echo/any", "--bench-judge=judge/any", "-n", workers)
+    result = called.run_apart(*options)
     result.assert_outcomes(passed=2, failed=2)
-    # Two tests over each of two cases: two answers, and two verdicts on them.
+    # Two tests over each of two cases: two answers and two verdicts.
     assert sorted(model for model, _ in called.calls("ask")) == [
         *("echo/any", "echo/any"),
         *("judge/any", "judge/any"),

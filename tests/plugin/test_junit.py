@@ -1,7 +1,6 @@
-"""JUnit properties of a case: readable in both families, the same through xdist workers.
+"""JUnit properties of a case: readable in both families, and the same under workers.
 
-The conftest here puts them on an item as the plugin does, for records of its own: every kind of
-hostile text, three outcomes.
+The suite adds them to items as the plugin does, for records with hostile texts and each outcome.
 """
 
 from __future__ import annotations
@@ -146,11 +145,11 @@ def test_properties_are_the_same_under_workers(pytester: pytest.Pytester, family
     assert alone == spread
     for number, text in enumerate(TEXTS):
         for outcome in ("right", "wrong", "no_answer"):
-            found = alone[f"test_case[{number}-{outcome}]"]
-            assert found["tablebench.case"] == f"toy/{number}/html/none"
-            assert found["tablebench.outcome"] == outcome
+            properties = alone[f"test_case[{number}-{outcome}]"]
+            assert properties["tablebench.case"] == f"toy/{number}/html/none"
+            assert properties["tablebench.outcome"] == outcome
             if text.isascii() and text.isprintable() and len(text) < 300:
-                assert found["tablebench.reason"] == text
+                assert properties["tablebench.reason"] == text
     assert alone["test_case[4-wrong]"]["tablebench.reply"] == "\\x1b[31mred\\x07\\x00"
     assert alone["test_case[5-wrong]"]["tablebench.reply"] == "right \\u202e to \\u2066 left"
     assert alone["test_case[6-wrong]"]["tablebench.reply"] == "lone \\ud800 surrogate"

@@ -1,4 +1,4 @@
-"""Runs that ask a real language model in a file: no key, no server of anybody's, no download."""
+"""Runs with a real language model in a file: without key, remote server and download."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def test_a_run_with_a_local_model_can_be_replayed_under_another_file_name(tmp_pa
     digest = hashlib.sha256(smollm2().read_bytes()).hexdigest()
     assert run.facts["model_file"] == {"name": smollm2().name, "sha256": digest}
     assert servers_in(tmp_path) == []
-    # Neither a port nor a key of the server is in what is kept.
+    # The store contains no address of the server.
     for path in (tmp_path / "answers").rglob("*"):
         assert not path.is_file() or b"127.0.0.1" not in path.read_bytes()
 
-    # The same file is the same model, whatever its name: here one that a shell would run.
+    # The same file is the same model under any name: here one with a shell command.
     (tmp_path / "$(touch run); é.gguf").symlink_to(smollm2())
     (tmp_path / "conftest.py").write_text(ALONE, encoding="utf-8")
     replayed = run_pytest(

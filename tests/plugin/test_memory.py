@@ -1,4 +1,4 @@
-"""A run that asks what a model knows without the table, and the same run judged again."""
+"""Counterfactual tables and questions without a table: what the model knows from memory."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ def test_starter(case, answer):
 
 def test_the_terminal_shows_how_many_answers_come_from_memory(bench):
     bench.suite(SUITE)
-    # The example's own answer is 1969, and the model gives it whatever the table says.
+    # 1969 is the answer for the original table; the model gives it for every table.
     model = bench.script({"default": "1969"})
     perturbations = "--bench-perturbation=none,counterfactual,no_table"
     result = bench.run(f"--model={model}", "--bench-limit=1", "--bench-gate-point", perturbations)
-    found = {record["perturbation"]: record for record in bench.records()}
-    assert {name: record["score"] for name, record in found.items()} == {
+    by_perturbation = {record["perturbation"]: record for record in bench.records()}
+    assert {name: record["score"] for name, record in by_perturbation.items()} == {
         "none": 1.0,
         "counterfactual": 0.0,
         "no_table": 1.0,
     }
-    assert found["counterfactual"]["parts"]["memory"] == 1.0
-    assert found["counterfactual"]["references"] != ["1969"]
-    assert not found["no_table"]["preserves_meaning"]
+    assert by_perturbation["counterfactual"]["parts"]["memory"] == 1.0
+    assert by_perturbation["counterfactual"]["references"] != ["1969"]
+    assert not by_perturbation["no_table"]["preserves_meaning"]
     result.stdout.fnmatch_lines(
         [
             "starter: from memory, or guessed: 100.0 % of the answers are right without the table "
@@ -46,15 +46,18 @@ def test_the_terminal_shows_how_many_answers_come_from_memory(bench):
     path: Path = bench.path / "run"
     again = rejudge(path, compat="fixed")
     scored = [
-        [(one.case_id, one.score, dict(one.parts), tuple(one.references)) for one in records]
+        [
+            (record.case_id, record.score, dict(record.parts), tuple(record.references))
+            for record in records
+        ]
         for records in (again.records, read_records(path))
     ]
     assert scored[0] == scored[1]
 
 
-@pytest.mark.parametrize("workers", [[], ["-n2"]])
+@pytest.mark.parametrize("workers", [[], ["-n1"]])
 def test_a_question_without_a_counterfactual_is_skipped(bench, workers):
-    """Two of three questions here have a number as their answer, which others may compare."""
+    """The counterfactual cannot change two of the three questions, whose answers are numbers."""
     bench.suite()
     bench.data(toy=[ADA, BO, ["old", "Who is the oldest?", ["Bo"]]])
     run = bench.run_apart if workers else bench.run
@@ -63,8 +66,8 @@ def test_a_question_without_a_counterfactual_is_skipped(bench, workers):
         *("--bench-perturbation=none,counterfactual", "--bench-store=none"),
         *("--bench-gate=all.no_answer <= 0", "--bench-gate-point"),
     )
-    asked = [(record["example_id"], record["perturbation"]) for record in bench.records()]
-    assert sorted(asked) == [
+    cases = [(record["example_id"], record["perturbation"]) for record in bench.records()]
+    assert sorted(cases) == [
         ("ada", "none"),
         ("bo", "none"),
         ("old", "counterfactual"),

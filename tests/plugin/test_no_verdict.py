@@ -1,4 +1,4 @@
-"""Free text without facts or a judge: a score, and neither right nor wrong."""
+"""Free text without facts or a judge has a score and no verdict."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -17,13 +18,13 @@ from pytest_tablebench.running.rejudge import rejudge
 
 ROOT = Path(__file__).parents[2]
 TOLD = "Sales rose in every year but 2020 when the shop was closed for months."
-# Eleven of the answer's fourteen words, in their order, and one more.
+# Eleven of the fourteen expected words in their order, and another word.
 REPLY = "Sales rose in every year, when the shop was closed for long."
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pytest.RunResult]:
-    """A number that is answered right, a free text with a fact, and one without."""
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    """Run three questions: a number, a free text with a fact, and a free text without facts."""
     folder = tmp_path_factory.mktemp("free")
     data = folder / "data"
     data.mkdir()
@@ -40,24 +41,37 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pytest.RunResul
     (folder / "test_own.py").write_text(
         ROOT.joinpath("suites/test_own.py").read_text("utf-8"), encoding="utf-8"
     )
-    return folder, run_in(folder)
-
-
-def run_in(folder: Path, *options: str) -> Any:
-    return subprocess.run(
-        [
-            *(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rs"),
-            "--model=tablebench/scripted:replies.jsonl",
-            *("--bench-data=data", "--bench-results=run", "--bench-store=none"),
-            *("--bench-serializer=html", "--bench-perturbation=none", "--junitxml=junit.xml"),
-            *options,
-        ],
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-rs", "--junitxml=junit.xml", *OPTIONS],
         cwd=folder,
         capture_output=True,
         text=True,
         check=False,
         timeout=60,
     )
+    return folder, done
+
+
+OPTIONS = (
+    "--model=tablebench/scripted:replies.jsonl",
+    *("--bench-data=data", "--bench-results=run", "--bench-store=none"),
+    *("--bench-serializer=html", "--bench-perturbation=none", "-p", "no:cacheprovider"),
+)
+
+
+@pytest.fixture
+def run_again(
+    run: tuple[Path, Any], pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., pytest.RunResult]:
+    """Run the case of the free text without a fact again, with further options."""
+    folder, _ = run
+    monkeypatch.chdir(folder)
+    pytester.syspathinsert(folder)
+
+    def again(*options: str) -> pytest.RunResult:
+        return pytester.runpytest_inprocess(*OPTIONS, "-k", "words", *options)
+
+    return again
 
 
 def records(folder: Path, name: str = "run") -> dict[str, dict[str, Any]]:
@@ -104,52 +118,49 @@ def test_reports_name_the_reason_for_no_verdict(run: tuple[Path, Any]) -> None:
 def test_rejudging_keeps_free_text_without_a_verdict(run: tuple[Path, Any]) -> None:
     folder, _ = run
     whole = rejudge(folder / "run", thresholds={})
-    assert [one.outcome for one in whole.records] == ["right", "right", "scored"]
+    assert [record.outcome for record in whole.records] == ["right", "right", "scored"]
     again = rejudge(folder / "run", compat="fixed", data=folder / "data")
     assert (again.rescored, again.better, again.worse) == (0, 0, 0)
     named = rejudge(folder / "run", thresholds={"data": 0.8})
-    assert [one.outcome for one in named.records] == ["right", "right", "right"]
+    assert [record.outcome for record in named.records] == ["right", "right", "right"]
 
 
-def test_a_pass_rate_gate_on_free_text_is_undecided(run: tuple[Path, Any]) -> None:
-    folder, _ = run
-    done = run_in(
-        folder,
-        *("-k", "words", "--bench-results=alone"),
+def test_a_pass_rate_gate_on_free_text_is_undecided(run_again: Callable[..., Any]) -> None:
+    done = run_again(
+        "--bench-results=alone",
         "--bench-gate=data.pass_rate >= 0.5",
         "--bench-gate=data.no_answer <= 0.9",
     )
-    assert done.returncode == 11, done.stdout
-    assert "no case has a verdict" in done.stdout
+    assert done.ret == 11
+    assert "no case has a verdict" in done.stdout.str()
 
 
-def test_a_threshold_option_decides_free_text(run: tuple[Path, Any]) -> None:
-    folder, _ = run
-    done = run_in(folder, "-k", "words", "--bench-results=named", "--bench-threshold=data=0.9")
-    assert done.returncode == 1, done.stdout
-    [row] = records(folder, "named").values()
+def test_a_threshold_option_decides_free_text(run_again: Callable[..., Any]) -> None:
+    assert run_again("--bench-results=named", "--bench-threshold=data=0.9").ret == 1
+    [row] = records(Path(), "named").values()
     assert (row["outcome"], row["threshold"], row["passed"]) == ("wrong", 0.9, False)
 
 
-def test_a_threshold_of_zero_in_the_folder_decides_free_text(run: tuple[Path, Any]) -> None:
-    folder, _ = run
-    settings = folder / "data" / "tablebench.toml"
+def test_a_threshold_of_zero_in_the_folder_decides_free_text(
+    run_again: Callable[..., Any],
+) -> None:
+    settings = Path("data/tablebench.toml")
     settings.write_text("[defaults]\nthreshold = 0\n", encoding="utf-8")
     try:
-        done = run_in(folder, "-k", "words", "--bench-results=zero")
+        done = run_again("--bench-results=zero")
     finally:
         settings.unlink()
-    assert done.returncode == 0, done.stdout
-    [row] = records(folder, "zero").values()
+    assert done.ret == 0
+    [row] = records(Path(), "zero").values()
     assert (row["outcome"], row["threshold"], row["passed"]) == ("right", 0.0, True)
 
 
 @pytest.mark.parametrize(
     ("changes", "compat"),
     [
-        # As earlier versions wrote it: wrong by the threshold of the dataset's metrics.
+        # As earlier versions recorded it: wrong by the threshold of the metric.
         ({"outcome": "wrong", "passed": False, "threshold": 1.0}, "fixed"),
-        # Cut off, so that `fixed` had no score: published code scores such a reply.
+        # Cut off: without a score in `fixed`, while published code scores the reply.
         (
             {
                 "outcome": "no_answer",

@@ -1,4 +1,4 @@
-"""Runs that show pictures to the built-in model that reads them."""
+"""A run with pictures and the built-in OCR model."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ OPTIONS = (
 )
 
 BAD = [
-    # option, value, what the line has to hold beside the option's name
+    # option, value, and words of the message
     ("dataset", "wikitqq", ["unknown dataset 'wikitqq'", "did you mean 'wikitq'"]),
     ("dataset", "toy,wikitqq", ["'wikitqq'", "'wikitq'"]),
     ("dataset", ",", ["names separated by commas"]),
@@ -136,11 +136,11 @@ BAD = [
 
 
 def refused(bench, option: str, value: str) -> str:
-    """What is said of a value: by what reads the settings, or by a run where that cannot tell."""
+    """Return the message that refuses a value: from the settings, or from a run."""
     key = f"bench_{option.replace('-', '_')}"
-    given = [value] if option in {"param", "threshold", "store-readonly", "model"} else value
+    setting = [value] if option in {"param", "threshold", "store-readonly", "model"} else value
     try:
-        read_settings(lambda name: given if name == key else None, bench.path)
+        read_settings(lambda name: setting if name == key else None, bench.path)
     except SettingsError as error:
         return str(error)
     return refused_by_a_run(bench, option, value)
@@ -231,7 +231,7 @@ def test_pyproject_may_contain_numbers_and_switches(bench, section):
     lines = [f"bench_{k} = {v if typed else repr(v)}" for k, v in values.items()]
     lines += ['bench_compat = "reference"', 'bench_gate = ["toy.performance >= 0.5"]']
     bench.pytester.makepyprojecttoml("\n".join([f"[{section}]", *lines]))
-    # One right answer: only the estimate alone decides anything.
+    # One right answer has no interval: only the estimate can decide.
     result = bench.run("--model=echo/any")
     assert result.ret == 0
     facts = bench.facts()
@@ -240,7 +240,7 @@ def test_pyproject_may_contain_numbers_and_switches(bench, section):
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("bench_limit = 0", "--bench-limit takes all or a whole number from 1, not '0'"),
         ("bench_limit = 1.5", "--bench-limit takes all or a whole number from 1, not '1.5'"),
@@ -251,12 +251,12 @@ def test_pyproject_may_contain_numbers_and_switches(bench, section):
         ("bench_data = 5", "'bench_data' expects a string"),  # pytest's own words
     ],
 )
-def test_a_bad_value_of_a_typed_table_is_refused_in_one_line(bench, line, said):
+def test_a_bad_value_of_a_typed_table_is_refused_in_one_line(bench, line, message):
     bench.pytester.makepyprojecttoml(f"[tool.pytest]\n{line}\n")
     result = bench.pytester.runpytest_inprocess()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     [shown] = [line for line in result.errlines if line]
-    assert said in shown
+    assert message in shown
 
 
 def test_an_empty_ini_value_is_the_default(bench):
@@ -280,7 +280,7 @@ def test_help_lists_every_option_and_ini_key(bench):
 
 
 INI = {
-    # ini key and value; then the command line's other value; run.json: field, by ini, by option
+    # ini key: its value, the option's value, and the field of run.json with both values
     "bench_model": ("echo/ini", "echo/line", "model", "echo/ini", "echo/line"),
     "bench_limit": ("2", "1", "limit", 2, 1),
     "bench_sample": ("2", "1", "sample", 2, 1),
@@ -294,17 +294,19 @@ INI = {
 }
 
 
-@pytest.mark.parametrize("key", INI)
-def test_ini_keys_mirror_options_and_the_command_line_overrides_them(bench, key):
-    in_ini, on_line, field, by_ini, by_option = INI[key]
+@pytest.mark.parametrize("left_out", ["bench_sample", "bench_limit"])
+def test_ini_keys_mirror_options_and_the_command_line_overrides_them(bench, left_out):
+    """A sample and a limit exclude each other, so each run leaves one of them out."""
+    keys = {key: values for key, values in INI.items() if key != left_out}
     bench.data(toy=[ADA])
-    bench.pytester.makeini(f"[pytest]\n{key} = {in_ini}\n")
-    flag = "--" + key.replace("_", "-")
-    model = [] if key == "bench_model" else ["--model=echo/any"]
-    bench.run(*model, results="by-ini").assert_outcomes(passed=1)
-    bench.run(*model, f"{flag}={on_line}", results="by-option").assert_outcomes(passed=1)
-    assert bench.facts("by-ini")[field] == by_ini
-    assert bench.facts("by-option")[field] == by_option
+    lines = [f"{key} = {in_ini}" for key, (in_ini, *_) in keys.items()]
+    bench.pytester.makeini("\n".join(["[pytest]", *lines]))
+    options = [f"--{key.replace('_', '-')}={values[1]}" for key, values in keys.items()]
+    bench.run(results="by-ini").assert_outcomes(passed=1)
+    bench.run(*options, results="by-option").assert_outcomes(passed=1)
+    ini_facts, option_facts = bench.facts("by-ini"), bench.facts("by-option")
+    for _, _, field, by_ini, by_option in keys.values():
+        assert (ini_facts[field], option_facts[field]) == (by_ini, by_option), field
 
 
 def test_the_axes_can_be_set_in_an_ini_file(bench):
@@ -340,7 +342,7 @@ def test_params_are_read_as_json_or_text_and_added_to_the_defaults(bench):
         "--bench-param=stop=[1]",
         "--bench-param=note=a=b",
         "--bench-param=max_tokens=99",
-        # A field of that name, and no key.
+        # These names look like secrets but are parameters.
         f"--bench-param=response_format={json.dumps(SCHEMA)}",
         "--bench-param=eos_token=</s>",
     )

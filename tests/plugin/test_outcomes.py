@@ -1,4 +1,4 @@
-"""What becomes of a case: right, wrong, no answer; its score and its threshold."""
+"""Outcomes of cases: right, wrong, no answer; scores and thresholds."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_an_empty_reply_is_wrong_and_shown_as_empty(bench):
     assert bench.record()["raw"] == ""
 
 
-# Tests in users' own words
+# Plain asserts
 
 
 def test_without_a_metric_plain_asserts_decide(bench):
@@ -159,12 +159,14 @@ def test_a_failed_fixture_is_an_error_and_no_wrong_answer(bench, body, order):
     result.assert_outcomes(errors=1)
     assert result.ret == 1
     record = bench.record()
-    asked = order.startswith("case")
-    found = record["outcome"], record["reason"], record["score"]
-    assert found == (("right", None, 1.0) if asked else ("no_answer", "test_error", None))
+    is_called = order.startswith("case")
+    result_fields = record["outcome"], record["reason"], record["score"]
+    assert result_fields == (
+        ("right", None, 1.0) if is_called else ("no_answer", "test_error", None)
+    )
     assert record["checks"] == {"test_toy": False}
     assert bench.facts()["status"] == "complete"
-    assert len(bench.calls("ask")) == asked
+    assert len(bench.calls("ask")) == is_called
     result.stdout.fnmatch_lines(["*broken*"])
 
 

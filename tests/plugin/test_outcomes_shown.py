@@ -1,4 +1,4 @@
-"""What people see of outcomes: wrong answers, no answers, hostile replies, beside other tests."""
+"""Wrong and missing answers on the terminal, hostile replies, and other tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.toy_bench import ADA, BO, SUITE
 
 
 def section(result: pytest.RunResult, title: str) -> list[str]:
-    """The lines below a section's title line, up to the next title line."""
+    """Return the lines of a section, between its title line and the next one."""
     lines = result.outlines
     start = next(n for n, line in enumerate(lines) if re.fullmatch(rf"=+ {title} =+", line))
     rest = lines[start + 1 :]
@@ -23,11 +23,11 @@ def section(result: pytest.RunResult, title: str) -> list[str]:
 
 
 def assert_harmless(text: str) -> None:
-    """Assert that nothing in it acts on a terminal, but line ends."""
-    found = set(
+    """Assert that a text contains no control characters except line ends."""
+    characters = set(
         re.findall(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]", text)
     )
-    assert not found
+    assert not characters
 
 
 # The three outcomes
@@ -56,7 +56,7 @@ def test_a_case_without_an_answer_prints_its_reason_on_one_line(bench):
 
 
 def test_wrong_and_missing_answers_are_shown_the_same_under_workers(bench):
-    # One subprocess run for all that depends on reports crossing a process border.
+    # One run under a worker checks all reports that cross a process border.
     bench.suite(SUITE + plain("assert answer.text == '36'").replace("test_toy", "test_plain"))
     model = bench.script(
         {"match": "How old is Ada?", "text": "36\x1b[31m\udc80 \x00\u202e\r" + "x" * 1_000_000},
@@ -98,8 +98,8 @@ def test_ten_wrong_answers_or_the_number_of_the_option_are_shown(bench, count, o
     bench.data(toy=[[f"q{n:02}", f"Which is {n:02}?", [str(n)]] for n in range(count)])
     result = bench.run(f"--model={bench.script({'default': 'no idea'})}", *options)
     result.assert_outcomes(failed=count)
-    asked = [line for line in section(result, "FAILURES") if line.startswith("question: ")]
-    assert asked == [f"question: Which is {n:02}?" for n in range(10)]
+    questions = [line for line in section(result, "FAILURES") if line.startswith("question: ")]
+    assert questions == [f"question: Which is {n:02}?" for n in range(10)]
     rest = [line for line in result.outlines if "not shown above" in line]
     assert len(rest) == (count > 10)
     if rest:
@@ -127,7 +127,7 @@ def test_more_wrong_answers_are_grouped_by_example(bench):
     assert above.index("expected") == first.index("0 / ")
     assert "\x1b" not in first
     assert sum("wrong in 2 of 2" in line for line in result.outlines) == 10
-    result.stdout.fnmatch_lines(["no answer (content_filter): *"])  # two of them are few
+    result.stdout.fnmatch_lines(["no answer (content_filter): *"])  # two are too few to group
 
 
 def test_the_number_of_hidden_answers_is_shown_once_for_all_models(bench):
@@ -220,7 +220,7 @@ def test_a_hostile_reply_that_a_test_prints_is_escaped(bench):
     assert_harmless(result.stdout.str())
 
 
-# Beside other tests and under other options
+# Other tests and options
 
 
 def test_verbose_shows_the_usual_words(bench):

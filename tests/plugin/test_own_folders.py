@@ -1,4 +1,4 @@
-"""Folders of one's own in a run: node ids, selection, gates, workers, and what is broken."""
+"""Data folders of users: node ids, selection, gates, workers, broken files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SMALL = ("--bench-no-page", "--bench-serializer=html", "--bench-perturbation=non
 
 
 class Place:
-    """A folder with the suite of the package and a data folder beside it."""
+    """A folder with the suite of the package and a data folder."""
 
     def __init__(self, pytester: pytest.Pytester) -> None:
         self.pytester = pytester
@@ -176,9 +176,9 @@ def test_a_question_can_name_its_perturbations(place: Place) -> None:
         "there is no table to rearrange": 1,
     }
     summary = json.loads((place.pytester.path / "run/summary.json").read_text("utf-8"))
-    own = summary["benchmarks"]["own"]["datasets"]["mine"]
-    assert own["flags"] == summary["benchmarks"]["own"]["flags"] == []
-    assert own["does_not_apply"] == facts["by_dataset"]["mine"]["does_not_apply"]
+    scope = summary["benchmarks"]["own"]["datasets"]["mine"]
+    assert scope["flags"] == summary["benchmarks"]["own"]["flags"] == []
+    assert scope["does_not_apply"] == facts["by_dataset"]["mine"]["does_not_apply"]
     assert reasons in (place.pytester.path / "run/report.html").read_text("utf-8")
 
 
@@ -216,8 +216,8 @@ def test_rows_are_scored_and_rejudged_by_the_metric_they_name(
         ("f1_strings", 0.5, 0.6),
         ("typed_answer", 1.0, 1.0),
     ]
-    given = [str(run), "--bench-compat", "fixed", "--out", str(run.with_name("again"))]
-    assert main(["rejudge", *given]) == 0
+    arguments = [str(run), "--bench-compat", "fixed", "--out", str(run.with_name("again"))]
+    assert main(["rejudge", *arguments]) == 0
     again = run.with_name("again").joinpath("records.jsonl").read_text("utf-8").splitlines()
     assert [json.loads(line)["score"] for line in again] == [0.5, 0.5, 1.0]
 

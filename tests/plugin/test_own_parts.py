@@ -1,4 +1,4 @@
-"""Datasets and metrics of somebody's own: odd values harm their own case, and no run."""
+"""Odd values of registered datasets and metrics affect only their own cases."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ GIVEN = [
 ]
 
 
-@pytest.mark.parametrize(("metric", "found"), GIVEN)
-def test_the_value_of_a_registered_metric_is_checked(bench, metric, found):
+@pytest.mark.parametrize(("metric", "score"), GIVEN)
+def test_the_value_of_a_registered_metric_is_checked(bench, metric, score):
     conftest = bench.path / "conftest.py"
     text = conftest.read_text("utf-8").replace('metric = "exact_match"', f'metric = "{metric}"')
     conftest.write_text(text + HOSTILE_METRIC, encoding="utf-8")
@@ -47,21 +47,21 @@ def test_the_value_of_a_registered_metric_is_checked(bench, metric, found):
     gates = ["--bench-gate=toy.no_answer <= 1", "--bench-threshold=toy=0.5"]
     result = bench.run("--model=echo/any", "--bench-limit=1", *gates)
     record = bench.record()
-    if found is None:
+    if score is None:
         result.assert_outcomes(errors=1)
         assert result.ret == 1
-        said = [line for line in result.outlines if line.startswith("no score (metric_error): ")]
-        assert f"metric {metric!r}" in said[0]
+        lines = [line for line in result.outlines if line.startswith("no score (metric_error): ")]
+        assert f"metric {metric!r}" in lines[0]
         assert (record["outcome"], record["score"], record["raw"]) == ("no_answer", None, "36")
         assert record["checks"] == {"test_toy": None}
     else:
         result.assert_outcomes(passed=1)
         assert result.ret == 0
-        assert record["score"] == found
+        assert record["score"] == score
 
 
-@pytest.mark.parametrize(("metric", "found"), GIVEN)
-def test_a_metric_that_an_assertion_names_is_checked_and_moves_no_score(bench, metric, found):
+@pytest.mark.parametrize(("metric", "score"), GIVEN)
+def test_a_metric_that_an_assertion_names_is_checked_and_moves_no_score(bench, metric, score):
     conftest = bench.path / "conftest.py"
     conftest.write_text(conftest.read_text("utf-8") + HOSTILE_METRIC, encoding="utf-8")
     call = f"assert_score(case, answer, part='{metric}', threshold=0)"
@@ -71,10 +71,10 @@ def test_a_metric_that_an_assertion_names_is_checked_and_moves_no_score(bench, m
         )
     )
     result = bench.run("--model=echo/any", "--bench-limit=1")
-    result.assert_outcomes(**{"passed" if found is not None else "failed": 1})
+    result.assert_outcomes(**{"passed" if score is not None else "failed": 1})
     record = bench.record()
     assert (record["outcome"], record["score"]) == ("right", 1.0)
-    assert record["checks"] == {"test_toy": found is not None}
+    assert record["checks"] == {"test_toy": score is not None}
 
 
 IN_CONTEXT = """
@@ -88,9 +88,9 @@ def pytest_tablebench_register_metric(register):
 def test_a_metric_that_an_assertion_names_receives_the_context(bench):
     conftest = bench.path / "conftest.py"
     text = conftest.read_text("utf-8")
-    given = text.replace('", ".join(answers), ', '", ".join(answers), {"unit": "years"}, ')
-    assert given != text
-    conftest.write_text(given + IN_CONTEXT, encoding="utf-8")
+    changed = text.replace('", ".join(answers), ', '", ".join(answers), {"unit": "years"}, ')
+    assert changed != text
+    conftest.write_text(changed + IN_CONTEXT, encoding="utf-8")
     call = "assert_score(case, answer, part='years')"
     bench.suite(
         SUITE.replace("assert_exact_match(case, answer)", call).replace(

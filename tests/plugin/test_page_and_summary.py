@@ -1,4 +1,4 @@
-"""What a run writes beside its records: page, pull-request summary, Allure results."""
+"""Page, pull-request summary and Allure results of a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.runs import KEY, LITELLM, Script, right, run_pytest
 
 GATE = "--bench-gate=toy.performance >= 0.5"
 PAGE = "--override-ini=bench_no_page=false"
-"""What a run has anyway; named, it is not switched off."""
+"""The default; named, `Bench.run` does not switch the page off."""
 
 
 @pytest.fixture
@@ -46,14 +46,14 @@ sys.addaudithook(watched)
 
 def test_the_end_of_a_run_reads_each_folder_once(bench):
     """Gates, comparison, page, summary and Allure results are made of one loaded run."""
-    assert bench.run_apart(bench.model(outcomes()), results="old").ret == 0
+    assert bench.run(bench.model(outcomes()), results="old").ret == 0
     conftest = bench.path / "conftest.py"
     conftest.write_text(conftest.read_text(encoding="utf-8") + WATCHED, encoding="utf-8")
     beside = ("--bench-baseline=old", "--bench-allure=all", f"--alluredir={bench.path / 'allure'}")
     assert bench.run_apart(bench.model(outcomes(wrong=3)), PAGE, GATE, *beside).ret == 0
     assert {"report.html", "summary.md"} <= written(bench)
     assert "The gate holds" in summary(bench)
-    # The baseline once more before the run, which it has to be fit for.
+    # Before the run the baseline is read once more, to check it.
     assert sorted(name for (name,) in bench.calls("read")) == ["old", "old", "run"]
 
 
@@ -68,16 +68,18 @@ def test_a_run_writes_its_page_with_the_verdict(bench, workers):
     page = (bench.path / "run/report.html").read_text(encoding="utf-8")
     assert "Passes: the gate holds" in page
     assert "toy.performance &gt;= 0.5" in page
-    # Self-contained: nothing is fetched from anywhere.
+    # The page loads nothing.
     assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//""", page)
 
 
-def test_each_model_has_a_page(bench):
+def test_each_model_has_a_page_and_a_summary(bench):
     models = bench.model(outcomes(), "good"), bench.model(outcomes(wrong=30), "bad")
-    assert bench.run_apart(*models, PAGE, GATE).ret == 10
+    assert bench.run(*models, PAGE, GATE).ret == 10
     for name, line in (("good", "Passes: the gate holds"), ("bad", "Fails: 1 of 1 gate")):
         page = bench.path / f"run/plan-{name}/report.html"
         assert line in page.read_text(encoding="utf-8")
+    assert "**The gate holds.**" in summary(bench, "run/plan-good")
+    assert "**The gate fails.**" in summary(bench, "run/plan-bad")
 
 
 def test_an_interrupted_run_has_a_page(bench):
@@ -100,7 +102,7 @@ def test_plan_and_collection_write_nothing(bench, option):
 
 def test_a_page_that_cannot_be_written_is_reported_and_changes_no_verdict(bench):
     (bench.path / "run/report.html").mkdir(parents=True)
-    result = bench.run_apart(bench.model(outcomes()), PAGE, GATE)
+    result = bench.run(bench.model(outcomes()), PAGE, GATE)
     assert (result.ret, bench.states()) == (0, ["holds"])
     result.stdout.fnmatch_lines(["tablebench: plan/x: a report could not be written: *"])
     assert "Traceback" not in result.stdout.str() + result.stderr.str()
@@ -108,7 +110,7 @@ def test_a_page_that_cannot_be_written_is_reported_and_changes_no_verdict(bench)
 
 def test_a_run_that_stopped_early_is_not_called_cut_off(bench):
     arguments = ("--bench-serializer=html,csv", "--bench-stop-when-decided", PAGE, GATE)
-    assert bench.run_apart(bench.model(outcomes()), *arguments).ret == 0
+    assert bench.run(bench.model(outcomes()), *arguments).ret == 0
     page = (bench.path / "run/report.html").read_text(encoding="utf-8")
     assert bench.facts()["cases_saved"] == 30
     assert "30 of 60 cases were asked: every gate was decided without the others" in page
@@ -122,17 +124,12 @@ def test_a_run_that_stopped_early_is_not_called_cut_off(bench):
 
 def test_gates_have_a_summary(bench):
     bench.run(bench.model(outcomes(wrong=3)), GATE, "--bench-gate=all.no_answer <= 0.01")
-    found = summary(bench)
-    assert "**All 2 gates hold.**" in found
-    assert "toy.performance >= 0.5" in found
-    assert "0.9" in found
+    markdown = summary(bench)
+    assert "**All 2 gates hold.**" in markdown
+    assert "toy.performance >= 0.5" in markdown
+    assert "0.9" in markdown
     # No page was written, so none is linked.
-    assert "report.html" not in found
-
-
-def test_the_summary_links_the_page(bench):
-    bench.run_apart(bench.model(outcomes()), GATE, PAGE)
-    assert "report.html" in summary(bench)
+    assert "report.html" not in markdown
 
 
 def test_without_gates_or_baseline_there_is_no_summary(bench):
@@ -144,13 +141,6 @@ def test_with_a_baseline_the_summary_lists_flipped_cases(bench):
     bench.run(bench.model(outcomes(), "old"), results="before")
     bench.run(bench.model(outcomes(wrong=1)), "--bench-baseline=before")
     assert "toy/e029/html/none" in summary(bench)
-
-
-def test_each_model_has_a_summary(bench):
-    models = bench.model(outcomes(), "good"), bench.model(outcomes(wrong=30), "bad")
-    bench.run(*models, GATE)
-    assert "**The gate holds.**" in summary(bench, "run/plan-good")
-    assert "**The gate fails.**" in summary(bench, "run/plan-bad")
 
 
 @pytest.mark.parametrize("gates", [[], [GATE]], ids=["none", "gate"])
@@ -168,9 +158,9 @@ def test_the_summary_is_appended_to_the_step_summary(bench, monkeypatch, gates):
 def test_the_summary_links_the_page_and_the_step_summary_names_it(bench, monkeypatch):
     step = bench.path / "step.md"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(step))
-    assert bench.run_apart(bench.model(outcomes()), PAGE, GATE).ret == 0
+    assert bench.run(bench.model(outcomes()), PAGE, GATE).ret == 0
     assert "[Full report](report.html)" in summary(bench)
-    # A relative link on the page of a job would lead nowhere.
+    # On the page of a job a relative link would be broken.
     shown = unescape(step.read_text(encoding="utf-8"))
     assert "](" not in shown
     assert "report.html" in shown
@@ -188,8 +178,8 @@ def test_a_step_summary_that_cannot_be_written_is_reported(bench, monkeypatch):
 
 
 def allure(folder: Path) -> list[dict[str, object]]:
-    found = sorted(folder.glob("*-result.json"))
-    return [json.loads(path.read_text(encoding="utf-8")) for path in found]
+    paths = sorted(folder.glob("*-result.json"))
+    return [json.loads(path.read_text(encoding="utf-8")) for path in paths]
 
 
 @pytest.mark.parametrize(
@@ -198,9 +188,13 @@ def allure(folder: Path) -> list[dict[str, object]]:
 def test_allure_results_are_in_the_run_folder(bench, mode, count):
     # `wrong` has one result for each of the 5 cases that are not right, and one for the others.
     bench.run(bench.model(outcomes(wrong=3, unanswered=2)), f"--bench-allure{mode}", GATE)
-    found = allure(bench.path / "run/allure")
-    statuses = [entry["status"] for entry in found]
-    assert (len(found), statuses.count("failed"), statuses.count("broken")) == (count, 3, 2)
+    allure_results = allure(bench.path / "run/allure")
+    statuses = [entry["status"] for entry in allure_results]
+    assert (len(allure_results), statuses.count("failed"), statuses.count("broken")) == (
+        count,
+        3,
+        2,
+    )
 
 
 def test_the_allure_summary_has_one_result_for_each_configuration(bench):
@@ -226,9 +220,8 @@ def test_an_unknown_allure_mode_is_refused(bench):
 @pytest.mark.parametrize("workers", [2], ids=["n2"])
 def test_no_report_contains_the_api_key(tmp_path, workers):
     """`run_pytest` looks for the key in every file of the folder, the terminal's text included."""
-    script = Script(4)
     leaks = {
-        # What a careless gateway may say when it refuses.
+        # A gateway may repeat the key in its refusal.
         1: [error(400, f"refused: Authorization: Bearer {KEY}")],
         2: [text("<script>alert(1)</script>")],
     }

@@ -1,4 +1,4 @@
-"""Tables as pictures: what the server gets, what the run keeps, who is asked at all."""
+"""Tables as pictures: requests, run folder, and models that cannot read them."""
 
 from __future__ import annotations
 
@@ -130,14 +130,14 @@ def test_every_dataset_can_be_shown_as_pictures_alone_or_with_text(tmp_path: Pat
         assert len(run.records) == 6, run.output
         blind = {"count": 2, "model": "openai/o3-mini"}
         refused = run_pytest(tmp_path, server, *both, "--bench-results", "no", **blind)
-    found = {(r.dataset, r.serializer, r.modality) for r in run.records.values()}
+    cases = {(r.dataset, r.serializer, r.modality) for r in run.records.values()}
     ways = [("image", "image"), ("csv", "image_text")]
-    assert found == {(name, *way) for name in ("starter", "tree") for way in ways}
+    assert cases == {(name, *pair) for name in ("starter", "tree") for pair in ways}
     assert "tree/one/image/none/image" in run.records
     assert "tree/one/csv/none/image_text" in run.records
     assert run.facts["grid"]["modalities"] == ["image", "image_text"]
     assert len(shown) == 6
-    # The picture stands where the text would, or right behind it.
+    # The picture replaces the text, or follows it.
     assert all(kinds.count("image") == 1 and kinds[1] == "image" for kinds in shown)
     assert sum('"Region","Sales",""' in kinds[0] for kinds in shown) == 1
     folder = run.folder / "run"

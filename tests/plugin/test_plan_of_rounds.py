@@ -1,4 +1,4 @@
-"""The plan of a strategy with several rounds: what is known is priced, the rest is named."""
+"""The plan of strategies with several rounds prices known steps and names the others."""
 
 from __future__ import annotations
 
@@ -31,29 +31,29 @@ FURTHER = "these figures leave out further steps of twice"
 
 
 def figures(lines: list[str]) -> dict[str, str]:
-    """The rows of the plan's table."""
-    wanted = ("cases", "distinct requests", "in the store", "calls")
-    found = {}
+    """Return the rows of the plan's table."""
+    names = ("cases", "distinct requests", "in the store", "calls")
+    rows = {}
     for line in lines:
-        for name in wanted:
+        for name in names:
             if line.startswith(f"  {name} "):
-                found[name] = line.removeprefix(f"  {name}").strip()
-    return found
+                rows[name] = line.removeprefix(f"  {name}").strip()
+    return rows
 
 
 def test_the_plan_names_steps_that_depend_on_missing_answers(bench):
     text = CONFTEST.replace("lambda model, settings: Echo(model)", "Named")
     bench.pytester.makeconftest(text + ROUNDS)
-    given = ("--model=echo/any", "--bench-limit=2", "--bench-store=answers")
+    options = ("--model=echo/any", "--bench-limit=2", "--bench-store=answers")
     ways = ("--bench-strategy=tcot,pot,icot[max_exec=1],treethinker", "--bench-plan")
-    lines = bench.run(*given, *ways).outlines
+    lines = bench.run(*options, *ways).outlines
     # tcot and pot ask once, and the tree of one table is asked once: 2 + 2 + 2 + 1.
     assert figures(lines)["calls"] == "7"
     further = "leave out further steps of icot (1 to 2 calls a case), treethinker (2 calls a case)"
     assert any(further in line for line in lines)
     both = ("--bench-strategy=direct,twice", "--bench-plan")
-    before = bench.run(*given, *both)
-    # Two questions in two ways: what comes behind the first step of `twice` hangs on its answer.
+    before = bench.run(*options, *both)
+    # Two questions, two strategies: the second step of `twice` depends on the first answer.
     assert figures(before.outlines) == {
         "cases": "4",
         "distinct requests": "4",
@@ -62,10 +62,10 @@ def test_the_plan_names_steps_that_depend_on_missing_answers(bench):
     }
     assert any(FURTHER in line for line in before.outlines)
     assert bench.calls("ask") == []
-    bench.run(*given, "--bench-strategy=twice")
-    # Both first answers are 36, so that the second question is one and the same.
+    bench.run(*options, "--bench-strategy=twice")
+    # Both first answers are 36, so both second questions are the same.
     assert len(bench.calls("ask")) == 3
-    after = bench.run(*given, *both)
+    after = bench.run(*options, *both)
     assert figures(after.outlines) == {
         "cases": "4",
         "distinct requests": "5",
@@ -92,8 +92,8 @@ def test_the_plan_prices_judge_calls_with_the_expected_answer(bench):
     bench.pytester.makeconftest(
         text.replace('metric = "exact_match"', 'metric = "asks"') + ROUNDS + JUDGED
     )
-    given = ("--model=echo/any", "--bench-judge=other/any", "--bench-limit=3")
-    lines = bench.run(*given, "--bench-plan").outlines
+    options = ("--model=echo/any", "--bench-judge=other/any", "--bench-limit=3")
+    lines = bench.run(*options, "--bench-plan").outlines
     place = next(n for n, line in enumerate(lines) if "plan: judge other/any" in line)
     assert figures(lines[place:])["calls"] == "3"
     # 64 characters at four for each token, and a reply of 512 for each.
@@ -101,8 +101,8 @@ def test_the_plan_prices_judge_calls_with_the_expected_answer(bench):
     assert any("at most 1,536" in line for line in lines[place:])
     assert any("judge other/any: 3 answers are not stored yet" in line for line in lines)
     bench.run("--model=echo/any", "--bench-limit=3", "--bench-store=answers")
-    lines = bench.run(*given, "--bench-plan", "--bench-store=answers").outlines
+    lines = bench.run(*options, "--bench-plan", "--bench-store=answers").outlines
     place = next(n for n, line in enumerate(lines) if "plan: judge other/any" in line)
-    # All answers are 36: the judge is asked one and the same question about them.
+    # All answers are 36, so the judge gets one question.
     assert figures(lines[place:])["calls"] == "1"
     assert not any("not stored yet" in line for line in lines)

@@ -1,4 +1,4 @@
-"""`tablebench pull` as people use it, and pytest on what it fetched."""
+"""`tablebench pull`, and pytest on the pulled files."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_tabfact(case, answer):
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[UpstreamServer]:
-    """A server that the command asks in place of GitHub, with two small datasets."""
+    """A server in place of GitHub, with small datasets."""
     for name in list(os.environ):
         if name.upper().endswith("_PROXY") or name.startswith(("HF_", "TABLEBENCH_")):
             monkeypatch.delenv(name)
@@ -91,7 +91,7 @@ def test_pytest_runs_on_pulled_files(
         "data", "--bench-results", "run", "--bench-serializer", "csv", "--bench-perturbation",
         "none", "--bench-shots", "1", "--bench-dataset", "wikitq",
     )  # fmt: skip
-    # The model says Gull to both questions, and is right once.
+    # The model answers Gull to both questions and is right once.
     assert result.parseoutcomes() == {"passed": 1, "failed": 1, "deselected": 1}
     assert {record.dataset for record in read_records(pytester.path / "run")} == {"wikitq"}
     assert read_run_json(pytester.path / "run")["datasets"]["wikitq"]["problems"] == []
@@ -105,8 +105,8 @@ def test_list_names_the_pull_command_until_the_files_exist(
     def line(name: str) -> str:
         assert main(["list", "--bench-data", str(data)]) == 0
         lines = capsys.readouterr().out.splitlines()
-        [found] = [text for text in lines if text.startswith(f"  {name} ")]
-        return found
+        [matching] = [text for text in lines if text.startswith(f"  {name} ")]
+        return matching
 
     command = line("wikitq").partition("get it with: ")[2]
     assert command == f"tablebench pull wikitq --bench-data={data}"
@@ -180,23 +180,23 @@ def test_ctrl_c_is_one_line_as_well(server: UpstreamServer, tmp_path: Path) -> N
 def test_every_dataset_opens_on_its_pulled_files(
     server: UpstreamServer, tmp_path: Path, name: str
 ) -> None:
-    """The table of sources names the files that the readers need, where they need them."""
+    """The table of sources names the files that the readers need."""
     source = UPSTREAM[name]
-    there = upstream.read(ROOT / name)
+    slices = upstream.read(ROOT / name)
     files: dict[str, bytes] = {}
     for file in source.files:
-        found = {path: text for path, text in there.items() if matches(path, file.target)}
-        if not found and "*" in file.target:  # pictures
-            found = {file.target.replace("*", "none"): b""}
-        elif not found and not file.optional:
-            # The slices lack some training files; those of another split stand in for them.
+        matching = {path: text for path, text in slices.items() if matches(path, file.target)}
+        if not matching and "*" in file.target:  # pictures
+            matching = {file.target.replace("*", "none"): b""}
+        elif not matching and not file.optional:
+            # The slices lack some training files; files of another split replace them.
             other = next(
                 split
                 for split in ("dev", "val", "test", "final", "test_gold")
-                if stand_in(file, split) in there
+                if stand_in(file, split) in slices
             )
-            found = {file.target: there[stand_in(file, other)]}
-        files |= {upstream_path(file, path): text for path, text in found.items()}
+            matching = {file.target: slices[stand_in(file, other)]}
+        files |= {upstream_path(file, path): text for path, text in matching.items()}
     if source.host == "github_archive":
         server.archive(source.repository, source.revision, tarball(files))
     elif source.host == "github":

@@ -1,4 +1,4 @@
-"""Parameters that only the server knows to refuse: left out, said once, recorded."""
+"""Parameters that the server refuses are left out, reported once and recorded."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_parameters_that_the_server_refuses_are_left_out(tmp_path: Path) -> None
         for name in ("temperature", "stop"):
             assert first.output.count(f"{name} is left out from now on") == 1, first.output
 
-        # Later runs know, and find the answers, whoever asks.
+        # Later runs leave them out and find the stored answers.
         share = ("--bench-store=../0/answers", STOP)
         calls = server.calls
         again = run_pytest(tmp_path / "1", server, *share, count=COUNT, model=LITELLM)

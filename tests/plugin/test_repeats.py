@@ -1,4 +1,4 @@
-"""Cases asked several times: ids, records, the answer store, parallel runs, what is shown."""
+"""`--bench-repeats`: ids, records, the answer store, workers and reports."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ FICKLE = """
 class Fickle:
     def complete(self, request):
         log("asked", request.case_id, request.repeat, request.key())
-        who = request.case_id.split("/")[1]
-        if (who, request.repeat) == ("cy", 2):
+        name = request.case_id.split("/")[1]
+        if (name, request.repeat) == ("cy", 2):
             raise ModelError("not this one", reason="content_filter")
-        right = {"ada": "36", "bo": "41", "cy": "12"}[who]
-        wrong = who == "cy" or (who == "bo" and request.repeat % 2 == 0)
+        right = {"ada": "36", "bo": "41", "cy": "12"}[name]
+        wrong = name == "cy" or (name == "bo" and request.repeat % 2 == 0)
         return Reply("0" if wrong else right, finish_reason="stop", prompt_tokens=10,
                      completion_tokens=1)
 
@@ -43,7 +43,7 @@ def fickle(bench: Bench) -> Bench:
     return bench
 
 
-def asked(bench: Bench) -> list[tuple[str, int]]:
+def call_repeats(bench: Bench) -> list[tuple[str, int]]:
     return [(case_id, repeat) for case_id, repeat, _ in bench.calls("asked")]
 
 
@@ -96,7 +96,7 @@ def test_the_repeat_follows_the_model_in_ids(bench):
 
 def test_a_repeat_can_be_selected(fickle):
     fickle.run("--model=fickle/x", "--bench-repeats=3", "-k", "r2")
-    assert asked(fickle) == [(f"toy/{example}/html/none/r2", 2) for example in EXAMPLES]
+    assert call_repeats(fickle) == [(f"toy/{example}/html/none/r2", 2) for example in EXAMPLES]
     toy = fickle.summary()["benchmarks"]["toys"]["datasets"]["toy"]
     assert (toy["n_cases"], toy["performance"]) == (3, 0.5)  # ada right, bo wrong
     assert "repeats" not in toy
@@ -104,7 +104,7 @@ def test_a_repeat_can_be_selected(fickle):
 
 def test_without_the_option_each_case_runs_once(fickle):
     fickle.run("--model=fickle/x")
-    assert asked(fickle) == [(f"toy/{example}/html/none", 1) for example in EXAMPLES]
+    assert call_repeats(fickle) == [(f"toy/{example}/html/none", 1) for example in EXAMPLES]
     assert "repeats" not in fickle.summary()["benchmarks"]["toys"]
 
 
@@ -122,11 +122,11 @@ def test_each_repeat_has_a_store_key_of_its_own(fickle):
 def test_a_repeated_run_reuses_the_answers_of_one_without_repeats(fickle):
     stored = ("--model=fickle/x", "--bench-store=answers")
     fickle.run(*stored, results="once")
-    assert len(asked(fickle)) == 3
+    assert len(call_repeats(fickle)) == 3
     fickle.run(*stored, "--bench-repeats=3", results="often")
-    assert [repeat for _, repeat in asked(fickle)[3:]] == [2, 3, 2, 3, 2, 3]
+    assert [repeat for _, repeat in call_repeats(fickle)[3:]] == [2, 3, 2, 3, 2, 3]
     from_store = {record["case_id"]: record["from_store"] for record in fickle.records("often")}
-    assert [case_id for case_id, found in from_store.items() if found] == [
+    assert [case_id for case_id, is_stored in from_store.items() if is_stored] == [
         f"toy/{example}/html/none" for example in EXAMPLES
     ]
     facts = fickle.facts("often")
@@ -142,7 +142,7 @@ def test_a_second_repeated_run_asks_only_for_missing_answers(fickle):
     arguments = ("--model=fickle/x", "--bench-store=answers", "--bench-repeats=3")
     fickle.run(*arguments, results="first")
     fickle.run(*arguments, results="second")
-    assert asked(fickle)[9:] == [("toy/cy/html/none/r2", 2)]
+    assert call_repeats(fickle)[9:] == [("toy/cy/html/none/r2", 2)]
     assert fickle.summary("first") == fickle.summary("second")
 
 
@@ -150,7 +150,7 @@ def test_replay_answers_every_repeat(fickle):
     arguments = ("--model=fickle/x", "--bench-store=answers", "--bench-limit=2")
     fickle.run(*arguments, "--bench-repeats=2", results="first")
     result = fickle.run(*arguments, "--bench-repeats=3", "--bench-replay", results="second")
-    assert len(asked(fickle)) == 4
+    assert len(call_repeats(fickle)) == 4
     result.assert_outcomes(passed=3, failed=1, errors=2)
     missing = [record for record in fickle.records("second") if record["score"] is None]
     assert [(record["repeat"], record["reason"]) for record in missing] == [(3, "not_stored")] * 2
@@ -166,20 +166,20 @@ def test_the_summary_contains_the_figures_of_repeats(fickle):
     assert toy["no_answer"] == pytest.approx(1 / 9)
     assert (toy["n_examples"], toy["n_cases"]) == (3, 9)
     assert toy["flags"] == ["one configuration"]
-    found = toy["repeats"]
-    assert found["n"] == 3
-    assert found["pass_at_k"] == {
+    figures = toy["repeats"]
+    assert figures["n"] == 3
+    assert figures["pass_at_k"] == {
         "1": pytest.approx(5 / 9),
         "2": pytest.approx(2 / 3),
         "3": 1.0,
     }
-    assert found["pass_hat_k"] == {
+    assert figures["pass_hat_k"] == {
         "1": pytest.approx(5 / 9),
         "2": pytest.approx(4 / 9),
         "3": 0.5,
     }
-    assert found["left_out"] == {"1": 0, "2": 0, "3": 1}
-    assert found["spread"] == {
+    assert figures["left_out"] == {"1": 0, "2": 0, "3": 1}
+    assert figures["spread"] == {
         "sd": pytest.approx((1 / 3) ** 0.5 / 3),  # of 1, 0, 1: mean 2/3, squares 2/3 over 2
         "range": pytest.approx(1 / 3),
         "disagree": pytest.approx(1 / 3),
@@ -198,15 +198,13 @@ def test_the_terminal_shows_repeats_in_one_line(fickle):
 
 def test_workers_give_the_same_records_of_repeats(fickle):
     grid = ("--bench-serializer=html,csv", "--bench-repeats=3", "--model=fickle/x")
-    results = [
-        fickle.run_apart("-n", workers, *grid, results=f"with-{workers}") for workers in ("0", "2")
-    ]
-    for result in results:
+    alone = fickle.run(*grid, results="with-0")
+    for result in (alone, fickle.run_apart("-n2", *grid, results="with-2")):
         assert result.ret == pytest.ExitCode.TESTS_FAILED
         result.assert_outcomes(passed=10, failed=6, errors=2)
-    alone, parallel = (without_times(fickle, f"with-{workers}") for workers in ("0", "2"))
-    assert len(alone) == 18
-    assert alone == parallel
+    records = without_times(fickle, "with-0")
+    assert len(records) == 18
+    assert records == without_times(fickle, "with-2")
     assert fickle.summary("with-0") == fickle.summary("with-2")
 
 
@@ -221,7 +219,7 @@ def test_report_shows_the_figures_of_repeats(fickle, capsys):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "store"),
     [
         (("--bench-store=none",), "none"),
         (("--bench-store=kept/answers",), re.escape("kept/answers")),
@@ -229,8 +227,8 @@ def test_report_shows_the_figures_of_repeats(fickle, capsys):
     ],
     ids=["none", "folder", "replay"],
 )
-def test_the_header_shows_the_answer_store(fickle, arguments, said):
+def test_the_header_shows_the_answer_store(fickle, arguments, store):
     fickle.run("--model=fickle/x", "--bench-store=kept/answers", results="before")
     result = fickle.run("--model=fickle/x", *arguments)
     [line] = [line for line in result.outlines if line.startswith("tablebench: model")]
-    assert re.search(f"; store {said}; results run$", line.replace("\\", "/")), line
+    assert re.search(f"; store {store}; results run$", line.replace("\\", "/")), line

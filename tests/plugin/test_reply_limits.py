@@ -1,4 +1,4 @@
-"""What a run keeps of replies that are too long, mangled, or wrong about what they cost."""
+"""Replies that are too long, mangled, or have wrong token counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tablebench report` over real runs: one, several, different, torn, none, with hostile names."""
+"""`tablebench report` over one, several, different, incomplete and hostile runs."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ GRID = ("--bench-serializer=html,csv", "--bench-perturbation=none,transpose")
 
 @pytest.fixture
 def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page of several runs without its figures, which `test_report_of_two_models` has drawn."""
+    """Skip the figures in the page of several runs; `test_report_of_two_models` draws them."""
     monkeypatch.setattr(board, "write_plots", lambda *_: {})
 
 
 def report(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Exit code, standard output and error of the command."""
+    """Run the command; return its exit code, output and errors."""
     capsys.readouterr()
     code = main(["report", *arguments])
     shown = capsys.readouterr()
@@ -53,7 +53,7 @@ def runs(folder: Path) -> list[Path]:
 
 @pytest.fixture
 def two(bench: Bench) -> Path:
-    """A folder with the runs of two models: `echo/any` says 36, the other is always right."""
+    """A folder with runs of two models: `echo/any` answers 36, the other is always right."""
     answers = {"ada": "36", "bo": "41", "cy": "12"}
     script = bench.script(
         *(
@@ -95,7 +95,7 @@ def test_report_of_one_run(bench, capsys):
 
 
 def test_report_writes_the_page_that_the_run_wrote(bench, capsys):
-    """Verdict, baseline and changed answers: the page made anew is the page that was there."""
+    """The page written again has the same verdict, baseline and changed answers."""
     gate = "toy.pass_rate >= baseline - 0.5"
     old = bench.script({"default": "36"})
     bench.run(f"--model={old}", "--bench-snapshot", "--snapshot-update", results="old")
@@ -131,18 +131,18 @@ def test_the_page_of_a_killed_run_shows_its_gates_as_not_judged(bench, capsys):
 
 
 def test_a_run_over_a_selection_is_marked(bench, capsys):
-    def said(option: str, lines: list[str]) -> bool:
+    def is_marked(option: str, lines: list[str]) -> bool:
         return f"a selection ({option}): other cases were not asked" in lines
 
     result = bench.run("--model=echo/any", "-k", "ada", "--override-ini=bench_no_page=false")
-    assert said("-k", result.outlines)
+    assert is_marked("-k", result.outlines)
     assert "a selection (-k): other" in (bench.path / "run/report.html").read_text("utf-8")
-    assert said("-k", report(capsys, "run", "--no-plots")[1].splitlines())
+    assert is_marked("-k", report(capsys, "run", "--no-plots")[1].splitlines())
     whole = bench.run("--model=echo/any", results="whole")
     assert not any("a selection" in line for line in whole.outlines)
-    # What failed is asked again: about Bo and Cy.
+    # The failed cases of Bo and Cy run again.
     again = bench.run("--model=echo/any", "--lf", results="again")
-    assert said("--lf", again.outlines)
+    assert is_marked("--lf", again.outlines)
     assert len(bench.records("again")) == 2
 
 
@@ -157,8 +157,8 @@ def test_a_report_lists_its_files_and_can_be_written_again(bench, capsys):
         assert matplotlib.image.imread(folder / f"toys/{name}.png").size > 0
         ET.parse(folder / f"toys/{name}.svg")
     listed = json.loads((folder / "report.json").read_text("utf-8"))
-    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    assert set(listed["files"]) == there - {"report.json"}
+    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert set(listed["files"]) == names - {"report.json"}
     assert listed["runs"] == [{"model": "echo/any", "folder": "run"}]
     index = (folder / "README.md").read_text("utf-8")
     for name in listed["files"]:
@@ -181,7 +181,7 @@ def test_a_report_lists_its_files_and_can_be_written_again(bench, capsys):
 def test_a_closed_output_pipe_is_no_error(bench, arguments, code):
     bench.run("--model=echo/any")
     reading, writing = os.pipe()
-    os.close(reading)  # as `| head` does, only sooner
+    os.close(reading)  # as `| head` does
     program = "import sys; from pytest_tablebench.cli import main; sys.exit(main())"
     with os.fdopen(writing, "wb") as pipe:
         ended = subprocess.run(
@@ -278,7 +278,7 @@ def test_report_notes_different_datasets(bench, capsys, no_figures):
     code, out, _ = report(capsys, "one", "two", "--no-plots")
     assert code == 0
     assert "note: datasets differ: toy (echo/any), more (echo/other); " in out
-    # No mean over datasets where one of them is missing.
+    # Without one of the datasets there is no mean.
     performance = table(bench.path / "tablebench-report/toys/performance.csv")
     assert [row[1] for row in performance[1:]] == ["", ""]
 
@@ -326,8 +326,8 @@ def test_report_skips_other_files_among_runs(bench, capsys):
     bench.run("--model=echo/any", results="runs/a")
     (bench.path / "runs/empty").mkdir()
     (bench.path / "runs/notes.txt").write_text("", encoding="utf-8")
-    given = ("runs/a", "runs/empty", "runs/notes.txt")  # as the shell expands runs/*
-    code, out, err = report(capsys, *given, "--no-plots")
+    arguments = ("runs/a", "runs/empty", "runs/notes.txt")  # as the shell expands runs/*
+    code, out, err = report(capsys, *arguments, "--no-plots")
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[:2] == [
@@ -335,7 +335,7 @@ def test_report_skips_other_files_among_runs(bench, capsys):
         "echo/any  (runs/a)",
     ]
     assert (bench.path / "runs/a/report.html").is_file()
-    # A name that nothing has is a mistake, and so is a list without a run.
+    # A missing file is an error, and so is a list without a run.
     assert report(capsys, "runs/a", "runs/b")[0] == 2
     assert report(capsys, "runs/empty", "runs/notes.txt")[0] == 2
 

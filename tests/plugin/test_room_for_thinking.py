@@ -1,4 +1,4 @@
-"""Runs of models that think: their limits, what is asked again, and what is sent of an effort."""
+"""Reasoning models: token limits, repeated calls and effort."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PLAIN = "The answer"
 
 
 class Thinker:
-    """Answers questions whose number is in `needs` only with so many tokens, and all others."""
+    """Answers questions in `needs` only with at least so many tokens, and all others."""
 
     def __init__(self, needs: dict[int, tuple[int, str]]) -> None:
         self.script = Script(COUNT)
@@ -43,7 +43,7 @@ class Thinker:
 
 
 def counting(behaviour: Behaviour) -> Behaviour:
-    """The same reply, 20 of its 30 tokens thinking."""
+    """Return the reply with 20 of its 30 tokens for thinking."""
     body = json.loads(behaviour.body)
     body["usage"]["completion_tokens_details"] = {"reasoning_tokens": 20}
     return replace(behaviour, body=json.dumps(body).encode())
@@ -52,7 +52,10 @@ def counting(behaviour: Behaviour) -> Behaviour:
 def outcomes(run: Run, thinker: dict[int, tuple[int, str]]) -> list[tuple[Any, ...]]:
     examples = Script(COUNT).examples
     records = [run.by_number[examples[number].id] for number in sorted(thinker)]
-    return [(one.outcome, one.reason, list(one.flags), one.reply_limit) for one in records]
+    return [
+        (record.outcome, record.reason, list(record.flags), record.reply_limit)
+        for record in records
+    ]
 
 
 def test_replies_cut_off_while_thinking_are_asked_again_with_more_tokens(tmp_path: Path) -> None:
@@ -78,10 +81,12 @@ def test_replies_cut_off_while_thinking_are_asked_again_with_more_tokens(tmp_pat
         assert thinking in alone.output
         write_page(alone.folder / "run", tmp_path / "page.html")
         assert (tmp_path / "page.html").read_text("utf-8").count(thinking) == 1
-        tokens = [alone.by_number[one.id].reasoning_tokens for one in thinker.script.examples]
+        tokens = [
+            alone.by_number[example.id].reasoning_tokens for example in thinker.script.examples
+        ]
         assert tokens == [20, 40, 40, None, 40, 20]
 
-        # The same command again asks nothing, and more workers find the same.
+        # The same command under workers makes no call and gives the same outcomes.
         thinker.limits.clear()
         share = "--bench-store=../0/answers"
         spread = run_pytest(tmp_path / "1", server, share, "-n2", count=COUNT, model=LITELLM)
@@ -97,8 +102,8 @@ def test_replies_cut_off_while_thinking_are_asked_again_with_more_tokens(tmp_pat
         assert sorted(thinker.limits) == [(3, 20000), (4, 20000)]
         last = ("right", None, ["extended"], 20000)
         assert outcomes(extended, needs) == [*outcomes(alone, needs)[:2], last, last]
-        found = compare_runs(alone.folder / "run", extended.folder / "run")
-        assert (found.before.extended, found.after.extended) == (3, 4)
+        comparison = compare_runs(alone.folder / "run", extended.folder / "run")
+        assert (comparison.before.extended, comparison.after.extended) == (3, 4)
 
 
 def test_a_reasoning_model_has_more_tokens_from_the_first_call(tmp_path: Path) -> None:
@@ -107,7 +112,7 @@ def test_a_reasoning_model_has_more_tokens_from_the_first_call(tmp_path: Path) -
         run = run_pytest(tmp_path / "0", server, "--bench-effort=low", count=COUNT, model=REASONS)
         assert thinker.limits
         assert {limit for _, limit in thinker.limits} == {8704}
-        assert {one.body.get("reasoning_effort") for one in server.requests} == {"low"}
+        assert {request.body.get("reasoning_effort") for request in server.requests} == {"low"}
         assert {"max_tokens", "temperature"}.isdisjoint(server.requests[0].body)
         sent = {"max_completion_tokens": 8704, "reasoning_effort": "low"}
         assert run.facts["params_sent"] == sent

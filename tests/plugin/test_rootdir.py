@@ -1,4 +1,4 @@
-"""Values behind a blank, which pytest takes for places to look for its settings file."""
+"""Option values after a space, which pytest also uses to find its settings file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def gated(bench: Bench) -> Bench:
 
 
 def command_of(result: pytest.RunResult) -> list[str]:
-    """The command that the error prints."""
+    """Return the command that the error prints."""
     [line] = [line for line in result.errlines if line.startswith("  pytest ")]
     return shlex.split(line)[1:]
 
@@ -65,7 +65,7 @@ def test_a_value_after_a_space_in_addopts_is_refused(
 ) -> None:
     outside = tmp_path_factory.mktemp("outside")
     monkeypatch.setenv("PYTEST_ADDOPTS", f"--bench-data {outside}")
-    # In a process of its own: it loads all installed plugins, which this process has not.
+    # In a separate process, because it loads all installed plugins.
     result = gated.pytester.runpytest_subprocess()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert f"would not read {gated.path / 'pyproject.toml'}" in result.stderr.str()
@@ -82,7 +82,7 @@ def test_the_suites_of_the_package_do_not_move_the_root_folder(gated: Bench) -> 
     suites = ("--pyargs", "pytest_tablebench.suites", "--model", "tablebench/lexical")
     planned = gated.pytester.runpytest_subprocess(*suites, "--bench-data", "inside", "--bench-plan")
     assert "equals sign" not in planned.stderr.str()
-    # The gate of the settings file is read: its dataset is in no suite of the package.
+    # The gate of the settings file is read: its dataset is unknown to the suites.
     assert "unknown scope 'toy'" in planned.stderr.str()
 
 
@@ -109,10 +109,10 @@ def test_snapshots_of_another_folder_are_refused(
 ) -> None:
     bench.suite()
     outside = str(tmp_path_factory.mktemp("outside"))
-    given = ["--model=echo/any", "--bench-serializer=html", "--bench-perturbation=none"]
-    given += ["--bench-results=run", "--bench-store=none", "--bench-data", outside]
-    assert bench.pytester.runpytest_inprocess(*given).ret == pytest.ExitCode.TESTS_FAILED
-    result = bench.pytester.runpytest_inprocess(*given, "--bench-snapshot")
+    options = ["--model=echo/any", "--bench-serializer=html", "--bench-perturbation=none"]
+    options += ["--bench-results=run", "--bench-store=none", "--bench-data", outside]
+    assert bench.pytester.runpytest_inprocess(*options).ret == pytest.ExitCode.TESTS_FAILED
+    result = bench.pytester.runpytest_inprocess(*options, "--bench-snapshot")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "would look for snapshots in " in result.stderr.str()
 
@@ -122,8 +122,8 @@ def test_a_key_in_the_command_is_not_printed(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-marked-4711aaaa")
     outside = str(tmp_path_factory.mktemp("outside"))
-    given = ["--bench-param=x=sk-marked-4711aaaa", "--bench-data", outside]
-    result = gated.pytester.runpytest_inprocess(*given)
+    options = ["--bench-param=x=sk-marked-4711aaaa", "--bench-data", outside]
+    result = gated.pytester.runpytest_inprocess(*options)
     assert command_of(result) == ["***", f"--bench-data={outside}"]
     assert "sk-marked" not in result.stderr.str()
 

@@ -1,4 +1,4 @@
-"""The run folder: complete, the same however the run was made, and never overwritten."""
+"""The run folder: its files, the same under workers, and never overwritten."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SCOPE_FIELDS = {
 }
 
 
-# What is in the files
+# Files
 
 
 def test_a_record_has_every_field(bench):
@@ -192,7 +192,7 @@ def test_no_other_file_is_left_in_the_folder(bench):
     assert names == {"run.json", "records.jsonl", "summary.json", "texts.jsonl.gz"}
 
 
-# The same run, made in two ways
+# The same run alone and under workers
 
 
 GRID = (
@@ -238,12 +238,12 @@ def alone_and_parallel(tmp_path_factory):
 
 def without_times(folder: Path) -> dict[str, dict[str, object]]:
     records = read_lines(folder / "records.jsonl")
-    found = {record["case_id"]: record for record in records}
-    assert len(found) == len(records)
+    by_case = {record["case_id"]: record for record in records}
+    assert len(by_case) == len(records)
     for record in records:
         for name in TIME_FIELDS:
             del record[name]
-    return found
+    return by_case
 
 
 def test_workers_give_the_same_records(alone_and_parallel):
@@ -282,14 +282,14 @@ def test_a_folder_with_a_run_is_refused_and_left_unchanged(bench, kept):
         for path in (bench.path / "run").iterdir():
             if path.name != kept:
                 path.unlink()
-    before, asked = folder_content(bench.path / "run"), len(bench.calls("ask"))
+    before, calls_before = folder_content(bench.path / "run"), len(bench.calls("ask"))
     result = bench.run("--model=echo/other")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     [line] = [line for line in result.errlines if line]
     assert line.startswith("ERROR: --bench-results: ")
     assert "already contains a run" in line
     assert folder_content(bench.path / "run") == before
-    assert len(bench.calls("ask")) == asked
+    assert len(bench.calls("ask")) == calls_before
 
 
 @pytest.mark.parametrize("option", ["--bench-limit=1", "--collect-only"])
@@ -306,9 +306,9 @@ def test_each_model_has_the_texts_of_its_page(bench):
     bench.run("--model=echo/one", "--model=echo/two", "--bench-serializer=html,csv")
     for model in ("echo-one", "echo-two"):
         texts = list(read_texts(bench.path / "run" / model / "texts.jsonl.gz"))
-        asked = [found.question for found in texts if isinstance(found, ExampleText)]
-        assert asked == [f"How old is {name}?" for name in ("Ada", "Bo", "Cy")], model
-        assert sum(isinstance(found, PromptText) for found in texts) == 6
+        questions = [text.question for text in texts if isinstance(text, ExampleText)]
+        assert questions == [f"How old is {name}?" for name in ("Ada", "Bo", "Cy")], model
+        assert sum(isinstance(text, PromptText) for text in texts) == 6
 
 
 def test_an_empty_folder_is_used(bench):
@@ -330,7 +330,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_first_call(bench)
 @pytest.mark.parametrize("workers", reduced([0, 2], 1))
 def test_a_run_that_is_refused_leaves_no_folder(bench, workers):
     spread = ["-n", str(workers)] if workers else []
-    # Nobody listens there, and nobody is asked: the price of such a model is unknown.
+    # No call is made: the price of this model is unknown.
     model = ("--model=openai/no-such-model", "--bench-api-base=http://127.0.0.1:9/v1")
     result = bench.run_apart(*model, "--bench-max-cost=1", *spread)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -346,9 +346,9 @@ def test_a_folder_that_cannot_be_written_is_refused_under_workers(bench):
     assert bench.calls("ask") == []
 
 
-@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["alone", "workers"])
+@pytest.mark.parametrize("workers", [[], ["-n1"]], ids=["alone", "workers"])
 def test_a_default_folder_that_cannot_be_written_stops_before_the_first_call(bench, workers):
-    # No option at all: only collection shows that this is a run of ours.
+    # Without options only collection shows that the run has cases.
     (bench.path / "tablebench-results").write_text("a file in the way")
     run = bench.pytester.runpytest_subprocess if workers else bench.pytester.runpytest_inprocess
     bench.pytester.makeini("[pytest]\n")

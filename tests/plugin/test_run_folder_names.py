@@ -1,4 +1,4 @@
-"""Which folder a run is kept in: a name of its own, and none where nothing is kept."""
+"""The name of the run folder, and runs that make no folder."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from itertools import product
 import pytest
 
 from pytest_tablebench.results import read_run_json
+from pytest_tablebench.session import kept_run
 from tests.support.matrix import reduced
 from tests.support.toy_bench import CONFTEST, read_lines
 
@@ -42,7 +43,7 @@ choose = session.run_paths
 def run_paths(*arguments):
     paths = choose(*arguments)
     if "PYTEST_XDIST_WORKER" in os.environ:
-        return paths  # only who keeps the run makes folders
+        return paths  # only the controller makes folders
     for path in paths.values():
         path.mkdir(parents=True)  # another run, which began in the same second
         (path / "run.json").write_text("another's")
@@ -54,36 +55,42 @@ session.run_paths = run_paths
 
 
 @pytest.mark.parametrize(
-    ("workers", "given"),
-    reduced(product([[], ["-n2"]], [True, False]), ([], False), (["-n2"], True)),
+    ("workers", "has_options"),
+    reduced(product([[], ["-n1"]], [True, False]), ([], False), (["-n1"], True)),
 )
-def test_a_folder_that_another_run_has_just_made_is_not_used(bench, workers, given):
+def test_a_folder_that_another_run_has_just_made_is_not_used(
+    bench, monkeypatch, workers, has_options
+):
+    monkeypatch.setattr(kept_run, "run_paths", kept_run.run_paths)  # which the conftest replaces
     bench.data(toy=[["ada", "How old is Ada?", ["36"]]])
     text = CONFTEST.replace('("echo", "other")', '("tablebench/lexical",)')
     bench.pytester.makeconftest(text + AT_THE_SAME_TIME)
     bench.pytester.makeini("[pytest]\n")
-    options = ["--bench-serializer=html", "--bench-no-page"] if given else []
-    result = bench.pytester.runpytest_subprocess(*workers, *options)
+    options = ["--bench-serializer=html", "--bench-no-page"] if has_options else []
+    run = bench.pytester.runpytest_subprocess if workers else bench.pytester.runpytest_inprocess
+    result = run(*workers, *options)
     assert result.ret == pytest.ExitCode.OK
     first, ours = sorted((bench.path / "tablebench-results").iterdir())
     assert ours.name == f"{first.name}-2"
     assert [path.name for path in first.iterdir()] == ["run.json"]
     assert (first / "run.json").read_text("utf-8") == "another's"
     assert read_run_json(ours)["status"] == "complete"
-    assert len(read_lines(ours / "records.jsonl")) == (5 if given else 35)
+    assert len(read_lines(ours / "records.jsonl")) == (5 if has_options else 35)
     named = f"tablebench-results/{ours.name}"
-    line = f"run folder: {named}" if given else f"open the report: {named}/report.html"
+    line = f"run folder: {named}" if has_options else f"open the report: {named}/report.html"
     result.stdout.fnmatch_lines([line])
 
 
 # Folders that were not needed
 
 
-@pytest.mark.parametrize("given", [[], ["--bench-results=deep/er/run"]])
-def test_a_run_without_cases_makes_no_folder(bench, given):
+@pytest.mark.parametrize("options", [[], ["--bench-results=deep/er/run"]])
+def test_a_run_without_cases_makes_no_folder(bench, options):
     bench.suite("def test_foreign():\n    pass\n")
     before = sorted(path.name for path in bench.path.iterdir())
-    result = bench.pytester.runpytest_inprocess("-p", "no:cacheprovider", "--bench-limit=1", *given)
+    result = bench.pytester.runpytest_inprocess(
+        "-p", "no:cacheprovider", "--bench-limit=1", *options
+    )
     result.assert_outcomes(passed=1)
     now = {path.name for path in bench.path.iterdir()} - {"__pycache__", ".pytest_cache"}
     assert sorted(now) == before

@@ -1,7 +1,7 @@
-"""The same run, wherever it runs: records and summary do not tell, time and cost aside.
+"""Records and summary are the same wherever a run runs, except for time and cost.
 
-A strategy of two rounds and a judge are among what is asked, of a server on loopback. With
-TABLEBENCH_FULL there are 2,000 cases, and a Dask cluster and batches are among the places.
+The run uses a strategy of two rounds and a judge, and a server on loopback. TABLEBENCH_FULL adds a
+Dask cluster and batches, and runs 2,000 cases.
 """
 
 from __future__ import annotations
@@ -73,15 +73,15 @@ SPENT = {"latency_s", "cost_usd", "seconds", "from_store"}
 THOUGHTS = "<think>\nNo. Yes.\n</think>\n\n"
 
 
-def said(body: dict[str, Any]) -> Behaviour:
-    """A reply that follows from what is asked, the judge's too; every second one with thoughts."""
+def reply_to(body: dict[str, Any]) -> Behaviour:
+    """Return a reply that depends on the prompt; about half of them contain thoughts."""
     prompt = str(body["messages"][-1]["content"])
     thinks = int(sha256(prompt.encode()).hexdigest(), 16) % 2
     return text(f"{THOUGHTS * thinks}{answered(body)}")
 
 
 def answered(body: dict[str, Any]) -> str:
-    """The answer: some right, some in words, some wrong."""
+    """Return the answer to a prompt: right, right in words, or wrong."""
     prompt = str(body["messages"][-1]["content"])
     number = int(sha256(prompt.encode()).hexdigest(), 16)
     judged = re.match(r"Expected: (\d)\nAnswer: (.*)\n", prompt)
@@ -91,19 +91,19 @@ def answered(body: dict[str, Any]) -> str:
         return f"the row that counts ({number % 7})"
     word = WORDS[number % 8]
     if "Your notes" in prompt:
-        word = word.title()  # so that the judge has something new to say of second rounds
+        word = word.title()  # so that the judge gets new questions about second rounds
     return word if number % 3 else str(number % 8)
 
 
 @dataclass
 class Place:
-    """Where the runs lie, and what they ask."""
+    """The folder of the runs, and their server."""
 
     folder: Path
     server: OpenAIServer
 
-    def laid(self, name: str) -> Path:
-        """Return a folder with what a run needs beside its suite."""
+    def make_folder(self, name: str) -> Path:
+        """Return a folder with the conftest and extensions of a run."""
         folder = self.folder / name
         folder.mkdir()
         (folder / "conftest.py").write_text(CONFTEST, encoding="utf-8")
@@ -113,10 +113,10 @@ class Place:
 
     def run(self, name: str, *arguments: str) -> Path:
         """Run pytest to its end; return the run folder."""
-        folder = self.laid(name)
-        given = (*ASKED, *arguments)
+        folder = self.make_folder(name)
+        options = (*ASKED, *arguments)
         started = start_pytest(
-            folder, *given, api_base=self.server.url, model="plain/m", suite=SUITE
+            folder, *options, api_base=self.server.url, model="plain/m", suite=SUITE
         )
         with started as process:
             run = process.wait()
@@ -126,18 +126,18 @@ class Place:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    with OpenAIServer(said) as server:
+    with OpenAIServer(reply_to) as server:
         yield Place(tmp_path_factory.mktemp("places"), server)
 
 
 @pytest.fixture(scope="module")
 def whole(place: Place) -> Path:
-    """The run by the local executor, which all others are held against."""
+    """The run of the local executor, which all others must equal."""
     return place.run("whole")
 
 
 def in_parts(place: Place) -> Path:
-    """Two parts, the second by two workers of xdist, merged in the wrong order."""
+    """Merge two shards in the wrong order; the second runs under two workers."""
     parts = [
         place.run(f"part-{number}", f"--bench-shard={number}/2", *more)
         for number, more in ((1, ()), (2, ("-n2",)))
@@ -146,9 +146,9 @@ def in_parts(place: Place) -> Path:
 
 
 def replayed(place: Place) -> Path:
-    asked = len(place.server.requests)
+    calls_before = len(place.server.requests)
     run = place.run("replayed", f"--bench-store={place.folder}/whole/answers", "--bench-replay")
-    assert len(place.server.requests) == asked
+    assert len(place.server.requests) == calls_before
     return run
 
 
@@ -158,20 +158,20 @@ def on_dask(place: Place) -> Path:
 
 
 def by_batches(place: Place) -> Path:
-    """The same command until nothing is pending; only models of a provider are handed in."""
-    folder = place.laid("batches")
-    given = [one.replace("plain/", "openai/") for one in ASKED]
+    """Repeat the command until no request is pending."""
+    folder = place.make_folder("batches")
+    options = [argument.replace("plain/", "openai/") for argument in ASKED]
     codes: list[int] = []
 
     def answer(body: dict[str, Any]) -> str:
-        content: str = json.loads(said(body).body)["choices"][0]["message"]["content"]
+        content: str = json.loads(reply_to(body).body)["choices"][0]["message"]["content"]
         return content
 
     with BatchServer(answer, usage=(7, 3)) as server:
         while not codes or (codes[-1] == 12 and len(codes) < 9):
             started = start_pytest(
                 folder,
-                *given,
+                *options,
                 "--bench-executor=batch",
                 api_base=server.url,
                 model="openai/m",
@@ -182,7 +182,7 @@ def by_batches(place: Place) -> Path:
             codes.append(run.exit_code)
             server.finish()
         assert len(server.asked) == len(set(server.asked))
-    # The first questions; the second ones, and the judge of the first; his of the second.
+    # First rounds; second rounds and judge of the first; judge of the second.
     assert codes == [12, 12, 12, 1], run.output
     return folder / "run"
 
@@ -190,14 +190,14 @@ def by_batches(place: Place) -> Path:
 WAYS: list[Callable[[Place], Path]] = [in_parts, replayed, on_dask, by_batches]
 
 
-@pytest.mark.parametrize("way", reduced(WAYS, in_parts, replayed))
+@pytest.mark.parametrize("place_run", reduced(WAYS, in_parts, replayed))
 def test_records_and_summary_are_the_same_everywhere(
-    place: Place, whole: Path, way: Callable[[Place], Path]
+    place: Place, whole: Path, place_run: Callable[[Place], Path]
 ) -> None:
-    found = way(place)
-    assert records(found) == records(whole)
-    assert without_spent(summary(found)) == without_spent(summary(whole))
-    # What there was to tell: two rounds, a judge where words differ, right and wrong.
+    run = place_run(place)
+    assert records(run) == records(whole)
+    assert without_spent(summary(run)) == without_spent(summary(whole))
+    # The run contains two rounds, judge calls, right and wrong answers.
     steps = [len(record["steps"]) for record in records(whole).values()]
     judged = [record["parts"]["words"] != 1 for record in records(whole).values()]
     assert len(steps) == CASES
@@ -217,15 +217,15 @@ def test_thoughts_change_neither_scores_nor_verdicts_of_the_judge(
     try:
         silent = records(place.run("silent"))
     finally:
-        place.server.decide = said
+        place.server.decide = reply_to
     scored = ("score", "parts", "outcome", "prediction")
     for case, record in records(whole).items():
         assert [record[name] for name in scored] == [silent[case][name] for name in scored]
 
 
 def records(run: Path) -> dict[str, dict[str, Any]]:
-    found = {one.case_id: without_spent(vars(one)) for one in read_records(run)}
-    alike: dict[str, dict[str, Any]] = json.loads(json.dumps(found).replace("openai/", "plain/"))
+    by_case = {record.case_id: without_spent(vars(record)) for record in read_records(run)}
+    alike: dict[str, dict[str, Any]] = json.loads(json.dumps(by_case).replace("openai/", "plain/"))
     return alike
 
 
@@ -234,9 +234,9 @@ def summary(run: Path) -> Any:
 
 
 def without_spent(value: Any) -> Any:
-    """The same without what was spent, at any depth."""
+    """Return a value without the fields of time and cost, at any depth."""
     if isinstance(value, dict):
-        return {name: without_spent(one) for name, one in value.items() if name not in SPENT}
+        return {name: without_spent(item) for name, item in value.items() if name not in SPENT}
     if isinstance(value, list | tuple):
-        return [without_spent(one) for one in value]
+        return [without_spent(item) for item in value]
     return value

@@ -1,4 +1,4 @@
-"""The JSON schemas of a run folder's files hold for what runs write, and for nothing else."""
+"""The files of a run folder match their JSON schemas."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def test_the_files_of_a_run_match_their_schemas(bench: Bench) -> None:
     folder = bench.path / "run"
     with (folder / "records.jsonl").open(encoding="utf-8") as file:
         records = [json.loads(line) for line in file]
-    assert {one["outcome"] for one in records} == {"right", "wrong", "no_answer"}
+    assert {record["outcome"] for record in records} == {"right", "wrong", "no_answer"}
     check = validator("record")
     for record in records:
         check.validate(record)
-    [right] = [one for one in records if one["outcome"] == "right"]
+    [right] = [record for record in records if record["outcome"] == "right"]
     assert not any(check.is_valid(right | change) for change in NO_RECORDS)
     for name in ("run", "summary"):
         validator(name).validate(json.loads((folder / f"{name}.json").read_text("utf-8")))

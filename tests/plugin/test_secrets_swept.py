@@ -1,4 +1,4 @@
-"""One run with a secret of each kind, and a look for them in everything it wrote and showed."""
+"""Secrets of each kind, searched for in all files and output of a run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SECRETS = (*HEADERS.values(), "bear-90fe", *QUERY.values(), IN_ADDRESS)
 
 
 def contents(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """What stands in the files of a folder, packed or not."""
+    """Yield the contents of the files of a folder, also unpacked."""
     for path in folder.rglob("*"):
         if not path.is_file():
             continue
@@ -42,8 +42,8 @@ def contents(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def test_secrets_in_headers_queries_and_addresses_are_not_written_or_shown(tmp_path):
-    said = f"refused: {', '.join(SECRETS)} at /v1?key={IN_ADDRESS}"
-    script = Script(3, {1: [error(400, said)], 2: [error(500, said)]})
+    message = f"refused: {', '.join(SECRETS)} at /v1?key={IN_ADDRESS}"
+    script = Script(3, {1: [error(400, message)], 2: [error(500, message)]})
     with OpenAIServer(script) as server:
         run = run_pytest(
             tmp_path,
@@ -60,21 +60,21 @@ def test_secrets_in_headers_queries_and_addresses_are_not_written_or_shown(tmp_p
             page=True,
             model=LITELLM,
         )
-        [asked, *_] = server.requests
-    sent = {name.lower(): value for name, value in asked.headers.items()}
+        [request, *_] = server.requests
+    sent = {name.lower(): value for name, value in request.headers.items()}
     assert sent["x-functions-key"] == "fun-77ad"
-    assert IN_ADDRESS in asked.path
+    assert IN_ADDRESS in request.path
     outcomes = sorted(record.outcome for record in run.records.values())
     assert outcomes == ["no_answer", "no_answer", "right"], run.output
     written = dict(contents(tmp_path))
     for name in ("junit.xml", "output.txt", "run/report.html, unpacked", "run/run.json"):
         assert str(tmp_path / name) in written
-    found = [
+    leaks = [
         (n, secret) for n, text in written.items() for secret in SECRETS if secret.encode() in text
     ]
-    assert not found
+    assert not leaks
     assert run.facts["params"]["extra_query"]["pwd"].startswith("sha256:")
-    assert "***" in run.output  # the server's words, without them
+    assert "***" in run.output  # the server's message without secrets
 
 
 @pytest.mark.parametrize("mark", "/?#")

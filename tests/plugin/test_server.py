@@ -1,7 +1,7 @@
-"""Whole runs against a model server, in processes of their own: answers, and every way to fail.
+"""Runs in separate processes against a model server: answers and every fault.
 
-Each run through litellm imports it anew, which costs seconds: one run meets many faults, one per
-case, and what is not about litellm asks without it.
+Each run through litellm imports it again, which takes seconds: one run meets many faults, one per
+case, and tests that do not need litellm avoid it.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ AT_ONCE = {"Retry-After": "0"}
 
 
 def closed_port() -> str:
-    """An address nobody listens at."""
+    """Return an address without a server."""
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
 
 
 def one_line(output: str, *words: str) -> str:
-    """The only line that holds all the words."""
-    found = [line for line in output.splitlines() if all(word in line for word in words)]
-    assert len(found) == 1, (words, found, output)
-    return found[0]
+    """Return the only line that contains all words."""
+    lines = [line for line in output.splitlines() if all(word in line for word in words)]
+    assert len(lines) == 1, (words, lines, output)
+    return lines[0]
 
 
 # Answers
@@ -55,14 +55,14 @@ def test_a_run_against_a_server_records_right_answers(tmp_path: Path) -> None:
             {name.lower(): value for name, value in request.headers.items()}
             for request in server.requests
         ]
-        assert [found["authorization"] for found in headers] == [f"Bearer {KEY}"] * 4
+        assert [header["authorization"] for header in headers] == [f"Bearer {KEY}"] * 4
         sent = [request.body for request in server.requests]
     assert run.exit_code == 0, run.output
     assert len(run.records) == 4
     for record in run.records.values():
         assert (record.outcome, record.score, record.passed) == ("right", 1.0, True)
         assert (record.prompt_tokens, record.completion_tokens) == (7, 3)
-        # The price of a model on one's own server is unknown, and unknown is not 0.
+        # The price at another server is unknown, and unknown is not 0.
         assert record.cost_usd is None
         assert record.latency_s is not None
         assert record.latency_s > 0
@@ -96,7 +96,7 @@ WITHOUT = {
     15: ("context_window", "longer than the model can read"),
     16: ("bad_request", "status 400"),
 }
-"""Case to reason, and words of the line that says so."""
+"""Case to reason, and words of its line."""
 
 
 def faulty_script() -> Script:
@@ -161,8 +161,8 @@ def test_each_fault_of_a_case_has_its_outcome_and_reason(faulty_runs: Faulty) ->
     assert truncated == [10]
     assert list(run.by_number[script.examples[10].id].flags) == ["truncated"]
     assert run.by_number[script.examples[CUT_OFF].id].completion_tokens == 3
-    # What may pass is asked again, once; what cannot is not.
-    assert {n for n, asked in script.asked.items() if asked == 2} == {2, 3, 4, 5, 6, 7, 8}
+    # Passing faults are retried once, permanent ones are not.
+    assert {n for n, count in script.asked.items() if count == 2} == {2, 3, 4, 5, 6, 7, 8}
     assert set(script.asked.values()) == {1, 2}
 
 
@@ -206,7 +206,7 @@ def test_two_workers_record_the_same_faults(faulty_runs: Faulty) -> None:
     )
     assert first == second
     for run in (alone, spread):
-        # A reply that was cut off before its answer is paid for all the same.
+        # A reply that was cut off before its answer is also paid for.
         assert run.facts["calls_paid"] == FAULTS - len(WITHOUT) + 1
         assert run.facts["cases_recorded"] == run.facts["cases_planned"] == FAULTS
     assert "gw0" not in spread.output.split("= ERRORS =")[-1].split("short test summary")[0]
@@ -229,7 +229,7 @@ def test_a_server_that_hangs_is_a_timeout(tmp_path: Path) -> None:
     assert line.startswith("no answer (timeout): openai/test-model did not answer within 1 s")
 
 
-# Faults that every case would meet
+# Faults of the whole run
 
 
 AUTH = ("auth", "the API key is missing, wrong or not allowed")
@@ -260,12 +260,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
 )
 def test_a_fault_of_the_whole_run_stops_it(tmp_path: Path, fault: str, workers: str) -> None:
     count = 12
-    # Alone, the three statuses come one after the other: each counts, whichever it is.
+    # Without workers the three statuses follow each other, and each counts.
     statuses = iter([401, 403, 404] if workers == "0" else [401] * count)
     with OpenAIServer(lambda _: error(next(statuses), f"refused {KEY}")) as server:
         address: str | None = closed_port() if fault == "down" else server.url
         if fault.startswith("unknown"):
-            address = None  # with an address, every name is a model of that server
+            address = None  # with an address every name would be a model of that server
         run = run_pytest(
             tmp_path,
             address,
@@ -278,16 +278,16 @@ def test_a_fault_of_the_whole_run_stops_it(tmp_path: Path, fault: str, workers: 
             count=count,
             **OPTIONS.get(fault, {}),
         )
-        # Without a connection, a known model or a key nothing is ever sent.
+        # Without a connection, a known model or a key no request is sent.
         assert server.calls == (3 if fault == "refused" else 0)
     assert run.exit_code == 2, run.output
     expected = WHOLE_RUN[fault] * (3 // len(WHOLE_RUN[fault]))
     if workers == "0":
-        # The case of the third fault may hear of the stop before it hears of its own.
+        # The case of the third fault may receive the stop before its own fault.
         reasons = [record.reason for record in run.records.values()]
         assert reasons in [[reason for reason, _ in expected[:n]] for n in (2, 3)]
     else:
-        # Three calls for both workers together; none has to see all three.
+        # Three calls for both workers together.
         assert 1 <= len(run.records) <= 3
         expected = WHOLE_RUN[fault][:1] * 3
         assert {record.reason for record in run.records.values()} == {expected[0][0]}
@@ -311,7 +311,7 @@ def test_an_answer_between_faults_lets_the_run_continue(tmp_path: Path, workers:
     plan = {0: [error(401)], 1: [error(403)], 3: [error(404)], 4: [error(401)]}
     script = Script(6, plan)
     with OpenAIServer(script) as server:
-        # One after the other: only then it is certain which answer comes between.
+        # One call at a time, so that the order is certain.
         run = run_pytest(tmp_path, server, "-n", workers, "--bench-connections", "1", count=6)
     assert run.exit_code == 1, run.output
     outcomes = [run.by_number[example.id].outcome for example in script.examples]

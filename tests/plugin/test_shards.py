@@ -1,4 +1,4 @@
-"""`--bench-shard`: only its part is collected, and its gates wait for the whole."""
+"""`--bench-shard` collects one part; the gates judge only the merged run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ GATE = "--bench-gate=toy.performance >= 0.9"
 
 
 def test_a_shard_collects_its_cases_and_judges_no_gate(bench: Bench) -> None:
-    # All questions of the toy dataset are about one table: they are in one part together.
+    # All questions of the toy dataset use one table, so they are in the same shard.
     codes = {
         number: bench.run(
             f"--bench-shard={number}/2", "--model=echo/any", GATE, results=f"run-{number}"

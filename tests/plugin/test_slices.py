@@ -1,4 +1,4 @@
-"""Slices, parts, consistency and changed meaning, from a run of two workers to its reports."""
+"""Slices, parts, consistency and changed meaning in a run under workers and in its reports."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_reports_show_slices_parts_and_changed_meaning(pytester: pytest.Pytester
     bench.suite()
     result = bench.run_apart(
         "--model=echo/any",
-        "-n2",
+        "-n1",
         "--bench-serializer=html,csv,json",
         "--bench-perturbation=none,blank",
         *options(GATES),
@@ -45,7 +45,7 @@ def test_reports_show_slices_parts_and_changed_meaning(pytester: pytest.Pytester
     changed = {record["perturbation"]: record["preserves_meaning"] for record in bench.records()}
     assert changed == {"none": True, "blank": False}
     scope = bench.summary()["benchmarks"]["toys"]["datasets"]["toy"]
-    # The model says 36 to everything, which is right for one of three.
+    # The model always answers 36, which is right for one of three examples.
     assert scope["performance"] == pytest.approx(1 / 3)
     # Two of the three formats cannot show a blank table: these cases do not apply.
     assert (scope["n_cases"], scope["changed_meaning"]["n_cases"]) == (12, 3)
@@ -74,6 +74,6 @@ def test_a_gate_on_an_empty_slice_is_refused_before_the_first_call(bench: Bench)
     bench.data(toy=[ADA, BO, CY])
     result = bench.run("--model=echo/any", *options(["toy{asks=aeg}.performance >= 0"]))
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    said = result.stderr.str()
-    assert "no example of this scope has asks=aeg; did you mean 'age'? known: age" in said
+    errors = result.stderr.str()
+    assert "no example of this scope has asks=aeg; did you mean 'age'? known: age" in errors
     assert bench.calls("ask") == []

@@ -1,4 +1,4 @@
-"""Answers compared with stored ones: what is recorded, what is said, what stays as it is."""
+"""`--bench-snapshot`: answers are recorded and compared with snapshots."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.toy_bench import ADA, BO, CY, SUITE, Bench
 
 
 def run(bench: Bench, *arguments: str, workers: int, results: str) -> pytest.RunResult:
-    """A run in this process, or in as many others."""
+    """Run in this process for 0 workers, else in separate processes."""
     if not workers:
         return bench.run(*arguments, results=results)
     return bench.run_apart(*arguments, "-n", str(workers), results=results)
@@ -33,7 +33,8 @@ def test_answers_are_recorded_and_compared(bench: Bench, workers: int) -> None:
     }
     assert counts(bench, "first") == {"new": 3}
     before = content(bench)
-    second = run(bench, model, "--bench-snapshot", workers=workers, results="second")
+    # `test_snapshot_changes_fail_fails_tests_of_changed_answers` compares under workers.
+    second = bench.run(model, "--bench-snapshot", results="second")
     second.assert_outcomes(passed=2, failed=1)
     assert second.ret == first.ret
     assert counts(bench, "second") == {"same": 3}
@@ -42,26 +43,32 @@ def test_answers_are_recorded_and_compared(bench: Bench, workers: int) -> None:
 
 
 def test_bench_fresh_asks_a_changed_model_again(bench: Bench) -> None:
-    """Stored answers say nothing of the model as it is now."""
+    """The model has changed behind its name, so stored answers are out of date."""
     bench.suite()
     small = ["--model=echo/any", "--bench-serializer=html", "--bench-perturbation=none"]
     small += ["--bench-store=answers", "--bench-snapshot"]
 
-    def asked(*options: str, results: str) -> tuple[int, dict[str, int]]:
+    def calls_and_counts(*options: str, results: str) -> tuple[int, dict[str, int]]:
         before = len(bench.calls("ask"))
         bench.run(*small, *options, results=results)
         return len(bench.calls("ask")) - before, counts(bench, results)
 
-    assert asked("--snapshot-update", results="first") == (3, {"new": 3})
+    assert calls_and_counts("--snapshot-update", results="first") == (3, {"new": 3})
     conftest = bench.path / "conftest.py"
     text = conftest.read_text("utf-8").replace('Reply("36"', 'Reply("41"')
     conftest.write_text(text, encoding="utf-8")
-    assert asked(results="stored") == (0, {"same": 3})
+    assert calls_and_counts(results="stored") == (0, {"same": 3})
     # "41" instead of "36": right for one case that was wrong, wrong for one that was right.
-    assert asked("--bench-fresh=b", results="fresh") == (3, {"flipped": 2, "reworded": 1})
+    assert calls_and_counts("--bench-fresh=b", results="fresh") == (
+        3,
+        {"flipped": 2, "reworded": 1},
+    )
     assert bench.facts("fresh")["fresh"] == "b"
-    assert asked("--bench-fresh=b", results="again") == (0, {"flipped": 2, "reworded": 1})
-    assert asked(results="as before") == (0, {"same": 3})
+    assert calls_and_counts("--bench-fresh=b", results="again") == (
+        0,
+        {"flipped": 2, "reworded": 1},
+    )
+    assert calls_and_counts(results="as before") == (0, {"same": 3})
 
 
 def test_changes_are_same_reworded_or_flipped(bench: Bench) -> None:
@@ -69,7 +76,7 @@ def test_changes_are_same_reworded_or_flipped(bench: Bench) -> None:
     before = content(bench)
     model = answers(bench, bo="41\nor so", cy="about 13")
     result = bench.run(model, "--bench-snapshot", results="second")
-    result.assert_outcomes(passed=2, failed=1)  # as the answers are, whatever is stored
+    result.assert_outcomes(passed=2, failed=1)  # by the answers, not by the snapshots
     assert counts(bench, "second") == {"same": 1, "reworded": 1, "flipped": 1}
     flipped, reworded = changes(bench, "second")["changes"]
     assert (flipped["case_id"], flipped["kind"]) == ("toy/cy/html/none", "flipped")
@@ -154,16 +161,16 @@ def test_snapshots_can_be_switched_on_in_an_ini_file(bench: Bench) -> None:
 
 def test_each_model_and_suite_has_a_snapshot_file(bench: Bench) -> None:
     bench.suite(SUITE, "test_other.py")
-    one, two = answers(bench), "--model=" + bench.script({"default": "?"}, name="two.jsonl")
-    bench.run(one, two, *RECORD)
+    first, two = answers(bench), "--model=" + bench.script({"default": "?"}, name="two.jsonl")
+    bench.run(first, two, *RECORD)
     names = {"test_toy[toy/ada/html/none]", "test_toy[toy/bo/html/none]"}
     assert len(content(bench)) == 4
     for path in (bench.path / "snapshots").iterdir():
-        found = {name: Entry.decode(data) for name, data in read_entries(path).items()}
-        assert found.keys() == names | {"test_toy[toy/cy/html/none]"}
-        assert all((entry.text == "?") == ("two" in path.name) for entry in found.values())
-    alone = bench.run(one, "--bench-snapshot", results="alone")
-    assert counts(bench, "alone") == {"same": 6}  # as many models as before or not
+        entries = {name: Entry.decode(data) for name, data in read_entries(path).items()}
+        assert entries.keys() == names | {"test_toy[toy/cy/html/none]"}
+        assert all((entry.text == "?") == ("two" in path.name) for entry in entries.values())
+    alone = bench.run(first, "--bench-snapshot", results="alone")
+    assert counts(bench, "alone") == {"same": 6}  # a run of one of the models uses its files
     assert "unused" not in summary(alone)[0]
 
 
@@ -233,7 +240,7 @@ def test_an_interrupted_run_leaves_other_snapshots_unchanged(bench: Bench) -> No
 
 @pytest.mark.parametrize("workers", reduced([0, 2], 0))
 def test_a_whole_run_counts_unused_snapshots_and_keeps_them(bench: Bench, workers: int) -> None:
-    # Ini keys that narrow the grid are a part as well: all formats, then.
+    # A grid that ini keys narrow is not the whole run either, so it uses all formats.
     bench.pytester.makeini("[pytest]\nbench_snapshot = true\n")
     model = "--model=" + bench.script({"default": "36"})
     whole(bench, model, "--snapshot-update", workers=0, results="first")
@@ -244,16 +251,16 @@ def test_a_whole_run_counts_unused_snapshots_and_keeps_them(bench: Bench, worker
     assert cells > 0
     assert changes(bench, "second")["files"].popitem()[1]["unused"] == cells
     assert f"{cells} unused (stored, but no longer a case)" in summary(result)[0]
-    assert result.ret == pytest.ExitCode.TESTS_FAILED  # for its wrong answers, nothing else
+    assert result.ret == pytest.ExitCode.TESTS_FAILED  # only because of wrong answers
     assert stored(bench).keys() == kept.keys()
 
 
 def whole(bench: Bench, *arguments: str, workers: int, results: str) -> pytest.RunResult:
     """A run over all formats and perturbations."""
-    given = (f"--bench-results={results}", "--bench-store=none", "--bench-no-page", *arguments)
+    options = (f"--bench-results={results}", "--bench-store=none", "--bench-no-page", *arguments)
     if not workers:
-        return bench.pytester.runpytest_inprocess(*given)
-    return bench.pytester.runpytest_subprocess(*given, "-n", str(workers))
+        return bench.pytester.runpytest_inprocess(*options)
+    return bench.pytester.runpytest_subprocess(*options, "-n", str(workers))
 
 
 # Another version of a model.
@@ -303,7 +310,7 @@ def test_a_comparison_without_a_snapshot_sets_exit_code_11(bench: Bench) -> None
         " against older: 0 of 3 answers had a snapshot; a run with --snapshot-update and older "
         "records them"
     )
-    # A wrong answer fails its test; the gate holds all the same, and so does this.
+    # A wrong answer fails its test and the gate holds: the exit code is still 11.
     assert bench.run(answers(bench, cy="13"), "--bench-snapshot", gate, results="wrong").ret == 11
     assert bench.run(answers(bench), *RECORD, results="third").ret == 0
     assert bench.run(answers(bench), "--bench-snapshot", gate, results="fourth").ret == 0
@@ -324,7 +331,7 @@ def test_snapshot_changes_fail_fails_tests_of_changed_answers(bench: Bench, work
     # bo: right before and now, in other words. cy: wrong before and now, in other words.
     result.assert_outcomes(passed=1, failed=2)
     assert result.ret == 1  # the gate holds
-    outcomes = {one["example_id"]: one["outcome"] for one in bench.records("second")}
+    outcomes = {record["example_id"]: record["outcome"] for record in bench.records("second")}
     assert outcomes == {"ada": "right", "bo": "right", "cy": "wrong"}
     assert counts(bench, "second") == {"same": 1, "reworded": 2}
     shown = result.stdout.str()
@@ -358,7 +365,7 @@ def test_another_score_with_the_same_text_and_verdict_is_no_change(bench: Bench)
 def test_a_hostile_changed_answer_is_escaped(bench: Bench) -> None:
     bench.run(answers(bench), *RECORD, results="first")
     hostile = "36\x1b[31mred\u202egnp\n# name: forged\n" + "word " * 20_000
-    result = bench.run_apart(answers(bench, ada=hostile), FAIL, results="second")
+    result = bench.run(answers(bench, ada=hostile), FAIL, results="second")
     result.assert_outcomes(passed=2, failed=1)
     shown = result.stdout.str()
     assert not set(shown) & set("\x1b\u202e")

@@ -1,4 +1,4 @@
-"""Files of stored answers: hostile content, files that cannot be used, many processes."""
+"""Snapshot files: hostile content, unreadable files, several processes."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ HOSTILE = {
 def test_hostile_answers_are_stored_unchanged_and_forge_no_entry(bench: Bench) -> None:
     model = answers(bench, **HOSTILE)
     bench.run_apart(model, *RECORD, "-n1", results="first")
-    found = {name: entry.text for name, entry in stored(bench).items()}
-    assert found == {f"test_toy[toy/{name}/html/none]": text for name, text in HOSTILE.items()}
+    texts = {name: entry.text for name, entry in stored(bench).items()}
+    assert texts == {f"test_toy[toy/{name}/html/none]": text for name, text in HOSTILE.items()}
     bench.run(model, *RECORD, results="second")
     assert counts(bench, "second") == {"same": 3}
-    result = bench.run_apart(answers(bench), "--bench-snapshot", results="third")
+    result = bench.run(answers(bench), "--bench-snapshot", results="third")
     shown = result.stdout.str()
     assert not set(shown) & set("\x00\x1b\u202e\u2028\x85\ud800")
     assert any("\\x1b[31m" in line for line in summary(result))
@@ -86,7 +86,7 @@ def test_snapshot_file_names_are_distinct() -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "said"),
+    ("damage", "reason"),
     [
         (b"\xff\xfe", "cannot be read"),
         (b"# serializer version: tablebench-2\n", "not written by this version"),
@@ -95,7 +95,7 @@ def test_snapshot_file_names_are_distinct() -> None:
     ],
 )
 def test_an_unreadable_snapshot_file_is_reported_and_left_unchanged(
-    bench: Bench, damage: bytes, said: str
+    bench: Bench, damage: bytes, reason: str
 ) -> None:
     bench.run(answers(bench), *RECORD, results="first")
     [path] = (bench.path / "snapshots").iterdir()
@@ -106,7 +106,7 @@ def test_an_unreadable_snapshot_file_is_reported_and_left_unchanged(
     assert counts(bench, "second") == {}
     [problem] = changes(bench, "second")["problems"]
     assert path.name in problem
-    assert said in problem
+    assert reason in problem
     assert "record again" in problem
     assert problem in summary(result)
 
@@ -136,20 +136,19 @@ def test_a_shared_folder_with_syrupy_is_refused(bench: Bench) -> None:
 
 
 def test_other_snapshots_are_left_to_syrupy(bench: Bench) -> None:
-    own = "\n\ndef test_own(snapshot):\n    assert {value} == snapshot\n"
-    bench.suite(SUITE + own.format(value=1))
+    snapshot_test = "\n\ndef test_own(snapshot):\n    assert {value} == snapshot\n"
+    bench.suite(SUITE + snapshot_test.format(value=1))
     model = answers(bench)
-    options = ("--bench-snapshot", "-n1")
-    bench.run_apart(model, *options, "--snapshot-update", results="first").assert_outcomes(passed=4)
+    bench.run(model, *RECORD, results="first").assert_outcomes(passed=4)
     before = content(bench)
     assert len(before) == 1
     assert (bench.path / "__snapshots__" / "test_suite.ambr").is_file()
-    bench.suite(SUITE + own.format(value=2))
-    result = bench.run_apart(model, *options, results="second")
+    bench.suite(SUITE + snapshot_test.format(value=2))
+    result = bench.run(model, "--bench-snapshot", results="second")
     result.assert_outcomes(passed=3, failed=1)
     assert counts(bench, "second") == {"same": 3}
-    bench.suite(SUITE)  # its own entry is unused now, and an update removes it
-    bench.run_apart(model, *options, "--snapshot-update", results="third")
+    bench.suite(SUITE)  # an update by syrupy removes its unused entry
+    bench.run_apart(model, *RECORD, "-n1", results="third")
     assert content(bench) == before
 
 
@@ -174,7 +173,7 @@ def pytest_tablebench_register_provider(register):
 
 @pytest.mark.slow
 def test_updates_by_several_workers_lose_no_entry(bench: Bench) -> None:
-    examples, rounds = (1000, 10) if FULL else (100, 2)
+    examples, rounds = (1000, 10) if FULL else (40, 2)
     bench.pytester.makeconftest(CONFTEST + ROUNDS)
     bench.data(toy=[[f"e{n:04}", f"What is {n}?", ["x"]] for n in range(examples)])
     for number in range(rounds):
@@ -190,8 +189,8 @@ def test_updates_by_several_workers_lose_no_entry(bench: Bench) -> None:
         bench.run_apart(*options, *RECORD, results=name)
         kind = "reworded" if number else "new"
         assert counts(bench, name) == {kind: 2 * examples}
-        found = {entry: answer.text for entry, answer in stored(bench).items()}
-        assert found == {
+        texts = {entry: answer.text for entry, answer in stored(bench).items()}
+        assert texts == {
             f"test_toy[{case}]": f"round {number}\n# name: {case}\n\nround {number} x\r\n"
             for n in range(examples)
             for case in (f"toy/e{n:04}/html/none", f"toy/e{n:04}/csv/none")
@@ -219,7 +218,7 @@ def test_concurrent_writers_lose_no_entry(tmp_path: Path) -> None:
     ]
     assert [process.communicate(timeout=60)[1] for process in processes] == [b""] * 2
     assert len(read_entries(path)) == 20
-    assert [found.name for found in path.parent.iterdir()] == ["a.ambr"]
+    assert [file.name for file in path.parent.iterdir()] == ["a.ambr"]
 
 
 def test_a_snapshot_file_damaged_since_loading_is_not_overwritten(tmp_path: Path) -> None:

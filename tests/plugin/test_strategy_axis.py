@@ -1,4 +1,4 @@
-"""Strategy and modality as parts of a case: chosen by name, told apart where a run has several."""
+"""Strategy and modality as axes of the grid."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def pytest_tablebench_register_serializer(register):
     register("captioned", lambda table: ("A table: ", Image("image/png", {PNG!r})))
 """
 
-# The toy model answers every question with 36, which is right for the first example alone.
+# The toy model always answers 36, which is right only for the first example.
 ONE = "--bench-limit=1"
 
 
@@ -57,9 +57,9 @@ def test_a_single_strategy_is_not_in_the_ids(louder):
     record = louder.record()
     assert record["case_id"] == "toy/ada/html/none"
     assert (record["strategy"], record["modality"], record["raw"]) == ("louder", "text", "36!")
-    asked = [text for _, text in louder.calls("ask")]
-    assert len(asked) == 2
-    assert asked[1] == "louder: 36"
+    prompts = [text for _, text in louder.calls("ask")]
+    assert len(prompts) == 2
+    assert prompts[1] == "louder: 36"
     assert louder.facts()["strategy"] == "louder"
 
 
@@ -72,7 +72,7 @@ def test_several_strategies_are_in_the_ids(louder):
         assert record["strategy"] == name.rpartition("/")[2]
     assert louder.facts()["grid"]["strategies"] == ["direct", "louder"]
     by_strategy = louder.summary()["benchmarks"]["toys"]["datasets"]["toy"]["strategies"]
-    assert {name: found["performance"] for name, found in by_strategy.items()} == {
+    assert {name: scope["performance"] for name, scope in by_strategy.items()} == {
         "direct": 1.0,
         "louder": 0.0,
     }
@@ -86,7 +86,7 @@ def test_several_strategies_are_in_the_ids(louder):
 
 def test_ids_name_strategy_then_modality_then_model(louder):
     louder.pytester.makeconftest(CONFTEST + STRATEGY + PICTURE)
-    found = collected(
+    item_ids = collected(
         louder,
         ONE,
         "--model=echo/a",
@@ -95,7 +95,7 @@ def test_ids_name_strategy_then_modality_then_model(louder):
         "--bench-serializer=html,picture",
         "--bench-modality=text,image",
     )
-    assert found == [
+    assert item_ids == [
         f"ada-{shown}-{strategy}-{modality}-echo-{model}"
         for shown, modality in (("html-none", "text"), ("picture-none", "image"))
         for strategy in ("louder", "direct")
@@ -112,9 +112,9 @@ def test_ids_name_strategy_then_modality_then_model(louder):
     ],
 )
 def test_gates_can_name_a_strategy(louder, gates, code):
-    given = [f"--bench-gate={gate}" for gate in gates]
+    arguments = [f"--bench-gate={gate}" for gate in gates]
     result = louder.run(
-        "--model=echo/any", ONE, "--bench-strategy=direct,louder", "--bench-gate-point", *given
+        "--model=echo/any", ONE, "--bench-strategy=direct,louder", "--bench-gate-point", *arguments
     )
     assert result.ret == code
 
@@ -146,7 +146,7 @@ def test_strategies_can_be_set_in_an_ini_file(louder):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (
             ["--bench-strategy=loud"],
@@ -167,10 +167,12 @@ def test_strategies_can_be_set_in_an_ini_file(louder):
         ),
     ],
 )
-def test_invalid_strategies_and_modalities_are_refused_before_the_first_call(louder, options, said):
+def test_invalid_strategies_and_modalities_are_refused_before_the_first_call(
+    louder, options, message
+):
     result = louder.run("--model=echo/any", *options)
     assert result.ret == 4
-    assert any(said in line for line in result.errlines), result.errlines
+    assert any(message in line for line in result.errlines), result.errlines
     assert louder.calls("ask") == []
 
 
@@ -184,7 +186,7 @@ def test_pictures_are_a_modality(bench):
     chosen = ("--bench-serializer=picture", "--bench-modality=image")
     bench.run("--model=echo/any", ONE, *chosen)
     assert (bench.record()["modality"], bench.facts()["modality"]) == ("image", "image")
-    # Formats of texts and those that are pictures, each in the modality that it can be shown in.
+    # Each format in the modalities that it supports.
     both = ("--bench-serializer=picture,csv", "--bench-modality=image,image_text")
     assert collected(bench, ONE, *both) == ["ada-csv-none-image_text", "ada-picture-none-image"]
     both = ("--bench-serializer=html,csv", "--bench-modality=text,image,image_text")

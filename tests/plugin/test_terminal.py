@@ -1,4 +1,4 @@
-"""What a person sees: header, plan, progress and the table at the end."""
+"""Header, plan, progress and closing table on the terminal."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import time
 import pytest
 
 from pytest_tablebench.cli import main
+from pytest_tablebench.hooks import trimming
 from pytest_tablebench.reports.progress_text import Progress, waiting_text
 from tests.support.toy_bench import ADA, BO, CY, SUITE
 
@@ -30,15 +31,15 @@ GRID = ("--bench-serializer=html,csv", "--bench-perturbation=none,transpose")
 
 
 def table(result: pytest.RunResult) -> dict[str, list[str]]:
-    """The final table by first column; cells by two or more blanks."""
+    """Return the cells of the final table by the first column."""
     lines = result.outlines
     head = next(n for n, line in enumerate(lines) if re.match(r" +performance", line))
     rows = {"": re.split(r"  +", lines[head].strip())}
     for line in lines[head + 1 :]:
         if not line or line.startswith(("run folder", "=")):
             break
-        name, *found = re.split(r"  +", line)
-        rows[name] = found
+        name, *cells = re.split(r"  +", line)
+        rows[name] = cells
     return rows
 
 
@@ -61,13 +62,22 @@ def test_other(n):
 """
 
 
-@pytest.mark.parametrize("options", [(), ("-n2", "--dist=loadfile")], ids=["alone", "xdist"])
-def test_reports_of_set_ups_and_tear_downs_are_not_kept(bench, options):
-    """23 reports of our set-ups and tear-downs would be kept; 18 of the other items are."""
+@pytest.fixture
+def counting(bench, monkeypatch):
+    """The option of a plugin that counts kept reports, and trims after ten."""
+    monkeypatch.setattr(trimming, "EVERY", trimming.EVERY)  # which the plugin sets
     bench.pytester.makepyfile(counting=COUNTING)
+    bench.pytester.syspathinsert()
+    return "-pcounting"
+
+
+@pytest.mark.parametrize("options", [(), ("-n1", "--dist=loadfile")], ids=["alone", "xdist"])
+def test_reports_of_set_ups_and_tear_downs_are_not_kept(bench, counting, options):
+    """Without trimming, 23 reports of our set-ups and tear-downs would be kept."""
     bench.pytester.makepyfile(test_zz=OTHERS)
     model = f"--model={bench.script(*SCRIPT)}"
-    result = bench.run_apart(*GRID, *options, "-s", "-pcounting", model)
+    run = bench.run_apart if options else bench.run
+    result = run(*GRID, *options, "-s", counting, model)
     result.assert_outcomes(passed=7 + 9, failed=4, errors=1)
     [kept] = [line.split()[1:] for line in result.outlines if line.startswith("KEPT")]
     ours, all_kept = map(int, kept)
@@ -75,10 +85,9 @@ def test_reports_of_set_ups_and_tear_downs_are_not_kept(bench, options):
     assert all_kept == ours + 18
 
 
-def test_durations_keep_all_reports(bench):
-    bench.pytester.makepyfile(counting=COUNTING)
+def test_durations_keep_all_reports(bench, counting):
     model = f"--model={bench.script(*SCRIPT)}"
-    result = bench.run_apart(*GRID, "--durations=0", "-vv", "-s", "-pcounting", model)
+    result = bench.run(*GRID, "--durations=0", "-vv", "-s", counting, model)
     result.stdout.fnmatch_lines(["KEPT 23 23"])
 
 
@@ -156,12 +165,12 @@ def test_progress_is_shown_at_tenths_within_20_seconds_and_5_minutes(seconds, sh
     """A thousand cases at an even pace."""
     now = [0.0]
     progress = Progress(clock=lambda: now[0])
-    found = []
+    due = []
     for done in range(1, 1001):
         now[0] = done * seconds / 1000
         if progress.due(done, 1000):
-            found.append(done)
-    assert found == shown
+            due.append(done)
+    assert due == shown
 
 
 def test_progress_shows_rate_and_time_left():
@@ -319,21 +328,21 @@ def test_the_last_lines_name_the_commands_to_show_and_repeat_a_wrong_case(bench,
         "pytest 'test_suite.py::test_toy[bo-csv-none]' --bench-model=tablebench/scripted:"
     )
     assert " (all failed tests: the same command with --lf)" in again
-    # Without these, a case outside the default grid would not be collected.
+    # Without these options a case outside the default grid would not be collected.
     assert "--bench-serializer=html,csv --bench-perturbation=none,transpose" in again
     capsys.readouterr()
     for case in ("toy/bo/csv/none", "toy/bo/csv/n", "test_suite.py::test_toy[bo-csv-none]"):
         assert main(["show", str(bench.path / "run"), case]) == 0
-        found = capsys.readouterr().out.splitlines()
-        assert found[0] == "case: toy/bo/csv/none"
-        assert "  Question: How old is Bo?" in "\n".join(found[found.index("prompt:") :])
-        assert found[found.index("reply:") + 1] == "  ?"
-        assert found[-1] == "score: 0.000, wrong (exact_match, right from 1)"
+        output = capsys.readouterr().out.splitlines()
+        assert output[0] == "case: toy/bo/csv/none"
+        assert "  Question: How old is Bo?" in "\n".join(output[output.index("prompt:") :])
+        assert output[output.index("reply:") + 1] == "  ?"
+        assert output[-1] == "score: 0.000, wrong (exact_match, right from 1)"
     assert main(["show", str(bench.path / "run"), "toy/cy/csv/none"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "no answer: timeout"
     for wrong, said in (("toy/bo/", "4 cases begin with toy/bo/: "), ("x", "unknown case 'x'")):
         assert main(["show", str(bench.path / "run"), wrong]) == 2
-        assert said in capsys.readouterr().err
+        assert message in capsys.readouterr().err
 
 
 def test_the_command_that_repeats_a_case_contains_the_day_of_bench_fresh(bench):

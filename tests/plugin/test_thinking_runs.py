@@ -1,4 +1,4 @@
-"""A whole run over a model that thinks, on both transports: scores, what is cut, rejudging."""
+"""A run with a model that thinks, on both transports: scores, cut-off replies, rejudging."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OPTIONS = ("--bench-reasoning-tokens=0", "--bench-gate=all.cut_off <= 0.05")
 
 
 class Thinker(Script):
-    """Answers each example as another server does, and the last ones are cut off."""
+    """Answers each example in the shape of another server; the last replies are cut off."""
 
     def __call__(self, body: dict[str, Any]) -> Behaviour:
         number = self.number(body)
@@ -72,12 +72,12 @@ def test_cut_off_replies_are_counted_shown_and_gated(thinking: Run) -> None:
 
 def test_rejudging_in_reference_mode_scores_whole_replies(thinking: Run) -> None:
     folder = thinking.folder / "run"
-    found = rejudge(folder, compat="reference")
-    by_id = {record.example_id: record for record in found.records}
+    rejudged = rejudge(folder, compat="reference")
+    by_id = {record.example_id: record for record in rejudged.records}
     records = [by_id[example.id] for example in Script(COUNT).examples]
     assert {record.outcome for record in records[len(STYLES) :]} == {"wrong"}
     assert {tuple(record.flags) for record in records[len(STYLES) :]} == {("truncated",)}
-    # Whatever server or litellm set apart is no part of the text that published code reads.
+    # Thoughts that the server or litellm separates are not in the text that published code reads.
     outcomes = {style: record.outcome for style, record in zip(STYLES, records, strict=False)}
     assert outcomes["gpt-oss"] == outcomes["magistral"] == outcomes["qwen3"] == "wrong"
     assert outcomes["deepseek api"] == outcomes["o-series"] == "right"

@@ -1,4 +1,4 @@
-"""TReB's suite in whole runs: without data, with a judge, and with files that are wrong."""
+"""Runs of TReB's suite: without data, with a judge, and with damaged files."""
 
 from __future__ import annotations
 
@@ -101,8 +101,8 @@ def test_a_subtask_runs_only_in_the_modes_of_the_benchmark(treb: Bench) -> None:
         "--bench-limit=1",
         "--bench-serializer=markdown",
     )
-    asked = [(record["dataset"], record["strategy"]) for record in treb.records()]
-    assert sorted(asked) == [
+    cases = [(record["dataset"], record["strategy"]) for record in treb.records()]
+    assert sorted(cases) == [
         ("treb_instruction_following", "tcot"),
         ("treb_table_title_naming", "tcot"),
     ]
@@ -122,8 +122,8 @@ def test_records_flag_faults_of_judges_answers_and_files(treb: Bench) -> None:
         treb.path / "data/treb/Table_Query.json", [*rows, sample("Table_Query", 8, id=...)]
     )
     run(treb, "--bench-judge=judge/any")
-    found = by_example(treb)
-    flags = {name.split("|")[1]: one["flags"] for name, one in found.items() if "|" in name}
+    by_id = by_example(treb)
+    flags = {name.split("|")[1]: record["flags"] for name, record in by_id.items() if "|" in name}
     assert flags == {
         "1": [],
         "2": ["judge_not_a_number"],
@@ -133,20 +133,22 @@ def test_records_flag_faults_of_judges_answers_and_files(treb: Bench) -> None:
         "6": ["unclosed_thinking", "empty_prediction"],
         "7": ["several_boxes"],
     }
-    parts = {name.split("|")[1]: one["parts"] for name, one in found.items() if "|" in name}
-    assert {name: own.get("llm_score") for name, own in parts.items()} == {
+    parts = {name.split("|")[1]: record["parts"] for name, record in by_id.items() if "|" in name}
+    assert {name: scores_by_name.get("llm_score") for name, scores_by_name in parts.items()} == {
         "1": 1.0, "2": None, "3": 0.8, "4": None, "5": None, "6": None, "7": 0.5,
     }  # fmt: skip
-    assert {name: own["llm_score_or_0"] for name, own in parts.items()} == {
+    assert {name: scores_by_name["llm_score_or_0"] for name, scores_by_name in parts.items()} == {
         "1": 1.0, "2": 0.0, "3": 0.8, "4": 0.0, "5": 0.0, "6": 0.0, "7": 0.5,
     }  # fmt: skip
     faults = {
-        name.split("|")[1]: one["tags"].get("fault") for name, one in found.items() if "|" in name
+        name.split("|")[1]: record["tags"].get("fault")
+        for name, record in by_id.items()
+        if "|" in name
     }
     assert (faults["1"], faults["3"], faults["2"]) == ("columnslable", "file_path", None)
     scores = {
-        name.split("|")[1]: (one["score"], one["part"], one["outcome"])
-        for name, one in found.items()
+        name.split("|")[1]: (record["score"], record["part"], record["outcome"])
+        for name, record in by_id.items()
         if "|" in name
     }
     unreadable = (None, None, "no_answer")
@@ -159,31 +161,35 @@ def test_records_flag_faults_of_judges_answers_and_files(treb: Bench) -> None:
         "6": (0.0, "em", "wrong"),
         "7": (0.5, "llm_score", "wrong"),
     }
-    assert {one["reason"] for one in found.values()} == {None, "judge_parse_error", "unusable_data"}
-    assert {one["threshold"] for one in found.values()} == {0.8, None}
+    assert {record["reason"] for record in by_id.values()} == {
+        None,
+        "judge_parse_error",
+        "unusable_data",
+    }
+    assert {record["threshold"] for record in by_id.values()} == {0.8, None}
     run(treb, "--bench-perturbation=shuffle_rows,none", results="plain")
     plain = by_example(treb, "plain")["harbours|1|made_1"]
     assert (plain["score"], plain["part"], plain["threshold"]) == (1.0, "em", 1.0)
     assert plain["flags"] == ["not_judged"]
     assert "llm_score" not in plain["parts"]
     assert {record["perturbation"] for record in treb.records("plain")} == {"none"}
-    assert (found["row 8"]["outcome"], found["row 8"]["reason"]) == ("no_answer", "unusable_data")
+    assert (by_id["row 8"]["outcome"], by_id["row 8"]["reason"]) == ("no_answer", "unusable_data")
 
 
 def test_records_flag_a_program_that_prints_gigabytes(
     treb: Bench,
 ) -> None:
     bars = "| Harbour | Boats |\n|---|---|\n| Wick \\| Oban | 12 |"
-    given = {"file_path": [], "Table_markdown": [bars], "number_answer": ""}
+    fields = {"file_path": [], "Table_markdown": [bars], "number_answer": ""}
     rows = [
         sample("Table_Query", 8),
-        sample("Table_Query", 9, answer="Wick | Oban", **given),
+        sample("Table_Query", 9, answer="Wick | Oban", **fields),
     ]
     write_samples(treb.path / "data/treb/Table_Query.json", rows)
     run(treb, "--bench-strategy=pot")
-    found = {name.split("|")[1]: one for name, one in by_example(treb).items()}
-    assert found["8"]["steps"][1]["outcome"] == "memory"
-    assert found["8"]["flags"][0] == "program_failed"
-    assert (found["8"]["outcome"], found["8"]["score"]) == ("wrong", 0.0)
-    assert (found["9"]["outcome"], found["9"]["prediction"]) == ("right", "Wick | Oban")
-    assert found["9"]["tags"]["read_from"] == "markdown"
+    by_id = {name.split("|")[1]: record for name, record in by_example(treb).items()}
+    assert by_id["8"]["steps"][1]["outcome"] == "memory"
+    assert by_id["8"]["flags"][0] == "program_failed"
+    assert (by_id["8"]["outcome"], by_id["8"]["score"]) == ("wrong", 0.0)
+    assert (by_id["9"]["outcome"], by_id["9"]["prediction"]) == ("right", "Wick | Oban")
+    assert by_id["9"]["tags"]["read_from"] == "markdown"

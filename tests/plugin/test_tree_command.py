@@ -1,4 +1,4 @@
-"""`tablebench tree`: what it prints of a file, and what it says of one that has no tree."""
+"""`tablebench tree` over files with and without a tree."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_tree_prints_headers_and_complexity(sales, capsys):
         "    Q1  [C1 2]",
         "    Q2  [C1 3]",
     ]
-    # Of nine steps in each of four dimensions: 2 for the second level, 1 for a name over others.
+    # Nine steps in each of four dimensions: 2 for the second level, 1 for the parent header.
     assert lines[-3:] == [
         "  South  [R0 2]",
         "4 column headers, 2 row headers",
@@ -60,15 +60,15 @@ def test_tree_why_names_the_evidence(sales, capsys):
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("missing.html", "missing.html"),
         ("table.pdf", "must be a .xlsx, .html or .csv file"),
     ],
 )
-def test_tree_refuses_a_missing_or_unsupported_file(tmp_path, capsys, name, said):
+def test_tree_refuses_a_missing_or_unsupported_file(tmp_path, capsys, name, message):
     assert main(["tree", str(tmp_path / name)]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_tree_why_refuses_a_csv_file(tmp_path, capsys):

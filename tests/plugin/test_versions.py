@@ -1,4 +1,4 @@
-"""The wheel on other Pythons, and with the lowest dependencies that it allows: a short set each.
+"""The wheel on other Pythons and with the lowest allowed dependencies.
 
 `make test-versions` and `make test-lowest` run all of it; a usual run takes one other Python.
 """
@@ -35,7 +35,7 @@ import pytest_tablebench
 
 warnings.filterwarnings("error", module=r"pytest_tablebench\\b")
 found = pkgutil.walk_packages(pytest_tablebench.__path__, "pytest_tablebench.")
-# A text that runs inside the sandbox only, from its first line on.
+# This module runs only inside the sandbox.
 names = [module.name for module in found if module.name != "pytest_tablebench.strategies._runner"]
 for name in names:
     importlib.import_module(name)
@@ -43,10 +43,10 @@ print(len(names))
 """
 
 TOOLS = ("hypothesis", "pytest-randomly", "pytest-rerunfailures", "pyyaml")
-"""What those tests need beside the package."""
+"""Tools of these tests."""
 
 ROOMS = ("metrics", "reports", "serializers", "tables")
-"""Of the tests: those in which libraries do the work."""
+"""Rooms of the tests in which libraries do the work."""
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def measured(python: Path | str, folder: Path) -> tuple[dict[str, Any], str]:
 
 
 def imported(python: Path, folder: Path) -> None:
-    """Import every module; a warning about one of ours is an error."""
+    """Import every module; a warning in our modules is an error."""
     done = execute(python, "-c", IMPORTS, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 400
@@ -83,12 +83,12 @@ def imported(python: Path, folder: Path) -> None:
 
 @pytest.mark.parametrize("version", reduced(OTHERS, "another"))
 def test_another_python_gives_the_same_records(version: str, wheel: Path, tmp_path: Path) -> None:
-    wanted = OTHERS if version == "another" else [version]
-    found = next(filter(None, map(interpreter, wanted)), None)
-    if found is None:
-        pytest.skip(f"not installed: Python {' or '.join(wanted)}")
+    versions = OTHERS if version == "another" else [version]
+    interpreter_path = next(filter(None, map(interpreter, versions)), None)
+    if interpreter_path is None:
+        pytest.skip(f"not installed: Python {' or '.join(versions)}")
     python = make_environment(
-        tmp_path / "venv", found, "--constraint", ROOT / "constraints.txt", wheel
+        tmp_path / "venv", interpreter_path, "--constraint", ROOT / "constraints.txt", wheel
     )
     imported(python, tmp_path)
     theirs, ours = measured(python, tmp_path / "its"), measured(sys.executable, tmp_path / "own")
@@ -97,12 +97,12 @@ def test_another_python_gives_the_same_records(version: str, wheel: Path, tmp_pa
 
 @pytest.mark.skipif(not FULL, reason="`make test-lowest` runs it: two minutes")
 def test_the_lowest_dependencies_give_the_same_records(wheel: Path, tmp_path: Path) -> None:
-    found = interpreter("3.11")
-    if found is None:
+    interpreter_path = interpreter("3.11")
+    if interpreter_path is None:
         pytest.skip("not installed: Python 3.11")
     tools = [f"{name}=={metadata.version(name)}" for name in TOOLS]
     python = make_environment(
-        tmp_path / "venv", found, "--resolution", "lowest-direct", wheel, *tools
+        tmp_path / "venv", interpreter_path, "--resolution", "lowest-direct", wheel, *tools
     )
     imported(python, tmp_path)
     theirs, _ = measured(python, tmp_path / "its")

@@ -1,4 +1,4 @@
-"""A run without the extra `benchmarks`: what needs none of it runs, the rest is refused at once."""
+"""Runs without the extra `benchmarks`: datasets that need it are refused."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.toy_bench import Bench
 
 @pytest.fixture
 def without(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    """Runs in this process, as if spaCy and Pillow were not installed."""
+    """Runs in this process without spaCy and Pillow."""
 
     def find_spec(name: str) -> object:
         return None if name in {"spacy", "PIL"} else importlib.util.find_spec(name)
