@@ -108,7 +108,7 @@ class BatchServer:
             if batch.status != "validating":
                 continue
             batch.status = status
-            batch.errors = [{"code": "invalid", "message": one} for one in errors]
+            batch.errors = [{"code": "invalid", "message": message} for message in errors]
             good, bad = list(extra), []
             for number, row in enumerate(batch.rows):
                 if failing and number in failing:
@@ -142,14 +142,14 @@ class BatchServer:
             return 200, self._file(name)
         if self.break_off == "before":
             return 500, {"error": {"message": "no batch was made", "code": None}}
-        given = json.loads(data)
-        rows = [json.loads(line) for line in self.files[given["input_file_id"]].splitlines()]
-        batch = Handed(f"batch_{len(self.batches) + 1}", rows, given.get("metadata") or {})
+        content = json.loads(data)
+        rows = [json.loads(line) for line in self.files[content["input_file_id"]].splitlines()]
+        batch = Handed(f"batch_{len(self.batches) + 1}", rows, content.get("metadata") or {})
         self.batches.append(batch)
-        self.inputs[batch.batch_id] = given["input_file_id"]
+        self.inputs[batch.batch_id] = content["input_file_id"]
         if self.break_off == "after":
             return 500, {"error": {"message": "unknown state", "code": None}}
-        return 200, batch.body(given["input_file_id"])
+        return 200, batch.body(content["input_file_id"])
 
     def get(self, path: str, after: str | None) -> tuple[int, Any]:
         content = re.search(r"/files/([^/]+)/content$", path)
@@ -158,10 +158,10 @@ class BatchServer:
         file = re.search(r"/files/([^/]+)$", path)
         if file:
             return 200, self._file(file[1])
-        one = re.search(r"/batches/([^/]+)$", path)
-        known = {batch.batch_id: batch for batch in self.batches}
-        if one:
-            batch = known.get(one[1])
+        batch_match = re.search(r"/batches/([^/]+)$", path)
+        batches = {batch.batch_id: batch for batch in self.batches}
+        if batch_match:
+            batch = batches.get(batch_match[1])
             if batch is None:
                 return 404, {"error": {"message": "no such batch", "code": None}}
             return 200, batch.body(self.inputs[batch.batch_id])
@@ -212,12 +212,12 @@ def _answered(row: dict[str, Any], text: str, usage: tuple[int, int]) -> bytes:
 
 
 def _failed(row: dict[str, Any], status: int, code: str) -> bytes:
-    told = {"message": f"scripted {code}", "code": code}
+    error = {"message": f"scripted {code}", "code": code}
     if status == 0:
         return json.dumps(
-            {"id": "x", "custom_id": row["custom_id"], "response": None, "error": told}
+            {"id": "x", "custom_id": row["custom_id"], "response": None, "error": error}
         ).encode()
-    response = {"status_code": status, "body": {"error": told}}
+    response = {"status_code": status, "body": {"error": error}}
     return json.dumps(
         {"id": "x", "custom_id": row["custom_id"], "response": response, "error": None}
     ).encode()

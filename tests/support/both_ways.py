@@ -61,17 +61,17 @@ class Both:
     def _one(self, model: LiteLLMModel | DirectModel, request: Request) -> Seen:
         server = self._server
         before = len(server.requests) if isinstance(server, OpenAIServer) else 0
-        found: Reply | tuple[Any, ...]
+        outcome: Reply | tuple[Any, ...]
         try:
-            found = self._loop.run(model.acomplete(request))
-            assert found.latency_s is not None
-            found = Reply(**{**vars(found), "latency_s": None})
+            outcome = self._loop.run(model.acomplete(request))
+            assert outcome.latency_s is not None
+            outcome = Reply(**{**vars(outcome), "latency_s": None})
         except ModelError as failed:
-            found = (str(failed), failed.reason, failed.retryable, failed.whole_run)
-            found += (failed.retry_after,)
+            outcome = (str(failed), failed.reason, failed.retryable, failed.whole_run)
+            outcome += (failed.retry_after,)
         if not isinstance(server, OpenAIServer) or len(server.requests) == before:
-            return None, found
-        return server.requests[-1], found
+            return None, outcome
+        return server.requests[-1], outcome
 
 
 class Fresh:

@@ -83,7 +83,7 @@ class Site:
 
     def __init__(self, folder: Path, *, descriptors: int | None = None, **config: Any) -> None:
         self.store = folder / "answers"
-        given = {
+        config_fields = {
             "token": TOKEN,
             "lanes": [{"model": "openai/m", "api_base": None, "provider": "p"}],
             "connections": 4,
@@ -98,7 +98,7 @@ class Site:
             "store": str(self.store),
             **config,
         }
-        self.lanes = tuple(lane["model"] for lane in given["lanes"])
+        self.lanes = tuple(lane["model"] for lane in config_fields["lanes"])
         self.process = subprocess.Popen(
             [sys.executable, "-m", broker.__name__],
             stdin=subprocess.PIPE,
@@ -109,7 +109,7 @@ class Site:
             resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE, limits)  # on Linux
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.process.stdin.write(pack(given))
+        self.process.stdin.write(pack(config_fields))
         self.process.stdin.flush()
         self.port = int(self.process.stdout.readline())
         self._open: list[LocalExecutor | Caller] = []
@@ -134,15 +134,15 @@ class Site:
             self.process.wait(20)
         self.process.kill()
         self.process.wait()
-        for one in self._open:
-            one.close()
+        for connection in self._open:
+            connection.close()
 
 
 def come(client: LocalExecutor, number: int = 1, *, seconds: int = 30) -> dict[str, Outcome]:
     """Return the next outcomes of a client."""
-    found: dict[str, Outcome] = {}
+    outcomes: dict[str, Outcome] = {}
     deadline = time.monotonic() + seconds  # one wait may return fewer outcomes
-    while len(found) < number and client.lost is None and time.monotonic() < deadline:
-        found.update(client.outcomes(wait=True))
-    assert len(found) == number
-    return found
+    while len(outcomes) < number and client.lost is None and time.monotonic() < deadline:
+        outcomes.update(client.outcomes(wait=True))
+    assert len(outcomes) == number
+    return outcomes

@@ -49,9 +49,9 @@ class Watched:
     @property
     def unwanted(self) -> list[str]:
         """All requests except the page itself, and `hacked` if a payload ran."""
-        own = self.page.url.partition("#")[0]
+        page_address = self.page.url.partition("#")[0]
         ran = ["hacked"] if self.page.evaluate("window.hacked === 1") else []
-        return ran + [e for e in self.events if e.partition("#")[0] != f"request: {own}"]
+        return ran + [e for e in self.events if e.partition("#")[0] != f"request: {page_address}"]
 
 
 def wait_for(page: Any, expression: str, arg: Any = None) -> None:

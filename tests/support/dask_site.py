@@ -28,12 +28,16 @@ class DaskSite:
 
     def _start(self, command: str, *arguments: str) -> subprocess.Popen[bytes]:
         dropped = ("_API_KEY", "_PROXY")
-        own = {k: v for k, v in os.environ.items() if not k.upper().endswith(dropped)}
+        environment = {k: v for k, v in os.environ.items() if not k.upper().endswith(dropped)}
         with self.log.open("ab") as stream:
             return subprocess.Popen(
                 [sys.executable, "-m", f"distributed.cli.{command}", *arguments],
                 cwd=self.folder,
-                env={**own, "OPENAI_API_KEY": WORKERS_KEY, "DASK_LOGGING__DISTRIBUTED": "debug"},
+                env={
+                    **environment,
+                    "OPENAI_API_KEY": WORKERS_KEY,
+                    "DASK_LOGGING__DISTRIBUTED": "debug",
+                },
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=stream,

@@ -62,8 +62,8 @@ class Extended:
 
     @property
     def facts(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.folder / "run" / "run.json").read_text("utf-8"))
-        return found
+        facts: dict[str, Any] = json.loads((self.folder / "run" / "run.json").read_text("utf-8"))
+        return facts
 
     @property
     def items(self) -> list[str]:

@@ -172,13 +172,13 @@ def held_run(
 
 def stored(store: Path) -> set[str]:
     """Return the ids of the examples with an answer in a store."""
-    found = set()
+    ids = set()
     for path in sorted((store / "segments").glob("*.jsonl")):
         for line in path.read_bytes().split(b"\n")[:-1]:
             data = json.loads(line)
             if "reply" in data:
-                found.add(data["request"]["case_id"].split("/")[1])
-    return found
+                ids.add(data["request"]["case_id"].split("/")[1])
+    return ids
 
 
 def _tree(process: Process) -> list[Any]:
@@ -211,8 +211,8 @@ def kill(process: Process, victim: str) -> list[Any]:
     if victim in {"pytest", "all"}:
         os.kill(process.popen.pid, signal.SIGKILL)
         process.popen.wait(30)
-    for one in chosen:
-        one.kill()
+    for target in chosen:
+        target.kill()
     return [p for p in tree if p not in chosen]
 
 

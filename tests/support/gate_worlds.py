@@ -51,15 +51,15 @@ class World:
         """Return scores of the new and of the old model, of the shape (examples, cells)."""
         first = draw.standard_normal(examples)
         second = 0.5 * first + np.sqrt(0.75) * draw.standard_normal(examples)
-        found = []
+        drawn = []
         for normal, quantiles in zip((first, second), self.quantiles, strict=True):
             value = np.interp(normal, self.normal, quantiles)[:, None]
             if self.binary:
-                found.append((draw.random((examples, cells)) < value).astype(float))
+                drawn.append((draw.random((examples, cells)) < value).astype(float))
                 continue
             fresh = np.interp(draw.standard_normal((examples, cells)), self.normal, quantiles)
-            found.append(np.where(draw.random((examples, cells)) < self.copied, value, fresh))
-        return found
+            drawn.append(np.where(draw.random((examples, cells)) < self.copied, value, fresh))
+        return drawn
 
 
 def six_worlds(**options: float) -> list[World]:

@@ -102,10 +102,10 @@ class GitHub:
         if method == "GET":
             answer = self.answer(address)
             return (404, {}) if answer is None else (200, answer)
-        own = f"/repos/{REPOSITORY}/issues"
-        if method == "POST" and (pull := re.fullmatch(rf"{own}/(\d+)/comments", address)):
+        issues_path = f"/repos/{REPOSITORY}/issues"
+        if method == "POST" and (pull := re.fullmatch(rf"{issues_path}/(\d+)/comments", address)):
             return 201, self.comment(int(pull[1]), content["body"])
-        number = re.fullmatch(rf"{own}/comments/(\d+)", address)
+        number = re.fullmatch(rf"{issues_path}/comments/(\d+)", address)
         assert method == "PATCH", request
         assert number, request
         every = [comment for of_pull in self.comments.values() for comment in of_pull]
@@ -117,10 +117,10 @@ class GitHub:
         """Return the API's content at an address; None if there is none."""
         parts = urlsplit(address)
         query = {key: values[0] for key, values in parse_qs(parts.query).items()}
-        found = re.fullmatch(r"/repos/([^/]+/[^/]+)(/.*)?", parts.path)
-        if found is None:
+        match = re.fullmatch(r"/repos/([^/]+/[^/]+)(/.*)?", parts.path)
+        if match is None:
             return None
-        repository, rest = found[1], found[2] or ""
+        repository, rest = match[1], match[2] or ""
         if not rest:
             return {"default_branch": "main"}
         if run := re.fullmatch(r"/actions/runs/(\d+)", rest):

@@ -15,8 +15,8 @@ STARTER = SUITE.replace('"toy"', '"starter"').replace("test_toy", "test_starter"
 
 def ids(result: pytest.RunResult) -> list[str]:
     """Return the parts between brackets of the node ids that `--collect-only -q` or -v printed."""
-    found = [re.search(r"::\w+\[(.*?)\](?: |$)", line) for line in result.outlines]
-    return [match[1] for match in found if match]
+    matches = [re.search(r"::\w+\[(.*?)\](?: |$)", line) for line in result.outlines]
+    return [match[1] for match in matches if match]
 
 
 def collected(bench: Bench, *arguments: str) -> list[str]:

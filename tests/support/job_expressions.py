@@ -30,7 +30,7 @@ def filled(value: Any, scope: Scope) -> Any:
         return value
     if (alone := _WHOLE.fullmatch(value.strip())) and "}}" not in alone[1]:
         return evaluate(alone[1], scope)
-    return _WHOLE.sub(lambda found: as_text(evaluate(found[1], scope)), value)
+    return _WHOLE.sub(lambda match: as_text(evaluate(match[1], scope)), value)
 
 
 def condition(text: str | None, scope: Scope) -> bool:
@@ -79,7 +79,7 @@ def _number(value: Any) -> float:
 
 
 def _format(pattern: str, *values: Any) -> str:
-    return re.sub(r"\{(\d+)\}", lambda found: as_text(values[int(found[1])]), pattern)
+    return re.sub(r"\{(\d+)\}", lambda match: as_text(values[int(match[1])]), pattern)
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {"format": _format, "fromJSON": json.loads}
@@ -92,10 +92,10 @@ class _Reader:
         self.text, self.scope, self.tokens = text, scope, []
         at = 0
         while text[at:].strip():
-            found = _TOKEN.match(text, at)
-            assert found, f"not understood: {text!r} at {text[at:]!r}"
-            self.tokens.append((str(found.lastgroup), found[str(found.lastgroup)]))
-            at = found.end()
+            match = _TOKEN.match(text, at)
+            assert match, f"not understood: {text!r} at {text[at:]!r}"
+            self.tokens.append((str(match.lastgroup), match[str(match.lastgroup)]))
+            at = match.end()
 
     def take(self, *signs: str) -> str:
         """Return the next token if it is one of these signs."""

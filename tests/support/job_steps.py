@@ -96,84 +96,96 @@ class Runner:
 
     def steps(self, steps: Sequence[Mapping[str, Any]], scope: Mapping[str, Any]) -> dict[str, Any]:
         """Run steps in order; return the context with their outputs."""
-        known = {step["id"]: {"outputs": Known({}, "")} for step in steps if "id" in step}
+        step_results = {step["id"]: {"outputs": Known({}, "")} for step in steps if "id" in step}
         for step in steps:
             assert step.keys() <= _STEP, f"not known here: {step.keys() - _STEP}"
             state = {"success": not self.failed, "failure": bool(self.failed)}
-            own = {**scope, **state, "steps": known, "always": True, "cancelled": False}
-            if not condition(step.get("if"), own) or self.ran == self.limit:
+            step_scope = {
+                **scope,
+                **state,
+                "steps": step_results,
+                "always": True,
+                "cancelled": False,
+            }
+            if not condition(step.get("if"), step_scope) or self.ran == self.limit:
                 continue
-            env = {key: as_text(filled(text, own)) for key, text in step.get("env", {}).items()}
-            own["env"] = {**scope["env"], **env}
-            outputs = self.used(step, own) if "uses" in step else self.script(step, own)
+            env = {
+                key: as_text(filled(text, step_scope)) for key, text in step.get("env", {}).items()
+            }
+            step_scope["env"] = {**scope["env"], **env}
+            outputs = (
+                self.used(step, step_scope) if "uses" in step else self.script(step, step_scope)
+            )
             if "id" in step:
-                known[step["id"]]["outputs"].update(outputs)
-        return {"steps": known}
+                step_results[step["id"]]["outputs"].update(outputs)
+        return {"steps": step_results}
 
     def used(self, step: Mapping[str, Any], scope: Mapping[str, Any]) -> Mapping[str, str]:
         """Simulate an action; return its outputs."""
-        given = {key: as_text(filled(text, scope)) for key, text in step.get("with", {}).items()}
+        inputs = {key: as_text(filled(text, scope)) for key, text in step.get("with", {}).items()}
         name = str(step["uses"]).partition("@")[0]
         if name not in _WITH:
-            return self.composite(ROOT / own_path(name) / "action.yml", given, scope)
-        assert given.keys() <= _WITH[name], f"{name}: {given.keys() - _WITH[name]}"
+            return self.composite(ROOT / own_path(name) / "action.yml", inputs, scope)
+        assert inputs.keys() <= _WITH[name], f"{name}: {inputs.keys() - _WITH[name]}"
         if name == "actions/checkout":
             shutil.copytree(self.checkout, self.workspace, dirs_exist_ok=True)
         elif name == "actions/download-artifact":
-            self.download(given)
+            self.download(inputs)
         elif name == "actions/upload-artifact":
-            self.upload(given)
+            self.upload(inputs)
         return {}
 
     def composite(
-        self, path: Path, given: Mapping[str, str], scope: Mapping[str, Any]
+        self, path: Path, step_inputs: Mapping[str, str], scope: Mapping[str, Any]
     ) -> dict[str, str]:
         """Run a composite action of this repository; return its outputs."""
         action = read_yaml(path)
         declared = action["inputs"]
-        assert given.keys() <= declared.keys(), given.keys() - declared.keys()
+        assert step_inputs.keys() <= declared.keys(), step_inputs.keys() - declared.keys()
         required = {key for key, item in declared.items() if item.get("required")}
-        assert required <= given.keys(), f"{path.parent.name}: {required - given.keys()}"
+        assert required <= step_inputs.keys(), (
+            f"{path.parent.name}: {required - step_inputs.keys()}"
+        )
         facts = {
             "github": {**scope["github"], "action_path": str(path.parent)},
             "runner": {"temp": str(self.temp)},
         }
         inputs = {
-            key: given.get(key, as_text(filled(item.get("default", ""), facts)))
+            key: step_inputs.get(key, as_text(filled(item.get("default", ""), facts)))
             for key, item in declared.items()
         }
         inner = {**facts, "env": scope["env"], "inputs": inputs}
-        known = self.steps(action["runs"]["steps"], inner)
+        step_results = self.steps(action["runs"]["steps"], inner)
         return {
-            key: as_text(filled(item["value"], inner | known))
+            key: as_text(filled(item["value"], inner | step_results))
             for key, item in action.get("outputs", {}).items()
         }
 
-    def download(self, given: Mapping[str, str]) -> None:
+    def download(self, inputs: Mapping[str, str]) -> None:
         """Download artifacts of another run by its number, or of this run."""
-        target = self.workspace / given.get("path", ".")
-        if "artifact-ids" in given:
-            assert self.github.tokens[given["github-token"]].get("actions"), "actions: read"
-            source = self.github.folder / given["artifact-ids"]
+        target = self.workspace / inputs.get("path", ".")
+        if "artifact-ids" in inputs:
+            assert self.github.tokens[inputs["github-token"]].get("actions"), "actions: read"
+            source = self.github.folder / inputs["artifact-ids"]
             shutil.copytree(source, target, dirs_exist_ok=True)
-        elif "pattern" in given:
-            for name in fnmatch.filter(self.artifacts, given["pattern"]):
+        elif "pattern" in inputs:
+            for name in fnmatch.filter(self.artifacts, inputs["pattern"]):
                 shutil.copytree(self.artifacts[name], target / name)
-        elif given["name"] in self.artifacts:
-            shutil.copytree(self.artifacts[given["name"]], target, dirs_exist_ok=True)
+        elif inputs["name"] in self.artifacts:
+            shutil.copytree(self.artifacts[inputs["name"]], target, dirs_exist_ok=True)
         else:
             self.failed = self.failed or 1
-            self.log += f"Unable to download artifact: {given['name']}\n"
+            self.log += f"Unable to download artifact: {inputs['name']}\n"
 
-    def upload(self, given: Mapping[str, str]) -> None:
+    def upload(self, inputs: Mapping[str, str]) -> None:
         """Keep a folder as an artifact of the run."""
-        source = self.workspace / given["path"]
+        source = self.workspace / inputs["path"]
         if source.is_dir() and any(source.iterdir()):
-            copy = self.folder / "uploads" / given["name"]
+            copy = self.folder / "uploads" / inputs["name"]
             shutil.copytree(source, copy)
-            self.uploads[given["name"]] = self.artifacts[given["name"]] = copy
+            self.uploads[inputs["name"]] = self.artifacts[inputs["name"]] = copy
         else:
-            assert given["if-no-files-found"] == "ignore", given
+            assert inputs["if-no-files-found"] == "ignore", inputs
 
     def script(self, step: Mapping[str, Any], scope: Mapping[str, Any]) -> dict[str, str]:
         """Run a script in bash; return its outputs."""
@@ -239,8 +251,8 @@ class Runner:
 
 def own_path(uses: str) -> str:
     """Return the path in this repository that `uses` names."""
-    owner, found, path = uses.partition("/.github/")
-    assert found, f"not known here: {uses}"
+    owner, separator, path = uses.partition("/.github/")
+    assert separator, f"not known here: {uses}"
     assert re.fullmatch(r"\$|[\w.-]+/pytest-tablebench", owner), f"not known here: {uses}"
     return f".github/{path.partition('@')[0]}"
 

@@ -27,13 +27,13 @@ def smollm2() -> Path:
 
 def servers_in(folder: Path) -> list[psutil.Process]:
     """Return the processes that serve a model and were started in a folder."""
-    found = []
+    servers = []
     for process in psutil.process_iter():
         try:
             if "pytest_tablebench.models.gguf.serve" not in process.cmdline():
                 continue
             if Path(process.cwd()) == folder and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
+                servers.append(process)
         except psutil.Error:  # another user's, or already ended
             continue
-    return found
+    return servers

@@ -33,9 +33,9 @@ def write_folder(folder: Path, files: Mapping[str, str | bytes] | None = None) -
 
 def only(data: Path) -> FolderDataset:
     """Return the dataset of the only folder."""
-    (found,) = folder_datasets(data)
-    assert isinstance(found, FolderDataset)
-    return found
+    (dataset,) = folder_datasets(data)
+    assert isinstance(dataset, FolderDataset)
+    return dataset
 
 
 def opened(data: Path, files: Mapping[str, str | bytes]) -> RowSource[FolderQuestion]:
@@ -45,8 +45,8 @@ def opened(data: Path, files: Mapping[str, str | bytes]) -> RowSource[FolderQues
 
 def problems(data: Path) -> list[str]:
     """Return the reported problems of the only folder."""
-    found = only(data)
-    return [str(problem) for problem in found.open(data / found.folder).problems]
+    dataset = only(data)
+    return [str(problem) for problem in dataset.open(data / dataset.folder).problems]
 
 
 def asked(table: str, files: Mapping[str, str | bytes], tmp_path: Path) -> list[str]:

@@ -40,8 +40,8 @@ def formula_texts(first: str, second: str) -> tuple[str, str] | None:
     try:
         steps = _steps(tokens_of(first))
         for text, name, arguments in steps:
-            own = [text] if "table" in name else [x for x in arguments if "#" not in x]
-            for key in own:
+            texts = [text] if "table" in name else [x for x in arguments if "#" not in x]
+            for key in texts:
                 names.setdefault(key, f"a{len(names)}")
         tokens = tokens_of(second)[:-1]
         for position, token in enumerate(tokens):
@@ -65,13 +65,13 @@ def formula_texts(first: str, second: str) -> tuple[str, str] | None:
 
 
 def _steps(tokens: list[str]) -> list[tuple[str, str, list[str]]]:
-    found = []
+    steps = []
     for piece in "|".join(tokens[:-1]).split(")")[:-1]:
         text = piece.strip()
         name, inside = text.split("(")  # ValueError: more or fewer brackets than one
         first, second, *_ = inside.strip("|").strip().split("|")
-        found.append((text, name.strip("|").strip(), [first.strip(), second.strip()]))
-    return found
+        steps.append((text, name.strip("|").strip(), [first.strip(), second.strip()]))
+    return steps
 
 
 def _text(steps: list[tuple[str, str, list[str]]], number: int, names: dict[str, str]) -> Any:

@@ -43,17 +43,17 @@ class Plain:
         messages, process = as_openai(request.messages), str(os.getpid())
         body = {"model": self.model.partition("/")[2], "messages": messages, "user": process}
         try:
-            status, said = self.post(json.dumps(body))
+            status, content = self.post(json.dumps(body))
         except ConnectionRefusedError:
             raise self.failure("unreachable", "no connection", again=True, all_=True) from None
         except (ConnectionError, http.client.HTTPException):
             raise self.failure("server_error", "closed too early", again=True) from None
         if status != 200:
             raise self.failure(*STATUS[status], again=status in {429, 500}, all_=status < 429)
-        [choice] = said["choices"]
+        [choice] = content["choices"]
         if choice["finish_reason"] == "content_filter":
             raise self.failure("content_filter", "withheld")
-        usage = said["usage"]
+        usage = content["usage"]
         return Reply(
             choice["message"]["content"],
             finish_reason=choice["finish_reason"],

@@ -59,8 +59,8 @@ def write_folder(data: Path, rows: tuple[dict[str, Any], ...] = ROWS) -> Path:
     folder = data / "realhitbench"
     for name in ("html", "latex", "csv", "markdown"):
         (folder / "data" / name).mkdir(parents=True)
-    for stem, one in (("travel-table01", "3"), ("travel-table01_swap", "30")):
-        (folder / f"data/html/{stem}.html").write_text(HTML.format(one=one), "utf-8")
+    for stem, number in (("travel-table01", "3"), ("travel-table01_swap", "30")):
+        (folder / f"data/html/{stem}.html").write_text(HTML.format(one=number), "utf-8")
         (folder / f"data/latex/{stem}.txt").write_text(f"upstream's {stem}", "utf-8")
     (folder / "data/tables").mkdir()
     Table(["Year", "Rain"], [[2001, 3.5], [2002, 4]]).to_xlsx(

@@ -60,9 +60,9 @@ def test_starter(case, answer):
 def examples(count: int) -> list[Example]:
     """Return the first examples of the embedded dataset, those that a run with this limit has."""
     source = Starter().open(Path())
-    found = [source.example(example_id) for example_id in source.example_ids(count)]
-    assert len({example.question for example in found}) == count, "questions repeat"
-    return found
+    first_examples = [source.example(example_id) for example_id in source.example_ids(count)]
+    assert len({example.question for example in first_examples}) == count, "questions repeat"
+    return first_examples
 
 
 def right(example: Example) -> str:
@@ -159,11 +159,11 @@ class Process:
     def until(self, reached: Callable[[], bool], what: str, *, seconds: float = 120) -> None:
         """Wait for a condition while it runs; fail with its output if it ends before."""
 
-        def found() -> bool:
+        def has_ended() -> bool:
             ended = self.popen.poll()  # checked first: it may reach it and end in between
             return reached() or ended is not None
 
-        until(found, what, seconds=seconds)
+        until(has_ended, what, seconds=seconds)
         assert reached(), f"pytest has ended before {what}:\n{self.output}"
 
     @property

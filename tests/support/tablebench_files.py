@@ -67,8 +67,8 @@ def written(folder: Path, **files: Sequence[Any] | str) -> Path:
 
 
 def dataset(name: str = "tablebench_fc") -> TableBench:
-    [found] = [one for one in DATASETS if one.name == name]
-    return found
+    [matching] = [candidate for candidate in DATASETS if candidate.name == name]
+    return matching
 
 
 def opened(folder: Path, name: str = "tablebench_fc") -> Source:

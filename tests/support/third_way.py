@@ -22,8 +22,8 @@ OPERATORS = {"=": "=", "!=": "<>", "<": "<", ">": ">"}
 
 
 def number(text: str) -> float | None:
-    found = re.fullmatch(r"-?[\d,]+(?:\.\d+)?(?: [a-z]+)?", text)
-    return float(text.replace(",", "").split(" ")[0]) if found else None
+    match = re.fullmatch(r"-?[\d,]+(?:\.\d+)?(?: [a-z]+)?", text)
+    return float(text.replace(",", "").split(" ")[0]) if match else None
 
 
 class ThirdWay:
@@ -95,8 +95,8 @@ class ThirdWay:
         return self.query(ids, f"AND c{self.columns[column]} {sign} ?", [bound])
 
     def values(self, ids: Sequence[int], column: str) -> list[float]:
-        found = [number(self.texts[id_][self.columns[column]]) for id_ in ids]
-        return [value for value in found if value is not None]
+        numbers = [number(self.texts[id_][self.columns[column]]) for id_ in ids]
+        return [value for value in numbers if value is not None]
 
     def entry(self, name: str) -> int:
         return next(id_ for id_, row in enumerate(self.texts) if name in row)
@@ -140,8 +140,8 @@ class ThirdWay:
         return [str(self.table.rows[row][place])]
 
     def _find(self, ids: list[int], column: str, value: str) -> list[str]:
-        found = [id_ for id_ in ids if self.texts[id_][self.columns[column]] == value]
-        return list(dict.fromkeys(self.label(found)))  # an entry may occur twice
+        matching = [id_ for id_ in ids if self.texts[id_][self.columns[column]] == value]
+        return list(dict.fromkeys(self.label(matching)))  # an entry may occur twice
 
     def _value_of(self, ids: list[int], column: str) -> list[str]:
         return [self.texts[id_][self.columns[column]] for id_ in ids]

@@ -184,15 +184,15 @@ class Bench:
     def _run(
         self, run: Callable[..., pytest.RunResult], arguments: tuple[str, ...], results: str
     ) -> pytest.RunResult:
-        given = " ".join(arguments)
+        command_line = " ".join(arguments)
         extra = [f"--bench-results={results}"]
-        if "page" not in given:
+        if "page" not in command_line:
             extra.append("--bench-no-page")
-        if "--bench-store" not in given:
+        if "--bench-store" not in command_line:
             extra.append("--bench-store=none")
-        if "--bench-serializer" not in given:
+        if "--bench-serializer" not in command_line:
             extra.append("--bench-serializer=html")
-        if "--bench-perturbation" not in given:
+        if "--bench-perturbation" not in command_line:
             extra.append("--bench-perturbation=none")
         return run(*extra, *arguments)
 

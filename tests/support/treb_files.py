@@ -23,7 +23,7 @@ _TWO_LINES = "Port,Boats,Boats\n,2023,2024\nWick,12,14\nOban,30,31\n"
 def sample(subtask: str, number: int = 1, **fields: Any) -> dict[str, Any]:
     """Return a sample of a subtask about the harbours' table; `fields` replace its fields."""
     markdown = "| Harbour | Boats | Depth |\n| --- | --- | --- |\n| Wick | 12 | 4.5 |\n"
-    found = {
+    sample_fields = {
         "id": f"{subtask}|harbours|{number}|made_{number}",
         "file_path": ["csv/harbours.csv"],
         "instruction": "",
@@ -35,14 +35,14 @@ def sample(subtask: str, number: int = 1, **fields: Any) -> dict[str, Any]:
         "Table_html": ["<table><tr><th>Harbour</th></tr><tr><td>Wick</td></tr></table>"],
         "number_answer": 30.0,
     }
-    return {name: value for name, value in (found | fields).items() if value is not ...}
+    return {name: value for name, value in (sample_fields | fields).items() if value is not ...}
 
 
 def write_samples(path: Path, samples: Sequence[Mapping[str, Any] | Any]) -> None:
     """Write samples as a JSON list, or as JSON lines, by the file's suffix."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".jsonl":
-        text = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in samples)
+        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in samples)
     else:
         text = json.dumps(samples, ensure_ascii=False)
     path.write_text(text, encoding="utf-8")

@@ -166,16 +166,16 @@ class UpstreamServer:
     def downloads(self, ending: str) -> list[Asked]:
         """Return the requests for paths with this ending, without redirects."""
         return [
-            asked
-            for asked in self.asked
-            if asked.method == "GET"
-            and asked.path.endswith(ending)
-            and asked.path not in self._redirects
+            request
+            for request in self.asked
+            if request.method == "GET"
+            and request.path.endswith(ending)
+            and request.path not in self._redirects
         ]
 
     def bytes_sent(self, ending: str) -> int:
         """Return the number of sent bytes of bodies for paths with this ending."""
-        return sum(asked.sent for asked in self.downloads(ending))
+        return sum(request.sent for request in self.downloads(ending))
 
     def forget(self) -> None:
         """Reset the counts."""
@@ -200,9 +200,9 @@ class UpstreamServer:
 
     # For the handler
 
-    def note(self, asked: Asked) -> None:
+    def note(self, request: Asked) -> None:
         with self._lock:
-            self.asked.append(asked)
+            self.asked.append(request)
 
     def fault_of(self, path: str, *, whole_body: bool) -> Fault:
         with self._lock:
@@ -270,11 +270,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _known(self, repository: str, revision: str) -> dict[str, bytes] | None:
         """Return the files of a dataset; None after a reply that there are none."""
-        wanted, files = self.server.owner._hub.get(repository, (None, None))
+        pinned, files = self.server.owner._hub.get(repository, (None, None))
         if files is None:
             self._reply(404, b"{}", {"X-Error-Code": "RepoNotFound"})
             return None
-        if wanted is not None and revision != wanted:
+        if pinned is not None and revision != pinned:
             self._reply(404, b"{}", {"X-Error-Code": "RevisionNotFound"})
             return None
         return files
@@ -304,8 +304,8 @@ class _Handler(BaseHTTPRequestHandler):
             for name, content in files.items()
         ]
         size, page = int(self.query["PageSize"]), int(self.query["PageNumber"])
-        found = {"Code": 200, "Data": {"Files": entries[size * (page - 1) : size * page]}}
-        return self._file(json.dumps(found).encode(), fault, {})
+        listing = {"Code": 200, "Data": {"Files": entries[size * (page - 1) : size * page]}}
+        return self._file(json.dumps(listing).encode(), fault, {})
 
     def _hub_info(self, fault: Fault, repository: str, revision: str) -> None:
         files = self._known(repository, revision)
@@ -334,10 +334,10 @@ class _Handler(BaseHTTPRequestHandler):
             middle = len(content) // 2
             content = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
         status, start = 200, 0
-        asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+        range_match = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
         unchanged = self.headers.get("If-Range", etag) == etag
-        if asked and unchanged and not fault.ignore_range:
-            status, start = 206, int(asked[1])
+        if range_match and unchanged and not fault.ignore_range:
+            status, start = 206, int(range_match[1])
             if start >= len(content):
                 return self._reply(416, b"", {"Content-Range": f"bytes */{len(content)}"})
             start = 0 if fault.wrong_range else start

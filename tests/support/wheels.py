@@ -26,11 +26,11 @@ def execute(
     *command: str | Path, cwd: Path, seconds: float = 240
 ) -> subprocess.CompletedProcess[str]:
     """Run a program in a clean environment and capture its output."""
-    own = {name: value for name, value in environment(None).items() if name != "PYTHONPATH"}
+    variables = {name: value for name, value in environment(None).items() if name != "PYTHONPATH"}
     return subprocess.run(
         [str(part) for part in command],
         cwd=cwd,
-        env=own,
+        env=variables,
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -53,12 +53,12 @@ def build_wheel(folder: Path, source: Path = ROOT) -> Path:
 def interpreter(version: str) -> Path | None:
     """Return an installed Python of a version such as 3.12; None without one."""
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
-    found = [str(path) for path in pyenv.glob(f"versions/{version}.*/bin/python")]
+    candidates = [str(path) for path in pyenv.glob(f"versions/{version}.*/bin/python")]
     if on_path := shutil.which(f"python{version}"):
-        found.append(on_path)
-    for path in found:
-        asked = [path, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
-        done = subprocess.run(asked, capture_output=True, text=True, check=False)
+        candidates.append(on_path)
+    for path in candidates:
+        command = [path, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.stdout.strip() == version:  # pyenv may have a shim without its Python
             return Path(path)
     return None
@@ -69,12 +69,12 @@ def make_environment(folder: Path, python: Path | str, *requirements: str | Path
     uv = pytest.importorskip("uv", reason="uv makes environments in seconds").find_uv_bin()
     made = execute(uv, "venv", "--quiet", "--python", python, folder, cwd=folder.parent)
     assert made.returncode == 0, made.stderr
-    own = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    python_path = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     done = execute(
-        uv, "pip", "install", "--quiet", "--python", own, *requirements,
+        uv, "pip", "install", "--quiet", "--python", python_path, *requirements,
         cwd=folder.parent, seconds=600,
     )  # fmt: skip
     if done.returncode and any(text in done.stderr.lower() for text in _UNREACHABLE):
         pytest.skip(f"no package index answers: {done.stderr.strip().splitlines()[-1]}")
     assert done.returncode == 0, done.stderr
-    return own
+    return python_path

@@ -88,9 +88,9 @@ def run_workflow(
         installs: whether the gate installs its package; otherwise it uses this environment.
     """
     run = WorkflowRun()
-    given = Known({} if event.fork else dict(secrets or {}), "")
+    secret_values = Known({} if event.fork else dict(secrets or {}), "")
     call = _Call(github, folder, checkout, event, dict(environment or {}), installs, run)
-    call.workflow(read_yaml(path), {}, given, None, "")
+    call.workflow(read_yaml(path), {}, secret_values, None, "")
     for name, content in run.artifacts.items():
         head = FORK if event.fork else OWN
         github.add(name, content, branch=event.branch, head=head, conclusion=run.result)
@@ -179,12 +179,12 @@ class _Call:
         assert not axes.keys() & {"include", "exclude"}, name
         results, outputs = set(), Known({}, "")
         for values in itertools.product(*axes.values()):
-            own = scope | {"matrix": dict(zip(axes, values, strict=True))}
+            job_scope = scope | {"matrix": dict(zip(axes, values, strict=True))}
             label = f"{name}[{','.join(map(str, values))}]" if values else name
-            found = self.steps(label, job, own, allowed)
-            self.run.jobs[label] = found
-            results.add(found.result)
-            outputs.update({key: value for key, value in found.outputs.items() if value})
+            job_results = self.steps(label, job, job_scope, allowed)
+            self.run.jobs[label] = job_results
+            results.add(job_results.result)
+            outputs.update({key: value for key, value in job_results.outputs.items() if value})
         return {"result": "failure" if "failure" in results else "success", "outputs": outputs}
 
     def steps(
@@ -200,10 +200,10 @@ class _Call:
         runner = Runner(self.github, folder, self.checkout, folder / "workspace", self.environment)
         runner.installs, runner.artifacts = self.installs, self.run.artifacts
         runner.event = self.event.name, self.event.payload
-        own = scope | {"github": scope["github"] | {"token": token}}
-        own["env"] = {**own["env"], **_filled(job.get("env", {}), own)}
-        known = runner.steps(job["steps"], own)
-        outputs = _filled(job.get("outputs", {}), own | known)
+        job_scope = scope | {"github": scope["github"] | {"token": token}}
+        job_scope["env"] = {**job_scope["env"], **_filled(job.get("env", {}), job_scope)}
+        step_results = runner.steps(job["steps"], job_scope)
+        outputs = _filled(job.get("outputs", {}), job_scope | step_results)
         return runner.job(outputs)
 
     def called(
@@ -214,13 +214,18 @@ class _Call:
         assert job.keys() <= keys, f"{name}: {job.keys() - keys}"
         workflow = read_yaml(ROOT / own_path(job["uses"]))
         declared = workflow[True]["workflow_call"]
-        given, handed = _filled(job.get("with", {}), scope), _filled(job.get("secrets", {}), scope)
-        assert given.keys() <= declared["inputs"].keys(), given.keys() - declared["inputs"].keys()
+        called_inputs, handed = (
+            _filled(job.get("with", {}), scope),
+            _filled(job.get("secrets", {}), scope),
+        )
+        assert called_inputs.keys() <= declared["inputs"].keys(), (
+            called_inputs.keys() - declared["inputs"].keys()
+        )
         assert handed.keys() <= declared["secrets"].keys(), handed.keys()
         inputs = {}
         for key, item in declared["inputs"].items():
-            assert key in given or not item.get("required"), f"{name}: {key} is required"
-            inputs[key] = given.get(key, item.get("default"))
+            assert key in called_inputs or not item.get("required"), f"{name}: {key} is required"
+            inputs[key] = called_inputs.get(key, item.get("default"))
             kind: Any = {"string": str, "number": (int, float), "boolean": bool}[item["type"]]
             assert isinstance(inputs[key], kind), f"{name}: {key} is no {item['type']}"
         before = set(self.run.jobs)
@@ -265,9 +270,9 @@ def run_action(
     runner = Runner(github, folder, workspace, workspace, dict(environment or {}))
     runner.artifacts = dict(other_uploads or {})
     runner.limit = steps
-    given = {name.replace("_", "-"): value for name, value in inputs.items()}
+    normalized = {name.replace("_", "-"): value for name, value in inputs.items()}
     facts = {"repository": REPOSITORY, "token": TOKEN}
-    outputs = runner.composite(ACTION, given, {"github": facts, "env": {}})
+    outputs = runner.composite(ACTION, normalized, {"github": facts, "env": {}})
     runner.artifacts = {
         name: path for name, path in runner.artifacts.items() if name not in (other_uploads or {})
     }
