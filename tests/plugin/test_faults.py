@@ -128,7 +128,7 @@ def test_a_fault_of_single_cases_in_all_calls_does_not_end_the_run(tmp_path: Pat
     assert "stopped after" not in run.output
 
 
-@pytest.mark.parametrize("workers", reduced("02", "2"))
+@pytest.mark.parametrize("workers", reduced("02", "1"))
 def test_a_server_that_always_returns_429_ends_the_run_after_the_patience(
     tmp_path: Path, workers: str
 ) -> None:
@@ -204,7 +204,7 @@ def test_a_run_continues_after_the_server_was_down(tmp_path: Path, workers: str)
 
 
 @pytest.mark.parametrize(
-    "arguments", reduced([("-n", "0"), ("-n", "2"), ("--bench-plan",)], ("-n", "2"))
+    "arguments", reduced([("-n", "0"), ("-n", "2"), ("--bench-plan",)], ("-n", "1"))
 )
 def test_an_engine_that_does_not_start_is_reported_in_one_line(
     tmp_path: Path, arguments: tuple[str, ...]
@@ -237,7 +237,7 @@ _engine.Engine.address = property(address)
 """
 
 
-@pytest.mark.parametrize("workers", reduced("02", "2"))
+@pytest.mark.parametrize("workers", reduced("02", "1"))
 def test_an_engine_that_dies_before_the_first_call_is_reported_in_one_line(
     tmp_path: Path, workers: str
 ) -> None:

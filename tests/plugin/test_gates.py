@@ -54,10 +54,9 @@ def test_an_undecided_gate_says_that_there_are_too_few_examples(bench, workers):
     bench.data(toy=[[f"e{n:02}", f"{n % 2} of {n}?", ["36"]] for n in range(16)])
     bench.suite()
     script = bench.script({"match": "Question: 0 of", "text": "36"}, {"default": "no"})
-    common = [f"--model={script}", "--bench-gate=toy.performance >= 0.45", "-n", str(workers)]
-    run = bench.run_apart if workers else bench.run
-    for number, limit in enumerate(("8", "16")):
-        result = run(*common, f"--bench-limit={limit}", results=f"run{number}")
+    common = [f"--model={script}", "--bench-gate=toy.performance >= 0.45"]
+    for limit, run in (("8", bench.run), ("16", bench.way(workers))):
+        result = run(*common, f"--bench-limit={limit}", results=f"run-{limit}")
         [line] = [line for line in result.outlines if line.startswith("to decide toy.performance")]
         assert line.endswith("more than now; there are only 16, if its estimate stays as it is")
 
