@@ -340,7 +340,7 @@ def test_the_last_lines_name_the_commands_to_show_and_repeat_a_wrong_case(bench,
         assert output[-1] == "score: 0.000, wrong (exact_match, right from 1)"
     assert main(["show", str(bench.path / "run"), "toy/cy/csv/none"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "no answer: timeout"
-    for wrong, said in (("toy/bo/", "4 cases begin with toy/bo/: "), ("x", "unknown case 'x'")):
+    for wrong, message in (("toy/bo/", "4 cases begin with toy/bo/: "), ("x", "unknown case 'x'")):
         assert main(["show", str(bench.path / "run"), wrong]) == 2
         assert message in capsys.readouterr().err
 

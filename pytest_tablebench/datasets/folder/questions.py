@@ -14,7 +14,7 @@ from pytest_tablebench.datasets.rows import BadRowError
 from pytest_tablebench.errors import DataError
 from pytest_tablebench.metrics.typed_answer import KINDS
 from pytest_tablebench.tables.table import Table
-from pytest_tablebench.util.names import counted, known_names, printable
+from pytest_tablebench.util.names import known_names, printable
 
 COLUMNS = (
     *("table", "question", "answer"),
