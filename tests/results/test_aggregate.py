@@ -61,14 +61,14 @@ def test_pass_rate_is_the_mean_share_passed():
     assert dataset_scope(GRID)["pass_rate"] == 0.5  # of 1/4 and 3/4
 
 
-def test_counts():
+def test_a_scope_counts_cases_examples_and_outcomes():
     scope = dataset_scope(GRID)
     assert (scope["n_examples"], scope["n_cases"], scope["no_answer"]) == (2, 8, 0.0)
     assert scope["flags"] == []
     assert scope["reasons"] == {}
 
 
-def test_scopes_of_one_serializer_or_perturbation():
+def test_each_serializer_and_perturbation_has_its_own_scope():
     scope = dataset_scope(GRID)
     performances = {
         name: (part["performance"], part["robustness"])
@@ -83,7 +83,7 @@ def test_scopes_of_one_serializer_or_perturbation():
     }
 
 
-def test_no_answer_is_left_out_counted_and_flagged():
+def test_cases_without_an_answer_are_left_out_of_means_counted_and_flagged():
     scope = dataset_scope([*cells("e1", 1.0, None, 0.0, None), *cells("e2", 1.0, 1.0, 1.0, 1.0)])
     assert scope["performance"] == 0.75  # of 1/2 and 1
     assert scope["pass_rate"] == 0.75
@@ -102,7 +102,7 @@ def test_an_example_without_any_answer_is_in_no_mean():
     assert scope["no_answer"] == 0.5
 
 
-def test_replies_that_were_cut_are_counted_in_each_scope():
+def test_truncated_replies_are_counted_in_each_scope():
     records = [
         *cells("e1", 1.0, None, 0.5, 0.0, reason="cut_off"),
         *(replace(cell, cuts={"truncated": 1.0}) for cell in cells("e2", 1.0, 1.0)),
@@ -119,7 +119,7 @@ def test_replies_that_were_cut_are_counted_in_each_scope():
     assert dataset_scope(repeated)["cut_off"] == 2 / 9
 
 
-def test_no_answer_at_all_is_unknown_and_not_0():
+def test_measures_without_any_answer_are_none_and_not_0():
     scope = dataset_scope(cells("e1", None, None, None, None))
     assert [scope[name] for name in ("performance", "robustness", "pass_rate")] == [None] * 3
     assert scope["no_answer"] == 1.0
@@ -131,12 +131,12 @@ def test_a_missing_configuration_is_flagged():
     assert dataset_scope(records)["flags"] == ["incomplete"]
 
 
-def test_one_configuration_is_flagged():
+def test_a_single_configuration_is_flagged():
     scope = dataset_scope([*cells("e1", 1.0), *cells("e2", 0.0)])
     assert scope["flags"] == ["one configuration"]
 
 
-def test_reasons_are_counted_most_frequent_first():
+def test_reasons_are_counted_with_the_most_frequent_first():
     records = [
         *cells("e1", None, None, reason="timeout"),
         *cells("e2", None, reason="rate_limit"),
@@ -146,7 +146,7 @@ def test_reasons_are_counted_most_frequent_first():
     assert list(reasons.items()) == [("content_filter", 3), ("timeout", 2), ("rate_limit", 1)]
 
 
-def test_a_benchmark_is_the_plain_mean_over_its_datasets():
+def test_a_benchmark_is_the_unweighted_mean_of_its_datasets():
     # Ten examples of one dataset weigh as much as one of the other.
     many = [cell for number in range(10) for cell in cells(f"m{number}", 1.0, 1.0)]
     further = cells("e1", 0.0, 0.5, dataset="other")
@@ -158,25 +158,25 @@ def test_a_benchmark_is_the_plain_mean_over_its_datasets():
     assert list(benchmark["datasets"]) == ["d", "other"]
 
 
-def test_a_benchmark_with_an_unknown_dataset_is_unknown():
+def test_a_benchmark_has_no_performance_if_one_of_its_datasets_has_none():
     records = [*cells("e1", 1.0, 1.0), *cells("e1", None, None, dataset="other")]
     benchmark = summarize(records)["benchmarks"]["b"]
     assert benchmark["performance"] is None
     assert benchmark["no_answer"] == 0.5
 
 
-def test_examples_of_the_same_id_in_two_datasets_are_two():
+def test_the_same_example_id_in_two_datasets_names_two_examples():
     records = [*cells("e1", 1.0), *cells("e1", 0.0, dataset="other")]
     assert summarize(records)["benchmarks"]["b"]["n_examples"] == 2
 
 
-def test_benchmarks_are_kept_apart():
+def test_benchmarks_are_aggregated_separately():
     records = [*cells("e1", 1.0), *cells("e1", 0.0, benchmark="c", dataset="x")]
     benchmarks = summarize(records)["benchmarks"]
     assert {name: part["performance"] for name, part in benchmarks.items()} == {"b": 1.0, "c": 0.0}
 
 
-def test_no_records_have_no_benchmarks():
+def test_without_records_there_are_no_benchmarks():
     assert summarize([]) == {"benchmarks": {}}
 
 
@@ -188,7 +188,7 @@ def test_spread_names_best_and_worst():
     assert spread({"html": scope["serializers"]["html"], "csv": unknown}) is None
 
 
-def test_spread_names_all_that_are_equal():
+def test_spread_names_all_serializers_that_tie():
     """A third three times is another float sum in another order, and no other mean."""
     values = {"a": 0.1 + 0.2, "b": 0.3, "c": 0.9, "d": 0.3}
     scopes = {
@@ -212,7 +212,7 @@ RUNS = st.lists(
     ),
     min_size=1,
     max_size=8,
-    unique_by=lambda found: (found[0].dataset, found[0].example_id),
+    unique_by=lambda entry: (entry[0].dataset, entry[0].example_id),
 ).map(lambda parts: [cell for part in parts for cell in part])
 
 
@@ -224,7 +224,7 @@ def test_the_order_of_records_does_not_matter(records, random):
 
 
 @given(RUNS)
-def test_measures_agree_with_a_second_way_to_compute_them(records):
+def test_measures_agree_with_a_second_implementation(records):
     benchmark = summarize(records)["benchmarks"]["b"]
     for name, scope in benchmark["datasets"].items():
         by_example: dict[str, list[float]] = {}
@@ -241,7 +241,7 @@ def test_measures_agree_with_a_second_way_to_compute_them(records):
 
 
 @given(RUNS)
-def test_measures_lie_in_0_to_1(records):
+def test_measures_are_between_0_and_1(records):
     for benchmark in summarize(records)["benchmarks"].values():
         for scope in (benchmark, *benchmark["datasets"].values()):
             for name in ("performance", "robustness", "pass_rate", "no_answer"):

@@ -1,4 +1,4 @@
-"""The analyses of the ToRR paper: what all have in common, and the levels of scores."""
+"""The analyses of the ToRR paper: rules for all of them, and the levels of scores."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_figure_is_a_number_or_has_a_reason(records):
         assert figure["value"] == figure["value"]
 
 
-def test_records_of_ours_are_read_like_mappings():
+def test_records_and_mappings_give_the_same_analyses():
     plain = [*row((0.2, None)), *row((0.3, 1.0), example="f")]
     ours = [
         Record(
@@ -50,7 +50,7 @@ def test_records_of_ours_are_read_like_mappings():
     assert analyse([ours[0], *plain[1:]]) == analyse(plain)
 
 
-def test_no_records():
+def test_without_records_every_analysis_is_empty():
     analysis = analyse([])
     assert analysis["performance"] == {"by_model_dataset": {}, "by_model": {}}
     assert analysis["configurations_vs_examples"] == []
@@ -72,14 +72,14 @@ def test_no_records():
         (object(), "record 2: "),
     ],
 )
-def test_a_bad_record_is_named(bad, words):
+def test_a_bad_record_is_named_in_the_error(bad, words):
     with pytest.raises(DataError, match="a record needs model, dataset, example_id") as caught:
         analyse([record(0.5, example="first"), bad])
     assert words in str(caught.value)
 
 
 @pytest.mark.parametrize("axis", ["model", "dataset", "example", "serializer", "perturbation"])
-def test_names_are_text(axis):
+def test_names_of_an_axis_must_be_text(axis):
     with pytest.raises(DataError, match="a record has 7 as its"):
         analyse([record(0.5), record(0.5, **{axis: 7})])
 
@@ -90,7 +90,7 @@ def test_a_cell_that_occurs_twice_is_refused():
         analyse(records)
 
 
-def test_an_error_of_the_source_is_its_own():
+def test_errors_of_the_record_source_propagate_unchanged():
     def source():
         yield record(0.5)
         raise ValueError("torn file")
@@ -100,7 +100,7 @@ def test_an_error_of_the_source_is_its_own():
     assert not isinstance(caught.value, DataError)
 
 
-def test_importing_loads_no_numpy():
+def test_importing_the_analyses_does_not_load_numpy():
     code = (
         "import sys; from pytest_tablebench.results import analyse; "
         "sys.exit(any(name in sys.modules for name in ('numpy', 'scipy', 'pandas')))"
@@ -112,7 +112,7 @@ def test_importing_loads_no_numpy():
 
 
 def by_cell(records):
-    """{(model, dataset): {example: scores}} of what was answered."""
+    """Return the scores of answered cases as {(model, dataset): {example: scores}}."""
     scores_by_cell: dict[tuple[str, str], dict[str, Any]] = {}
     for entry in records:
         cell = scores_by_cell.setdefault((entry["model"], entry["dataset"]), {})
@@ -121,7 +121,7 @@ def by_cell(records):
     return scores_by_cell
 
 
-def test_levels_by_hand():
+def test_levels_agree_with_figures_worked_out_by_hand():
     records = [
         *row((0.0, 1.0, None)),  # mean 1/2, range 1, incomplete
         *row((0.4, 0.2, 0.6), example="f"),  # mean 0.4, range 0.4
@@ -168,7 +168,7 @@ def test_robustness_is_1_only_where_each_example_s_scores_are_equal(records):
 
 
 @given(grids(scores=GAPS))
-def test_performance_lies_between_min_and_max(records):
+def test_performance_is_between_min_and_max(records):
     analysis = quick(records)
     performance, ends = analysis["performance"], analysis["min_max"]
     for model, datasets in performance["by_model_dataset"].items():
@@ -204,7 +204,7 @@ def test_histograms_count_every_score_once(records):
         assert sum(part["n"] for part in examples.values()) == len(scored)
 
 
-def test_bins_of_a_histogram():
+def test_scores_at_a_bin_edge_count_in_the_upper_bin():
     # 1 - 0.9 falls short of 0.1 by rounding and belongs above that edge; 1 is in the last bin.
     scores = (0.0, 0.049, 0.05, 1 - 0.9, 1.0)
     names = [f"s{number}" for number in range(5)]
@@ -217,7 +217,7 @@ def test_bins_of_a_histogram():
     }
 
 
-def test_difficulty_by_hand():
+def test_difficulty_agrees_with_figures_worked_out_by_hand():
     records = [*row((0.1, 0.5)), *row((None, 0.9), model="n"), *row((None, None), example="f")]
     difficulty = quick(records)["difficulty"]
     assert difficulty["by_example"]["d"] == {
@@ -226,7 +226,7 @@ def test_difficulty_by_hand():
     }
 
 
-def test_families_by_hand():
+def test_families_agree_with_figures_worked_out_by_hand():
     records = [record(score, model=name) for name, score in [("a", 0.1), ("b", 0.4), ("c", 1.0)]]
     records.append(record(None, model="d"))
     members = {"all": ["a", "b", "c"], "one": ["a"], "gap": ["a", "b", "d"], "absent": ["a", "z"]}
@@ -247,7 +247,7 @@ def test_families_of_the_same_scores_do_not_differ(records):
     assert quick(same)["families"] == {"llama": {"value": 0.0}}
 
 
-def test_families_by_the_beginning_of_names():
+def test_models_are_grouped_into_families_by_name_prefix():
     names = ["openai/gpt-4o", "gpt-4o-mini", "claude-3", "Qwen2.5-7B", "x/qwen-72b", "4o", "m/1"]
     assert families_by_name(names) == {
         "gpt": ["openai/gpt-4o", "gpt-4o-mini"],

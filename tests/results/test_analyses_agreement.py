@@ -1,4 +1,4 @@
-"""Agreement of rankings and its growth: by hand, rules for all scores, and our own draws."""
+"""Agreement of rankings and its growth: worked out by hand, rules for all scores, default draws."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def rankings(**datasets):
     ]
 
 
-def test_tau_b_by_hand():
+def test_tau_b_agrees_with_figures_worked_out_by_hand():
     records = rankings(a=[0.1, 0.2, 0.3], b=[0.3, 0.2, 0.1], c=[0.1, 0.1, 0.2], d=[0.1] * 3)
     dataset_agreement = quick(records)["dataset_agreement"]
     tau = dataset_agreement["tau_b"]
@@ -81,7 +81,7 @@ def raters(table):
     ]
 
 
-def test_w_by_hand():
+def test_kendalls_w_agrees_with_figures_worked_out_by_hand():
     # Rank sums 3, 5.5, 9.5 (mean 6), S = 9 + 0.25 + 12.25 = 21.5; one tie of two: T = 6.
     table = [[0.1, 0.2, 0.3], [0.1, 0.3, 0.1 + 0.2], [0.1, 0.2, 0.9]]
     agreement = quick(raters(table))["kendall_w"]["by_dataset"]["d"]
@@ -104,7 +104,7 @@ TABLES = st.integers(2, 5).flatmap(
 
 
 @given(TABLES)
-def test_w_is_bounded(table):
+def test_kendalls_w_is_between_0_and_1(table):
     agreement = quick(raters(table))["kendall_w"]["by_dataset"]["d"]
     if all(len(set(row)) == 1 for row in table):
         assert agreement["reason"] == "every rater ties all models"
@@ -153,7 +153,7 @@ def test_growth_by_one_is_w_of_single_configurations(records):
         assert grown["value"] == pytest.approx(single["value"])
 
 
-def test_points_by_hand():
+def test_points_of_the_growth_curve_agree_with_figures_worked_out_by_hand():
     # On example e the two serializers rank the models alike, on f the other way round.
     records = [
         record(score, model=model, example=example, serializer=serializer)
@@ -181,7 +181,7 @@ def test_points_by_hand():
     assert points == [1.0, 0.0, 0.0]  # html over both: 0.6 against 0.2
 
 
-def test_equivalences_by_hand():
+def test_equivalences_agree_with_figures_worked_out_by_hand():
     points = [
         {"q": q, "e": e, "mean_over_datasets": {"value": value}}
         for q, e, value in [(1, 1, 0.1), (1, 2, 0.5), (1, 5, 0.8), (2, 1, 0.5), (5, 5, 0.9)]
@@ -193,7 +193,7 @@ def test_equivalences_by_hand():
     ]
 
 
-# Draws of our own
+# Default draws
 
 
 def full_grid(models, dataset="d", examples=7, serializers=SERIALIZERS):
@@ -213,7 +213,7 @@ def full_grid(models, dataset="d", examples=7, serializers=SERIALIZERS):
     ]
 
 
-def test_documented_defaults():
+def test_defaults_are_the_documented_numbers_of_draws():
     analysis = analyse(full_grid(3))
     growth = analysis["w_growth"]["d"]  # nine configurations
     assert list(growth) == ["1", "2", "3", "4"]
@@ -225,7 +225,7 @@ def test_documented_defaults():
     assert analysis == analyse(full_grid(3))
 
 
-def test_sets_are_disjoint_and_as_many_as_there_are():
+def test_drawn_sets_are_disjoint_and_use_all_configurations():
     [grid] = read_scores(full_grid(2)).grids
     for q, drawn in Draws([grid]).growth(grid):
         sets = drawn.configurations.reshape(100, 9 // int(q), 9)
@@ -235,7 +235,7 @@ def test_sets_are_disjoint_and_as_many_as_there_are():
         assert int(q) == 1 or len({part.tobytes() for part in sets}) > 50  # not the same ones
 
 
-def test_each_set_has_examples_of_its_own():
+def test_each_set_draws_its_examples_independently():
     [grid] = read_scores(full_grid(2)).grids
     for point in Draws([grid]).points():
         [(_, drawn)] = point.raters
@@ -247,7 +247,7 @@ def test_each_set_has_examples_of_its_own():
             assert len({row.tobytes() for row in examples}) > 5
 
 
-def test_a_thousand_resamples_of_as_many_examples():
+def test_each_of_1000_resamples_has_as_many_examples_as_the_dataset():
     [grid] = read_scores(full_grid(2)).grids
     drawn = Draws([grid]).resamples(grid)
     assert drawn.shape == (1000, 7)
@@ -297,7 +297,7 @@ def test_one_model_needs_no_draws():
         ),
     ],
 )
-def test_params_that_do_not_fit_are_refused(params, words):
+def test_invalid_parameters_are_refused(params, words):
     with pytest.raises(SettingsError, match=words):
         quick(models(a=[0.1, 0.2], b=[0.3, 0.4]), **params)
 
@@ -323,7 +323,7 @@ def _benchmark_records(draw: random.Random, datasets: int, noise: float) -> list
     ]
 
 
-def test_benchmark_growth_of_one_dataset_is_that_datasets():
+def test_benchmark_growth_over_one_dataset_equals_that_of_the_dataset():
     records = _benchmark_records(random.Random(1), 1, 1.0)
     assert benchmark_growth(records) == analyse(records)["w_growth"]["d0"]
 
@@ -336,7 +336,7 @@ def test_benchmark_growth_is_one_where_all_configurations_agree():
 
 @settings(max_examples=20)
 @given(seed=st.integers(0, 10**6))
-def test_benchmark_growth_lies_between_0_and_1_and_knows_no_order(seed):
+def test_benchmark_growth_is_between_0_and_1_in_any_order_of_records(seed):
     records = _benchmark_records(random.Random(seed), 4, 2.0)
     growth = benchmark_growth(records)
     assert all(0 <= figure["value"] <= 1 + 1e-12 for figure in growth.values())

@@ -13,7 +13,7 @@ from tests.support.score_grids import GAPS, figures, grids, models, quick, row, 
 # Win rates
 
 
-def test_the_worked_win_rate():
+def test_the_win_rate_of_the_worked_example():
     win_rates = quick(row((0.2, 0.7, 0.7, 0.9)))["win_rates"]["serializer"]
     expected = {"csv": 0.0, "html": 0.2, "json": 0.2, "markdown": 0.6}
     assert win_rates["overall"]["value"] == pytest.approx(expected)
@@ -42,11 +42,11 @@ def test_dropped_examples_are_counted():
     }
 
 
-def test_win_rates_inside_each_perturbation_by_hand():
+def test_win_rates_within_each_perturbation_agree_with_figures_worked_out_by_hand():
     records = [
         *row((0.1, 0.2)),  # html
         *row((0.9, 0.2), perturbation="transpose"),  # csv
-        *row((0.4, 0.4), perturbation="shuffle_rows"),  # nobody
+        *row((0.4, 0.4), perturbation="shuffle_rows"),  # a tie
     ]
     win_rates = quick(records)["win_rates"]
     inside = win_rates["serializer, inside each perturbation"]["overall"]["value"]
@@ -61,7 +61,7 @@ def test_win_rates_inside_each_perturbation_by_hand():
     assert perturbation == pytest.approx(expected)
 
 
-def test_datasets_count_alike_in_the_overall_win_rate():
+def test_datasets_have_equal_weight_in_the_overall_win_rate():
     records = [record for n in range(5) for record in row((0, 1), example=f"e{n}")]
     records += row((1, 0), dataset="x")
     win_rates = quick(records)["win_rates"]["serializer"]["overall"]["value"]
@@ -78,7 +78,7 @@ def test_a_dataset_without_a_winner_is_left_out_and_named():
     assert winners.note(expected) == f"without tied ({why}), x ({why})"
 
 
-def test_a_dataset_without_a_complete_example_leaves_no_win_rate():
+def test_without_a_complete_example_a_dataset_has_no_win_rate():
     records = [*row((0, 1)), *row((0.5, None), dataset="cut")]
     overall = winners.overall(quick(records)["win_rates"]["serializer"])
     assert overall == {"value": None, "reason": "no value in: cut"}
@@ -120,7 +120,7 @@ def test_win_rates_do_not_depend_on_the_scale_of_scores(name, records):
 
 
 @given(grids(scores=GAPS))
-def test_win_rates_inside_perturbations_do_not_depend_on_the_scale(records):
+def test_win_rates_within_perturbations_do_not_depend_on_the_scale(records):
     moved = [record | {"score": record["score"] and record["score"] ** 2} for record in records]
     name = "serializer, inside each perturbation"
     assert quick(moved)["win_rates"][name] == quick(records)["win_rates"][name]
@@ -129,7 +129,7 @@ def test_win_rates_inside_perturbations_do_not_depend_on_the_scale(records):
 # Impact of perturbations
 
 
-def test_impact_by_hand():
+def test_impact_agrees_with_figures_worked_out_by_hand():
     records = [
         *row((0.5, 0.5)),
         *row((0.7, 0.1), perturbation="transpose"),  # +0.2, -0.4
@@ -144,7 +144,7 @@ def test_impact_by_hand():
 
 
 @given(grids(scores=GAPS, perturbations=(2, 3)))
-def test_swapping_perturbation_and_baseline_turns_the_sign(records):
+def test_swapping_perturbation_and_baseline_flips_the_sign(records):
     other = {"none": "transpose", "transpose": "none"}
     kept = [record for record in records if record["perturbation"] != "shuffle_rows"]
     kept += [record | {"perturbation": "transpose"} for record in kept]
@@ -192,7 +192,7 @@ def test_a_dataset_without_baseline_leaves_the_mean_undefined():
 # Separability
 
 
-def test_separability_by_hand():
+def test_separability_agrees_with_figures_worked_out_by_hand():
     records = models(low=[0.1, 0.2], high=[0.8, 0.9], wide=[0.0, 1.0])
     # Of 40 draws one has the first example twice, one the second, the others each once.
     draws = [[0, 0], [1, 1], *([[0, 1]] * 38)]
@@ -224,7 +224,7 @@ def test_touching_intervals_overlap():
 
 
 @given(grids(models=(2, 3)))
-def test_separability_does_not_depend_on_which_model_is_which(records):
+def test_separability_is_symmetric_in_the_models(records):
     other = {"m0": "m2", "m1": "m1", "m2": "m0"}
     renamed = [record | {"model": other[record["model"]]} for record in records]
     separability, turned = quick(records)["separability"], quick(renamed)["separability"]

@@ -1,4 +1,4 @@
-"""Figures of the paper beside its numbered analyses, worked out by hand."""
+"""Figures of the paper outside its numbered analyses, worked out by hand."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ SCORES: dict[tuple[str, str], dict[str, tuple[float | None, ...]]] = {
 }
 RECORDS = [
     score_record(model, dataset, f"x{place}", configuration, score)
-    for (model, dataset), found in SCORES.items()
-    for configuration, scores in found.items()
+    for (model, dataset), row in SCORES.items()
+    for configuration, scores in row.items()
     for place, score in enumerate(scores)
 ]
 
@@ -43,7 +43,7 @@ def figures(groups: dict[str, str]) -> dict[str, Any]:
     return further_figures(RECORDS, analyse(RECORDS), groups)
 
 
-def test_overall_performance_by_configuration():
+def test_overall_performance_is_a_mean_over_datasets_by_configuration():
     # none: (1 + 0) / 2 = .5 and (.8 + .6) / 2 = .7, so .6; transpose: .25 and .2, so .225.
     spread = figures({})["performance_spread"]["a"]
     assert spread["by_configuration"] == pytest.approx({"html|none": 0.6, "html|transpose": 0.225})
@@ -53,13 +53,13 @@ def test_overall_performance_by_configuration():
     assert spread["sd"] == pytest.approx(0.1875)
 
 
-def test_a_model_without_a_score_in_some_configuration_has_no_spread():
+def test_a_model_that_lacks_a_score_in_a_configuration_has_no_spread():
     spread = figures({})["performance_spread"]["b"]
     assert spread["value"] is None
     assert spread["reason"] == "a dataset has no score in some configuration"
 
 
-def test_one_configuration_has_no_spread():
+def test_a_single_configuration_has_no_spread():
     rows = [
         record for record in RECORDS if record["perturbation"] == "none" and record["model"] == "a"
     ]
@@ -81,7 +81,7 @@ def test_impact_of_a_perturbation_is_a_mean_over_models():
     assert impact["all"]["value"] == pytest.approx(0.4375)
 
 
-def test_groups_of_models():
+def test_groups_of_models_have_the_mean_of_their_models():
     # Performance: a .375 in d and .45 in e, b .75 in d and .2 in e.
     performance = figures({"a": "open", "b": "closed", "c": "open"})["open_closed"]["performance"]
     assert performance["open"]["d"]["value"] == pytest.approx(0.375)

@@ -1,4 +1,4 @@
-"""What changes the meaning of a table is in no figure of the others: repeats and tests neither."""
+"""Cases whose perturbation changes the table's meaning are left out of all other figures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def cell(number, right, perturbation, repeat=1):
     return replace(plain, preserves_meaning=kept, checks={"test_it": right}, repeat=repeat)
 
 
-# Plain tables: 3 of 4 answers are right. Counterfactual ones: none is.
+# Unchanged tables: 3 of 4 answers are right. Counterfactual tables: none is.
 RECORDS = [
     *[cell(number, right, "none", n) for number, n, right in ((0, 1, 1), (0, 2, 1), (1, 1, 1))],
     cell(1, 0, "none", 2),
@@ -26,7 +26,7 @@ RECORDS = [
 ]
 
 
-def test_pass_at_k_is_of_plain_tables():
+def test_pass_at_k_counts_unchanged_tables_only():
     for scope in (benchmark := summarize(RECORDS)["benchmarks"]["d"], benchmark["datasets"]["d"]):
         repeats = scope["repeats"]
         # The first example is right twice, the second once: (1 + .5) / 2 and (1 + 0) / 2.
@@ -38,7 +38,7 @@ def test_pass_at_k_is_of_plain_tables():
     assert gate.estimate == repeats["pass_at_k"]["1"]
 
 
-def test_the_rate_of_a_test_is_of_plain_tables_as_its_gate_is():
+def test_the_pass_rate_of_a_test_and_its_gate_count_unchanged_tables_only():
     [check] = summarize(RECORDS)["benchmarks"]["d"]["datasets"]["d"]["checks"].values()
     [gate] = judge_gates(RECORDS, ["d::test_it.pass_rate >= 0.5"])
     assert check["pass_rate"] == gate.estimate == pytest.approx(0.75)
@@ -46,7 +46,7 @@ def test_the_rate_of_a_test_is_of_plain_tables_as_its_gate_is():
     assert check["ci95"] == list(present(gate.interval))
 
 
-def test_where_all_tables_are_changed_they_count():
+def test_if_all_tables_are_changed_they_count():
     changed = [record for record in RECORDS if record.perturbation == "counterfactual"]
     scope = summarize(changed)["benchmarks"]["d"]["datasets"]["d"]
     assert scope["repeats"]["pass_at_k"] == {"1": 0.0, "2": 0.0}

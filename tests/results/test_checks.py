@@ -1,4 +1,4 @@
-"""One record out of what several tests find of a case, in whatever order they tell."""
+"""Several tests of a case make one record, in any order of their messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.run_folders import record
 BASE, TONE = ("item-0", "test_base"), ("item-1", "test_tone")
 
 
-def test_a_test_of_several_items_passed_where_all_of_them_did() -> None:
+def test_a_test_with_several_items_passes_only_if_all_its_items_pass() -> None:
     findings = [
         Finding("a", "kind", True),
         Finding("b", "kind", False, failed=True),
@@ -58,12 +58,14 @@ def test_the_last_attempt_of_an_item_counts() -> None:
         (Finding("a", "t", True), True, (), False),
     ],
 )
-def test_failures_that_nothing_counts(finding, right, judged, unseen) -> None:
+def test_failures_that_neither_the_record_nor_a_gate_counts_are_unseen(
+    finding, right, judged, unseen
+) -> None:
     case = JoinedCase({"a": finding})
     assert case.unseen(right=right, gated=frozenset(judged)) == (["t"] if unseen else [])
 
 
-# In the process that keeps the run
+# In the process that writes the run
 
 
 def message(
@@ -74,7 +76,7 @@ def message(
     score: float = 1.0,
     **more: Any,
 ) -> CaseMessage:
-    """What an item tells of the one case: an answer, and whether its test passed."""
+    """Return an item's message about the case: an answer, and whether its test passed."""
     answered, paid, last = (more.get(name, True) for name in ("answered", "paid", "last"))
     sent = record(
         "e1", "html", "none", score if answered else None, metric=metric,
@@ -107,25 +109,27 @@ def lines(writer: RunWriter) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("is_reversed", [False, True])
 @pytest.mark.parametrize(
     ("metric", "outcome", "score"), [("m", "right", 1), ("assertion", "wrong", 0)]
 )
-def test_two_tests_make_one_record_in_any_order(writer, turned, metric, outcome, score) -> None:
+def test_two_tests_make_one_record_in_any_order(
+    writer, is_reversed, metric, outcome, score
+) -> None:
     messages = [
         message(BASE, True, metric=metric),
         message(
             TONE, False, metric=metric, score=0.0 if metric == "assertion" else 1.0, paid=False
         ),
     ]
-    for sent in reversed(messages) if turned else messages:
+    for sent in reversed(messages) if is_reversed else messages:
         writer.receive(sent)
     assert writer.complete("m")
     summary = writer.finish(1)["m"].summary["benchmarks"]["toys"]
     [line] = lines(writer)
     assert line["checks"] == {"test_base": True, "test_tone": False}
     assert (line["outcome"], line["score"], line["passed"]) == (outcome, score, score == 1)
-    assert (line["cost_usd"], line["from_store"]) == (0.5, False)  # of the one that paid
+    assert (line["cost_usd"], line["from_store"]) == (0.5, False)  # of the test that paid
     assert writer.counts == {"right": score, "wrong": 1 - score, "no_answer": 0, "scored": 0}
     assert (summary["pass_rate"], summary["n_cases"]) == (score, 1)
     checks = summary["datasets"]["toy"]["checks"]
@@ -134,14 +138,14 @@ def test_two_tests_make_one_record_in_any_order(writer, turned, metric, outcome,
     assert (data["calls_paid"], data["store_hits"], data["cases_recorded"]) == (1, 0, 1)
 
 
-def test_a_run_cut_off_before_the_second_test_has_the_record(writer) -> None:
+def test_a_run_cut_off_before_the_second_test_keeps_the_record(writer) -> None:
     writer.receive(message(TONE, True))
     [kept] = read_records(writer.model_runs["m"].path)
     assert (kept.outcome, kept.checks) == ("right", {"test_tone": True})
     assert not writer.complete("m")
 
 
-def test_whoever_has_an_answer_makes_the_record(writer) -> None:
+def test_the_message_with_an_answer_makes_the_record(writer) -> None:
     writer.receive(message(BASE, None, answered=False))
     writer.receive(message(TONE, True))
     [line] = lines(writer)[-1:]
@@ -150,7 +154,7 @@ def test_whoever_has_an_answer_makes_the_record(writer) -> None:
     assert writer.unseen(set()) == {"test_base": 1}
 
 
-def test_a_further_attempt_replaces_its_own_record(writer) -> None:
+def test_a_further_attempt_of_an_item_replaces_its_record(writer) -> None:
     writer.receive(message(BASE, True, last=False))
     writer.receive(message(BASE, None, answered=False))
     [kept] = read_records(writer.model_runs["m"].path)
@@ -159,7 +163,7 @@ def test_a_further_attempt_replaces_its_own_record(writer) -> None:
     assert len(lines(writer)) == 1
 
 
-def test_a_second_test_that_is_skipped_changes_nothing_and_is_counted(writer) -> None:
+def test_a_skipped_second_test_leaves_the_record_and_finishes_the_case(writer) -> None:
     writer.receive(message(BASE, True))
     finding = Finding(*TONE, None)
     skipped = replace(message(TONE, None, paid=False), record=None, finding=finding)
@@ -169,7 +173,7 @@ def test_a_second_test_that_is_skipped_changes_nothing_and_is_counted(writer) ->
     assert line["checks"] == {"test_base": True}
 
 
-def test_a_folder_that_cannot_be_finished_keeps_no_other_from_it(tmp_path):
+def test_a_folder_that_cannot_be_finished_does_not_stop_the_others(tmp_path):
     writer = RunWriter(Settings(models=("m", "n")), {"m": tmp_path / "one", "n": tmp_path / "two"})
     writer.learn({"cases": {"m": 1, "n": 1}, "items": {"m": 1, "n": 1}})
     for model in ("m", "n"):
@@ -178,11 +182,11 @@ def test_a_folder_that_cannot_be_finished_keeps_no_other_from_it(tmp_path):
     finished = writer.finish(0)
     assert list(finished) == ["n"]
     assert (tmp_path / "two" / "summary.json").is_file()
-    [why] = writer.unfinished
-    assert "records.jsonl" in why
+    [problem] = writer.unfinished
+    assert "records.jsonl" in problem
 
 
-def test_a_record_stays_the_object_that_was_made_until_it_is_written(writer):
+def test_a_record_made_in_this_process_is_not_copied_before_writing(writer):
     sent = message(BASE, True)
     received = writer.receive(sent)
     assert received.record is sent.record
@@ -190,7 +194,7 @@ def test_a_record_stays_the_object_that_was_made_until_it_is_written(writer):
     assert line == json.loads(sent.record.record.to_line())
 
 
-def test_a_record_from_another_process_is_the_one_that_was_sent(writer):
+def test_a_record_from_another_process_equals_the_one_sent(writer):
     sent = message(BASE, True)
     arrived = CaseMessage.decode(sent.encode())
     assert sent.record is not None

@@ -1,4 +1,4 @@
-"""Run folders of runs that begin at the same moment: each has its own."""
+"""Runs that begin at the same moment have separate run folders."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def below(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
-def test_sessions_of_one_second_have_folders_of_their_own(tmp_path):
+def test_sessions_that_start_in_the_same_second_have_separate_folders(tmp_path):
     first, second = kept_run(tmp_path), kept_run(tmp_path)
     assert below(tmp_path) == []
     for run in (first, second):
@@ -41,14 +41,14 @@ def test_sessions_of_one_second_have_folders_of_their_own(tmp_path):
     assert all(path.is_dir() for run in (first, second) for path in run.paths.values())
 
 
-def test_each_model_has_the_next_name_that_is_free(tmp_path):
+def test_each_model_gets_the_next_free_name(tmp_path):
     kept_run(tmp_path, "b").claim()
     both = kept_run(tmp_path, "a", "b")
     both.claim()
     assert names(both) == ["20260102-030405-a", "20260102-030405-b-2"]
 
 
-def test_folders_that_stay_empty_are_removed_again(tmp_path):
+def test_folders_that_stay_empty_are_removed(tmp_path):
     used, unused = kept_run(tmp_path, "a", "b"), kept_run(tmp_path / "deep", "a", "b")
     for run in (used, unused):
         run.claim()
@@ -72,14 +72,14 @@ def test_the_first_free_name_is_taken(tmp_path_factory, taken, files):
     assert paths[free].is_dir()
 
 
-def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
+def test_a_folder_that_cannot_be_created_is_refused(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(SettingsError, match=r"cannot write into .*choose another folder"):
         claim_folder(tmp_path / "file" / "run")
 
 
-def test_of_two_runs_that_found_one_folder_empty_only_one_has_it(tmp_path, monkeypatch):
-    # Both have looked before either of them writes.
+def test_only_one_of_two_runs_claims_a_folder_that_both_found_empty(tmp_path, monkeypatch):
+    # Both check the folder before either of them writes.
     monkeypatch.setattr(folder, "check_writable", lambda path: [])
     first = RunFolder(tmp_path)
     with pytest.raises(SettingsError, match="already contains a run"):

@@ -1,4 +1,4 @@
-"""Examples that share a table: every interval takes the tables as independent.
+"""Examples that share a table: every interval treats tables, not examples, as independent.
 
 Figures by hand from section 1 of the statistics page: with r = x - mean,
 SE^2 = G/(G-1) * sum over tables of (sum of r)^2 / n^2, and G - 1 degrees of freedom.
@@ -53,7 +53,7 @@ def run(values=VALUES, tables=TABLE, **fields):
     return [record(number, score, table, **fields) for number, (score, table) in enumerate(pairs)]
 
 
-def test_a_record_keeps_its_cluster_and_one_of_an_earlier_version_has_none():
+def test_a_record_keeps_its_cluster_and_a_record_of_schema_1_has_none():
     original = record(0, 1.0, "csv/1.csv")
     assert Record.from_line(original.to_line()).cluster == "csv/1.csv"
     assert (
@@ -63,7 +63,7 @@ def test_a_record_keeps_its_cluster_and_one_of_an_earlier_version_has_none():
         Record.from_line(original.to_line().replace('"cluster": "csv/1.csv"', '"cluster": 3'))
 
 
-def test_a_gate_takes_tables_as_independent():
+def test_a_gate_treats_tables_as_independent():
     [named] = judge_gates(run(), ["d.performance >= 0"])
     assert named.se == pytest.approx(math.sqrt(0.04))
     assert (named.df, named.n_examples, named.n_clusters) == (1, 4, 2)
@@ -73,7 +73,7 @@ def test_a_gate_takes_tables_as_independent():
     assert (unnamed.df, unnamed.n_clusters) == (3, None)
 
 
-def test_all_figures_of_a_summary_take_tables_as_independent():
+def test_all_figures_of_a_summary_treat_tables_as_independent():
     records = [replace(case, parts={"f1": case.score}, tags={"k": "v"}) for case in run()]
     records = [replace(case, checks={"test_it": case.passed}) for case in records]
     scope = summarize(records)["benchmarks"]["d"]["datasets"]["d"]
@@ -87,7 +87,7 @@ def test_all_figures_of_a_summary_take_tables_as_independent():
     assert scope["checks"]["test_it"]["ci95"] == pytest.approx(passed)
 
 
-def test_examples_over_one_table_are_independent_questions_about_it():
+def test_examples_that_all_share_one_table_count_as_independent():
     alone = summarize(run(tables=None))["benchmarks"]["d"]
     single_table = summarize(run(tables="tttt"))["benchmarks"]["d"]
     assert (single_table["ci95"], single_table["n_clusters"]) == (alone["ci95"], 1)
@@ -96,7 +96,7 @@ def test_examples_over_one_table_are_independent_questions_about_it():
     assert "use one table" in " ".join(gate.notes)
 
 
-def test_a_slice_over_one_of_several_tables_has_no_interval():
+def test_a_slice_with_one_of_several_tables_has_no_interval():
     kinds = ({"k": "x"}, {"k": "x"}, {"k": "y"}, {"k": "y"})
     records = [replace(case, tags=tags) for case, tags in zip(run(), kinds, strict=True)]
     slices = summarize(records)["benchmarks"]["d"]["datasets"]["d"]["tags"]["k"]["values"]
@@ -106,7 +106,7 @@ def test_a_slice_over_one_of_several_tables_has_no_interval():
     assert "all 2 examples use one table" in gate.reason
 
 
-def test_datasets_over_the_same_tables_are_not_independent_of_each_other():
+def test_datasets_with_common_tables_are_not_independent():
     # Each dataset: v = .04. Disjoint: (.04 + .04) / 4. With the same tables and the same residuals
     # the cluster sums add up: sqrt(2) / (4 * 2) * (-.4 - .4) each, squared, twice.
     apart = present(moments([VALUES, VALUES], [TABLE, "ccdd"]))
@@ -124,7 +124,7 @@ def test_datasets_over_the_same_tables_are_not_independent_of_each_other():
     assert scope["ci95"]["performance"] == pytest.approx(level_bounds(shared)[:2])
 
 
-def test_a_comparison_flips_and_bounds_by_table(tmp_path):
+def test_a_comparison_flips_signs_and_computes_intervals_by_table(tmp_path):
     from pytest_tablebench.results.compare import compare_runs
     from pytest_tablebench.results.loaded_run import LoadedRun
 
@@ -143,7 +143,7 @@ def test_a_comparison_flips_and_bounds_by_table(tmp_path):
     # Sums of residuals: 3 - 5/3, 0 - 5/3, 2 - 5/3, so SE^2 = 3/2 * (16 + 25 + 1) / 9 / 81.
     error = math.sqrt(1.5 * 42 / 9 / 81)
     reach = stdtrit(2, 0.975) * error
-    # No difference is beyond 1.
+    # No difference is above 1.
     assert difference.interval == pytest.approx((5 / 9 - reach, min(1.0, 5 / 9 + reach)))
     assert (difference.n_examples, difference.n_clusters) == (9, 3)
     # Signs of sums 3 and 2 flip together with their tables: half of the draws reach 5.
@@ -158,13 +158,13 @@ def test_a_comparison_flips_and_bounds_by_table(tmp_path):
     [dataset] = [scope for scope in older.scopes if scope.kind == "dataset"]
     assert dataset.measures["pass_rate"].test == "exact McNemar"
     assert "neither run names the tables of d" in older.remarks[-1]
-    # One side that names them is enough: the examples are the same.
+    # One run with clusters is enough: the examples are the same.
     mixed = compare_runs(loaded("old-2", before, None), loaded("new-2", after))
     assert mixed.configurations[0].test == "sign-flip over tables"
 
 
-def test_what_stands_out_is_not_the_luck_of_one_table():
-    # Three of twelve tables are all wrong, and one kind of question is asked of these alone.
+def test_outliers_are_judged_by_table():
+    # Three of twelve tables are all wrong, and one kind of question is asked about these only.
     tables = [f"t{number // 10}" for number in range(120)]
     values = [float(number >= 30 and number % 10 != 0) for number in range(120)]
     tags = [{"kind": "lost" if number < 30 else "kept"} for number in range(120)]
@@ -190,13 +190,13 @@ class Planned:
         self.example_id = f"e{number:03}"
 
 
-def test_the_plan_reckons_with_shared_tables():
+def test_the_plan_assumes_a_larger_spread_for_shared_tables():
     cases = [Planned(number) for number in range(120)]
     clusters = {"d": {case.example_id: place // 10 for place, case in enumerate(cases)}}
     gate = "d.performance >= 0.9"
     [apart] = plan_gates([gate], cases)
     [shared] = plan_gates([gate], cases, clusters=clusters)
-    # Ten examples a table with correlation .15: the variance is 1 + 9 * .15 times as large.
+    # Ten examples per table with correlation .15: the variance is 1 + 9 * .15 times as large.
     spread = assumed_sd(1, paired=False)
     assert apart.smallest_drop == pytest.approx(smallest_drop(120, spread))
     assert shared.smallest_drop == pytest.approx(
@@ -207,7 +207,7 @@ def test_the_plan_reckons_with_shared_tables():
     assert single.smallest_drop == apart.smallest_drop
 
 
-def test_the_plan_takes_the_spread_of_a_run_by_its_tables():
+def test_the_plan_takes_the_spread_of_an_earlier_run_by_table():
     cases = [Planned(number) for number in range(8)]
     clusters = {"d": {case.example_id: place // 2 for place, case in enumerate(cases)}}
     history = run((0, 0, 1, 1, 0, 1, 1, 1), "aabbccdd")
@@ -219,7 +219,7 @@ def test_the_plan_takes_the_spread_of_a_run_by_its_tables():
     assert f"{100 * quantiles * error:.1f} points" in planned.text
 
 
-def test_no_answer_is_told_by_table_too():
+def test_intervals_of_no_answer_are_by_table_too():
     lost = [
         replace(case, score=None, passed=None, outcome="no_answer", reason="timeout")
         if case.cluster == "a"
@@ -231,7 +231,7 @@ def test_no_answer_is_told_by_table_too():
     assert present(gate.effective_interval)[1] > present(apart.effective_interval)[1]
 
 
-def test_the_terminal_says_what_intervals_take_as_independent():
+def test_the_terminal_names_what_intervals_treat_as_independent():
     [line] = cluster_lines(summarize(run()))
     assert line.startswith("d: 4 examples over 2 tables")
     [line] = cluster_lines(summarize(run(tables=None)))
@@ -243,8 +243,8 @@ def test_the_terminal_says_what_intervals_take_as_independent():
 
 
 @pytest.mark.slow
-def test_intervals_hold_the_truth_where_tables_are_shared():
-    """`python -m benchmarks.shared_tables` at a small part of its size."""
+def test_intervals_cover_the_true_mean_where_tables_are_shared():
+    """Run `python -m benchmarks.shared_tables` at a reduced size."""
     assert TABLES * PER_TABLE == 120
     named, unnamed = (rates(0.3, named=named, runs=80, seed=1) for named in (True, False))
     assert named.coverage >= 0.95

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
 
-from pytest_tablebench.results import read_records
 from pytest_tablebench.results.compare import compare_runs
-from pytest_tablebench.results.gates import judge_gates
 from tests.support.page_runs import record as page_record
 from tests.support.page_runs import write_run as write_run_of
-from tests.support.present import present
 from tests.support.run_folders import GRID, record, write_pair, write_run
 
 BEFORE = {"e1": [1, 0, 0, 0], "e2": [1, 1, 1, 1], "e3": [0, 0, 0, 0]}
@@ -53,11 +47,11 @@ def test_performance_is_the_paired_difference_with_its_t_interval(tmp_path):
 
 def test_the_interval_of_a_difference_is_cut_to_its_range(tmp_path):
     difference = toy(compare_runs(*write_pair(tmp_path, BEFORE, AFTER)), "performance")
-    # Of .25, -.25 and 1: 1/3 -+ 1.56, and no difference of scores lies beyond -1 or 1.
+    # Of .25, -.25 and 1: 1/3 -+ 1.56, and a difference of scores is within -1 to 1.
     assert (difference.difference, difference.interval) == (pytest.approx(1 / 3), (-1.0, 1.0))
 
 
-def test_p_is_of_a_sign_flip_test_over_examples(tmp_path):
+def test_p_is_from_a_sign_flip_test_over_examples(tmp_path):
     difference = toy(compare_runs(*write_pair(tmp_path, BEFORE, AFTER)), "performance")
     # Six of the eight signs of .25, -.25 and 1 give a sum as far from 0 as 1.
     assert difference.p == pytest.approx(0.75, abs=0.02)
@@ -82,7 +76,7 @@ def test_flips_are_counted_by_case_and_named(tmp_path):
     assert (part.better, part.worse, part.n_cases) == (3, 1, 6)
 
 
-def test_a_scope_of_one_format_pairs_only_its_cases(tmp_path):
+def test_a_scope_of_one_serializer_pairs_only_its_cases(tmp_path):
     comparison = compare_runs(*write_pair(tmp_path, BEFORE, AFTER))
     difference = scope(comparison, "serializer", "csv").measures["performance"]
     assert difference.difference == pytest.approx((0.5 + 0 + 1) / 3)
@@ -90,7 +84,7 @@ def test_a_scope_of_one_format_pairs_only_its_cases(tmp_path):
     assert difference.difference == pytest.approx((0 + 0 + 1) / 3)
 
 
-def test_pass_rate_and_performance_part_where_scores_are_fractions(tmp_path):
+def test_pass_rate_and_performance_differ_where_scores_are_fractions(tmp_path):
     before = {"e1": [0.9, 0.9, 0.9, 0.9], "e2": [0.2, 0.2, 0.2, 0.2]}
     after = {"e1": [1, 1, 1, 1], "e2": [0.6, 0.6, 0.6, 0.6]}
     comparison = compare_runs(*write_pair(tmp_path, before, after))
@@ -102,7 +96,7 @@ def test_pass_rate_and_performance_part_where_scores_are_fractions(tmp_path):
     ("better", "worse", "p"),
     [(10, 2, 0.03857421875), (5, 16, 0.02660369873046875), (3, 3, 1.0), (0, 1, 1.0)],
 )
-def test_inside_one_configuration_the_p_is_exact_mcnemar(tmp_path, better, worse, p):
+def test_the_p_of_a_single_configuration_is_exact_mcnemar(tmp_path, better, worse, p):
     count = better + worse + 4
     before = {f"e{n:02}": [float(n < worse or n >= count - 2)] for n in range(count)}
     after = {
@@ -140,7 +134,7 @@ def test_every_configuration_has_its_own_mcnemar(tmp_path):
     assert flips["html", "transpose"].p == 1.0
 
 
-def test_datasets_count_equally_in_a_benchmark(tmp_path):
+def test_datasets_have_equal_weight_in_a_benchmark(tmp_path):
     def cases(name, rows):
         return [
             record(example, *configuration, score, dataset=name)
@@ -179,7 +173,7 @@ def _exact_sign_flip(values):
     return reached / 2 ** len(values)
 
 
-def test_no_answer_is_left_out_on_both_sides_and_counted(tmp_path):
+def test_a_case_without_an_answer_is_left_out_of_both_runs_and_counted(tmp_path):
     before = {"e1": [1, None, 0, 0], "e2": [None] * 4, "e3": [0, 0, 0, 0], "e4": [1, 1, 1, 1]}
     after = {"e1": [0, 1, 0, None], "e2": [1, 1, 1, 1], "e3": [None] * 4, "e4": [1, 1, 1, 1]}
     comparison = compare_runs(*write_pair(tmp_path, before, after))
@@ -205,7 +199,7 @@ def test_robustness_needs_the_whole_grid_on_both_sides(tmp_path):
     assert difference.interval is not None
 
 
-def test_robustness_is_not_told_when_more_than_a_fifth_is_incomplete(tmp_path):
+def test_robustness_has_no_interval_when_more_than_a_fifth_is_incomplete(tmp_path):
     before = {f"e{n}": [1, 1, 1, 0] for n in range(10)}
     after = {name: [1, None if name < "e3" else 1, 1, 1] for name in before}
     difference = toy(compare_runs(*write_pair(tmp_path, before, after)), "robustness")
@@ -222,7 +216,7 @@ def test_identical_answers_cannot_differ(tmp_path):
     assert difference.note == "identical answers"
 
 
-def test_equal_scores_of_other_texts_can_differ(tmp_path):
+def test_equal_scores_of_different_texts_are_not_identical(tmp_path):
     after = {name: [(score, "another text") for score in row] for name, row in BEFORE.items()}
     difference = toy(compare_runs(*write_pair(tmp_path, BEFORE, after)), "performance")
     assert not difference.identical
@@ -231,7 +225,7 @@ def test_equal_scores_of_other_texts_can_differ(tmp_path):
     assert difference.interval == pytest.approx((-reach, reach))
 
 
-def test_answers_are_same_other_or_flipped(tmp_path):
+def test_answers_are_counted_as_same_text_other_text_or_flipped(tmp_path):
     before = {"e1": [(1, "a"), (1, "a"), (1, "a"), (0, "x")], "e2": [None] * 4}
     after = {"e1": [(1, "a"), (1, "b"), (0, "c"), (1, "x")], "e2": [None] * 4}
     after["e3"], before["e3"] = [(1, "a"), None, None, None], [None, None, None, (1, "a")]
@@ -242,7 +236,7 @@ def test_answers_are_same_other_or_flipped(tmp_path):
     cases = lambda ids: [key.split("/")[1] for key in ids]  # noqa: E731
     assert (cases(comparison.gained), cases(comparison.lost)) == (["e3"], ["e3"])
     assert not {*comparison.gained} & {*comparison.lost}
-    # Another text: one of the same verdict, one that flipped with it.
+    # Two answers have another text: one kept its verdict, the other flipped.
     assert (
         len(comparison.other_answer)
         == answers.other_text + answers.flipped - answers.flipped_same_text
@@ -271,13 +265,13 @@ def test_cases_on_one_side_only_are_named(tmp_path):
     assert comparison.only_before == tuple(f"toy/old/{s}/{p}" for s, p in GRID)
     assert comparison.only_after == tuple(f"toy/new/{s}/{p}" for s, p in GRID)
     difference = toy(comparison, "performance")
-    # Not asked is not the same as not answered.
+    # A case that was not asked does not count as one without an answer.
     assert (difference.n_examples, difference.left_out) == (3, 0)
     assert toy(comparison, "robustness").interval is not None
     assert difference.difference == pytest.approx(1 / 3)
 
 
-def test_a_run_cut_off_is_compared_and_said_so(tmp_path):
+def test_a_run_cut_off_is_compared_and_marked(tmp_path):
     first, second = write_pair(tmp_path, BEFORE, AFTER, cases_planned=12, status="running")
     path = second / "records.jsonl"
     lines = path.read_bytes().split(b"\n")
@@ -292,7 +286,7 @@ def test_a_run_cut_off_is_compared_and_said_so(tmp_path):
     assert toy(comparison, "robustness").n_examples == 2
 
 
-def test_one_example_has_a_difference_and_no_interval(tmp_path):
+def test_a_single_example_has_a_difference_and_no_interval(tmp_path):
     difference = toy(
         compare_runs(*write_pair(tmp_path, {"e": [1, 0, 0, 0]}, {"e": [1, 1, 0, 0]})), "pass_rate"
     )
@@ -301,7 +295,7 @@ def test_one_example_has_a_difference_and_no_interval(tmp_path):
     assert difference.note == "fewer than two examples"
 
 
-def test_an_example_without_a_common_answer_is_told_nothing_of(tmp_path):
+def test_an_example_without_a_common_answer_is_left_out(tmp_path):
     before, after = {"e": [1, None, None, None]}, {"e": [None, 1, 1, 1]}
     difference = toy(compare_runs(*write_pair(tmp_path, before, after)), "performance")
     assert (difference.difference, difference.n_examples, difference.left_out) == (None, 0, 1)
@@ -331,125 +325,19 @@ def test_repeats_are_paired_with_each_other(tmp_path):
     comparison = compare_runs(run("a", 0, 0, 1), run("b", 0, 1, 1))
     assert comparison.better[0] == "toy/e1/csv/none/r2"
     assert toy(comparison, "performance").difference == pytest.approx(1 / 3)
-    # The range is over formats, of means over repeats: nothing to be seen here.
+    # Robustness is the range over formats of the means over repeats, here 0.
     assert toy(comparison, "robustness").after == 1.0
     assert [configuration.n_examples for configuration in comparison.configurations] == [2, 2]
 
 
-# Whatever the scores
-
-
-SCORES = st.one_of(st.none(), st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.floats(0, 1))
-RUNS = st.dictionaries(
-    st.sampled_from(["e1", "e2", "e3", "e4", "e5"]),
-    st.tuples(*[st.tuples(SCORES, SCORES)] * 4),
-    min_size=1,
-)
-
-
-def run_pair(factory: pytest.TempPathFactory, cells) -> tuple[Path, Path]:
-    folder = factory.mktemp("runs")
-    sides = [{name: [cell[side] for cell in row] for name, row in cells.items()} for side in (0, 1)]
-    return write_run(folder / "a", sides[0]), write_run(folder / "b", sides[1])
-
-
-@given(RUNS)
-def test_swapping_the_runs_turns_every_sign(tmp_path_factory, cells):
-    first, second = run_pair(tmp_path_factory, cells)
-    forth, back = compare_runs(first, second), compare_runs(second, first)
-    assert (forth.better, forth.worse) == (back.worse, back.better)
-    assert (forth.answers.gained, forth.answers.lost) == (back.answers.lost, back.answers.gained)
-    for scope_forth, scope_back in zip(forth.scopes, back.scopes, strict=True):
-        for measure, difference in scope_forth.measures.items():
-            turned = scope_back.measures[measure]
-            assert difference.n_examples == turned.n_examples
-            assert (difference.before, difference.after) == (turned.after, turned.before)
-            if difference.interval is not None:
-                low, high = present(turned.interval)
-                assert difference.interval == pytest.approx((-high, -low))
-
-
-@given(RUNS)
-def test_a_run_against_itself_is_identical(tmp_path_factory, cells):
-    first, _ = run_pair(tmp_path_factory, cells)
-    comparison = compare_runs(first, first)
-    assert comparison.better == comparison.worse == ()
-    assert comparison.differences == ()
-    for compared in comparison.scopes:
-        for difference in compared.measures.values():
-            assert difference.difference in (None, 0.0)
-            assert difference.difference is None or difference.identical or difference.note
-
-
-@given(RUNS)
-def test_differences_agree_with_a_second_way_to_compute_them(tmp_path_factory, cells):
-    comparison = compare_runs(*run_pair(tmp_path_factory, cells))
-    rows = []
-    for row in cells.values():
-        pairs = [(a, b) for a, b in row if a is not None and b is not None]
-        if pairs:
-            rows.append(sum(b - a for a, b in pairs) / len(pairs))
-    difference = toy(comparison, "performance")
-    assert difference.n_examples == len(rows)
-    assert difference.left_out == len(cells) - len(rows)
-    if rows:
-        assert difference.difference == pytest.approx(sum(rows) / len(rows), abs=1e-12)
-
-
-ASKED = st.dictionaries(
-    st.sampled_from(["e1", "e2", "e3", "e4", "e5", "e6"]),
-    # Two formats, two repeats of each; a run without an example never asked it.
-    st.tuples(*[st.none() | st.lists(SCORES, min_size=4, max_size=4)] * 2),
-    min_size=2,
-)
-
-
-def asked_twice(folder: Path, runs: dict[str, list[float | None] | None]) -> Path:
-    cases = [
-        record(example, serializer, "none", score, tail=tail)
-        for example, scores in runs.items()
-        for (serializer, tail), score in zip(
-            [("csv", ""), ("csv", "/r2"), ("html", ""), ("html", "/r2")], scores or (), strict=False
-        )
-    ]
-    cases = [replace(case, repeat=2 if case.case_id.endswith("/r2") else 1) for case in cases]
-    return write_run(folder, cases)
-
-
-@given(ASKED)
-def test_gates_and_comparisons_tell_the_same_difference(tmp_path_factory, runs):
-    both = [example for example, sides in runs.items() if None not in sides]
-    assume(both)
-    parent = tmp_path_factory.mktemp("runs")
-    first, second = (
-        asked_twice(parent / name, {example: sides[place] for example, sides in runs.items()})
-        for place, name in enumerate("ab")
-    )
-    comparison = compare_runs(first, second)
-    measures = ("performance", "pass_rate", "robustness")
-    gates = [f"toy.{measure} >= baseline" for measure in measures]
-    results = judge_gates(list(read_records(second)), gates, list(read_records(first)))
-    for measure, result in zip(measures, results, strict=True):
-        difference = toy(comparison, measure)
-        assert difference.n_examples == result.n_examples
-        if result.n_examples:
-            assert difference.left_out == result.n_left_out
-            assert difference.difference == pytest.approx(result.estimate, abs=1e-12)
-        if result.interval is not None and result.state != "undecided":
-            assert difference.interval == pytest.approx(result.interval, abs=1e-9)
-
-
-# By tag, and changed meaning
-
-
-def test_tags_are_scopes_whatever_only_one_run_says_of_them(tmp_path):
+def test_tags_that_only_one_run_records_are_scopes_too(tmp_path):
     sides = []
     for name, right in (("a", 0), ("b", 3)):
         records = [
             tagged_record(f"e{n}", score=float(n < right), tags={"kind": "sum"} if n < 4 else {})
             for n in range(6)
         ]
-        if name == "a":  # of an older version
+        if name == "a":  # as an older version writes it
             records = [replace(case, tags={}) for case in records]
         cut = [
             replace(
@@ -464,7 +352,7 @@ def test_tags_are_scopes_whatever_only_one_run_says_of_them(tmp_path):
     summed, whole = scopes["tag", "kind=sum"], scopes["dataset", "wikitq"]
     assert (summed.measures["performance"].n_examples, summed.n_cases, summed.better) == (4, 4, 3)
     assert summed.measures["performance"].difference == 0.75
-    # What changes the meaning has a scope of its own, and is in no other.
+    # Cases with changed meaning have a separate scope and are in no other.
     assert (whole.n_cases, whole.measures["performance"].difference) == (6, 0.5)
     assert scopes["perturbation", "cut"].measures["performance"].difference == 0.5
 

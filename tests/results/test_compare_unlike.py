@@ -1,4 +1,4 @@
-"""Which runs are too unlike to be compared, and how it is said."""
+"""Which differences of settings make runs unlike, and the messages about them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NAMES = {
 
 
 @pytest.mark.parametrize("key", UNLIKE)
-def test_unlike_runs_are_refused_by_name_unless_asked_for(tmp_path, key):
+def test_unlike_runs_are_refused_unless_allowed_and_the_setting_is_named(tmp_path, key):
     folders = write_pair(tmp_path, BEFORE, AFTER, **{key: UNLIKE[key]})
     name = NAMES.get(key, key)
     with pytest.raises(SettingsError, match=rf"the runs are unlike: {name}: .*--allow-unlike"):
@@ -52,7 +52,7 @@ def test_thresholds_that_differ_make_runs_unlike():
         check_alike(before, after, hint="")
 
 
-def test_thresholds_of_markers_are_known_from_the_records(tmp_path):
+def test_thresholds_of_markers_are_read_from_the_records(tmp_path):
     runs = []
     for name, limit in (("a", 1.0), ("b", 0.5)):
         cases = [record("e1", *place, 1, threshold=limit) for place in GRID]
@@ -61,14 +61,14 @@ def test_thresholds_of_markers_are_known_from_the_records(tmp_path):
         compare_runs(*runs)
 
 
-def test_a_threshold_that_one_run_does_not_say_is_no_difference(tmp_path):
+def test_a_threshold_that_one_run_did_not_record_is_no_difference(tmp_path):
     named = [record("e1", *place, 1, threshold=0.5) for place in GRID]
     silent = [record("e1", *place, 1) for place in GRID]
     runs = write_run(tmp_path / "a", named), write_run(tmp_path / "b", silent)
     assert compare_runs(*runs).differences == ()
 
 
-def test_all_that_differs_is_named_at_once():
+def test_all_differences_are_named_at_once():
     with pytest.raises(SettingsError, match=r"compat: fixed against reference.*seed: 0 against 7"):
         check_alike(run_facts(1), run_facts(1, compat="reference", seed=7), hint="")
 
@@ -87,7 +87,7 @@ def test_all_that_differs_is_named_at_once():
         ),
     ],
 )
-def test_what_does_not_make_them_unlike_is_still_said(tmp_path, key, value, name):
+def test_differences_that_do_not_make_runs_unlike_are_still_listed(tmp_path, key, value, name):
     first = write_run(tmp_path / "a", BEFORE, api_base=None)
     second = write_run(tmp_path / "b", AFTER, **{"api_base": None, key: value})
     comparison = compare_runs(first, second)
@@ -101,7 +101,7 @@ def test_the_order_of_the_grid_is_no_difference(tmp_path):
 
 
 @pytest.mark.parametrize("key", ["compat", "seed", "grid", "datasets", "params"])
-def test_what_a_run_never_said_is_no_difference(tmp_path, key):
+def test_a_setting_that_one_run_did_not_record_is_no_difference(tmp_path, key):
     first = write_run(tmp_path / "a", BEFORE)
     second = write_run(tmp_path / "b", AFTER)
     facts = json.loads((second / "run.json").read_text("utf-8"))
@@ -110,8 +110,8 @@ def test_what_a_run_never_said_is_no_difference(tmp_path, key):
     assert compare_runs(first, second).differences == ()
 
 
-def test_unlike_grids_are_compared_on_what_is_common(tmp_path):
-    # The format that only `after` has is all wrong: it must not touch robustness.
+def test_unlike_grids_are_compared_on_their_common_configurations(tmp_path):
+    # All answers in the format that only `after` has are wrong. They must not change robustness.
     wide = [*GRID, ("json", "none")]
     first = write_run(tmp_path / "a", {"e1": [1] * 4, "e2": [1] * 4})
     second = write_run(
@@ -123,14 +123,14 @@ def test_unlike_grids_are_compared_on_what_is_common(tmp_path):
     assert comparison.only_after == ("toy/e1/json/none", "toy/e2/json/none")
 
 
-def test_runs_without_a_common_case_are_refused_even_when_asked_for(tmp_path):
+def test_runs_without_a_common_case_are_refused_even_if_allowed(tmp_path):
     first = write_run(tmp_path / "a", [record("e", *GRID[0], 1, dataset="one")])
     second = write_run(tmp_path / "b", [record("e", *GRID[0], 1, dataset="two")])
     with pytest.raises(SettingsError, match="no case in common: 1 case in the first, 1 in"):
         compare_runs(first, second, allow_unlike=True)
 
 
-def test_a_dataset_that_one_side_lacks_is_said(tmp_path):
+def test_a_dataset_that_one_run_lacks_is_named(tmp_path):
     extra = [record("e", *GRID[0], 1, dataset="extra")]
     cases = [record(f"e{n}", *GRID[0], n % 2) for n in range(4)]
     comparison = compare_runs(
@@ -145,14 +145,14 @@ def test_a_dataset_that_one_side_lacks_is_said(tmp_path):
     ]
 
 
-def test_what_is_no_run_is_refused(tmp_path):
+def test_a_folder_without_a_run_is_refused(tmp_path):
     run = write_run(tmp_path / "a", BEFORE)
     with pytest.raises(SettingsError, match="is not a run folder"):
         compare_runs(run, tmp_path)
 
 
 @pytest.mark.parametrize("score", [1.5, -1, "high", float("nan")])
-def test_a_record_that_cannot_be_is_refused(tmp_path, score):
+def test_a_record_with_an_impossible_score_is_refused(tmp_path, score):
     run = write_run(tmp_path / "a", BEFORE)
     bad = record("e9", *GRID[0], 1, score=score)
     lines = (run / "records.jsonl").read_bytes() + bad.to_line().encode("ascii")
@@ -161,7 +161,7 @@ def test_a_record_that_cannot_be_is_refused(tmp_path, score):
         compare_runs(run, run)
 
 
-def test_a_comparison_is_json(tmp_path):
+def test_a_comparison_can_be_written_as_json(tmp_path):
     comparison = compare_runs(*write_pair(tmp_path, BEFORE, AFTER))
     content = json.loads(json.dumps(comparison.to_json(), allow_nan=False))
     assert content["schema"] == 2
@@ -169,11 +169,11 @@ def test_a_comparison_is_json(tmp_path):
     assert content["scopes"][1]["measures"]["performance"]["difference"] == pytest.approx(1 / 3)
 
 
-# Datasets that are run each in its own way
+# Datasets with different settings in one run
 
 
-def kept(**datasets):
-    """Facts of a run that keeps these by dataset."""
+def facts_by_dataset(**datasets):
+    """Return facts of a run with these settings by dataset."""
     return run_facts(1, by_dataset={name: dict(facts) for name, facts in datasets.items()})
 
 
@@ -181,29 +181,31 @@ ONE = {"shots": 5, "limit": 100, "serializers": ["html"], "params": {"max_tokens
 OTHER = {"shots": 1, "limit": 100, "serializers": ["html"], "params": {"max_tokens": 4096}}
 
 
-def test_what_an_option_says_and_what_a_dataset_declares_are_the_same_once_they_agree():
-    before, after = kept(a=ONE, b=OTHER), kept(a=ONE)
-    # Only one of them was given the option, and only one ran `b`.
+def test_a_setting_from_an_option_equals_the_same_setting_declared_by_a_dataset():
+    before, after = facts_by_dataset(a=ONE, b=OTHER), facts_by_dataset(a=ONE)
+    # Only one run was given the option, and only one ran `b`.
     assert setting_differences({**before, "shots": None}, {**after, "shots": 5, "limit": 100}) == ()
 
 
-def test_a_difference_of_one_dataset_names_it_and_one_of_all_does_not():
-    differences = setting_differences(kept(a=ONE, b=OTHER), kept(a=ONE, b={**OTHER, "shots": 2}))
+def test_a_difference_names_its_dataset_unless_it_applies_to_all():
+    differences = setting_differences(
+        facts_by_dataset(a=ONE, b=OTHER), facts_by_dataset(a=ONE, b={**OTHER, "shots": 2})
+    )
     assert [
         (difference.name, difference.before, difference.after) for difference in differences
     ] == [("shots of b", "1", "2")]
     tokens = {"params": {"max_tokens": 99}}
     differences = setting_differences(
-        kept(a=ONE, b=ONE), kept(a={**ONE, **tokens}, b={**ONE, **tokens})
+        facts_by_dataset(a=ONE, b=ONE), facts_by_dataset(a={**ONE, **tokens}, b={**ONE, **tokens})
     )
     assert [
         (difference.name, difference.before, difference.after) for difference in differences
     ] == [("params.max_tokens", "512", "99")]
     changed = {**ONE, "serializers": ["html", "csv"]}
     with pytest.raises(SettingsError, match=r"grid\.serializers of a: html against csv, html"):
-        check_alike(kept(a=ONE, b=ONE), kept(a=changed, b=ONE), hint="")
+        check_alike(facts_by_dataset(a=ONE, b=ONE), facts_by_dataset(a=changed, b=ONE), hint="")
 
 
 def test_another_main_score_makes_runs_unlike():
     with pytest.raises(SettingsError, match="part: the metric's own against f1"):
-        check_alike(kept(a={"part": None}), kept(a={"part": "f1"}), hint="")
+        check_alike(facts_by_dataset(a={"part": None}), facts_by_dataset(a={"part": "f1"}), hint="")

@@ -1,7 +1,7 @@
-"""What gates promise, over many made-up runs with a known truth (spec: statistics.md 10, 11).
+"""Error rates and power of gates over many simulated runs (spec: statistics.md 10, 11).
 
-In reduced size by default; TABLEBENCH_FULL=1 runs 2,000 of each. The bounds are those of the
-promise at full size; fewer runs get three standard errors instead.
+By default few runs are simulated; TABLEBENCH_FULL=1 simulates 2,000 each. The limits are those of
+the specification at full size. With fewer runs a limit is three standard errors wider.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def runs(reduced):
 
 
 def at_most(limit, nominal, count):
-    """The promised limit, or three standard errors above the nominal rate."""
+    """Return the specified limit, or three standard errors above the nominal rate."""
     return max(limit, nominal + 3 * math.sqrt(nominal * (1 - nominal) / count))
 
 
@@ -47,7 +47,7 @@ def side(scores):
 
 
 def judged(gates, new, old, *, holm=True):
-    """States of gates over arrays by dataset."""
+    """Return the states of gates over arrays by dataset."""
     after, before = (Sides({name: side(rows[name]) for name in rows}) for rows in (new, old))
     scopes = Scopes(after, before, {})
     evaluated = [EvaluatedGate(gate, evaluate_gate(gate, scopes, TAIL), TAIL) for gate in gates]
@@ -55,7 +55,7 @@ def judged(gates, new, old, *, holm=True):
 
 
 @pytest.mark.parametrize("examples", [20, 100, 200])
-def test_equal_models_rarely_fail(examples):
+def test_a_gate_rarely_fails_for_equal_models(examples):
     world, draw, count = World(), np.random.default_rng(examples), runs(500)
     gate = [parse_gate("d.performance >= baseline")]
     fails = holds = 0
@@ -69,7 +69,7 @@ def test_equal_models_rarely_fail(examples):
     assert holds / count <= at_most(0.035, TAIL, count)
 
 
-def test_a_drop_of_ten_points_fails():
+def test_a_gate_fails_for_a_drop_of_ten_points():
     world, draw, count = World(drop=0.1), np.random.default_rng(1), runs(300)
     gate = [parse_gate("d.performance >= baseline")]
     fails = 0
@@ -79,18 +79,18 @@ def test_a_drop_of_ten_points_fails():
     assert fails / count >= at_least(0.90, count)
 
 
-def test_configurations_counted_as_examples_would_give_false_alarms():
+def test_counting_configurations_as_examples_would_give_false_alarms():
     draw, count = np.random.default_rng(2), runs(480) // 6
     fails = []
     for world in six_worlds():
         for _ in range(count):
             new, old = world.scores(draw, 100)
             fails.append(paired_bounds(present(moments([(new - old).ravel()])))[1] < 0)
-    # About 27 %: 3,500 observations that are 100.
+    # About 27 %: 3,500 observations of only 100 examples.
     assert np.mean(fails) == pytest.approx(0.27, abs=0.03 if FULL else 0.09)
 
 
-def test_ten_true_gates_rarely_raise_a_failure():
+def test_ten_gates_that_are_true_rarely_fail():
     world, draw, count = World(), np.random.default_rng(3), runs(200)
     names = [f"d{number}" for number in range(10)]
     gates = [parse_gate(f"{name}.performance >= baseline") for name in names]
@@ -101,12 +101,12 @@ def test_ten_true_gates_rarely_raise_a_failure():
         any_fails += "fails" in judged(gates, new, old)
         alone += "fails" in judged(gates, new, old, holm=False)
     assert any_fails / count <= at_most(0.035, TAIL, count)
-    # The correction is what does it: ten gates at 2.5 % each.
+    # Only because of the correction: each of ten gates alone fails in 2.5 % of runs.
     assert alone / count >= 0.12
 
 
 @pytest.mark.parametrize("mean", [0.6, 0.95])
-def test_a_level_is_rarely_claimed_that_is_not_there(mean):
+def test_a_gate_rarely_holds_for_a_level_that_is_not_reached(mean):
     world, draw, count = World(mean=mean), np.random.default_rng(4), runs(300)
     gate = [parse_gate(f"d.performance >= {mean + 1e-6:.6f}")]
     states = [judged(gate, {"d": world.scores(draw, 20)[0]}, {}) for _ in range(count)]
@@ -114,9 +114,9 @@ def test_a_level_is_rarely_claimed_that_is_not_there(mean):
 
 
 class Passes:
-    """The passes rule over whole arrays: as if fed in order, without 14,000 calls a run.
+    """The rule `passes` over whole arrays, instead of 14,000 calls per run.
 
-    That feeding records comes to the same is shown in test_stopping.py.
+    test_stopping.py checks that feeding records gives the same decisions.
     """
 
     def __init__(self, gates, examples, datasets):
@@ -126,7 +126,7 @@ class Passes:
         self.rule = make_rule("passes", gates, planned, baseline=old)
 
     def run(self, pairs):
-        """The share of calls made."""
+        """Return the share of calls made."""
         rule = self.rule
         rule._results.clear()
         for name, (new, old) in pairs.items():
@@ -148,7 +148,7 @@ class Passes:
         return "fails" in self.rule.decided.values()
 
 
-def test_stopping_by_passes_rarely_fails_equal_models():
+def test_the_rule_passes_rarely_fails_for_equal_models():
     world, draw, count = World(), np.random.default_rng(5), runs(500)
     passes = Passes(["d.performance >= baseline"], 200, ["d"])
     fails = 0
@@ -158,7 +158,7 @@ def test_stopping_by_passes_rarely_fails_equal_models():
     assert fails / count <= at_most(0.035, TAIL, count)
 
 
-def test_stopping_by_passes_finds_a_drop_and_saves_calls():
+def test_the_rule_passes_detects_a_drop_and_saves_calls():
     draw, count = np.random.default_rng(9), runs(60)
     passes = Passes(["d.performance >= baseline"], 200, ["d"])
     used, fails = [], []
@@ -166,14 +166,14 @@ def test_stopping_by_passes_finds_a_drop_and_saves_calls():
         for _ in range(count):
             used.append(passes.run({"d": world.scores(draw, 200)}))
             fails.append(passes.fails())
-    # Over the six worlds: 22 % of the calls and 96 % found, by the specification. In the
-    # world of right/wrong scores with correlation .5 alone it is 36 % of the calls.
+    # By the specification the six worlds need 22 % of the calls and detect 96 % of drops. The
+    # world of right/wrong scores with correlation .5 alone needs 36 % of the calls.
     assert np.mean(used) <= 0.30
     assert np.mean(fails) >= 0.90
     assert np.mean(fails[count : 2 * count]) >= at_least(0.90, count)
 
 
-def test_ten_true_gates_under_passes():
+def test_ten_gates_that_are_true_rarely_fail_under_the_rule_passes():
     world, draw, count = World(), np.random.default_rng(6), runs(120)
     names = [f"d{number}" for number in range(10)]
     passes = Passes([f"{name}.performance >= baseline" for name in names], 50, names)
@@ -185,7 +185,7 @@ def test_ten_true_gates_under_passes():
 
 
 @pytest.mark.parametrize(("drop", "count"), [(0.0, 150), (0.1, 80)])
-def test_betting_keeps_the_promises(drop, count):
+def test_the_rule_anytime_keeps_its_error_rate_and_power(drop, count):
     world, draw, count = World(drop=drop), np.random.default_rng(7), runs(count)
     planned = cases_of(200)
     used, fails = [], 0
@@ -219,7 +219,7 @@ def test_betting_keeps_the_promises(drop, count):
         assert fails / count <= at_most(0.035, TAIL, count)
 
 
-def test_the_planned_cases_verdict_is_rarely_wrong():
+def test_the_rule_point_rarely_predicts_a_wrong_verdict():
     draw, count = np.random.default_rng(8), 300 if FULL else 16
     wrong, used = 0, []
     planned = cases_of(100)

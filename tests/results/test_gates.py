@@ -1,4 +1,4 @@
-"""Gates judged: expectations worked out by hand from the rules of the specification."""
+"""Results of gates, against values worked out by hand from the rules of the specification."""
 
 import math
 
@@ -22,33 +22,11 @@ from pytest_tablebench.results.gates import (
     sign_flip,
     verdict_line,
 )
+from tests.support.gate_rows import cell, judge, rows
 from tests.support.present import present
 
 
-def cell(example, score, *, dataset="d", cell="s/p", raw=None, **more):
-    serializer, _, perturbation = cell.partition("/")
-    return {
-        "dataset": dataset,
-        "example_id": str(example),
-        "serializer": serializer,
-        "perturbation": perturbation,
-        "score": score,
-        "passed": None if score is None else score >= 0.5,
-        "raw": raw,
-        **more,
-    }
-
-
-def rows(scores, **more):
-    return [cell(number, score, **more) for number, score in enumerate(scores)]
-
-
-def judge(gate, records, baseline=None, **options):
-    (result,) = judge_gates(records, [gate], baseline, **options)
-    return result
-
-
-def test_the_mean_is_over_examples_not_cases():
+def test_the_estimate_is_a_mean_over_examples_not_cases():
     records = [cell(0, 1.0), cell(0, 1.0, cell="t/p"), cell(0, 1.0, cell="u/p"), cell(1, 0.0)]
     result = judge("d.performance >= 0.5", records)
     assert result.estimate == 0.5
@@ -56,7 +34,7 @@ def test_the_mean_is_over_examples_not_cases():
     assert result.state_point == "holds"
 
 
-def test_a_filter_takes_a_serializer_a_perturbation_or_both():
+def test_a_filter_selects_a_serializer_a_perturbation_or_both():
     records = [
         cell(example, score, cell=name)
         for example in (0, 1)
@@ -66,14 +44,14 @@ def test_a_filter_takes_a_serializer_a_perturbation_or_both():
         assert judge(f"d{name}.performance >= 0", records).estimate == pytest.approx(mean)
 
 
-def test_zero_variance_reaches_as_far_as_unseen_examples_may():
+def test_equal_scores_have_an_interval_for_unseen_examples():
     result = judge("d.performance >= 0.5", rows([0.75] * 12))
     # u = 1 - .025^(1/12) = .265 (specification, section 2.1).
     assert result.interval == pytest.approx((0.75 - 0.2647, 1.0), abs=1e-3)
     assert (result.se, result.df, result.method) == (0.0, None, "zero variance")
 
 
-def test_paired_by_hand():
+def test_a_paired_interval_agrees_with_one_worked_out_by_hand():
     # d = .1, .2, .3: mean .2, s = .1, t_.975 with 2 df = 4.3027, half = .2484.
     new, old = rows([0.5, 0.6, 0.7]), rows([0.4, 0.4, 0.4])
     result = judge("d.performance >= baseline - 0.05", new, old)
@@ -84,15 +62,15 @@ def test_paired_by_hand():
 
 
 def test_the_interval_of_a_difference_stays_within_its_range():
-    """Three differences of 0, 0 and 1: 1/3 -+ 4.303 * 1/3 is -1.10 to 1.77 before it is cut."""
+    """Differences 0, 0 and 1 give 1/3 -+ 4.303 * 1/3, so -1.10 to 1.77 before it is cut."""
     before, after = rows([0, 0, 1]), rows([0, 1, 1])
     assert judge("d.performance >= baseline", after, before).interval == (-1.0, 1.0)
     assert paired_bounds(present(moments([[0.0, 0.0, 1.0]]))) == (-1.0, 1.0, "t")
-    # What no difference can undercut is kept for sure.
+    # No difference is below -1, so this gate always holds.
     assert judge("d.performance >= baseline - 1", after, before).state == "holds"
 
 
-def test_stratified_by_hand():
+def test_a_stratified_interval_agrees_with_one_worked_out_by_hand():
     # Means .5 and .2; v = .01/2 and .04/2... each of two examples, df by Welch.
     figures = present(moments([[0.4, 0.6], [0.0, 0.4]]))
     first, second = 0.02 / 2, 0.08 / 2
@@ -102,7 +80,7 @@ def test_stratified_by_hand():
     assert figures.n == 4
 
 
-def test_clusters_are_tables_where_the_dataset_says_so():
+def test_tables_are_clusters_where_the_dataset_declares_them():
     # Two tables of two equal examples each: as two examples, not four.
     values = [0.2, 0.2, 0.6, 0.6]
     alone = present(moments([values]))
@@ -129,7 +107,7 @@ def test_clusters_are_tables_where_the_dataset_says_so():
         (Moments(0.5, 0.0, None, 12, 12), 0.6),  # all equal
     ],
 )
-def test_p_is_the_tail_at_which_the_end_meets_the_bound(figures, bound, above):
+def test_p_is_the_tail_whose_interval_ends_at_the_bound(figures, bound, above):
     if not above:
         mean = 1 - figures.mean
         figures, bound = (
@@ -140,18 +118,18 @@ def test_p_is_the_tail_at_which_the_end_meets_the_bound(figures, bound, above):
     assert 0 < tail < 0.5
     end = level_bounds(figures, tail)[1 if above else 0]
     assert end == pytest.approx(bound, abs=1e-9)
-    # The estimate itself keeps the bound on the other side of it.
+    # At a bound on the other side of the estimate the p-value is large.
     assert failure_tail(figures, bound, above=not above, paired=False) == 1.0
 
 
-def test_p_of_a_paired_difference():
+def test_p_of_a_paired_difference_is_from_the_t_distribution():
     figures = present(moments([[0.1, -0.2, -0.3, 0.05]]))
     tail = failure_tail(figures, 0.1, above=True, paired=True)
     assert paired_bounds(figures, tail)[1] == pytest.approx(0.1)
     assert failure_tail(figures, 0.1, above=False, paired=True) == pytest.approx(1 - tail)
 
 
-def test_only_cells_answered_on_both_sides_are_compared():
+def test_only_cells_answered_in_both_runs_are_compared():
     new = [*rows([0.5, None, 0.5, 0.7]), cell(4, 0.9), cell(0, 1.0, cell="t/p")]
     old = [*rows([0.4, 0.4, None, 0.5]), cell(9, 0.1)]
     result = judge("d.performance >= baseline", new, old)
@@ -174,7 +152,7 @@ def test_identical_answers_hold_without_a_margin():
     assert result.interval == (0.0, 0.0)
     assert "identical answers" in result.reason
     assert judge("d.performance >= baseline + 1 %", new, old).state == "fails"
-    # The same scores from other words, or unknown words, are no such proof.
+    # Equal scores of other or unknown texts do not prove equal answers.
     old[1]["raw"] = "other"
     assert judge("d.performance >= baseline", new, old).state == "undecided"
     for row in [*new, *old]:
@@ -185,7 +163,7 @@ def test_identical_answers_hold_without_a_margin():
     assert judge("d.performance >= baseline", new, old, **options).state == "holds"
 
 
-def test_cells_have_no_answers_and_are_judged_on_scores():
+def test_rows_without_answer_texts_are_compared_by_score():
     cells = [ScoreRow("b", "d", str(n), "s", "p", 0.5, True, None) for n in range(8)]
     result = judge("b.performance >= baseline", cells, cells)
     assert (result.state, result.identical) == ("undecided", False)
@@ -204,7 +182,7 @@ def test_robustness_counts_complete_examples_only():
     result = judge("d.robustness >= 0.1", grid(10, missing={(0, "a/x"), (1, "b/x")}))
     assert result.estimate == pytest.approx(0.5)
     assert (result.n_examples, result.n_left_out, result.state) == (8, 2, "holds")
-    # Worst: the two incomplete ones range over 0..1; best: what is there has no range.
+    # Worst case: the two incomplete examples have the range 1. Best case: they have the range 0.
     assert result.worst_case == pytest.approx(((8 * 0.5) / 10, (8 * 0.5 + 2) / 10))
     result = judge("d.robustness >= 0.1", grid(10, missing={(n, "a/x") for n in range(3)}))
     assert result.state == "undecided"
@@ -222,75 +200,8 @@ def test_robustness_needs_two_configurations_and_equal_grids():
     assert "the same configurations" in result.reason
 
 
-def test_no_answer_is_a_count():
-    records = rows([1.0] * 98 + [None] * 2)
-    result = judge("all.no_answer <= 2 %", records)
-    assert (result.state, result.method, result.interval) == ("holds", "count", None)
-    assert (result.n_cases, result.n_no_answer) == (100, 2)
-    assert judge("all.no_answer <= 0.019", records).state == "fails"
-    against = judge("all.no_answer <= baseline + 1 %", records, rows([1.0] * 99 + [None]))
-    assert (against.estimate, against.state) == (pytest.approx(0.01), "holds")
-
-
-def test_cut_off_and_truncated_replies_are_counts():
-    records = rows([1.0] * 96 + [None] * 4)
-    records[95] |= {"flags": ["truncated"]}
-    for row in records[97:]:
-        row |= {"reason": "cut_off"}
-    cut = judge("all.cut_off <= 3 %", records)
-    assert (cut.estimate, cut.state, cut.method) == (0.03, "holds", "count")
-    assert cut.reason.startswith("3 of 100 cases were cut off before an answer (0.03)")
-    assert (cut.no_answer, cut.n_no_answer) == (None, None)
-    assert judge("all.cut_off <= 0.029", records).state == "fails"
-    truncated = judge("all.truncated <= 1 %", records)
-    assert (truncated.estimate, truncated.state) == (0.01, "holds")
-    assert truncated.reason.startswith("1 of 100 cases has a truncated answer")
-    assert judge("all.no_answer <= 4 %", records).estimate == 0.04
-    against = judge("all.cut_off <= baseline + 1 %", records, rows([1.0] * 100))
-    assert (against.estimate, against.state) == (0.03, "fails")
-
-
-def test_failures_in_bursts_widen_the_interval_over_examples():
-    names = [f"s{number}/p" for number in range(10)]
-    records = [
-        cell(example, None if example < 5 else 1.0, cell=name)
-        for example in range(20)
-        for name in names
-    ]
-    result = judge("all.no_answer <= 0.5", records)
-    assert result.estimate == 0.25
-    exact, effective = result.clopper_pearson, result.effective_interval
-    assert effective[0] < exact[0] < 0.25 < exact[1] < effective[1]
-
-
-@pytest.mark.parametrize(
-    ("run", "state"),
-    [
-        ({"cost_usd": 19.99}, "holds"),
-        ({"cost_usd": 20.01}, "fails"),
-        ({"cost_usd": None, "calls_paid": 10}, "undecided"),
-        ({"cost_usd": None, "calls_paid": 0}, "holds"),
-        # Killed: what it says is what it knew at its beginning.
-        ({"cost_usd": None, "calls_paid": 0, "status": "running"}, "undecided"),
-        ({"cost_usd": 0.5, "calls_paid": 1, "status": "running"}, "undecided"),
-        (None, "undecided"),
-    ],
-)
-def test_cost_is_what_the_run_says(run, state):
-    result = judge("run.cost <= 20", rows([1.0]), run=run)
-    assert result.state == result.state_point == state
-    assert result.reason
-
-
-def test_cost_against_the_baseline():
-    result = judge(
-        "run.cost <= baseline + 1", rows([1.0]), run={"cost_usd": 5.0}, baseline_run={"cost_usd": 3}
-    )
-    assert (result.estimate, result.state) == (2.0, "fails")
-
-
-def test_holm_takes_back_what_fails_only_alone():
-    # Differences whose t gives a one-sided p of about .017: fails alone, not as one of two.
+def test_holm_makes_a_gate_undecided_that_fails_only_alone():
+    # The one-sided p is about .017: the gate fails alone, but not as one of two.
     values = [-0.1 + 0.165 * math.sin(number * 2.4) for number in range(10)]
     old = [*rows([0.5] * 10), *rows([0.5] * 10, dataset="e")]
     new = [*rows([0.5 + value for value in values]), *rows([0.5] * 9 + [0.4], dataset="e")]
@@ -305,12 +216,12 @@ def test_holm_takes_back_what_fails_only_alone():
     assert "Holm" in both[0].reason
     plain = judge_gates(new, gates, old, correction="none")
     assert plain[0].state == "fails"
-    # Counts stay outside the family.
+    # Gates on counts do not belong to the family.
     counted = judge_gates(new, [gates[0], "all.no_answer <= 0"], old)
     assert counted[0].state == "fails"
 
 
-def test_point_judges_the_estimate():
+def test_point_judges_the_estimate_alone():
     results = judge_gates(
         rows([0.4, 0.6, 0.9]), ["d.performance >= 0.6", "d.performance >= 0.7"], point=True
     )
@@ -320,7 +231,7 @@ def test_point_judges_the_estimate():
     assert (nothing.state, nothing.estimate) == ("undecided", None)
 
 
-def test_float_noise_decides_nothing():
+def test_rounding_errors_of_floats_do_not_change_a_result():
     # The mean of ten times .1 + .2 is not .3 in floats.
     result = judge("d.performance >= 0.3", rows([0.1 + 0.2] * 3 + [0.3]), point=True)
     assert result.state == "holds"
@@ -328,7 +239,7 @@ def test_float_noise_decides_nothing():
 
 
 TWO = rows([0.5] * 3) + rows([1.0], dataset="e")
-# Two of three configurations for each example, not the same ones.
+# Two of three configurations for each example, drawn separately.
 SAMPLED = [cell(n, 0.5, cell=f"{(n + k) % 3}/p") for n in range(6) for k in (0, 1)]
 
 
@@ -344,14 +255,14 @@ SAMPLED = [cell(n, 0.5, cell=f"{(n + k) % 3}/p") for n in range(6) for k in (0, 
         ("d.performance >= baseline", TWO, rows([1.0], dataset="e"), "the baseline has no case"),
     ],
 )
-def test_what_cannot_be_told_is_undecided_with_a_reason(gate, records, baseline, words):
+def test_a_gate_that_cannot_be_judged_is_undecided_with_a_reason(gate, records, baseline, words):
     result = judge(gate, records, baseline)
     assert (result.state, result.interval) == ("undecided", None)
     assert words in result.reason
     assert exit_code([result]) == 11
 
 
-def test_a_benchmark_named_with_a_dataset_that_did_not_run_is_undecided():
+def test_a_gate_on_a_benchmark_is_undecided_if_a_dataset_did_not_run():
     result = judge("torr.performance >= 0", rows([0.5] * 9), benchmarks={"torr": ["d", "e"]})
     assert (result.state, result.reason) == ("undecided", "no case of e was asked")
 
@@ -372,8 +283,8 @@ MISSING = {"e": "no files; get them with `tablebench pull e`"}
     ],
 )
 @pytest.mark.parametrize("point", [False, True])
-def test_a_scope_whose_files_are_missing_is_judged_on_nothing_less(gate, shrunk, point):
-    """The baseline has datasets d and e of one benchmark; the files of e are not there any more."""
+def test_a_scope_with_missing_files_is_not_judged_on_the_rest(gate, shrunk, point):
+    """The baseline has the datasets d and e of a benchmark; the files of e are missing now."""
     both = rows([0.6] * 40, benchmark="b") + rows([0.6] * 40, dataset="f", benchmark="other")
     before = [*both, *rows([0.6] * 40, dataset="e", benchmark="b")]
     run = {"missing": MISSING, "cost_usd": 0.5}
@@ -381,18 +292,18 @@ def test_a_scope_whose_files_are_missing_is_judged_on_nothing_less(gate, shrunk,
     assert result.state == ("undecided" if shrunk else "holds")
     if shrunk:
         assert "the files of e are missing here, but the baseline has it" in result.reason
-    # Who chose to ask a part, or has no baseline, is judged on what was asked.
+    # A run over selected datasets, or without a baseline, is judged on the cases asked.
     assert judge(gate, both, before, run={"cost_usd": 0.5}, point=point).state == "holds"
     if "baseline" not in gate:
         assert judge(gate, both, run=run, point=point).state == "holds"
 
 
-def test_benchmarks_are_those_of_the_records():
+def test_benchmarks_are_read_from_the_records():
     records = rows([0.2] * 4, benchmark="b") + rows([0.6] * 4, dataset="e", benchmark="b")
     assert judge("b.performance >= 0", records).estimate == pytest.approx(0.4)
 
 
-def test_wrong_use_is_refused():
+def test_wrong_arguments_are_refused():
     with pytest.raises(SettingsError, match="--bench-baseline"):
         judge("d.performance >= baseline", rows([0.5]))
     with pytest.raises(SettingsError, match="--bench-baseline"):
@@ -427,19 +338,19 @@ def results_of(*states):
         (["fails", "fails"], 10, "2 of 2 gates fail."),
     ],
 )
-def test_exit_code_and_verdict(states, code, line):
+def test_the_exit_code_and_the_verdict_line_follow_from_the_states(states, code, line):
     results = results_of(*states)
     assert [result.state for result in results] == states
     assert exit_code(results) == code
     assert verdict_line(results) == line
 
 
-def test_sign_flip_and_mcnemar():
+def test_sign_flip_and_mcnemar_agree_with_exact_values():
     assert sign_flip([]) == sign_flip([0.0] * 5) == 1.0
     # All ten of one sign: 2 of 1,024 sign patterns reach the sum.
     assert sign_flip([0.1] * 10) == pytest.approx(2 / 1024, abs=0.002)
     assert sign_flip([0.1] * 10, seed=1) == sign_flip([0.1] * 10, seed=1)
-    # Sums equal but for float noise are ties: with + - pairs nothing is extreme.
+    # Sums that differ by a rounding error are ties.
     assert sign_flip([0.1, -0.1]) == 1.0
     assert mcnemar(0, 0) == 1.0
     assert mcnemar(0, 5) == pytest.approx(2 / 32)
@@ -449,7 +360,7 @@ unit = st.floats(0, 1, allow_nan=False)
 
 
 @given(st.lists(st.tuples(unit, unit), min_size=2, max_size=12))
-def test_the_estimate_lies_in_its_interval_and_order_leaves_no_trace(pairs):
+def test_the_interval_contains_the_estimate_in_any_order_of_records(pairs):
     new = rows([pair[0] for pair in pairs])
     old = rows([pair[1] for pair in pairs])
     for gate, base in (("d.performance >= 0.5", None), ("d.performance >= baseline", old)):

@@ -1,4 +1,4 @@
-"""Gates as text."""
+"""The grammar of gates."""
 
 import time
 
@@ -30,7 +30,7 @@ from pytest_tablebench.results.gates._grammar import MEASURES
         ("d[j[x=[2]]].pass_rate >= 0", ("d", ("j[x=[2]]",), "pass_rate", True, 0.0, False)),
     ],
 )
-def test_a_gate_is_read(text, expected):
+def test_a_gate_is_parsed(text, expected):
     gate = parse_gate(text)
     *names, bound, baseline = expected
     assert [gate.scope, gate.filters, gate.measure, gate.at_least] == names
@@ -50,13 +50,13 @@ def test_a_gate_is_read(text, expected):
         ("d.changed_meaning <= .5", "d", {}, "changed_meaning"),
     ],
 )
-def test_a_gate_may_be_on_a_slice_or_a_part(text, scope, tags, measure):
+def test_a_gate_can_be_on_a_slice_or_a_part(text, scope, tags, measure):
     gate = parse_gate(text)
     assert (gate.scope, dict(gate.tags), gate.measure) == (scope, tags, measure)
     assert parse_gate(gate.text) == gate
 
 
-def test_the_way_of_writing_makes_no_other_gate():
+def test_gates_that_differ_only_in_spelling_are_equal():
     assert parse_gate("all.no_answer<=1%") == parse_gate("all.no_answer <= 0.01")
     assert parse_gate("d[a][b].pass_rate >= 1") == parse_gate("d[b][a].pass_rate >= 100 %")
     assert parse_gate("d.pass_rate >= .5") != parse_gate("d.pass_rate <= .5")
@@ -100,7 +100,7 @@ def test_the_way_of_writing_makes_no_other_gate():
         ("d[a][b][c].performance >= 0.5", "brackets contain a serializer"),
     ],
 )
-def test_a_wrong_gate_is_named_with_the_place(text, message):
+def test_an_invalid_gate_is_quoted_with_its_error(text, message):
     with pytest.raises(SettingsError) as caught:
         parse_gate(text)
     assert message in str(caught.value)
@@ -108,7 +108,7 @@ def test_a_wrong_gate_is_named_with_the_place(text, message):
 
 
 @given(st.text(alphabet="abz.[]{}<>=+-0123456789% \u202ebaseline", max_size=60))
-def test_any_text_is_a_gate_or_a_settings_error(text):
+def test_any_text_parses_or_raises_a_settings_error(text):
     try:
         gate = parse_gate(text)
     except SettingsError:
@@ -117,7 +117,7 @@ def test_any_text_is_a_gate_or_a_settings_error(text):
     assert parse_gate(gate.text) == gate
 
 
-def test_hostile_text_costs_nothing_and_shows_as_text():
+def test_hostile_text_is_refused_quickly_and_escaped():
     start = time.process_time()
     for text in (
         "[" * 50_000,

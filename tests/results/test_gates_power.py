@@ -1,4 +1,4 @@
-"""What a gate can see before anything is asked."""
+"""The smallest drop that a gate can detect, planned before a run."""
 
 import math
 from types import SimpleNamespace
@@ -12,19 +12,19 @@ from pytest_tablebench.results.gates._power import assumed_sd, power, smallest_d
 from tests.support.gate_worlds import as_records, cases_of
 
 
-def test_the_table_of_the_specification():
+def test_smallest_drops_agree_with_the_table_of_the_specification():
     for s_d, n, points in ((0.17, 12, 15.1), (0.25, 50, 10.1), (0.37, 200, 7.4), (0.49, 1000, 4.3)):
         assert 100 * smallest_drop(n, s_d) == pytest.approx(points, abs=0.06)
     assert smallest_drop(1, 0.3) == math.inf
     assert power(1, 0.3, 0.5) == 0.0
 
 
-def test_the_smallest_drop_is_seen_with_80_percent():
-    # Not exactly: the formula shifts a central t, the power is of the noncentral one.
+def test_the_smallest_drop_is_detected_with_a_power_of_80_percent():
+    # Approximately: the formula shifts a central t, the power is of the noncentral t.
     assert power(50, 0.36, smallest_drop(50, 0.36)) == pytest.approx(0.80, abs=0.01)
 
 
-def test_assumed_spreads_of_the_specification():
+def test_assumed_spreads_agree_with_the_specification():
     assert assumed_sd(35) == pytest.approx(0.36, abs=0.005)
     assert assumed_sd(1) == pytest.approx(0.61, abs=0.005)
     seen = [assumed_sd(35, variance=0.24, correlation=icc) for icc in (0.2, 0.5, 0.8)]
@@ -38,7 +38,7 @@ def plan(gate, planned, *history, **options):
     return planned_gate
 
 
-def test_without_history_the_spread_is_assumed_and_marked():
+def test_without_earlier_runs_the_spread_is_assumed_and_marked():
     planned = plan("d.performance >= baseline - 0.05", cases_of(200))
     assert (planned.n_examples, planned.configurations, planned.assumed) == (200, 35, True)
     assert planned.smallest_drop == pytest.approx(smallest_drop(200, assumed_sd(35)))
@@ -61,7 +61,7 @@ def test_without_history_the_spread_is_assumed_and_marked():
         ("d.performance <= baseline + 0.05", 2, "362.0", "95.0"),
     ],
 )
-def test_a_drop_that_cannot_be_is_not_promised(gate, examples, drop, room):
+def test_an_impossible_drop_is_not_planned(gate, examples, drop, room):
     planned = plan(gate, cases_of(examples))
     assert planned.smallest_drop is None
     assert "too few examples to fail" in planned.text
@@ -76,7 +76,7 @@ def test_a_drop_that_cannot_be_is_not_promised(gate, examples, drop, room):
     against=st.sampled_from(["", "baseline - ", "baseline + "]),
     examples=st.integers(2, 60),
 )
-def test_a_promised_drop_leads_to_a_value_that_can_be(bound, sign, against, examples):
+def test_a_planned_drop_ends_at_a_possible_value(bound, sign, against, examples):
     planned = plan(f"d.performance {sign} {against}{bound:.4f}", cases_of(examples, 1))
     if planned.smallest_drop is not None:
         start = -float(f"{bound:.4f}") if against == "baseline - " else float(f"{bound:.4f}")
@@ -84,7 +84,7 @@ def test_a_promised_drop_leads_to_a_value_that_can_be(bound, sign, against, exam
         assert (-1 if against else 0) <= reached <= 1
 
 
-def test_two_runs_tell_the_spread():
+def test_two_earlier_runs_give_the_spread_of_differences():
     import numpy as np
 
     differences = np.array([0.1, -0.1, 0.3, -0.3, 0.0])
@@ -94,7 +94,7 @@ def test_two_runs_tell_the_spread():
     assert result.s_d == pytest.approx(s_d)
     assert result.smallest_drop == pytest.approx(smallest_drop(100, s_d))
     assert not result.assumed
-    # A dataset the two runs lack gets the spread of those they have.
+    # A dataset that the two runs lack gets the spread of the datasets they have.
     planned = cases_of(100, 1) + cases_of(100, 1, "e")
     wider = plan("all.performance >= baseline", planned, as_records(new), as_records(old))
     assert wider.smallest_drop == pytest.approx(smallest_drop(200, s_d), rel=0.01)
@@ -107,7 +107,7 @@ def test_two_runs_tell_the_spread():
     assert elsewhere.assumed
 
 
-def test_one_run_tells_the_spread_of_its_values():
+def test_one_earlier_run_gives_the_spread_of_values_only():
     import numpy as np
 
     scores = np.array([[0.2, 0.4], [0.4, 0.8], [0.6, 0.6], [0.8, 1.0]])
@@ -117,13 +117,13 @@ def test_one_run_tells_the_spread_of_its_values():
         assert planned.s_d == pytest.approx(s_d)
         assert planned.smallest_drop == pytest.approx(smallest_drop(100, s_d))
         assert "spread of the latest run" in planned.text
-    # It says nothing of differences.
+    # One run has no differences.
     assert plan("d.performance >= baseline", cases_of(100, 2), as_records(scores)).assumed
     robust = plan("d.robustness >= baseline", cases_of(100, 2), as_records(scores))
     assert robust.smallest_drop is None
 
 
-def test_runs_in_which_nothing_varies_tell_no_spread():
+def test_earlier_runs_without_variance_are_not_used():
     import numpy as np
 
     same = as_records(np.full((5, 2), 1.0))
@@ -133,7 +133,7 @@ def test_runs_in_which_nothing_varies_tell_no_spread():
         assert planned.smallest_drop == plan(gate, cases_of(100, 2)).smallest_drop
 
 
-def test_a_benchmark_adds_up_the_errors_of_its_datasets():
+def test_a_benchmark_sums_the_errors_of_its_datasets():
     planned = cases_of(100, dataset="d") + cases_of(100, dataset="e")
     both = plan("b.performance >= baseline", planned, benchmarks={"b": ["d", "e"]})
     # The mean of two independent means with the same error: as one of 200 examples.
@@ -152,13 +152,13 @@ def test_a_benchmark_adds_up_the_errors_of_its_datasets():
         ("x.performance >= 0.5", cases_of(20), "no case of x was asked; known: d, all"),
     ],
 )
-def test_what_has_no_smallest_drop_says_why(gate, planned, words):
+def test_a_gate_without_a_smallest_drop_has_a_reason(gate, planned, words):
     planned_gate = plan(gate, planned)
     assert planned_gate.smallest_drop is None
     assert words in planned_gate.text
 
 
-def test_plain_cases_will_do():
+def test_cases_without_a_benchmark_can_be_planned():
     case = {"example_id": "e", "serializer": "s", "perturbation": "p"}
     planned = [
         SimpleNamespace(dataset="d", **(case | {"example_id": str(number)})) for number in range(5)

@@ -1,4 +1,4 @@
-"""Gates over cases that were asked several times: one cell each, and every repeat counted."""
+"""Gates over repeated cases: repeats make one cell, and counts include every repeat."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_cell_has_the_mean_of_its_answered_repeats():
     assert performance.no_answer == pytest.approx(0.4)
 
 
-def test_repeats_that_differ_are_no_lack_of_robustness():
+def test_differences_between_repeats_do_not_lower_robustness():
     cells = [
         cell(example, float(repeat == 1), repeat, serializer)
         for example in "abc"
@@ -58,7 +58,7 @@ def test_repeats_that_differ_are_no_lack_of_robustness():
         for serializer in ("html", "csv")
     ]
     assert estimates(cells)[2] == 1
-    # As two formats they would be.
+    # Differences between formats do.
     alone = [replace(case, serializer=f"s{case.repeat}", repeat=1) for case in cells[::2]]
     assert estimates(alone)[2] == 0
 
@@ -69,7 +69,7 @@ scores = st.lists(
 
 
 @given(scores, st.integers(1, 4), st.randoms())
-def test_repeating_every_answer_changes_nothing_but_counts(values, times, random):
+def test_repeating_every_answer_changes_only_counts(values, times, random):
     once = [cell(f"e{place}", score) for place, score in enumerate(values)]
     often = [replace(case, repeat=repeat) for case in once for repeat in range(1, times + 1)]
     random.shuffle(often)
@@ -85,7 +85,7 @@ def test_repeating_every_answer_changes_nothing_but_counts(values, times, random
 
 
 @given(scores, scores)
-def test_against_itself_no_model_is_worse_however_often_it_was_asked(first, second):
+def test_a_model_is_never_worse_than_itself_at_any_number_of_repeats(first, second):
     cells = [
         replace(case, repeat=repeat)
         for repeat, values in ((1, first), (2, second))
@@ -96,7 +96,7 @@ def test_against_itself_no_model_is_worse_however_often_it_was_asked(first, seco
     assert result.estimate in {None, 0}
 
 
-def test_identical_answers_have_to_be_so_in_every_repeat():
+def test_answers_are_identical_only_if_every_repeat_is():
     def run(*texts: str) -> list[dict[str, object]]:
         names = ("dataset", "example_id", "serializer", "perturbation", "score", "passed", "repeat")
         return [

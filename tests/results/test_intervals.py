@@ -1,4 +1,4 @@
-"""Confidence intervals: hand-made cases and the golden vectors of gates on one run."""
+"""Confidence intervals: cases worked out by hand and the golden vectors of gates on one run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.present import present
 TOLERANCE = 1e-7
 
 
-def test_nothing_can_be_said_of_fewer_than_two_examples():
+def test_fewer_than_two_examples_have_no_interval():
     assert interval([]) is None
     assert interval([[0.5]]) is None
     assert interval([[0.5, 0.6, 0.7], [0.5]]) is None
@@ -25,21 +25,21 @@ def test_nothing_can_be_said_of_fewer_than_two_examples():
 
 
 @pytest.mark.parametrize(("count", "share"), [(12, 0.265), (50, 0.071), (100, 0.036)])
-def test_all_examples_equal(count, share):
-    # The widths that the rule's source prints: 1 - 0.025 ** (1 / n).
+def test_equal_examples_have_the_published_interval(count, share):
+    # The widths that the source of the rule prints: 1 - 0.025 ** (1 / n).
     assert interval([[1.0] * count]) == pytest.approx((1 - share, 1.0), abs=5e-4)
     assert interval([[0.0] * count]) == pytest.approx((0.0, share), abs=5e-4)
     low, high = present(interval([[0.5] * count]))
     assert (0.5 - low, high - 0.5) == pytest.approx((share, share), abs=5e-4)
 
 
-def test_few_right_answers_are_judged_as_whole_examples():
+def test_few_right_answers_have_a_clopper_pearson_interval_over_examples():
     # One right of 20: Clopper-Pearson for 1 of 20 is 0.00127 to 0.24873 (any table of it).
     assert interval([[1.0] + [0.0] * 19]) == pytest.approx((0.00127, 0.24873), abs=1e-5)
 
 
-def test_rounding_takes_no_interval_across_the_limit_of_few():
-    """The rule for few is for fewer than 5; as mean times size, 5 of 77 are 4.999999999999999."""
+def test_rounding_does_not_change_the_rule_for_few_right_answers():
+    """The rule applies to fewer than 5. As mean times size, 5 of 77 is 4.999999999999999."""
     sizes = [
         size
         for size in range(11, 300)
@@ -49,12 +49,12 @@ def test_rounding_takes_no_interval_across_the_limit_of_few():
     assert sizes == []
 
 
-def test_float_noise_is_no_variance():
+def test_rounding_errors_of_floats_are_no_variance():
     assert interval([[0.1 + 0.2, 0.3]]) == pytest.approx(interval([[0.3, 0.3]]), abs=1e-9)
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=40))
-def test_the_interval_holds_the_mean_and_lies_in_0_to_1(values):
+def test_the_interval_contains_the_mean_and_is_within_0_to_1(values):
     low, high = present(interval([values]))
     mean = math.fsum(values) / len(values)
     assert 0.0 <= low <= high <= 1.0
@@ -69,7 +69,7 @@ def test_the_order_of_examples_does_not_matter(values, random):
 
 
 @given(st.lists(st.floats(0, 1), min_size=12, max_size=40))
-def test_a_higher_level_is_wider(values):
+def test_a_higher_level_has_a_wider_interval(values):
     low, high = present(interval([values], level=0.95))
     wide_low, wide_high = present(interval([values], level=0.99))
     assert wide_low <= low + 1e-9
@@ -92,7 +92,7 @@ def on_one_run(record):
 
 
 def cells(record):
-    """The records of a vector, each dataset in the benchmark the vector puts it in."""
+    """Return the records of a vector, each with the benchmark that the vector names."""
     if "records_of" in record:
         [record] = [
             vector for vector in vectors.load("gates.json") if vector["id"] == record["records_of"]
@@ -116,7 +116,7 @@ def cells(record):
 @pytest.mark.parametrize(
     "record", vectors.params("gates.json", lambda record: record["id"], keep=on_one_run)
 )
-def test_vector(record):
+def test_intervals_agree_with_the_golden_vectors(record):
     gate = present(GATE.match(record["gate"]))
     benchmarks = summarize(cells(record))["benchmarks"]
     scopes = dict(benchmarks)
@@ -142,7 +142,7 @@ def all_alike(record):
 @pytest.mark.parametrize(
     "record", vectors.params("gates.json", lambda record: record["id"], keep=all_alike)
 )
-def test_clopper_pearson_vector(record):
+def test_clopper_pearson_agrees_with_the_golden_vectors(record):
     # With x = 0 or n it is the zero-variance bound: 1 - 0.025 ** (1 / n).
     values = [1.0] * record["x"] + [0.0] * (record["n"] - record["x"])
     bounds = interval([values], level=record["level"])

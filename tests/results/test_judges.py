@@ -1,4 +1,4 @@
-"""How far two judges agree, with figures worked out by hand."""
+"""Agreement of two judges, with figures worked out by hand."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ def test_kappa_weighs_by_the_square_of_the_distance() -> None:
 
 
 @pytest.mark.parametrize(("marks", "expected"), [([0.2, 0.9], 1.0), ([0.9, 0.2], -1.0)])
-def test_agreement_goes_from_one_to_minus_one(marks: list[float], expected: float) -> None:
+def test_agreement_is_between_minus_one_and_one(marks: list[float], expected: float) -> None:
     assert weighted_kappa([0.2, 0.9], marks) == pytest.approx(expected)
     assert rank_correlation([0.2, 0.9], marks) == pytest.approx(expected)
 
 
-def test_half_a_ten_is_rounded_up() -> None:
+def test_marks_are_rounded_half_up_to_tenths() -> None:
     assert weighted_kappa([0.25, 0.9], [0.3, 0.9]) == 1
 
 
-def test_a_judge_who_always_gives_the_same_agrees_by_no_measure() -> None:
+def test_agreement_with_a_constant_judge_is_undefined() -> None:
     assert weighted_kappa([0.5, 0.5], [0.1, 0.9]) is None
     assert rank_correlation([0.1, 0.9], [0.5, 0.5]) is None
 
@@ -39,7 +39,7 @@ def record(number: int, mark: float | None, raw: str = "said") -> Record:
     )  # fmt: skip
 
 
-def test_only_answers_that_both_have_marked_count() -> None:
+def test_only_answers_that_both_judges_marked_count() -> None:
     records = [record(1, 0.2), record(2, 0.9), record(3, None), record(4, 0.5)]
     other = [
         record(1, 0.2),
@@ -52,7 +52,7 @@ def test_only_answers_that_both_have_marked_count() -> None:
     assert (name, agreement.answers, agreement.kappa) == ("d", 2, 1)
 
 
-def test_answers_that_were_asked_in_two_ways_are_two() -> None:
+def test_an_example_under_two_strategies_has_two_answers() -> None:
     records = [record(1, 0.2), replace(record(1, 0.9), strategy="tcot")]
     [agreement] = agreement_of(records, records).values()
     assert (agreement.answers, agreement.kappa) == (2, 1)

@@ -1,4 +1,4 @@
-"""Merging runs: the whole is what it would have been, or it is said why there is none."""
+"""Merging the parts of a run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SPENT = ("latency_s", "prompt_tokens", "completion_tokens", "cost_usd", "from_st
 
 
 def part(path: Path, number: int, count: int, records: Sequence[Record], **facts: Any) -> Path:
-    """A run folder as part `number` of `count` would leave it."""
+    """Write the run folder of part `number` of `count`."""
     written: dict[str, Any] = {
         "shard": f"{number}/{count}",
         "shards": {"toy": [1] * count},
@@ -63,15 +63,15 @@ TWO: dict[str, list[float | None]] = {"e1": [1.0, 0.0, None, 1.0], "e2": [0.5, 0
 
 
 def halves(tmp_path: Path, **facts: Any) -> list[Path]:
-    """Both parts of a run over two examples; `facts` of the second."""
+    """Write both parts of a run over two examples; `facts` are the second part's."""
     return [
         part(tmp_path / "a", 1, 2, cases({"e1": TWO["e1"]})),
         part(tmp_path / "b", 2, 2, cases({"e2": TWO["e2"]}), **facts),
     ]
 
 
-def said(path: Path) -> dict[str, dict[str, Any]]:
-    """The records of a folder by case, without what they took."""
+def records_by_case(path: Path) -> dict[str, dict[str, Any]]:
+    """Return the records of a folder by case, without cost, tokens and time."""
     return {
         case.case_id: {name: value for name, value in vars(case).items() if name not in SPENT}
         for case in read_records(path)
@@ -83,7 +83,7 @@ ROW = st.lists(st.sampled_from([None, 0.0, 0.25, 1 / 3, 1.0]), min_size=4, max_s
 
 @settings(max_examples=60 if FULL else 6, deadline=None, phases=[Phase.explicit, Phase.generate])
 @given(data=st.data(), rows=st.lists(ROW, min_size=1, max_size=8))
-def test_any_split_merged_in_any_order_is_the_whole(
+def test_any_split_merged_in_any_order_gives_the_whole_run(
     data: st.DataObject, rows: list[list[float | None]]
 ) -> None:
     draw = data.draw
@@ -114,18 +114,18 @@ def test_any_split_merged_in_any_order_is_the_whole(
             part_records = [record for record in records if numbers[record.example_id] == number]
             for copy in range(
                 draw(st.integers(1, 2)) if part_records else 0
-            ):  # a part without a case ends
+            ):  # a part may have no case
                 random.Random(copy).shuffle(part_records)
                 folders.append(
                     part(folder / f"{number}-{copy}", number, count, part_records, **facts)
                 )
         merged = [read_merge(draw(st.permutations(folders))).write(folder / "once")]
-        # In two steps too: what was merged can be merged on.
+        # In two steps too: a merged run can be merged again.
         first, *others = draw(st.permutations(folders))
         some = read_merge([first, *others[:1]]).write(folder / "some").path
         merged.append(read_merge([*others[1:], some]).write(folder / "twice"))
         for run in merged:
-            assert said(run.path) == said(whole)
+            assert records_by_case(run.path) == records_by_case(whole)
             assert json.loads((run.path / "summary.json").read_text()) == json.loads(
                 (whole / "summary.json").read_text()
             )
@@ -137,7 +137,7 @@ def test_any_split_merged_in_any_order_is_the_whole(
         assert lines[0] == lines[1]
 
 
-def test_the_whole_says_what_all_parts_took(tmp_path: Path) -> None:
+def test_the_merged_run_sums_calls_tokens_and_cost(tmp_path: Path) -> None:
     first, second = halves(
         tmp_path,
         end="2026-01-02T04:00:00+00:00",
@@ -154,11 +154,11 @@ def test_the_whole_says_what_all_parts_took(tmp_path: Path) -> None:
     assert [leaf["shard"] for leaf in run["merged_from"]] == ["1/2", "2/2"]
 
 
-def test_a_price_that_one_part_does_not_know_is_unknown(tmp_path: Path) -> None:
+def test_the_cost_is_unknown_if_one_part_does_not_know_it(tmp_path: Path) -> None:
     assert read_merge(halves(tmp_path, cost_usd=None)).run["cost_usd"] is None
 
 
-def test_a_part_that_paid_nothing_hides_no_price(tmp_path: Path) -> None:
+def test_a_part_without_calls_leaves_the_cost_known(tmp_path: Path) -> None:
     unpaid = dict.fromkeys(("prompt_tokens", "completion_tokens", "cost_usd"))
     run = read_merge(halves(tmp_path, calls_paid=0, **unpaid)).run
     assert (run["cost_usd"], run["prompt_tokens"]) == (0.5, 40)
@@ -180,7 +180,7 @@ def test_a_part_that_paid_nothing_hides_no_price(tmp_path: Path) -> None:
         ({"shards": {"toy": [1, 5]}}, "split from different cases: of toy the first has 2"),
     ],
 )
-def test_what_is_no_part_of_the_same_run_is_refused(
+def test_a_part_of_a_different_run_is_refused(
     tmp_path: Path, facts: dict[str, Any], named: str
 ) -> None:
     with pytest.raises(SettingsError) as caught:
@@ -189,7 +189,7 @@ def test_what_is_no_part_of_the_same_run_is_refused(
     assert str(tmp_path / "a") in str(caught.value)
 
 
-def test_another_server_may_answer_a_part_and_is_named(tmp_path: Path) -> None:
+def test_a_part_answered_by_another_server_is_merged_with_a_note(tmp_path: Path) -> None:
     first, second = halves(tmp_path, api_base="http://two")
     data = read_run_json(first)
     (first / "run.json").write_text(json.dumps({**data, "api_base": "http://one"}))
@@ -197,7 +197,7 @@ def test_another_server_may_answer_a_part_and_is_named(tmp_path: Path) -> None:
     assert note == "api_base differs: http://one and http://two (another server answered)"
 
 
-def test_cases_recorded_twice_have_to_agree(tmp_path: Path) -> None:
+def test_cases_recorded_twice_must_agree(tmp_path: Path) -> None:
     first, second = halves(tmp_path)
     again = part(tmp_path / "again", 1, 2, cases({"e1": [1.0, 1.0, None, 0.0]}), start="2026-01-03")
     with pytest.raises(SettingsError) as caught:
@@ -209,7 +209,7 @@ def test_cases_recorded_twice_have_to_agree(tmp_path: Path) -> None:
     assert str(again) in str(caught.value)
 
 
-def test_an_answer_goes_before_none_and_what_it_took_does_not_matter(tmp_path: Path) -> None:
+def test_of_two_records_of_a_case_the_one_with_an_answer_is_kept(tmp_path: Path) -> None:
     first, second = halves(tmp_path)
     answered = {"e1": [1.0, 0.0, 0.5, 1.0]}
     spent = {"latency_s": 2.5, "cost_usd": 1.0, "from_store": True}
@@ -297,7 +297,7 @@ def test_a_broken_folder_is_named(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
 
 
-def test_texts_and_pictures_are_there_once(tmp_path: Path) -> None:
+def test_texts_and_pictures_are_merged_without_duplicates(tmp_path: Path) -> None:
     paths = halves(tmp_path)
     picture = b"not really a picture"
     name = f"{sha256(picture).hexdigest()}.png"
@@ -329,7 +329,7 @@ def vars_of(text: Any) -> tuple[Any, ...]:
     return tuple(getattr(text, name) for name in text.__slots__)
 
 
-def test_what_is_there_is_not_touched(tmp_path: Path) -> None:
+def test_an_existing_folder_is_not_overwritten(tmp_path: Path) -> None:
     paths = halves(tmp_path)
     (tmp_path / "out").mkdir()
     assert read_merge(paths).write(tmp_path / "out").path.exists()  # an empty folder will do
@@ -343,7 +343,7 @@ def test_what_is_there_is_not_touched(tmp_path: Path) -> None:
     ("gate", "code"),
     [("toy.no_answer <= 0.2", 0), ("toy.no_answer <= 0.05", 10), ("toy.performance >= 0.5", 11)],
 )
-def test_the_gates_of_the_whole_are_judged(tmp_path: Path, gate: str, code: int) -> None:
+def test_gates_are_judged_on_the_merged_run(tmp_path: Path, gate: str, code: int) -> None:
     # One case of eight has no answer: all four of the first part would be a quarter.
     paths = [str(path) for path in halves(tmp_path, gates=[gate])]
     out = tmp_path / "out"
@@ -351,11 +351,13 @@ def test_the_gates_of_the_whole_are_judged(tmp_path: Path, gate: str, code: int)
     facts = read_run_json(out)
     assert facts["exit_code"] == code
     assert [gate_facts["gate"] for gate_facts in facts["gates"]] == [gate]
-    # Without a part nothing is decided.
+    # If a part is missing, no gate is decided.
     assert main(["merge", paths[1], "-o", str(tmp_path / "half"), "--no-page"]) == 11
 
 
-def test_reports_of_the_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_merge_writes_the_reports_of_the_merged_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder, out = tmp_path / "parts", tmp_path / "out"
     folder.mkdir()
     halves(folder)
@@ -373,7 +375,9 @@ def test_reports_of_the_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert not (tmp_path / "x").exists()
 
 
-def test_a_baseline_is_compared_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_gates_of_a_merged_run_can_use_a_baseline(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     paths = [str(path) for path in halves(tmp_path)]
     base = write_run(tmp_path / "base", cases(TWO))
     gate = ["--bench-gate", "toy.performance >= baseline - 0.5"]
@@ -389,7 +393,7 @@ def test_a_baseline_is_compared_with(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def changed(numbers: Iterable[int], stored: int, **more: Any) -> dict[str, Any]:
-    """What a run over these cases tells of their answers: each fifth one has another verdict."""
+    """Return the changes of answers over these cases; every fifth verdict flipped."""
     changes = [
         change_of(
             f"d1/{n:04}/csv/none",
@@ -408,9 +412,9 @@ def changed(numbers: Iterable[int], stored: int, **more: Any) -> dict[str, Any]:
     return changes_data(counts, changes, files={"f.ambr": {"stored": stored}}, **content)
 
 
-def test_comparisons_with_stored_answers_are_put_together(tmp_path: Path) -> None:
+def test_changes_against_snapshots_are_merged(tmp_path: Path) -> None:
     parts = halves(tmp_path)
-    for number, path in enumerate(parts):  # more than have their texts kept
+    for number, path in enumerate(parts):  # more changes than have texts in the file
         write_changes(path, changed(range(number, 2100, 2), 5000 + number))
     merged = read_merge(parts)
     assert merged.notes == ()
@@ -423,7 +427,7 @@ def test_comparisons_with_stored_answers_are_put_together(tmp_path: Path) -> Non
     assert ["text" in change["new"] for change in changes["changes"]].count(True) == 2000
 
 
-def test_comparisons_that_do_not_add_up_are_left_out(tmp_path: Path) -> None:
+def test_changes_that_one_part_lacks_are_left_out_with_a_note(tmp_path: Path) -> None:
     parts = halves(tmp_path)
     write_changes(parts[0], changed([1], 3))
     merged = read_merge(parts)

@@ -1,4 +1,4 @@
-"""What goes from a worker to the controller arrives as it was, whatever texts it holds."""
+"""Messages from a worker to the controller arrive unchanged, with any text."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ messages = st.builds(
 
 
 @given(messages)
-def test_what_is_told_of_a_case_arrives(message: CaseMessage) -> None:
+def test_a_message_about_a_case_arrives_unchanged(message: CaseMessage) -> None:
     sent = message.encode()
     assert sent.isascii()
     assert CaseMessage.decode(sent) == message
 
 
 @given(TEXT, st.dictionaries(TEXT, COUNT, max_size=2))
-def test_what_is_told_before_the_first_test_arrives(text: str, counts: dict[str, int]) -> None:
+def test_messages_before_the_first_test_arrive_unchanged(text: str, counts: dict[str, int]) -> None:
     for message in (
         EngineNeeds([[text, None, text]], eager=True),  # JSON has lists
         RunPlace({text: text}, [1, text]),  # type: ignore[arg-type]
@@ -79,13 +79,13 @@ def test_what_is_told_before_the_first_test_arrives(text: str, counts: dict[str,
         }
 
 
-def test_cells_have_in_common_what_is_the_same_and_nothing_else(tmp_path):
+def test_rows_share_equal_values_of_equal_type_only(tmp_path):
     kept = ModelRun("m", tmp_path)
 
     def cell(passed: Any) -> ScoreRow:
         b, d, e, s, p = json.loads(
             '["b", "d", "example one", "html", "none"]'
-        )  # other objects each time
+        )  # new objects each time
         return kept.shared(
             ScoreRow(b, d, e, s, p, 1.0, True, None, parts={"f1": 1.0}, checks={"f1": passed})
         )

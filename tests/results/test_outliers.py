@@ -1,4 +1,4 @@
-"""What lies further from the mean than chance explains; figures worked out by hand."""
+"""Outliers among configurations and tags; figures worked out by hand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pytest_tablebench.results.outliers import Outlier, outliers
 
 
 def table(scores: list[tuple[str, str, float]], tags: dict[str, str] | None = None) -> ScoreTable:
-    """Records of (example, serializer, score); `tags` gives each example's kind."""
+    """Return a table of (example, serializer, score); `tags` gives each example's kind."""
     common = {"benchmark": "b", "dataset": "d", "perturbation": "none"}
     return ScoreTable.from_records(
         {
@@ -24,7 +24,7 @@ def table(scores: list[tuple[str, str, float]], tags: dict[str, str] | None = No
     )
 
 
-def test_a_serializer_that_is_always_lower_is_named() -> None:
+def test_a_serializer_with_lower_scores_is_an_outlier() -> None:
     """csv scores .2 or .4 less than html, so half of that less than the mean of both."""
     scores = []
     for place in range(8):
@@ -41,7 +41,7 @@ def test_a_serializer_that_is_always_lower_is_named() -> None:
     assert high.low == pytest.approx(0.096306, abs=1e-5)
 
 
-def test_what_chance_explains_is_not_named() -> None:
+def test_a_difference_within_chance_is_no_outlier() -> None:
     scores = []
     for place in range(8):
         gap = 0.3 if place % 2 else -0.25
@@ -49,7 +49,7 @@ def test_what_chance_explains_is_not_named() -> None:
     assert outliers(table(scores)) == []
 
 
-def test_a_kind_of_question_is_held_against_a_draw_of_as_many() -> None:
+def test_a_tag_is_compared_with_random_draws_of_equal_size() -> None:
     """Ten of twenty are of kind a, all wrong; the others are all right.
 
     Mean .5, variance 20 * .25 / 19 = .263158; of a mean of 10 drawn of 20: .263158 / 10 / 2 =
@@ -64,11 +64,11 @@ def test_a_kind_of_question_is_held_against_a_draw_of_as_many() -> None:
     assert high.name == "b"
 
 
-def test_a_kind_with_few_questions_is_not_judged() -> None:
+def test_a_tag_with_few_examples_is_not_judged() -> None:
     tags = {f"e{place:02}": "a" if place < 4 else "b" for place in range(20)}
     scores = [(example, "html", float(kind == "b")) for example, kind in tags.items()]
-    assert outliers(table(scores, tags)) == []  # nor what is left beside them
+    assert outliers(table(scores, tags)) == []  # nor is the rest of the examples
 
 
-def test_nothing_is_said_of_one_configuration() -> None:
+def test_a_single_configuration_has_no_outliers() -> None:
     assert outliers(table([("e1", "html", 1.0), ("e2", "html", 0.0)])) == []

@@ -1,4 +1,4 @@
-"""Records: one line of ASCII each, read back as written."""
+"""Records are one line of ASCII each and are read back as written."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ANY_TEXT = st.text(st.characters(), max_size=30)  # lone surrogates among them
 
 
 @given(raw=ANY_TEXT, reference=ANY_TEXT, example_id=ANY_TEXT)
-def test_a_line_holds_any_text_and_comes_back(raw, reference, example_id):
+def test_any_text_is_written_in_one_line_and_read_back(raw, reference, example_id):
     fields = {**MINIMAL, "example_id": example_id, "raw": raw, "references": (reference,)}
     line = Record(**fields).to_line()
     assert line.isascii()
@@ -43,12 +43,12 @@ def test_a_line_holds_any_text_and_comes_back(raw, reference, example_id):
 
 
 @given(score=st.floats(0, 1))
-def test_a_score_comes_back_to_the_last_digit(score):
+def test_a_score_is_read_back_to_the_last_digit(score):
     line = Record(**MINIMAL, score=score).to_line()
     assert Record.from_line(line).score == score
 
 
-def test_what_is_unknown_is_null():
+def test_unknown_values_are_null():
     data = json.loads(Record(**MINIMAL).to_line())
     for name in ("score", "passed", "cost_usd", "prompt_tokens", "completion_tokens", "latency_s"):
         assert data[name] is None
@@ -58,7 +58,7 @@ def test_what_is_unknown_is_null():
     assert data["schema"] == SCHEMA == 2
 
 
-def test_what_was_judged_comes_back():
+def test_the_fields_of_a_judged_case_are_read_back():
     step = {"kind": "ask", "digest": "0" * 16, "outcome": "stop", "cost_usd": 0.5}
     judged: dict[str, Any] = {"score": 0.5, "threshold": 0.25, "metric": "rouge", "part": "rougeL"}
     record = Record(**MINIMAL, **judged, tags={"type": "lookup"}, steps=(step, step))
@@ -78,13 +78,13 @@ def test_a_record_of_schema_1_has_the_threshold_that_its_run_names(score, metric
     assert (reread.threshold, reread.part, reread.tags, reread.steps) == (None, None, {}, ())
 
 
-def test_a_field_of_a_later_version_is_passed_over():
+def test_an_unknown_field_is_ignored():
     line = json.dumps({"schema": 1, **MINIMAL, "mood": "good"})
     assert Record.from_line(line).case_id == "toy/ada/html/none"
 
 
 @pytest.mark.parametrize("schema", [3, 99, "1", None, 1.5])
-def test_another_schema_is_refused(schema):
+def test_a_newer_schema_is_refused(schema):
     with pytest.raises(SettingsError, match="upgrade pytest-tablebench"):
         Record.from_line(json.dumps({"schema": schema, **MINIMAL}))
 
@@ -96,13 +96,13 @@ def test_a_part_or_threshold_that_is_none_is_a_damaged_line(bad):
 
 
 @pytest.mark.parametrize("tags", [["sum"], "sum", None, {"kind": ["sum"]}, {"level": 1}])
-def test_tags_that_are_no_texts_are_a_damaged_line(tags):
+def test_tags_of_a_wrong_type_are_a_damaged_line(tags):
     with pytest.raises(ValueError, match="tags"):
         Record.from_line(json.dumps({"schema": 2, **MINIMAL, "tags": tags}))
 
 
 @pytest.mark.parametrize("line", ["", "{", "[]", "3", "null", '{"schema": 1}', '"x"'])
-def test_what_is_no_record_is_a_value_error(line):
+def test_a_line_that_is_no_record_is_a_value_error(line):
     with pytest.raises(ValueError, match=r".+"):
         Record.from_line(line)
 

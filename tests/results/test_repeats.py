@@ -1,4 +1,4 @@
-"""Cases asked several times, against values worked out by hand."""
+"""Repeated cases, against values worked out by hand."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from tests.support.repeats import RUN, dataset_scope, repeats, runs
 # The estimators
 
 
-def test_pass_at_k_is_the_share_of_draws_with_a_right_one():
-    # Of 4 repeats 1 is right: of the 6 pairs, 3 hold it.
+def test_pass_at_k_is_the_share_of_draws_with_a_right_answer():
+    # 1 of 4 repeats is right: 3 of the 6 pairs contain it.
     assert pass_at_k(4, 1, 2) == 0.5
     assert pass_at_k(5, 0, 3) == 0.0
-    assert pass_at_k(5, 3, 3) == 1.0  # only 2 are wrong: no three of those
+    assert pass_at_k(5, 3, 3) == 1.0  # only 2 are wrong, so any 3 contain a right answer
     assert pass_at_k(10, 3, 1) == 0.3
 
 
-def test_pass_hat_k_is_the_share_of_draws_that_are_all_right():
-    # Of 4 repeats 3 are right: 3 of the 6 pairs are of those.
+def test_pass_hat_k_is_the_share_of_draws_with_only_right_answers():
+    # 3 of 4 repeats are right: 3 of the 6 pairs contain only right answers.
     assert pass_hat_k(4, 3, 2) == 0.5
     assert pass_hat_k(5, 5, 5) == 1.0
     assert pass_hat_k(5, 4, 5) == 0.0
@@ -62,7 +62,7 @@ def test_more_draws_raise_pass_at_k_and_lower_pass_hat_k(numbers):
 
 @pytest.mark.parametrize(("n", "c", "k"), [(3, 1, 4), (3, 1, 0), (3, 4, 1), (3, -1, 1), (0, 0, 1)])
 @pytest.mark.parametrize("estimate", [pass_at_k, pass_hat_k])
-def test_counts_that_cannot_be_are_refused(estimate, n, c, k):
+def test_impossible_counts_are_refused(estimate, n, c, k):
     with pytest.raises(DataError, match=f"{c} of {n} repeats are right and {k} are drawn"):
         estimate(n, c, k)
 
@@ -70,7 +70,7 @@ def test_counts_that_cannot_be_are_refused(estimate, n, c, k):
 # Cells
 
 
-def test_a_cell_has_the_mean_score_and_the_share_passed_of_its_answers():
+def test_a_cell_has_the_mean_score_and_pass_rate_of_its_answers():
     table = ScoreTable.from_records(RUN)
     cells = table.cells
     columns = cells.score, cells.passed, cells.times, cells.answered
@@ -93,7 +93,7 @@ def test_a_cell_without_any_answer_has_no_score():
     assert isnan(cells.passed[0])
 
 
-def test_records_and_cells_fold_alike():
+def test_records_and_rows_fold_into_the_same_cells():
     records = [
         Record(
             case_id=f"{n}",
@@ -131,13 +131,13 @@ def repeats_line():
 # The summary
 
 
-def test_measures_take_a_cell_by_its_mean():
+def test_measures_use_the_mean_of_a_cell():
     scope = dataset_scope(RUN)
     assert scope["performance"] == pytest.approx((3 / 4 + 2 / 3) / 2)
     assert scope["robustness"] == pytest.approx((1 / 2 + 1 / 3) / 2)  # ranges 1/2 and 2/3
     assert scope["pass_rate"] == pytest.approx((2 / 3 + 2 / 3) / 2)
     assert scope["serializers"]["csv"]["performance"] == pytest.approx((1 + 1 / 3) / 2)
-    assert scope["serializers"]["csv"]["robustness"] == 1.0  # one mean each: no range
+    assert scope["serializers"]["csv"]["robustness"] == 1.0  # one mean per example has the range 0
 
 
 def test_cases_and_missing_answers_count_every_repeat():
@@ -145,7 +145,7 @@ def test_cases_and_missing_answers_count_every_repeat():
     assert (scope["n_examples"], scope["n_cases"]) == (2, 12)
     assert scope["no_answer"] == pytest.approx(1 / 12)
     assert scope["reasons"] == {"timeout": 1}
-    # The cell has two answers left: nothing is missing from the grid.
+    # The cell still has two answers, so the grid is complete.
     assert scope["flags"] == []
 
 
@@ -157,14 +157,14 @@ def test_a_cell_without_any_answer_is_missing_from_the_grid():
     assert scope["no_answer"] == 0.5
 
 
-def test_repeats_are_no_configurations():
+def test_repeats_do_not_count_as_configurations():
     scope = dataset_scope([*repeats("e1", "html", 1.0, 0.0), *repeats("e2", "html", 1.0, 1.0)])
     assert scope["flags"] == ["one configuration"]
     assert scope["robustness"] == 1.0
     assert scope["sampled"] is None
 
 
-def test_sampled_configurations_are_counted_without_their_repeats():
+def test_repeats_do_not_count_as_sampled_configurations():
     records = [
         cell
         for number in range(4)
@@ -208,14 +208,14 @@ def test_cells_with_one_answer_have_no_spread():
     assert figures["pass_at_k"] == {"1": 0.75, "2": 1.0}
 
 
-def test_nothing_answered_is_unknown_and_not_0():
+def test_measures_of_repeats_without_any_answer_are_none_and_not_0():
     figures = dataset_scope(repeats("e1", "html", None, None))["repeats"]
     assert figures["pass_at_k"] == figures["pass_hat_k"] == {"1": None, "2": None}
     assert figures["left_out"] == {"1": 1, "2": 1}
     assert set(figures["spread"].values()) == {None}
 
 
-def test_a_benchmark_is_the_plain_mean_over_its_datasets():
+def test_measures_of_repeats_of_a_benchmark_are_unweighted_means_of_its_datasets():
     other = repeats("e1", "html", 0.0, 0.0, 0.0, dataset="other")
     figures = summarize([*RUN, *other])["benchmarks"]["b"]["repeats"]
     assert figures["n"] == 3
@@ -225,7 +225,7 @@ def test_a_benchmark_is_the_plain_mean_over_its_datasets():
     assert figures["spread"]["range"] == 0.25  # of 1/2 and 0
 
 
-def test_a_dataset_asked_less_often_leaves_the_benchmark_unknown():
+def test_a_benchmark_has_no_pass_at_k_if_a_dataset_has_fewer_repeats():
     other = repeats("e1", "html", 0.0, 1.0, dataset="other")
     benchmark = summarize([*RUN, *other])["benchmarks"]["b"]
     assert benchmark["datasets"]["other"]["repeats"]["n"] == 2
@@ -237,7 +237,7 @@ def test_a_dataset_asked_less_often_leaves_the_benchmark_unknown():
     assert benchmark["repeats"]["left_out"] == {"1": 0, "2": 0, "3": 2}
 
 
-def test_a_run_without_repeats_has_no_entry():
+def test_a_run_without_repeats_has_no_entry_for_them():
     records = [cell for cell in RUN if cell.repeat == 1]
     benchmark = summarize(records)["benchmarks"]["b"]
     assert "repeats" not in benchmark
@@ -265,7 +265,7 @@ def test_pass_at_1_is_the_pass_rate(records):
 
 
 @given(runs(scores=st.floats(0, 1)))
-def test_more_repeats_raise_pass_at_k_and_lower_pass_hat_k_where_all_are_answered(records):
+def test_a_larger_k_raises_pass_at_k_and_lowers_pass_hat_k_if_all_are_answered(records):
     for scope in summarize(records)["benchmarks"]["b"]["datasets"].values():
         if "repeats" in scope:
             at = list(scope["repeats"]["pass_at_k"].values())

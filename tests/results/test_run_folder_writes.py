@@ -1,4 +1,4 @@
-"""Records on a failing disk: each is whole or not there, and a damaged line costs itself alone."""
+"""Records on a failing disk are whole or absent, and a damaged line loses only its own record."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def examples(folder: Path) -> list[str]:
     return [record.example_id for record in read_records(folder)]
 
 
-def test_a_record_written_in_pieces_is_whole(
+def test_a_record_written_in_several_pieces_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write = os.write
@@ -34,7 +34,7 @@ def test_a_record_written_in_pieces_is_whole(
 
 
 @pytest.mark.parametrize("cut_off", [True, False])
-def test_a_record_without_room_leaves_the_others_readable(
+def test_a_record_that_does_not_fit_leaves_the_others_readable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut_off: bool
 ) -> None:
     write = os.write
@@ -70,7 +70,7 @@ def test_a_record_without_room_leaves_the_others_readable(
 
 @pytest.mark.skipif(os.name != "posix", reason="an open file cannot be removed there")
 @pytest.mark.parametrize("replaced", [False, True])
-def test_records_that_were_removed_are_missed(tmp_path: Path, replaced: bool) -> None:
+def test_a_removed_records_file_is_an_error(tmp_path: Path, replaced: bool) -> None:
     folder = RunFolder(tmp_path / "run")
     folder.append(LINES[0])
     path = tmp_path / "run/records.jsonl"
@@ -86,7 +86,7 @@ def test_records_that_were_removed_are_missed(tmp_path: Path, replaced: bool) ->
 
 
 def damage(folder: Path, *numbers: int) -> None:
-    """Cut lines short, by number from 1."""
+    """Cut the lines with these numbers short; numbers start at 1."""
     path = folder / "records.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     for number in numbers:
@@ -97,13 +97,13 @@ def damage(folder: Path, *numbers: int) -> None:
 @pytest.mark.parametrize(
     "bad", [b"{", b"\xff", b"[" * 100_000, b"null", b'{"schema": 1}', b"1" * 5000]
 )
-def test_a_damaged_line_is_read_past_and_named(tmp_path: Path, bad: bytes) -> None:
+def test_a_damaged_line_is_skipped_and_named(tmp_path: Path, bad: bytes) -> None:
     folder = write_run(tmp_path / "run", {"a": [1.0, 0.0, 1.0, 1.0]})
     path = folder / "records.jsonl"
     first, _, *rest = path.read_bytes().split(b"\n")
     path.write_bytes(b"\n".join([first, bad, *rest]))
     notices = Notices()
-    for _ in range(2):  # told once
+    for _ in range(2):  # the second reading adds no notice
         assert len(list(read_records(folder))) == 3
     notices.close()
     assert notices.texts == [
@@ -111,7 +111,7 @@ def test_a_damaged_line_is_read_past_and_named(tmp_path: Path, bad: bytes) -> No
     ]
 
 
-def test_many_damaged_lines_are_one_notice(tmp_path: Path) -> None:
+def test_many_damaged_lines_give_one_notice(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run", {name: [1.0] * 4 for name in "abc"})
     damage(folder, *range(3, 11))
     notices = Notices()
@@ -121,7 +121,7 @@ def test_many_damaged_lines_are_one_notice(tmp_path: Path) -> None:
     assert "8 lines are damaged and left out (3, 4, 5, 6, 7, ...)" in notice
 
 
-def test_records_of_which_none_can_be_read_are_refused(tmp_path: Path) -> None:
+def test_a_file_without_a_readable_record_is_refused(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run", {"a": [1.0] * 4})
     damage(folder, 1, 2, 3, 4)
     with pytest.raises(SettingsError, match=r"no record can be read \(damaged: line 1, 2, 3, 4\)"):
@@ -129,7 +129,7 @@ def test_records_of_which_none_can_be_read_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["report", "rejudge", "compare"])
-def test_every_command_reads_past_a_damaged_line_and_says_so_once(
+def test_every_command_skips_a_damaged_line_with_one_notice(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
     scores = {name: [1.0, 0.0, 1.0, 1.0] for name in "abcdef"}

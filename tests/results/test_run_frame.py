@@ -1,4 +1,4 @@
-"""A run as a data frame: a row per case, a column per field and per named part."""
+"""A run as a data frame."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def write_run(folder: Path, *records: Record) -> Path:
     return folder
 
 
-def test_each_case_is_a_row_and_each_named_entry_a_column(tmp_path: Path) -> None:
+def test_a_frame_has_a_row_per_case_and_a_column_per_field_and_part(tmp_path: Path) -> None:
     frame = read_run(str(write_run(tmp_path / "run", RIGHT, UNANSWERED)))
     assert list(frame["case_id"]) == ["d/e1/html/none", "d/e2/html/none"]
-    assert frame["score"].mean() == 1.0  # an answer that is missing is no 0
+    assert frame["score"].mean() == 1.0  # a missing answer does not count as 0
     assert list(frame["parts.em"].isna()) == [False, True]
     assert frame.loc[0, "checks.test_d"]
     assert list(frame["tags.kind"]) == ["sum", "sum"]

@@ -1,8 +1,8 @@
-"""A run folder of schema 1 is read as any other: by reports, comparison, judging again, gates.
+"""Reports, comparisons, gates and rejudge read a run folder of schema 1.
 
-`schema_1/` is what a version before schema 2 left of `pytest --bench-dataset starter
---bench-limit 2 --bench-serializer html,csv --bench-perturbation none`: in both formats the first
-question has the reply that was expected (1969), the second one of two that were (B-17).
+A version before schema 2 wrote `schema_1/` for `pytest --bench-dataset starter --bench-limit 2
+--bench-serializer html,csv --bench-perturbation none`. In both formats the reply to the first
+question is right (1969); the reply to the second names one of two values (B-17).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HERE = Path(__file__).parent / "schema_1"
 
 @pytest.fixture
 def old(tmp_path: Path) -> Path:
-    """The folder, where it can be written into."""
+    """Return a writable copy of the folder."""
     return shutil.copytree(HERE, tmp_path / "old")
 
 
@@ -39,7 +39,7 @@ def test_the_folder_is_of_schema_1():
     assert {data["schema"] for data in (*map(json.loads, lines), *files)} == {1}
 
 
-def test_its_records_are_read():
+def test_records_of_schema_1_are_read():
     records = list(read_records(HERE))
     assert [(case.example_id, case.serializer, case.passed, case.raw) for case in records] == [
         ("fin-01-lookup-1", "html", True, "1969"),
@@ -52,11 +52,11 @@ def test_its_records_are_read():
     assert {case.prompt_digest for case in records} == prompts
 
 
-def test_its_figures_are_what_they_were():
+def test_figures_of_schema_1_have_not_changed():
     stored = json.loads((HERE / "summary.json").read_text("utf-8"))
     summary = summarize(list(read_records(HERE)))
     assert summary["benchmarks"]["starter"]["performance"] == 0.5
-    # That version did not aggregate parts and replies that were cut, and knew no tables.
+    # That version did not aggregate parts, truncated replies and tables.
     added = ("parts", "n_clusters", "cut_off", "truncated")
     assert without(summary["benchmarks"], *added) == stored["benchmarks"]
 
@@ -68,7 +68,7 @@ def without(figures: Any, *names: str) -> Any:
     return {name: without(inner, *names) for name, inner in figures.items() if name not in names}
 
 
-def test_a_report_reads_it(old, capsys):
+def test_a_report_of_schema_1_is_written(old, capsys):
     assert main(["report", str(old), "--no-plots"]) == 0
     shown = capsys.readouterr().out
     assert "starter: every serializer scores the same (0.500)" in shown
@@ -77,13 +77,13 @@ def test_a_report_reads_it(old, capsys):
     assert (run.planned, len(run.rows)) == (4, 4)
 
 
-def test_a_comparison_reads_it():
+def test_runs_of_schema_1_are_compared():
     comparison = compare_runs(HERE, HERE)
     assert comparison.differences == ()
     assert (comparison.answers.same_text, comparison.answers.flipped) == (4, 0)
 
 
-def test_it_is_judged_by_gates():
+def test_gates_judge_a_run_of_schema_1():
     records, run = list(read_records(HERE)), read_run_json(HERE)
     gates = ["starter.performance >= 0.4", "starter[html].pass_rate >= baseline - 0.05"]
     loose, paired = judge_gates(records, gates, records, run=run, baseline_run=run)
@@ -91,7 +91,7 @@ def test_it_is_judged_by_gates():
     assert (paired.state, paired.method) == ("holds", "identical answers")
 
 
-def test_it_is_judged_again(tmp_path):
+def test_a_run_of_schema_1_is_judged_again(tmp_path):
     rejudged = rejudge(HERE, compat="fixed", thresholds={"starter": 0.0})
     assert [case.score for case in rejudged.records] == [1.0, 1.0, 0.0, 0.0]
     assert [case.passed for case in rejudged.records] == [True] * 4
@@ -102,32 +102,32 @@ def test_it_is_judged_again(tmp_path):
     assert new == [case.to_line() for case in rejudged.records]
 
 
-def test_what_it_does_not_say_stays_unknown():
+def test_fields_that_schema_1_lacks_are_empty():
     records = list(read_records(HERE))
     facts = {(case.part, case.threshold, len(case.tags), len(case.steps)) for case in records}
     assert facts == {(None, None, 0, 0)}
 
 
-def test_the_datasets_own_threshold_is_taken_where_it_fits(old):
+def test_rejudge_fills_in_the_datasets_threshold(old):
     assert {case.threshold for case in rejudge(old, compat="fixed").records} == {1.0}
 
 
-def test_a_threshold_that_its_run_names_is_known(old):
+def test_records_of_schema_1_have_the_threshold_of_their_run(old):
     facts = read_run_json(old) | {"thresholds": {"starter": 0.75}}
     (old / "run.json").write_text(json.dumps(facts), "utf-8")
     assert {case.threshold for case in read_records(old)} == {0.75}
 
 
-def test_it_is_compared_with_a_run_of_today(old, tmp_path):
+def test_a_run_of_schema_1_is_compared_with_a_current_run(old, tmp_path):
     write_rejudged(rejudge(old, compat="fixed"), tmp_path / "new")
     comparison = compare_runs(old, tmp_path / "new")
-    # Schema 1 does not say its threshold: that is no difference.
+    # Schema 1 does not record the threshold, which counts as no difference.
     assert [difference.name for difference in comparison.differences if difference.unlike] == []
     assert comparison.answers.same_text == 4
 
 
 @pytest.mark.parametrize("file", ["run.json", "records.jsonl"])
-def test_a_newer_schema_is_refused_by_its_number(old, file):
+def test_a_newer_schema_is_refused_and_its_number_named(old, file):
     path = old / file
     path.write_text(path.read_text("utf-8").replace('"schema": 1', '"schema": 3'), "utf-8")
     expected = f"{re.escape(file)} has schema 3, this version reads up to 2; upgrade"

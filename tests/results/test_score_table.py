@@ -48,7 +48,7 @@ RUN = [
 # Columns
 
 
-def test_a_row_is_a_record_and_names_are_codes():
+def test_the_table_has_a_row_per_record_and_codes_for_names():
     table = ScoreTable.from_records(RUN)
     assert len(table) == 7
     assert table.names["example"] == ("e1", "e2", "e9")
@@ -61,7 +61,7 @@ def test_a_row_is_a_record_and_names_are_codes():
     assert benchmarks_of(table) == {"b": ["d", "other"]}
 
 
-def test_what_only_some_records_have_is_kept_by_name():
+def test_checks_and_parts_that_only_some_records_have_are_kept_by_name():
     plain: dict[str, Any] = dict.fromkeys(("dataset", "example_id", "serializer"), "x")
     plain |= {"perturbation": "none", "score": 0.5, "passed": True, "threshold": 0.4}
     table = ScoreTable.from_records(
@@ -77,7 +77,7 @@ def test_what_only_some_records_have_is_kept_by_name():
     assert table.parts["f1"].values.tolist() == [0.75]
 
 
-def test_it_can_be_filled_as_records_come():
+def test_the_table_can_be_filled_record_by_record():
     builder = ScoreTableBuilder()
     for number, record in enumerate(RUN, start=1):
         builder.append(record)
@@ -87,14 +87,14 @@ def test_it_can_be_filled_as_records_come():
 
 
 @pytest.mark.parametrize("score", [1.5, -0.1, nan, "0.5", [1.0]])
-def test_a_score_that_is_none_is_refused(score):
+def test_a_score_outside_0_to_1_is_refused(score):
     builder = ScoreTableBuilder()
     builder.append(RUN[0])
     with pytest.raises(DataError, match="record 2: "):
         builder.append(cell("e", "html", 0.5).__class__(*("x",) * 5, score, True, None))
 
 
-def test_of_many_records_the_one_that_cannot_be_used_is_named():
+def test_the_invalid_record_among_many_is_named():
     records: list[Any] = [cell(f"e{number}", "html", 0.5) for number in range(5000)]
     records[3210] = replace(records[3210], score=7)
     with pytest.raises(DataError, match=r"record 3211: d/e3210/html/none has the score 7"):
@@ -108,7 +108,7 @@ def vars_of(row: ScoreRow) -> dict[str, Any]:
     return {name: getattr(row, name) for name in names}
 
 
-def test_what_only_later_records_have_is_unknown_of_the_others():
+def test_a_field_that_only_later_records_have_is_unknown_for_the_others():
     plain = [vars_of(cell(f"e{number}", "html", 0.5)) for number in range(3000)]
     late = vars_of(cell("late", "html", 1.0)) | {"threshold": 0.5, "passed": True, "answer_mark": 7}
     table = ScoreTable.from_records([*plain, late, *plain[:1]])
@@ -119,7 +119,7 @@ def test_what_only_later_records_have_is_unknown_of_the_others():
     assert table.repeat.tolist() == [1] * 3002
 
 
-def test_filling_it_loads_no_numpy():
+def test_filling_the_table_does_not_load_numpy():
     code = (
         "import sys; from pytest_tablebench.results import ScoreRow; "
         "from pytest_tablebench.results.score_table import ScoreTableBuilder; "
@@ -132,7 +132,7 @@ def test_filling_it_loads_no_numpy():
 # Cells and sheets
 
 
-def test_repeats_of_a_cell_are_one():
+def test_repeats_make_one_cell():
     table = ScoreTable.from_records(RUN)
     cells = table.cells
     names = [table.case(row, "dataset", "example", "serializer") for row in cells.first]
@@ -145,7 +145,7 @@ def test_repeats_of_a_cell_are_one():
     assert cells.of_row.tolist() == [3, 1, 0, 2, 1, 0, 4]
 
 
-def test_a_sheet_has_examples_by_configurations():
+def test_a_sheet_is_a_matrix_of_examples_by_configurations():
     by_dataset = sheets(ScoreTable.from_records(RUN).cells)
     assert list(by_dataset) == ["d", "other"]
     sheet = by_dataset["d"]
@@ -163,7 +163,7 @@ def test_a_sheet_has_examples_by_configurations():
     assert examples.pass_rate.tolist() == [1.0, 0.5]
 
 
-def test_strategies_are_configurations_where_there_are_several():
+def test_several_strategies_make_separate_configurations():
     direct = cell("e1", "csv", 0.0)
     table = ScoreTable.from_records(
         [direct, replace(direct, strategy="tcot", score=1.0, passed=True)]
@@ -182,8 +182,8 @@ def test_strategies_are_configurations_where_there_are_several():
     assert alone.modes == {"direct", "text"}
 
 
-def test_any_number_of_names_has_a_place():
-    """Seven axes of 1,000 names each are 10^21 places, more than 64 bits count."""
+def test_seven_axes_of_1000_names_each_fit_into_the_table():
+    """Their product is 10^21, more than an integer of 64 bits."""
     axes = ("dataset", "example_id", "serializer", "perturbation", "strategy", "modality", "model")
     records = [{"score": 0.5, **{axis: f"{axis}{n:03}" for axis in axes}} for n in range(1000)]
     table = ScoreTable.from_records(reversed(records), models=True)
@@ -197,21 +197,21 @@ def test_any_number_of_names_has_a_place():
     assert len(others) == 999
 
 
-def test_a_part_leaves_out_examples_that_were_not_asked_there():
+def test_a_part_of_a_sheet_has_only_examples_asked_in_its_configurations():
     records = [*RUN, cell("e3", "json", 1.0)]
     part = sheets(ScoreTable.from_records(records).cells)["d"].part(0, "json")
     assert (part.examples, part.configurations) == (("e3",), (("json", "none"),))
     assert part.scores.tolist() == [[1.0]]
 
 
-def test_a_case_that_occurs_twice_is_told():
+def test_a_case_that_occurs_twice_is_reported():
     table = ScoreTable.from_records([*RUN, RUN[4], RUN[4]])
     row, times = table.doubled() or (0, 0)
     assert (table.case(row, "example", "serializer"), times) == ("e1/html", 3)
     assert ScoreTable.from_records(RUN).doubled() is None
 
 
-def test_answers_are_kept_where_they_are_wanted():
+def test_answer_digests_are_kept_on_request():
     record = {"dataset": "d", "example_id": "e", "serializer": "s", "perturbation": "p"}
     records = [
         record | {"score": 1.0, "raw": "two", "repeat": 2},
@@ -229,7 +229,7 @@ def test_answers_are_kept_where_they_are_wanted():
 # Figures
 
 
-def test_means_leave_out_what_is_missing():
+def test_means_leave_out_missing_values():
     values = np.array([[1.0, nan, 0.5], [nan, nan, nan]])
     assert means(values)[0] == 0.75
     assert isnan(means(values)[1])
@@ -238,19 +238,19 @@ def test_means_leave_out_what_is_missing():
     assert means(np.zeros((3, 0))).tolist() == pytest.approx([nan] * 3, nan_ok=True)
 
 
-def test_a_mean_of_an_unknown_is_unknown():
+def test_a_mean_with_an_unknown_value_is_unknown():
     assert mean([]) is None
     assert mean([0.5, None]) is None
     assert mean([0.1] * 3) == fsum([0.1] * 3) / 3
 
 
-def test_robustness_is_one_minus_the_range():
+def test_robustness_of_a_sheet_is_one_minus_the_range():
     values = np.array([[1.0, 0.25, nan], [0.5, 0.5, 0.5]])
     assert robustness(values).tolist() == [0.25, 1.0]
     assert robustness(values, whole=True).tolist() == pytest.approx([nan, 1.0], nan_ok=True)
 
 
-def test_only_cells_that_both_runs_answered_are_paired():
+def test_only_cells_answered_in_both_runs_are_paired():
     new, old = np.array([[1.0, 0.5, nan]]), np.array([[0.5, nan, 1.0]])
     assert example_values("performance", new, old).tolist() == [0.5]
     assert isnan(example_values("robustness", new, old)[0])
@@ -274,7 +274,7 @@ SCORES = st.none() | st.floats(0, 1)
     ),
     st.randoms(use_true_random=False),
 )
-def test_figures_are_those_of_a_plain_definition(rows, random):
+def test_figures_agree_with_a_second_implementation(rows, random):
     repeats: dict[tuple[str, str, str], int] = {}
     records = []
     for dataset, example, serializer, score in rows:
@@ -318,7 +318,7 @@ def test_figures_are_those_of_a_plain_definition(rows, random):
 # Slices
 
 
-def test_tags_belong_to_the_example_whatever_came_of_its_cases():
+def test_tags_belong_to_the_example_whichever_of_its_records_has_them():
     marked = [
         replace(RUN[0], tags={"kind": "sum", "size": "big"}),
         *RUN[1:4],
@@ -336,14 +336,14 @@ def test_tags_belong_to_the_example_whatever_came_of_its_cases():
     assert sheets(table.cells)["other"].tags == {"kind": ("look-up",)}
 
 
-def test_of_two_tags_of_an_example_the_same_counts_in_any_order():
+def test_of_two_values_of_a_tag_the_same_is_taken_in_any_order():
     marked = [replace(RUN[0], tags={"kind": kind}) for kind in ("sum", "count")]
     for records in (marked, marked[::-1]):
         table = ScoreTable.from_records(replace(r, repeat=n) for n, r in enumerate(records, 1))
         assert set(table.tags["kind"].names) == {"count"}
 
 
-def test_what_was_read_as_the_same_answer_has_the_same_mark():
+def test_equal_predictions_have_equal_answer_marks():
     marked = [replace(RUN[0], answer_mark=5), RUN[1], replace(RUN[3], answer_mark=5)]
     assert present(ScoreTable.from_records(marked).answer_marks).tolist() == [5, 0, 5]
     assert ScoreTable.from_records(RUN).answer_marks is None
@@ -354,7 +354,7 @@ def test_what_was_read_as_the_same_answer_has_the_same_mark():
     assert marks[0] == marks[2] != marks[1] == marks[4] != marks[3] == 0
 
 
-def test_of_repeats_the_most_common_answer_counts_and_of_equals_the_first():
+def test_a_cell_has_the_most_common_answer_of_its_repeats_or_the_first():
     marks = {1: 7, 2: 9, 3: 9}
     three = [
         replace(cell("e", "html", 1.0, repeat=n), answer_mark=mark) for n, mark in marks.items()

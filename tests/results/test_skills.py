@@ -38,10 +38,10 @@ def rows() -> Iterator[Row]:
     yield Row("other", "tcot", 0.0)
 
 
-def test_the_best_of_the_modes_is_taken_by_subtask_by_skill_and_not_at_all() -> None:
+def test_scores_take_the_best_strategy_per_subtask_per_skill_or_overall() -> None:
     skills = by_skill(rows())
     assert skills["skills"][BEST_SUBTASK] == pytest.approx({"TBO": 0.9, "TU": 0.7})
-    # Only tcot was asked both of TU; of TBO pot has a mean of .6, tcot one of .7.
+    # Only tcot was asked both subtasks of TU. In TBO the mean of pot is .6, of tcot .7.
     assert skills["skills"][BEST_SKILL] == pytest.approx({"TBO": 0.7, "TU": 0.4})
     assert skills["skills"][MEAN] == pytest.approx({"TBO": 0.65, "TU": 0.55})
     assert skills["overall"] == pytest.approx({BEST_SUBTASK: 0.8, BEST_SKILL: 0.55, MEAN: 0.6})
@@ -53,7 +53,7 @@ def test_the_best_of_the_modes_is_taken_by_subtask_by_skill_and_not_at_all() -> 
     }
 
 
-def test_the_overall_score_needs_every_skill_that_is_named() -> None:
+def test_the_overall_score_needs_every_skill() -> None:
     assert by_skill(rows(), ("TBO",))["overall"][MEAN] == pytest.approx(0.65)
     assert by_skill(rows(), ("TBO", "DA"))["overall"] == {
         BEST_SUBTASK: None,
@@ -62,7 +62,7 @@ def test_the_overall_score_needs_every_skill_that_is_named() -> None:
     }
 
 
-def test_formats_are_meaned_inside_an_example_and_what_has_no_answer_is_left_out() -> None:
+def test_formats_are_averaged_within_an_example_and_missing_answers_left_out() -> None:
     tags = {"skill": "DA"}
     skills = by_skill(
         [
@@ -78,7 +78,7 @@ def test_formats_are_meaned_inside_an_example_and_what_has_no_answer_is_left_out
     assert by_skill([Row("outliers", "tcot", 1.0)]) == {}
 
 
-def test_each_strategy_has_its_price_unless_one_of_its_cases_has_none() -> None:
+def test_each_strategy_has_a_cost_unless_a_case_lacks_one() -> None:
     modes = by_skill(rows())["modes"]
     assert (modes["tcot"]["cases"], modes["tcot"]["cost_usd"]) == (4, 2.0)
     assert modes["pot"] == {

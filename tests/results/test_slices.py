@@ -1,4 +1,4 @@
-"""Figures by tag and those beside the main score, against values worked out by hand."""
+"""Figures by tag, of parts, changed meaning and consistency, against values worked out by hand."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def cell(example: str, configuration: str, score: float | None, **more: Any) -> 
 
 
 def example(name: str, answers: str, right: str, **more: Any) -> Records:
-    """An example's cells, one for each letter of what was said: the answer; a dot is none."""
+    """Return an example's cells, one per letter of `answers`; a dot is no answer."""
     figures = []
     for place, letter in enumerate(answers):
         score = None if letter == "." else float(letter == right)
@@ -56,7 +56,7 @@ kinds = st.sampled_from(["", "look-up", "sum", "join"])
         max_size=8,
     )
 )
-def test_the_counts_of_a_tag_add_up_to_the_run_and_each_slice_is_as_alone(rows):
+def test_each_slice_equals_a_run_of_its_examples_and_counts_sum_to_the_run(rows):
     records: Records = []
     for number, (kind, dataset, answers) in enumerate(rows):
         tags = {"kind": kind} if kind else {}
@@ -81,7 +81,7 @@ def datasets(records: Records) -> dict[str, Any]:
     return by_dataset
 
 
-def test_of_many_values_the_commonest_are_shown_and_the_rest_are_together():
+def test_rare_values_of_a_tag_are_pooled():
     values = [f"v{number:03}" for number in range(MOST + 2)]
     records = [cell(f"e{n}", "html", 1.0, tags={"id": v}) for n, v in enumerate(values)]
     records += [cell("again", "html", 0.0, tags={"id": values[-1]}), cell("none", "html", 0.0)]
@@ -92,7 +92,7 @@ def test_of_many_values_the_commonest_are_shown_and_the_rest_are_together():
     assert tag["without"]["performance"] == 0
 
 
-def test_of_many_tags_the_commonest_are_shown():
+def test_only_the_most_common_tags_are_shown():
     tags = {f"t{n:02}": "x" for n in range(TAGS + 3)}
     figures = scope(
         [cell("e1", "html", 1.0, tags=tags), cell("e2", "html", 1.0, tags={"t22": "y"})]
@@ -121,7 +121,7 @@ def test_a_part_is_the_mean_over_the_cases_that_have_it():
         "absent": 0,
         "is_score": True,
     }
-    # Without a judge it is absent, and no zero.
+    # Without a judge the part is absent, not 0.
     assert parts["judge"] == {
         "mean": 0.5,
         "ci95": None,
@@ -132,7 +132,7 @@ def test_a_part_is_the_mean_over_the_cases_that_have_it():
     }
 
 
-def test_a_part_has_an_interval_over_examples_unless_it_is_no_share():
+def test_a_part_has_an_interval_over_examples_if_it_is_a_share():
     records = [
         cell(f"e{n}", "html", float(n % 2), parts={"f1": n % 2 / 2, "chars": float(n)})
         for n in range(20)
@@ -154,10 +154,10 @@ def test_a_benchmark_has_the_parts_of_all_its_datasets():
     assert {name: part["mean"] for name, part in part_figures.items()} == {"em": 0.5}
 
 
-# Perturbations that change the meaning
+# Changed meaning
 
 
-def test_changed_meaning_is_in_no_other_measure():
+def test_cases_with_changed_meaning_are_in_no_other_measure():
     plain = [cell("e1", "html", 1.0), cell("e1", "csv", 0.5), cell("e2", "html", 0.0)]
     cut = [
         cell(name, f"{serializer}/truncate_rows", score, preserves_meaning=False)
@@ -184,14 +184,14 @@ def test_changed_meaning_is_in_no_other_measure():
     assert both["perturbations"]["truncate_rows"]["performance"] == 0.25
 
 
-def test_a_run_of_nothing_else_is_measured_and_flagged():
+def test_a_run_with_changed_meaning_only_is_measured_and_flagged():
     figures = scope([cell("e1", "html/no_table", 0.5, preserves_meaning=False)])
     assert figures["performance"] == 0.5
     assert "changed meaning" in figures["flags"]
     assert "changed_meaning" not in figures
 
 
-def test_the_analyses_leave_it_out():
+def test_the_analyses_leave_out_changed_meaning():
     plain = [cell(f"e{n}", form, n / 2) for n in range(3) for form in ("html", "csv")]
     cut = [replace(record, perturbation="cut", preserves_meaning=False) for record in plain]
     records, both = ([vars_of(record) for record in run] for run in (plain, [*plain, *cut]))
@@ -209,11 +209,11 @@ def vars_of(record: ScoreRow) -> dict[str, Any]:
 # Consistency
 
 
-def test_consistency_is_the_share_of_the_most_common_answer_whatever_it_is():
+def test_consistency_is_the_share_of_the_most_common_answer_right_or_wrong():
     records = [
         *example("e1", "aaab", "a"),  # 3 of 4 agree; right; single 3/4
         *example("e2", "xxy.", "y"),  # 2 of 3 agree, on a wrong answer; single 1/3
-        *example("e3", "ab..", "a"),  # two answers are too few
+        *example("e3", "ab..", "a"),  # two answers are not enough
     ]
     consistency = scope(records)["consistency"]
     assert consistency["value"] == pytest.approx((3 / 4 + 2 / 3) / 2)
@@ -227,7 +227,7 @@ def test_consistency_is_the_share_of_the_most_common_answer_whatever_it_is():
     ]
 
 
-def test_of_equally_common_answers_each_counts_alike():
+def test_answers_that_tie_have_equal_weight():
     consistency = scope(example("e1", "aabbc", "a"))["consistency"]
     assert (consistency["value"], consistency["majority"], consistency["single"]) == (0.4, 0.5, 0.4)
 
@@ -241,7 +241,7 @@ def test_two_configurations_have_no_consistency():
 
 @SOME
 @given(st.lists(st.text("abc.", min_size=3, max_size=6), min_size=1, max_size=6))
-def test_consistency_agrees_with_a_second_way_to_compute_it(rows_of_answers):
+def test_consistency_agrees_with_a_second_implementation(rows_of_answers):
     records = [
         record
         for n, letters in enumerate(rows_of_answers)
@@ -263,6 +263,6 @@ def test_consistency_agrees_with_a_second_way_to_compute_it(rows_of_answers):
         assert consistency["majority"] == pytest.approx(sum(scores) / len(scores))
 
 
-def test_reading_a_table_twice_gives_the_same():
+def test_reading_the_figures_of_a_table_twice_gives_the_same():
     records = [*example("e1", "aab", "a", tags={"kind": "sum"}), *example("e2", "abc", "a")]
     assert summarize(ScoreTable.from_records(records)) == summarize(records[::-1])

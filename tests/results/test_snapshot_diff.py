@@ -1,4 +1,4 @@
-"""Kept answers as text, and what is said about two of them."""
+"""Stored answers as text, and the differences of two of them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()))
 """All code points: control characters and lone surrogates as well."""
 
 
-# How an answer is kept.
+# The format of a stored answer
 
 
 @given(ANY_TEXT)
@@ -42,13 +42,13 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()))
 @example("a\r\nb\rc\x00d\ud800e\ud83d\ude00")
 @example("\\x41 \\\\ \\u0041 \x00")
 @example("|\n|\nright 1.0\n|")
-def test_every_text_comes_back(text):
+def test_every_text_is_read_back(text):
     for entry in (Entry("right", 1.0, text), Entry("wrong", 0.1 + 0.2, text)):
         assert Entry.decode(entry.encode()) == entry
 
 
 @given(ANY_TEXT)
-def test_what_is_kept_can_be_written_and_seen(text):
+def test_a_stored_text_is_printable(text):
     kept = Entry("wrong", 0.0, text).encode()
     kept.encode("utf-8")
     assert kept.splitlines()[0].startswith("wrong 0.0")
@@ -56,23 +56,23 @@ def test_what_is_kept_can_be_written_and_seen(text):
     assert not set(kept) & set("\r\x00\x1b\x0b\x0c\x85\u2028\u2029\u202e\u200f")
 
 
-def test_plain_text_is_kept_as_it_is():
+def test_plain_text_is_stored_unchanged():
     kept = Entry("right", 1.0, "$\\frac{1}{2}$\n\n\tdone").encode()
     assert kept == "right 1.0\n|$\\frac{1}{2}$\n|\n|\tdone"
 
 
-def test_hidden_characters_are_kept_as_escapes():
+def test_hidden_characters_are_stored_as_escapes():
     kept = Entry("wrong", 0.25, "a\\b\r\n\x1b[31m\u202e").encode()
     assert kept == "wrong 0.25 escaped\n|a\\\\b\\x0d\n|\\x1b[31m\\u202e"
 
 
-def test_a_missing_score_is_kept_as_such():
+def test_a_missing_score_is_stored_as_missing():
     entry = Entry("wrong", None, "x")
     assert entry.encode() == "wrong none\n|x"
     assert Entry.decode("wrong none\n|x") == entry
 
 
-def test_five_million_characters_come_back():
+def test_five_million_characters_are_read_back():
     entry = Entry("wrong", 0.0, "x\r\n" * 50_000 + "word " * 1_000_000)
     assert len(entry.text) > 5_000_000
     assert Entry.decode(entry.encode()) == entry
@@ -91,12 +91,12 @@ def test_five_million_characters_come_back():
         "right 1..0\n|x",
     ],
 )
-def test_anything_else_is_no_kept_answer(data):
+def test_any_other_text_is_no_stored_answer(data):
     with pytest.raises(ValueError, match=r".+"):
         Entry.decode(data)
 
 
-# What became of it.
+# Differences
 
 
 @pytest.mark.parametrize(
@@ -111,11 +111,11 @@ def test_anything_else_is_no_kept_answer(data):
         (Entry("wrong", 0.4, "a"), Entry("right", 0.4, "a"), "flipped"),
     ],
 )
-def test_kinds_of_change(old, new, kind):
+def test_a_change_has_a_kind(old, new, kind):
     assert compare(old, new) == kind
 
 
-def test_a_word_is_replaced():
+def test_a_replaced_word_is_marked():
     assert word_diff("The answer is 36.", "The answer is 41.") == [
         ("=", "The answer is "),
         ("-", "36"),
@@ -124,7 +124,7 @@ def test_a_word_is_replaced():
     ]
 
 
-def test_words_come_and_go():
+def test_added_and_removed_words_are_marked():
     assert word_diff("a b", "a x b") == [("=", "a "), ("+", "x "), ("=", "b")]
     assert word_diff("a x b", "a b") == [("=", "a "), ("-", "x "), ("=", "b")]
     assert word_diff("", "a") == [("+", "a")]
@@ -133,19 +133,19 @@ def test_words_come_and_go():
 
 
 @given(ANY_TEXT, ANY_TEXT)
-def test_a_word_diff_holds_both_texts(old, new):
+def test_a_word_diff_contains_both_texts(old, new):
     parts = word_diff(old, new)
     assert "".join(text for sign, text in parts if sign != "+") == old
     assert "".join(text for sign, text in parts if sign != "-") == new
 
 
-def test_a_word_diff_is_bounded():
+def test_the_length_of_a_word_diff_is_bounded():
     parts = word_diff("a b " * 10_000, "b a " * 10_000, most=300)
     assert sum(len(text) for _, text in parts) <= 2 * 300
 
 
 @given(st.text("ab"), st.text("ab"), st.integers(1, 5), st.integers(0, 3))
-def test_an_excerpt_begins_before_the_first_difference(old, new, limit, before):
+def test_an_excerpt_starts_before_the_first_difference(old, new, limit, before):
     shown = excerpt(old, new, limit, before)
     same = next((n for n, pair in enumerate(zip(old, new, strict=False)) if len(set(pair)) > 1), -1)
     same = min(len(old), len(new)) if same < 0 else same
@@ -156,7 +156,7 @@ def test_an_excerpt_begins_before_the_first_difference(old, new, limit, before):
     assert shown.cut == (shown.old != old or shown.new != new)
 
 
-def test_an_excerpt_of_millions_holds_what_differs():
+def test_an_excerpt_of_a_long_text_contains_the_difference():
     shown = excerpt("x" * 5_000_000 + "old", "x" * 5_000_000 + "new", 100)
     assert (shown.old[-3:], shown.new[-3:], shown.start) == ("old", "new", 5_000_000 - 60)
 
@@ -177,13 +177,13 @@ def test_long_stretches_are_shortened():
     assert sum(len(text) for _, text in shorten(many, most=30)) < 40
 
 
-def test_nothing_in_a_diff_takes_effect():
+def test_control_characters_in_a_diff_are_escaped():
     assert diff_line(("-", "a\x1b[31m\n")) == "[-a\\x1b[31m\\n-]"
     assert diff_line(("+", "\u202eb")) == "{+\\u202eb+}"
     assert diff_line(("=", "c d")) == "c d"
 
 
-# The file in the run folder.
+# The file in the run folder
 
 
 def change(case_id: str, kind: Kind = "reworded") -> Change:
@@ -192,7 +192,7 @@ def change(case_id: str, kind: Kind = "reworded") -> Change:
     return change_of(case_id, kind, "f.ambr", f"t[{case_id}]", answers)
 
 
-def test_the_file_of_changes(tmp_path):
+def test_the_file_of_changes_is_written_and_read_back(tmp_path):
     data = changes_data(
         {"same": 3, "reworded": 2, "flipped": 1},
         [change("b"), change("c", "flipped"), change("a")],
@@ -221,7 +221,7 @@ def test_the_file_of_changes(tmp_path):
     assert changes["problems"] == ["so"]
 
 
-def test_only_so_many_texts_are_in_it():
+def test_the_number_of_texts_in_the_file_is_bounded():
     changes = [change(f"{number:05}") for number in range(MAX_TEXTS + 2)]
     data = changes_data({}, changes, updated=False, files={}, problems=[])
     assert len(data["changes"]) == MAX_TEXTS + 2
@@ -229,7 +229,7 @@ def test_only_so_many_texts_are_in_it():
     assert "text" not in data["changes"][-1]["new"]
 
 
-def test_files_that_cannot_be_read(tmp_path):
+def test_a_damaged_file_of_changes_is_refused(tmp_path):
     assert read_changes(tmp_path) is None
     path = tmp_path / "snapshots.json"
     path.write_text(json.dumps({"schema": 2}))

@@ -1,4 +1,4 @@
-"""What each strategy's answers took, beside its score."""
+"""Calls, tokens, time and cost of each strategy."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ RECORDS = [
 ]
 
 
-def test_calls_tokens_seconds_and_cost_stand_beside_each_strategys_score():
+def test_the_summary_has_calls_tokens_time_and_cost_of_each_strategy():
     summary = summarize(RECORDS)
     add_spending(summary, lambda: RECORDS)
     spending = summary["benchmarks"]["b"]["strategies"]
@@ -62,14 +62,14 @@ def test_calls_tokens_seconds_and_cost_stand_beside_each_strategys_score():
     }
     loop = spending["icot[max_exec=2]"]
     assert (loop["performance"], loop["calls"], loop["seconds"]) == (1.0, 4, 3.5)
-    assert loop["cost_usd"] is None  # that of one answer is unknown
+    assert loop["cost_usd"] is None  # the cost of one answer is unknown
     assert strategy_rows(summary["benchmarks"]["b"])[1] == (
         "icot[max_exec=2]", "1.000", "2", "4", "20", "4", "3.5", "-",
     )  # fmt: skip
     assert any(line.startswith("icot[max_exec=2]") for line in summary_lines(summary))
 
 
-def test_a_run_in_one_strategy_is_not_read_for_it():
+def test_a_run_with_a_single_strategy_is_not_read_again():
     summary = summarize(RECORDS[:2])
     add_spending(summary, lambda: 1 / 0)  # type: ignore[arg-type, return-value]
     assert "strategies" not in summary["benchmarks"]["b"]
@@ -89,10 +89,10 @@ def test_a_request_that_several_cases_share_counts_once():
     assert (spending["prompt_tokens"], spending["completion_tokens"]) == (7 + 10 + 10, 3)
     assert spending["seconds"] == 3 * 0.5 + 2.0
     assert spending["cost_usd"] == pytest.approx(0.3)
-    # The same messages again, for a longer reply or in another repeat, are other calls.
+    # The same messages with another reply limit or in another repeat are separate calls.
     twice = record("1", "treethinker", 1.0, steps=(step("a", 10), step("a", 10)))
     assert spent_on([twice, twice])["calls"] == 2
     assert spent_on([twice, replace(twice, repeat=2)])["calls"] == 4
-    # Of single questions the prompt says it, and which time it is asked.
+    # A single question is identified by its prompt and its repeat.
     alike = [record("1", "direct", 1.0, prompt_digest="d", repeat=n) for n in (1, 1, 2)]
     assert spent_on(alike)["calls"] == 2

@@ -1,4 +1,4 @@
-"""Stopping early: the order of asking, and what a rule makes of records."""
+"""Stopping rules: the order of cases, and decisions from records."""
 
 import random
 from collections import Counter
@@ -46,13 +46,13 @@ CASES = cases_of(6, 10, "d") + cases_of(3, 10, "e")
 
 
 @pytest.mark.parametrize("rule", ["passes", "anytime", "point"])
-def test_the_order_hangs_on_names_and_seed_alone(rule):
+def test_the_order_depends_only_on_names_and_seed(rule):
     ordered = order(CASES, rule)
     assert Counter(map(key, ordered)) == Counter(map(key, CASES))
     shuffled = random.Random(1).sample(CASES, len(CASES))
     assert order(shuffled, rule) == ordered
     assert order(CASES, rule, seed=1) != ordered
-    # Cases of two models stay side by side.
+    # The same case of two models is adjacent.
     doubled = order([*CASES, *CASES], rule)
     assert [key(case) for case in doubled[::2]] == [key(case) for case in ordered]
 
@@ -62,23 +62,23 @@ def test_a_pass_asks_every_example_once():
     for number in range(10):
         part = ordered[number * 9 : (number + 1) * 9]
         assert len({(case.dataset, case.example_id) for case in part}) == 9
-    # Not all examples begin with the same configuration.
+    # The first pass covers several configurations.
     assert len({(case.serializer, case.perturbation) for case in ordered[:9]}) > 1
 
 
-def test_examples_are_asked_whole_and_datasets_in_turn():
+def test_the_rule_anytime_asks_whole_examples_and_alternates_datasets():
     ordered = order(CASES, "anytime")
     blocks = [ordered[start : start + 10] for start in range(0, 90, 10)]
     assert all(len({key(case)[:2] for case in block}) == 1 for block in blocks)
     assert [block[0].dataset for block in blocks] == list("dedededdd")
 
 
-def test_single_cases_are_mixed_all_over():
+def test_the_rule_point_mixes_cases_of_all_examples():
     ordered = order(CASES, "point")
     assert len({case.example_id for case in ordered[:10]}) > 3
 
 
-def test_an_unknown_rule_is_named():
+def test_an_unknown_rule_is_refused_by_name():
     with pytest.raises(SettingsError, match="did you mean 'passes'"):
         make_rule("passs", ["d.performance >= 0"], CASES)
     with pytest.raises(SettingsError, match="unknown stopping rule"):
@@ -86,7 +86,7 @@ def test_an_unknown_rule_is_named():
 
 
 @pytest.mark.parametrize("name", ["passes", "anytime", "point"])
-def test_a_clear_drop_stops_early_and_stays_decided(name):
+def test_a_clear_drop_stops_the_run_early_and_stays_decided(name):
     new, old = both(100, drop=0.3)
     gate = "d.performance >= baseline - 0.05"
     rule = run(name, [gate], new, baseline=old)
@@ -97,7 +97,7 @@ def test_a_clear_drop_stops_early_and_stays_decided(name):
     (result,) = rule.results()
     assert (result.state, result.gate) == ("fails", gate)
     assert any(note.startswith("Decided") for note in result.notes)
-    # What comes in late (in flight when it was decided) changes nothing.
+    # Records that arrive after the decision change nothing.
     for record in new:
         rule.feed(record)
     assert rule.decided == {gate: "fails"}
@@ -112,12 +112,12 @@ def test_the_order_of_arrival_changes_nothing(name):
     assert run(name, gates, new, baseline=old, stop=False, shuffle=1).results() == expected
     doubled = run(name, gates, [*new], baseline=old, stop=False, shuffle=2)
     for record in [*new, Record("x", "y", "z", "w", 1.0, True)]:
-        doubled.feed(record)  # again, or not planned
+        doubled.feed(record)  # a record twice, or not planned
     assert doubled.results() == expected
     assert doubled.n_asked == len(new)
 
 
-def test_without_a_decision_passes_end_with_the_rest_of_the_error():
+def test_without_a_decision_the_last_pass_has_the_remaining_error_rate():
     new, old = both(40, seed=1)
     rule = run("passes", ["d.performance >= baseline"], new, baseline=old)
     assert rule.n_asked == rule.planned
@@ -129,7 +129,7 @@ def test_without_a_decision_passes_end_with_the_rest_of_the_error():
     assert "needed" in rule.summary()
 
 
-def test_few_configurations_leave_more_for_the_end():
+def test_with_few_configurations_the_last_pass_has_more_of_the_error_rate():
     records = [record for record in both(40)[0] if record.serializer == "s0"]
     gate = "all.performance >= 0.6"
     for count, level in ((5, 1 - 0.05 + 0.006), (1, 0.95)):
@@ -147,11 +147,11 @@ def test_robustness_and_single_columns_wait_for_the_last_pass():
     assert all(result.level == pytest.approx(0.95) for result in rule.results())
 
 
-def test_a_look_sees_nothing_of_later_passes():
+def test_a_look_ignores_later_passes():
     new, old = both(60, drop=0.5, icc=0.2)
     gate, passes = "d.performance >= baseline", order(new, "passes")
     rule = make_rule("passes", [gate], new, baseline=old)
-    # All later passes are there already, all right, when the first is completed.
+    # All later passes, all right, arrive before the first is complete.
     for record in passes[60:]:
         rule.feed(replace(record, score=1.0, passed=True, raw=None))
     assert rule.decided == {}
@@ -197,7 +197,7 @@ def test_betting_on_robustness_leaves_incomplete_examples_out():
     assert (result.state, result.n_left_out) == ("undecided", 20)
 
 
-def test_betting_leaves_shared_tables_to_the_end():
+def test_betting_decides_only_at_the_end_if_examples_share_tables():
     right = as_records(np.ones((40, 35)))
     gate = "d.performance >= 0.3"
     assert run("anytime", [gate], right).n_asked < len(right)
@@ -207,7 +207,7 @@ def test_betting_leaves_shared_tables_to_the_end():
     assert rule.decided == {gate: "holds"}
 
 
-def test_betting_over_several_datasets_goes_in_rounds():
+def test_betting_over_several_datasets_bets_in_rounds():
     draw = np.random.default_rng(0)
     rows = {name: World(mean=0.8).scores(draw, n)[0] for name, n in (("d", 60), ("e", 30))}
     records = [record for name in rows for record in as_records(rows[name], name)]
@@ -224,11 +224,11 @@ def test_betting_over_several_datasets_goes_in_rounds():
     assert len(stream.rounds) <= 30
 
 
-def test_what_is_not_asked_is_not_no_answer():
+def test_cases_not_asked_do_not_count_as_without_an_answer():
     new, old = both(100, drop=0.3)
     gates = ["d.performance >= baseline", "all.no_answer <= 0.5 %", "run.cost <= 10"]
     rule = run("passes", gates, new, baseline=old)
-    assert rule.all_decided  # counts keep no run going
+    assert rule.all_decided  # gates on counts do not keep a run going
     results = rule.results(run={"cost_usd": 3.0})
     assert [result.state for result in results] == ["fails", "holds", "holds"]
     assert (results[1].n_cases, results[1].n_no_answer) == (rule.n_asked, 0)
@@ -250,7 +250,7 @@ def test_cases_without_an_answer_complete_a_pass():
 @pytest.mark.parametrize("silent", [False, True])
 def test_the_planned_verdict_is_exact_at_the_end(gate, silent):
     new, old = both(6, seed=2)
-    if silent:  # one example has no answer here and there
+    if silent:  # one example lacks some answers
         new = [
             Record(*key(r)) if r.example_id == "e0001" and n % 5 else r for n, r in enumerate(new)
         ]
@@ -259,7 +259,7 @@ def test_the_planned_verdict_is_exact_at_the_end(gate, silent):
     assert result.state == plain.state_point != "undecided"
 
 
-def test_unequal_datasets_weigh_the_same_in_the_planned_verdict():
+def test_datasets_of_unequal_size_have_equal_weight_in_the_planned_verdict():
     # d has 10 examples all wrong, e 90 all right: the mean over datasets is .5.
     records = as_records(np.zeros((10, 35)), "d") + as_records(np.ones((90, 35)), "e")
     for gate, state in (("all.performance >= 0.6", "fails"), ("all.performance >= 0.4", "holds")):
@@ -272,8 +272,8 @@ def test_unequal_datasets_weigh_the_same_in_the_planned_verdict():
 @pytest.mark.parametrize(
     ("gate", "score"), [("d.pass_rate >= 1", 1.0), ("d.performance <= 0", 0.0)]
 )
-def test_rounding_fails_no_run_that_keeps_its_bound(name, gate, score):
-    """100 x 35 is the default of the larger benchmark; in many shapes the weights do not add up."""
+def test_rounding_does_not_fail_a_run_at_its_bound(name, gate, score):
+    """The larger benchmark defaults to 100 x 35. In many shapes the weights do not sum to 1."""
     shapes = [(examples, 7) for examples in range(4, 40)] + [(12, 35), (100, 35)]
     states = {
         shape: run(name, [gate], as_records(np.full(shape, score))).results()[0].state
@@ -284,8 +284,8 @@ def test_rounding_fails_no_run_that_keeps_its_bound(name, gate, score):
         assert set(states.values()) == {"holds"}
 
 
-def test_float_noise_decides_nothing_early():
-    """A mean within 1e-9 of its bound keeps it at the end, so betting must not fail it before."""
+def test_rounding_errors_of_floats_do_not_decide_early():
+    """A mean within 1e-9 of its bound holds at the end, so betting must not fail it before."""
     for name in ("anytime", "point"):
         rule = run(name, ["d.performance >= 1"], as_records(np.full((200, 2), 1 - 5e-10)))
         assert rule.decided.get("d.performance >= 1") != "fails", name
@@ -310,13 +310,13 @@ def test_equal_answers_decide_only_at_the_end():
     assert rule.results()[0].identical
 
 
-def test_gates_that_cannot_be_followed_are_refused():
+def test_gates_without_a_needed_baseline_are_refused():
     with pytest.raises(SettingsError, match="needs a baseline"):
         make_rule("passes", ["d.performance >= baseline"], CASES)
 
 
 @pytest.mark.parametrize("name", ["passes", "anytime", "point"])
-def test_a_gate_on_what_is_not_planned_stays_undecided(name):
+def test_a_gate_on_a_scope_without_cases_stays_undecided(name):
     gates = ["torr.performance >= 0.5", "d.performance >= 0.2"]
     rule = run(name, gates, both(40)[0])
     assert rule.all_decided
@@ -338,13 +338,13 @@ def test_a_scope_whose_files_are_missing_is_never_decided(name):
     assert "the files of e are missing" in shrunk.reason
 
 
-def test_only_counts_never_stop_a_run():
+def test_gates_on_counts_only_never_stop_a_run():
     rule = run("passes", ["all.no_answer <= 0.1"], both(5)[0])
     assert not rule.all_decided
     assert rule.n_asked == rule.planned
 
 
-def test_wealth_all_at_once_is_wealth_step_by_step():
+def test_wealth_fed_at_once_equals_wealth_fed_step_by_step():
     draw = np.random.default_rng(5)
     for level in (0.2, 0.5, 0.8):
         values = draw.beta(4 * level, 4 * (1 - level), 200)
@@ -377,7 +377,7 @@ def test_the_betting_interval_agrees_with_the_decisions():
     assert inside.decision is None
 
 
-def test_wealth_survives_the_ends_of_the_scale():
+def test_wealth_is_defined_for_thresholds_0_and_1():
     for threshold in (0.0, 1.0):
         wealth = Wealth(threshold)
         for value in (0.0, 1.0, 1.0, 0.0, 0.5):

@@ -32,14 +32,14 @@ def example(name: str, *tables: dict[str, Any], perturbation: str = "none") -> E
     return ExampleText(f"d/{name}/{perturbation}", "?", tables)
 
 
-def test_a_table_has_the_mean_of_the_questions_about_it() -> None:
+def test_a_table_has_the_mean_score_of_its_questions() -> None:
     examples = [
         example("1", DEEP),
         example("2", DEEP),
         example("3", FLAT),
-        example("4", FLAT, FLAT),  # several tables: which one is it about?
+        example("4", FLAT, FLAT),  # with several tables the example belongs to none
         example("5", DEEP, perturbation="transpose"),
-        example("9", DEEP),  # nothing was asked
+        example("9", DEEP),  # no case
     ]
     cells = [
         cell("1", 1.0),
@@ -51,8 +51,8 @@ def test_a_table_has_the_mean_of_the_questions_about_it() -> None:
         cell("5", 1.0),
     ]
     deep, flat = table_map(examples, cells)
-    # Of question 1 half, of question 2 all: three quarters. Two levels of column headers with one
-    # name over others: 1 + 2 + 1 of 10, so 3 of 36.
+    # Question 1 scores 1/2 and question 2 scores 1: mean 3/4. Two levels of column headers with one
+    # parent: 1 + 2 + 1 of 10, so 3 of 36.
     assert (deep.dataset, deep.table, deep.questions, deep.score) == ("d", "1", 2, 0.75)
     assert (deep.complexity, flat.complexity) == (8, 0)
     assert (flat.questions, flat.score) == (0, None)
@@ -71,7 +71,7 @@ def test_tables_that_cannot_be_read_are_left_out(structure: dict[str, Any]) -> N
     assert table_map([example("1", bad)], [cell("1", 1.0)]) == []
 
 
-def test_scores_are_by_band_of_complexity_and_bucket_of_tokens() -> None:
+def test_scores_are_grouped_by_complexity_and_tokens() -> None:
     tables = [
         MappedTable("d", "1", 24, 9_999, 2, 0.5),
         MappedTable("d", "2", 0, 10_000, 1, 1.0),
@@ -89,10 +89,10 @@ def test_scores_are_by_band_of_complexity_and_bucket_of_tokens() -> None:
     assert map_tables({}) == []
 
 
-def test_a_report_has_the_map_of_a_run_with_structured_tables(tmp_path: Path) -> None:
+def test_the_page_has_a_map_of_structured_tables(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", {"1": [1.0, 1.0, 0.0, 0.0]})
     writer = TextWriter(run / TEXTS)
-    writer.prompt("x", '"kind": "example"')  # a prompt may say anything
+    writer.prompt("x", '"kind": "example"')  # a prompt can look like an example
     writer.example("toy/1/none", "?", [DEEP])
     writer.close()
     assert [example.id for example in read_examples(run / TEXTS)] == ["toy/1/none"]

@@ -1,4 +1,4 @@
-"""The run folder's texts: each once, readable whatever became of the run."""
+"""The texts of a run folder: each once, and readable after a crash."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def digests(path: Path) -> list[str]:
     return [text.digest for text in read_texts(path) if isinstance(text, PromptText)]
 
 
-def test_prompts_and_examples_come_back_in_order(tmp_path: Path) -> None:
+def test_prompts_and_examples_are_read_back_in_order(tmp_path: Path) -> None:
     writer = TextWriter(tmp_path / "t.gz")
     writer.prompt("d1", "What?")
     writer.example(example_key("wikitq", "nu-1", "none"), "How many?", [TABLE])
@@ -45,14 +45,14 @@ def test_prompts_and_examples_come_back_in_order(tmp_path: Path) -> None:
     assert example == ExampleText("wikitq/nu-1/none", "How many?", (TABLE,))
 
 
-def test_a_text_is_kept_once_even_over_several_runs(tmp_path: Path) -> None:
+def test_a_text_is_written_once_even_over_several_runs(tmp_path: Path) -> None:
     path = tmp_path / "t.gz"
     write(path, "a", "b", "a")
     write(path, "b", "c")
     assert digests(path) == ["a", "b", "c"]
 
 
-def test_a_prompt_and_an_example_of_one_name_are_two_texts(tmp_path: Path) -> None:
+def test_a_prompt_and_an_example_with_the_same_name_are_two_texts(tmp_path: Path) -> None:
     writer = TextWriter(tmp_path / "t.gz")
     writer.prompt("same", "p")
     writer.example("same", "q", [])
@@ -66,7 +66,7 @@ def test_nothing_is_written_before_the_first_text(tmp_path: Path) -> None:
     assert list(read_texts(tmp_path / "t.gz")) == []
 
 
-def test_nothing_is_changed_before_the_first_text(tmp_path: Path) -> None:
+def test_an_existing_file_is_unchanged_before_the_first_text(tmp_path: Path) -> None:
     path = tmp_path / "t.gz"
     write(path, "a")
     path.write_bytes(path.read_bytes() + b"torn")
@@ -83,7 +83,7 @@ def test_any_gzip_tool_reads_it(tmp_path: Path) -> None:
         assert [json.loads(line)["id"] for line in lines] == ["a", "b"]
 
 
-def test_blocks_reach_the_file_while_the_run_goes_on(tmp_path: Path) -> None:
+def test_blocks_are_written_during_the_run(tmp_path: Path) -> None:
     writer = TextWriter(tmp_path / "t.gz")
     for number in range(BLOCK_LINES + 1):
         writer.prompt(str(number), "x")
@@ -92,7 +92,7 @@ def test_blocks_reach_the_file_while_the_run_goes_on(tmp_path: Path) -> None:
     assert len(digests(tmp_path / "t.gz")) == BLOCK_LINES + 1
 
 
-def test_a_file_cut_anywhere_reads_up_to_its_last_whole_block_and_goes_on(tmp_path: Path) -> None:
+def test_a_truncated_file_is_read_to_its_last_whole_block_and_continued(tmp_path: Path) -> None:
     path = tmp_path / "t.gz"
     write(path, "a", "b")
     first = path.stat().st_size
@@ -106,7 +106,7 @@ def test_a_file_cut_anywhere_reads_up_to_its_last_whole_block_and_goes_on(tmp_pa
         assert digests(path) == [*kept, *(n for n in "acd" if n not in kept)], end
 
 
-def test_what_a_crash_of_the_machine_left_behind_is_cut_off(tmp_path: Path) -> None:
+def test_garbage_after_a_crash_is_cut_off(tmp_path: Path) -> None:
     path = tmp_path / "t.gz"
     write(path, "a")
     path.write_bytes(path.read_bytes() + bytes(700))
@@ -122,7 +122,7 @@ def test_what_a_crash_of_the_machine_left_behind_is_cut_off(tmp_path: Path) -> N
         max_size=4,
     ),
 )
-def test_any_text_and_cell_survives(tmp_path_factory: Any, text: str, cells: list[Any]) -> None:
+def test_any_text_and_cell_is_read_back(tmp_path_factory: Any, text: str, cells: list[Any]) -> None:
     path = tmp_path_factory.mktemp("texts") / "t.gz"
     writer = TextWriter(path)
     writer.prompt("d", text)
@@ -133,7 +133,7 @@ def test_any_text_and_cell_survives(tmp_path_factory: Any, text: str, cells: lis
     assert prompt.text == text
     assert isinstance(example, ExampleText)
     assert (example.question, example.tables[0]["title"]) == (text, text)
-    assert repr(example.tables[0]["rows"]) == repr([cells])  # NaN is not equal to itself
+    assert repr(example.tables[0]["rows"]) == repr([cells])  # NaN does not equal itself
     assert gzip.decompress(path.read_bytes()).isascii()
 
 
@@ -148,7 +148,7 @@ def test_strange_cells_become_text(tmp_path: Path) -> None:
     )
 
 
-def test_lines_that_are_no_texts_are_passed_over(tmp_path: Path) -> None:
+def test_lines_that_are_no_texts_are_skipped(tmp_path: Path) -> None:
     path = tmp_path / "t.gz"
     lines = [
         "[1]",

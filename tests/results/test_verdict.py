@@ -1,4 +1,4 @@
-"""The verdict on a run, as its end, `merge` and `rejudge` have it from one function."""
+"""The verdict on a run, for pytest, `merge` and `rejudge`."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from pytest_tablebench.results.verdict import (
 )
 
 HOLDS, FAILS, UNSURE = "d.no_answer <= 0.5", "d.no_answer <= 0.1", "e.performance >= 0.5"
-"""Gates on `four()`: one of four cases has no answer, and no case is of `e`."""
+"""Gates on `four()`: one of four cases has no answer, and the dataset `e` has no case."""
 
 
 @dataclass
 class StandIn:
-    """A run without a folder."""
+    """A run without a run folder."""
 
     table: ScoreTable
     run: dict[str, Any] = field(default_factory=dict)
@@ -71,13 +71,13 @@ def states(verdict: RunVerdict) -> list[str]:
         ([], None),
     ],
 )
-def test_gates_give_the_exit_code(texts: list[str], code: int | None) -> None:
+def test_gates_determine_the_exit_code(texts: list[str], code: int | None) -> None:
     verdict = judge_run(four(), parse_gates(texts))
     assert verdict.exit_code == code
     assert [entry["gate"] for entry in verdict.gate_entries] == texts
 
 
-def test_a_run_cut_short_decides_nothing_but_a_cost_that_is_too_high() -> None:
+def test_in_a_run_cut_short_only_a_cost_that_is_too_high_is_decided() -> None:
     gates = parse_gates([HOLDS, FAILS, "run.cost <= 1", "run.cost <= 5"])
     verdict = judge_run(four(cost_usd=3.0), gates, ended="interrupted")
     assert states(verdict) == ["undecided", "undecided", "fails", "undecided"]
@@ -85,18 +85,18 @@ def test_a_run_cut_short_decides_nothing_but_a_cost_that_is_too_high() -> None:
     assert verdict.exit_code == 10
 
 
-def test_what_was_decided_before_stands_where_the_run_was_cut_short() -> None:
+def test_gates_decided_before_a_run_was_cut_short_stay_decided() -> None:
     decided = [GateResult(gate=HOLDS, bound=0.5, state="fails", reason="as then")]
     gates = parse_gates([HOLDS, FAILS])
     verdict = judge_run(four(), gates, ended="its own gates were decided", decided=decided)
     assert states(verdict) == ["fails", "undecided"]
     assert verdict.gates[0] == decided[0]
-    # A whole run is judged on all its cases.
+    # A complete run is judged on all its cases.
     assert states(judge_run(four(), gates, decided=decided)) == ["holds", "fails"]
 
 
 @pytest.mark.parametrize(("ended", "code"), [(None, 0), ("interrupted", 11)])
-def test_a_part_leaves_its_gates_and_says_whether_it_came_to_its_end(
+def test_a_part_does_not_judge_gates_and_its_exit_code_says_if_it_is_complete(
     ended: str | None, code: int
 ) -> None:
     verdict = judge_run(four(), parse_gates([FAILS]), ended=ended, is_part=True)
@@ -106,7 +106,7 @@ def test_a_part_leaves_its_gates_and_says_whether_it_came_to_its_end(
 
 
 @pytest.mark.parametrize(("ended", "code"), [(None, 0), ("a part is missing", 11)])
-def test_what_must_be_whole_is_no_success_without_gates_either(
+def test_an_incomplete_run_that_must_be_whole_fails_without_gates_too(
     ended: str | None, code: int
 ) -> None:
     assert judge_run(four(), [], ended=ended, must_be_whole=True).exit_code == code
@@ -114,15 +114,15 @@ def test_what_must_be_whole_is_no_success_without_gates_either(
     assert (failed.exit_code, failed.gates_left) == (10, False)
 
 
-def test_beside_a_baseline_the_same_answers_hold() -> None:
-    """Equal replies of every case make no difference, whatever the interval of the scores."""
+def test_a_gate_against_a_baseline_with_equal_answers_holds() -> None:
+    """Equal replies to every case have no difference, however wide the interval of the scores."""
     records = [{**asdict(row), "raw": f"reply {row.example_id}"} for row in rows([1.0, 0.0, 1.0])]
     both = [StandIn(ScoreTable.from_records(records, answers=raw_digests)) for _ in range(2)]
     verdict = judge_run(both[0], parse_gates(["d.performance >= baseline"]), both[1])
     assert (states(verdict), verdict.gates[0].identical) == (["holds"], True)
 
 
-def test_a_stopping_rule_saves_cases_and_says_what_they_would_have_cost() -> None:
+def test_a_stopping_rule_reports_the_cases_and_cost_it_saved() -> None:
     planned = rows([1.0] * 200)
     gates = parse_gates(["d.performance >= 0.2", HOLDS])
     rule = make_rule("point", gates, planned)
@@ -132,7 +132,8 @@ def test_a_stopping_rule_saves_cases_and_says_what_they_would_have_cost() -> Non
         if rule.all_decided:
             break
     assert 0 < rule.n_asked < 200
-    verdict = judge_run(run, gates, rule=rule, ended="interrupted")  # all is decided: no matter
+    # All gates are decided, so the interruption does not matter.
+    verdict = judge_run(run, gates, rule=rule, ended="interrupted")
     assert (states(verdict), verdict.exit_code) == (["holds", "holds"], 0)
     assert verdict.cases_saved == 200 - rule.n_asked
     # 0.5 USD over 10 calls.
@@ -140,8 +141,8 @@ def test_a_stopping_rule_saves_cases_and_says_what_they_would_have_cost() -> Non
     assert verdict.saved_text.endswith(money)
 
 
-def test_a_rule_that_was_interrupted_keeps_what_it_had_decided() -> None:
-    # At least .2 is sure after a few right answers, at least .99 of 200 only near the end.
+def test_an_interrupted_rule_keeps_its_decisions() -> None:
+    # A few right answers decide the gate at .2. The gate at .99 needs nearly all 200.
     easy, hard = "d.performance >= 0.2", "d.performance >= 0.99"
     planned, gates = rows([1.0] * 200), parse_gates([easy, hard])
     rule = make_rule("point", gates, planned)
@@ -167,7 +168,7 @@ def test_the_runs_of_several_models_have_one_exit_code(codes: list[int | None], 
     assert joint_exit_code([verdict_of[code] for code in codes]) == joint
 
 
-def test_decisions_against_another_baseline_do_not_stand(tmp_path: Path) -> None:
+def test_decisions_against_another_baseline_are_discarded(tmp_path: Path) -> None:
     texts = ["d.performance >= 0.5", "d.performance >= baseline - 0.1"]
     entries = [asdict(GateResult(gate=text, bound=0.5, state="holds")) for text in texts]
     run = {"cases_saved": 3, "gates": entries, "baseline": str(tmp_path / "old")}
@@ -182,7 +183,7 @@ def test_decisions_against_another_baseline_do_not_stand(tmp_path: Path) -> None
     assert standing(run | {"cases_saved": 0}, tmp_path / "old") == []
 
 
-def test_nothing_else_in_the_package_judges_a_run() -> None:
+def test_only_the_verdict_module_judges_gates_in_the_package() -> None:
     package = Path(pytest_tablebench.__file__).parent
     judging = {
         path.relative_to(package).as_posix()
