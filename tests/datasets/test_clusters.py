@@ -1,4 +1,4 @@
-"""Every dataset names what its examples share: a table, a document, a group of questions."""
+"""Clusters of examples: a shared table, a document, a group of questions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def folder(tmp_path: Path, rows: str) -> dict[str, str | None]:
     return clusters(found.open(own))
 
 
-def test_a_folder_names_the_table_of_its_questions(tmp_path):
+def test_in_a_folder_the_table_is_the_cluster(tmp_path):
     rows = "a.csv,What is tea?,2,one,\na.csv,What is cocoa?,3,two,\nb.csv,What is tea?,2,three,\n"
     assert folder(tmp_path, rows) == {
         "one": "shop/a.csv",
@@ -39,7 +39,7 @@ def test_a_folder_names_the_table_of_its_questions(tmp_path):
     }
 
 
-def test_tables_that_a_question_joins_are_one_cluster(tmp_path):
+def test_tables_joined_by_a_question_are_one_cluster(tmp_path):
     rows = (
         "b.csv|c.csv,Which is dearer?,tea,both,\n"
         "c.csv,What is tea?,2,one,\n"
@@ -51,7 +51,7 @@ def test_tables_that_a_question_joins_are_one_cluster(tmp_path):
     assert found["other"] == "shop/a.csv"
 
 
-def test_a_group_comes_before_the_table(tmp_path):
+def test_a_group_has_priority_over_the_table(tmp_path):
     rows = (
         "a.csv,What is tea?,2,one,price of tea\n"
         "b.csv,What does tea cost?,2,two,price of tea\n"
@@ -64,7 +64,7 @@ def test_a_group_comes_before_the_table(tmp_path):
     }
 
 
-def test_the_embedded_dataset_names_its_tables():
+def test_in_the_embedded_dataset_the_table_is_the_cluster():
     source = Starter().open(Path())
     found = clusters(source)
     assert len(set(found.values())) == 43
@@ -72,7 +72,7 @@ def test_the_embedded_dataset_names_its_tables():
     assert all(cluster == f"starter/{table}" for cluster, table in by_table.items())
 
 
-def test_examples_of_other_packages_share_the_content_of_their_tables():
+def test_examples_of_other_packages_are_clustered_by_table_content():
     tables = [Table(["a"], [[n]]) for n in (1, 1, 2)]
     examples = [table_question(f"q{n}", table, "?", ["1"]) for n, table in enumerate(tables)]
     first, same, other = (cluster_of(one) for one in examples)
@@ -103,7 +103,7 @@ def test_examples_of_other_packages_share_the_content_of_their_tables():
         ("realhit_fc", lambda example: example.inputs["table"].name),
     ],
 )
-def test_upstream_datasets_name_what_their_examples_share(name, shared):
+def test_upstream_datasets_have_clusters(name, shared):
     found = runner("fixed").source(name)
     examples = [found.example(one) for one in found.example_ids(60)]
     named = [cluster_of(example) for example in examples]

@@ -1,4 +1,4 @@
-"""What a dataset declares of how it is run."""
+"""Settings that a dataset declares for its runs."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from pytest_tablebench.errors import SettingsError
 
 
 def declaring(**attributes: Any) -> TableQuestions:
-    """A dataset with these attributes."""
+    """Return a dataset with these attributes."""
     return type("Mine", (TableQuestions,), attributes)("mine", ())
 
 
-def test_a_dataset_that_declares_nothing_is_run_as_usual():
+def test_a_dataset_without_settings_has_the_general_defaults():
     usual = defaults_of(declaring())
     assert usual == defaults_of(Dataset)
-    # Spec torr.md section 1 has no strategy but the direct one.
+    # Spec torr.md section 1 has only the strategy `direct`.
     assert (usual.strategy, usual.shots, usual.limit) == (("direct",), 0, None)
 
 
-def test_an_empty_strategy_is_the_usual_one():
+def test_an_empty_strategy_is_the_default():
     assert defaults_of(declaring(strategy=())).strategy == ("direct",)
 
 
-def test_every_field_is_read():
+def test_every_declared_field_is_read():
     declared = defaults_of(
         declaring(
             serializers="latex",
@@ -55,7 +55,7 @@ def test_every_field_is_read():
         parts=("f1", "ecr"),
         tables=False,
     )
-    assert defaults_of(declaring(parts=())).parts == ()  # none, and not all
+    assert defaults_of(declaring(parts=())).parts == ()  # no part, which differs from all
 
 
 @pytest.mark.parametrize(
@@ -70,6 +70,6 @@ def test_every_field_is_read():
         ("part", 1, "part must be the name of a part of its metric, not 1"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_by_name(name, value, said):
+def test_an_invalid_setting_is_refused_by_name(name, value, said):
     with pytest.raises(SettingsError, match=f"dataset 'mine': {said}"):
         defaults_of(declaring(**{name: value}))

@@ -1,4 +1,4 @@
-"""A benchmark in one file: rows, tables and texts where the description says, and its mistakes."""
+"""A benchmark described in one file: rows, tables, texts, and mistakes in the description."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ ROWS: list[dict[str, Any]] = [
 
 
 def described(folder: Path, text: str, **files: Any) -> DescribedDataset:
-    """A dataset of a description, with its files: JSON, JSON lines or text by their names."""
+    """Write a description and its files (JSON, JSON lines or text by name); return the dataset."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "tablebench.toml").write_text(text, encoding="utf-8")
     for name, content in files.items():
@@ -64,7 +64,7 @@ def described(folder: Path, text: str, **files: Any) -> DescribedDataset:
 
 
 def examples(dataset: DescribedDataset, folder: Path) -> list[Example]:
-    """All examples, none of which has a problem."""
+    """Return all examples after checking that none has a problem."""
     source = dataset.open(folder)
     ids = source.example_ids(None)
     assert list(source.problems) == []
@@ -124,10 +124,10 @@ def test_rows_of_tables_are_read(tmp_path: Path, kind: str) -> None:
     assert read == [("1", "Who?", ("Ada",)), ("2", "Where?", ("here",))]
 
 
-# Rows inside rows
+# Nested rows
 
 
-def test_rows_reach_what_is_around_them(tmp_path: Path) -> None:
+def test_nested_rows_can_use_fields_of_their_parents(tmp_path: Path) -> None:
     text = """
 [files]
 test = "all.json"
@@ -184,7 +184,7 @@ metric = "exact_match"
         ('file = "t"\nfolder = "tables"', "one.csv"),
     ],
 )
-def test_tables_of_texts_and_files(tmp_path: Path, section: str, row: str) -> None:
+def test_tables_are_read_from_texts_and_files(tmp_path: Path, section: str, row: str) -> None:
     folder = tmp_path / "boats"
     (folder / "tables").mkdir(parents=True)
     (folder / "tables/one.csv").write_text("a\n1\n")
@@ -195,7 +195,7 @@ def test_tables_of_texts_and_files(tmp_path: Path, section: str, row: str) -> No
     assert (table.header, table.rows) == (("a",), (("1",),))
 
 
-def test_what_a_row_lacks_is_said_with_its_file_and_row(tmp_path: Path) -> None:
+def test_a_missing_field_is_named_with_its_file_and_row(tmp_path: Path) -> None:
     folder = tmp_path / "boats"
     lines = [
         json.dumps({**ROWS[0], "t": [["a"], "b"]}),
@@ -224,7 +224,7 @@ def test_what_a_row_lacks_is_said_with_its_file_and_row(tmp_path: Path) -> None:
     ]
 
 
-def test_no_path_leads_out_of_the_folder(tmp_path: Path) -> None:
+def test_paths_outside_the_folder_are_refused(tmp_path: Path) -> None:
     (tmp_path / "secret.jsonl").write_text('{"n": 1, "q": "?", "a": "1"}')
     dataset = described(tmp_path / "boats", FLAT.format(file="../secret.jsonl"))
     with pytest.raises(DataError, match="leads out of"):
@@ -262,7 +262,7 @@ serializers = ["htlm"]
 """
 
 
-def test_every_mistake_is_said_with_file_and_line(
+def test_every_mistake_is_named_with_file_and_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     described(tmp_path / "boats", WRONG, rows__jsonl=ROWS)
@@ -288,7 +288,7 @@ def test_every_mistake_is_said_with_file_and_line(
     assert last == "boats: 0 questions (0 exact_macth), 12 problems"
 
 
-def test_a_description_without_mistakes_reads_them_all(
+def test_a_valid_description_reads_every_kind_of_section(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     described(tmp_path / "boats", FLAT.format(file="rows.jsonl"), rows__jsonl=ROWS)
@@ -299,9 +299,7 @@ def test_a_description_without_mistakes_reads_them_all(
 # A first description
 
 
-def test_a_first_description_is_guessed_and_works(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_guessed_description_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [
         {
             "uid": f"q{number}",
@@ -330,7 +328,7 @@ def test_a_first_description_is_guessed_and_works(
 
 
 @pytest.mark.parametrize("content", ["[]", '[{"a": 1}]', "7", "{"])
-def test_a_file_without_questions_is_said(
+def test_a_file_without_questions_is_named(
     tmp_path: Path, content: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "rows.json").write_text(content)
@@ -339,7 +337,7 @@ def test_a_file_without_questions_is_said(
     assert not (tmp_path / "tablebench.toml").exists()
 
 
-# The built-in ones
+# Built-in descriptions
 
 
 @needs_slices("tatqa", "aitqa", "fetaqa")
@@ -351,10 +349,10 @@ def test_every_row_of_a_slice_is_read(name: str, count: int) -> None:
 
 
 @needs_slices("aitqa")
-def test_header_paths_become_levels_and_spans() -> None:
+def test_header_paths_become_levels_and_merged_cells() -> None:
     source = OTHER["aitqa"].open(SLICES / "aitqa")
     tables = {source.stratum(name).table: name for name in source.example_ids(None)}
-    # The second table of the file has five years below one header, and two levels of rows.
+    # The second table of the file has five years below one header, and two levels of row headers.
     table = source.example(tables["aitqa/tab-1"]).inputs["table"]
     assert table.header == ("", "", "2018", "2017 (a)", "2016 (a)", "2015", "2014")
     html = serialize(table, "html")
@@ -366,11 +364,13 @@ def test_header_paths_become_levels_and_spans() -> None:
 def test_questions_of_one_paraphrase_group_are_one_cluster() -> None:
     source = OTHER["aitqa"].open(SLICES / "aitqa")
     assert source.example("q-0").cluster == "aitqa/para-5"
-    assert source.example("q-1").cluster == "aitqa/tab-0"  # in no group: its table
+    assert (
+        source.example("q-1").cluster == "aitqa/tab-0"
+    )  # without a group the table is the cluster
 
 
 @pytest.mark.parametrize("name", sorted(OTHER))
-def test_a_description_is_short_and_names_source_licence_and_citation(name: str) -> None:
+def test_a_built_in_description_is_short_and_names_source_licence_and_citation(name: str) -> None:
     dataset = OTHER[name]
     assert dataset.upstream is not None
     assert dataset.licence_name
@@ -387,7 +387,7 @@ def test_licence_and_citation_are_recorded_with_the_files(tmp_path: Path) -> Non
     assert set(facts.files) == {"rows.jsonl"}
 
 
-def test_free_text_has_a_verdict_only_with_a_threshold(tmp_path: Path) -> None:
+def test_a_metric_of_free_text_needs_a_threshold_for_a_verdict(tmp_path: Path) -> None:
     long = " ".join(["the crew of the boat sails out at noon"] * 3)
     rows = [{**ROWS[0], "a": long}]
     text = FLAT.format(file="rows.jsonl")
@@ -405,13 +405,13 @@ def test_free_text_has_a_verdict_only_with_a_threshold(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["/etc/*.json", "../*.json", "a/../../*.json"])
-def test_no_pattern_leads_out_of_the_folder(tmp_path: Path, pattern: str) -> None:
+def test_patterns_that_lead_out_of_the_folder_are_refused(tmp_path: Path, pattern: str) -> None:
     dataset = described(tmp_path / "boats", FLAT.format(file=pattern))
     with pytest.raises(DataError, match="leads out of"):
         dataset.open(tmp_path / "boats")
 
 
-def test_demonstrations_come_from_their_own_files_or_from_the_test(tmp_path: Path) -> None:
+def test_demonstrations_are_from_separate_files_or_from_the_test_file(tmp_path: Path) -> None:
     folder = tmp_path / "boats"
     text = FLAT.format(file="rows.jsonl")
     dataset = described(folder, text, rows__jsonl=ROWS)
@@ -424,7 +424,7 @@ def test_demonstrations_come_from_their_own_files_or_from_the_test(tmp_path: Pat
         _ = dataset.open(folder).pool
 
 
-def test_questions_about_one_table_share_it(tmp_path: Path) -> None:
+def test_questions_about_one_table_share_the_object(tmp_path: Path) -> None:
     text = FLAT.format(file="all.json").replace("[rows]", '[rows]\nat = "*.questions.*"')
     text = text.replace('cells = "t"', 'cells = "^t"')
     questions = [{"n": number, "q": "Who?", "a": "Ada"} for number in range(3)]
@@ -436,7 +436,7 @@ def test_questions_about_one_table_share_it(tmp_path: Path) -> None:
     assert third is not first
 
 
-def test_tables_of_equal_cells_and_other_headers_are_two(tmp_path: Path) -> None:
+def test_tables_with_equal_cells_and_different_headers_are_two(tmp_path: Path) -> None:
     text = FLAT.format(file="all.json").replace("[rows]", '[rows]\nat = "*.questions.*"')
     text = text.replace('cells = "t"', 'cells = "^t"\nheader = "h"')
     questions = [{"n": number, "q": "Who?", "a": "Ada", "h": [f"c{number}"]} for number in (0, 1)]
@@ -446,7 +446,7 @@ def test_tables_of_equal_cells_and_other_headers_are_two(tmp_path: Path) -> None
     assert headers == [("c0",), ("c1",)]
 
 
-def test_the_same_name_in_two_datasets_is_no_common_cluster(tmp_path: Path) -> None:
+def test_the_same_name_in_two_datasets_makes_two_clusters(tmp_path: Path) -> None:
     text = FLAT.format(file="rows.jsonl").replace("[table]", 'cluster = "g"\n\n[table]')
     rows = [{**ROWS[0], "g": "1"}]
     clusters = {

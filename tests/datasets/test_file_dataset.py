@@ -1,4 +1,4 @@
-"""A dataset of files in a few lines, and one that is found because it lies in a folder."""
+"""A dataset of files in a few lines, and datasets registered by their folder."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def folder(tmp_path: Path) -> Path:
     return found
 
 
-def test_bad_rows_are_counted_with_file_and_row(folder: Path) -> None:
+def test_bad_rows_are_reported_with_file_and_row(folder: Path) -> None:
     source = Boats().open(folder)
     assert source.example_ids(None) == ["a", "e"]
     assert [str(problem) for problem in source.problems] == [
@@ -81,7 +81,7 @@ def test_bad_rows_are_counted_with_file_and_row(folder: Path) -> None:
     assert [source.pool[index].id for index in range(len(source.pool))] == ["p"]
 
 
-def test_files_are_recorded_by_digest_and_the_other_pool_by_a_note(folder: Path) -> None:
+def test_files_are_recorded_by_digest_and_a_substitute_pool_by_a_note(folder: Path) -> None:
     def digest(name: str) -> str:
         return hashlib.sha256((folder / name).read_bytes()).hexdigest()
 
@@ -94,7 +94,7 @@ def test_files_are_recorded_by_digest_and_the_other_pool_by_a_note(folder: Path)
     assert facts.notes == ("always said", "from the small file")
 
 
-def test_the_prompt_has_the_inputs_in_their_places_and_nothing_else_is_read_as_one(
+def test_only_placeholders_of_the_prompt_template_are_filled(
     folder: Path,
 ) -> None:
     example = Boats().open(folder).example("a")
@@ -112,7 +112,7 @@ def test_the_prompt_has_the_inputs_in_their_places_and_nothing_else_is_read_as_o
         ("tables", "lacks the folder tables"),
     ],
 )
-def test_what_is_missing_is_named_with_the_command(folder: Path, gone: str, said: str) -> None:
+def test_missing_files_are_named_with_the_command(folder: Path, gone: str, said: str) -> None:
     (folder / gone).rename(folder / "else")
     with pytest.raises(DataError, match=said) as error:
         Boats().open(folder)
@@ -122,7 +122,7 @@ def test_what_is_missing_is_named_with_the_command(folder: Path, gone: str, said
         Boats().open(folder.parent / "nowhere")
 
 
-def test_another_file_says_what_it_should_hold(folder: Path) -> None:
+def test_a_file_of_something_else_is_refused_with_the_expected_content(folder: Path) -> None:
     (folder / "test.json").write_text("{}")
     with pytest.raises(
         DataError, match=r"test\.json: must contain a list of objects, not a dict; is this Boats\?"
@@ -130,7 +130,7 @@ def test_another_file_says_what_it_should_hold(folder: Path) -> None:
         Boats().open(folder)
 
 
-def test_without_files_for_them_there_are_no_demonstrations(folder: Path) -> None:
+def test_without_demonstration_files_there_are_no_demonstrations(folder: Path) -> None:
     class Alone(Boats):
         pools = (PoolFiles(()),)
 
@@ -179,12 +179,14 @@ def test_a_file_in_a_benchmarks_folder_is_a_dataset(
     monkeypatch.setattr(torr, "__path__", [*torr.__path__, str(tmp_path)])
     found = [dataset.name for dataset in built_in_datasets()]
     assert sorted(found) == sorted([*known, "newest"])
-    # And `tablebench pull` knows where it is.
+    # `tablebench pull` finds it too.
     assert known_sources(built_in_datasets())["newest"].serves == ("newest",)
 
 
 @pytest.mark.usefixtures("_fresh_modules")
-def test_a_folder_with_a_benchmark_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_with_a_benchmark_registers_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fact = "from pytest_tablebench.datasets import Benchmark\nBENCHMARK = Benchmark('harbours')\n"
     known = built_in_benchmarks()
     for name, text in (("harbours", fact), ("plain", "")):

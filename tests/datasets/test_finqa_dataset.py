@@ -1,4 +1,4 @@
-"""Reading and asking FinQA: what upstream files may hold, and what must not stop a run."""
+"""Reading FinQA, its prompts, and damaged upstream files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TRAIN = "dataset/train.json"
 
 
 def row(number: int, **changes: Any) -> dict[str, Any]:
-    """A row in upstream layout, made up here; a change to None takes the field out."""
+    """Return a made-up row in the upstream layout; a change to None removes the field."""
     qa = {
         "question": f"what is the growth of tea {number}?",
         "answer": "25%",
@@ -71,7 +71,7 @@ def ids(numbers: Sequence[int]) -> list[str]:
     return [f"TEA/2019/page_{number}.pdf-1" for number in numbers]
 
 
-def test_an_example_is_what_the_files_say(tmp_path: Path) -> None:
+def test_an_example_has_the_content_of_the_files(tmp_path: Path) -> None:
     source = opened(tmp_path, [row(1), row(2)])
     assert list(source.example_ids(None)) == ids([1, 2])
     assert list(source.example_ids(1)) == ids([1])
@@ -99,7 +99,7 @@ def test_an_example_is_what_the_files_say(tmp_path: Path) -> None:
     assert not source.facts.notes
 
 
-def test_fixed_properties() -> None:
+def test_the_dataset_has_its_published_properties() -> None:
     dataset = FinQA()
     assert (dataset.name, dataset.folder, dataset.benchmark) == ("finqa", "finqa", "torr")
     assert (dataset.metric, dataset.shots, dataset.limit) == ("fin_qa", 5, 100)
@@ -108,7 +108,7 @@ def test_fixed_properties() -> None:
     assert dataset.chain("fixed") == ("take_first_non_empty_line", "strip_answer_marker")
 
 
-def test_the_whole_text_of_a_report_is_a_dataset_of_its_own(tmp_path: Path) -> None:
+def test_the_full_text_of_a_report_is_a_separate_dataset(tmp_path: Path) -> None:
     dataset = FinQA(whole=True)
     assert (dataset.name, dataset.folder, dataset.benchmark) == (
         "finqa_text",
@@ -131,7 +131,7 @@ def test_the_whole_text_of_a_report_is_a_dataset_of_its_own(tmp_path: Path) -> N
     assert first.inputs["pre_text"] == "tea grew 4 times ."
 
 
-def test_an_example_can_be_had_before_its_turn(tmp_path: Path) -> None:
+def test_an_example_can_be_loaded_out_of_order(tmp_path: Path) -> None:
     source = opened(tmp_path, [row(1), row(2), row(3)])
     assert source.example(ids([3])[0]).question == "what is the growth of tea 3?"
     assert list(source.example_ids(2)) == ids([1, 2])
@@ -139,20 +139,20 @@ def test_an_example_can_be_had_before_its_turn(tmp_path: Path) -> None:
         source.example(ids([9])[0])
 
 
-def test_programs_run_on_the_table_as_it_is_in_the_report(tmp_path: Path) -> None:
+def test_programs_run_on_the_unperturbed_table(tmp_path: Path) -> None:
     example = opened(tmp_path, [row(1)]).example(ids([1])[0])
     changed = example.with_tables(lambda table: table.replace(rows=[]))
     assert changed.inputs["table"].rows == ()
     assert len(changed.context["table"].rows) == 2
 
 
-def test_tables_of_a_header_alone_are_left_out_without_a_word(tmp_path: Path) -> None:
+def test_tables_with_only_a_header_are_left_out_silently(tmp_path: Path) -> None:
     source = opened(tmp_path, [row(1, table=[]), row(2, table=[["", "2019"]]), row(3)])
     assert list(source.example_ids(None)) == ids([3])
     assert not source.problems
 
 
-def test_what_upstream_may_hold(tmp_path: Path) -> None:
+def test_unusual_upstream_rows_are_read(tmp_path: Path) -> None:
     source = opened(
         tmp_path,
         [
@@ -203,10 +203,10 @@ def test_what_upstream_may_hold(tmp_path: Path) -> None:
         ({"qa_exe_ans": float("inf")}, "exe_ans", "is inf"),
     ],
 )
-def test_a_bad_row_is_named_and_the_others_stay(
+def test_a_bad_row_is_named_and_the_others_are_kept(
     tmp_path: Path, changes: dict[str, Any], field: str, words: str
 ) -> None:
-    # The bad row is the third of the file, after one that is left out.
+    # The bad row is the third of the file, after a row that is left out.
     bad = row(4, **changes)
     source = opened(tmp_path, [row(1), row(2, table=[]), bad, row(5)])
     assert list(source.example_ids(None)) == ids([1, 5])
@@ -216,7 +216,7 @@ def test_a_bad_row_is_named_and_the_others_stay(
 
 
 @pytest.mark.parametrize("bad", [None, [], "row", 3])
-def test_a_row_that_is_no_object(tmp_path: Path, bad: Any) -> None:
+def test_a_row_that_is_no_object_is_named(tmp_path: Path, bad: Any) -> None:
     source = opened(tmp_path, [row(1)], [row(100), bad, row(101)])
     assert len(source.pool) == 2
     [problem] = source.problems
@@ -231,16 +231,16 @@ def test_bad_rows_are_counted_once(tmp_path: Path) -> None:
     assert len(source.problems) == 2
 
 
-# What is wrong with a file
+# Damaged files
 
 
-def test_no_folder(tmp_path: Path) -> None:
+def test_a_missing_folder_is_named_with_the_command(tmp_path: Path) -> None:
     with pytest.raises(DataMissing, match=r"no data in .*finqa.*get it with: .*finqa"):
         FinQA().open(tmp_path / "finqa")
 
 
 @pytest.mark.parametrize("gone", [TEST, TRAIN])
-def test_half_a_copy(tmp_path: Path, gone: str) -> None:
+def test_a_missing_file_is_named(tmp_path: Path, gone: str) -> None:
     (write(tmp_path, [row(1)]) / gone).unlink()
     with pytest.raises(DataError, match=gone) as caught:
         FinQA().open(tmp_path)
@@ -259,19 +259,19 @@ def test_half_a_copy(tmp_path: Path, gone: str) -> None:
     ],
     ids=["empty", "null", "object", "latin-1", "deep", "cut-off"],
 )
-def test_no_dataset_at_all(tmp_path: Path, content: Any, words: str) -> None:
+def test_a_file_that_is_no_dataset_is_refused(tmp_path: Path, content: Any, words: str) -> None:
     with pytest.raises(DataError, match=rf"test\.json.*({words})"):
         opened(tmp_path, content)
 
 
-def test_a_file_cut_off_later_gives_what_is_there_and_then_says_so(tmp_path: Path) -> None:
+def test_a_truncated_file_gives_its_whole_rows_and_a_problem(tmp_path: Path) -> None:
     source = opened(tmp_path, json.dumps([row(1), row(2), row(3)])[:-40])
     assert list(source.example_ids(2)) == ids([1, 2])
     with pytest.raises(DataError, match=r"test\.json: item 3"):
         source.example_ids(None)
 
 
-def test_demonstrations_cut_off_are_read_once(tmp_path: Path) -> None:
+def test_truncated_demonstrations_are_read_once(tmp_path: Path) -> None:
     train = json.dumps([row(100), row(101, pre_text=[]), row(102)])[:-40]
     source = opened(tmp_path, [row(1)], train)
     for _ in range(3):
@@ -292,7 +292,7 @@ def parts(tmp_path: Path) -> PromptParts:
     return FinQA().prompt(source.example(ids([1])[0]), render)
 
 
-def test_layout_of_the_source(tmp_path: Path) -> None:
+def test_the_source_text_has_the_published_layout(tmp_path: Path) -> None:
     found = parts(tmp_path)
     indent = " " * 16
     assert found.source.split("\n") == [
@@ -310,7 +310,7 @@ ARITHMETIC = ["add", "subtract", "multiply", "divide", "exp", "greater"]
 TABLE_OPERATIONS = ["sum", "average", "max", "min"]
 
 
-def test_operations_are_spelled_as_the_mode_wants(tmp_path: Path) -> None:
+def test_operations_are_spelled_by_compat_mode(tmp_path: Path) -> None:
     found = parts(tmp_path)
     assert found.reference_instruction is not None
     for text, own, other in (
@@ -323,11 +323,11 @@ def test_operations_are_spelled_as_the_mode_wants(tmp_path: Path) -> None:
         assert lines[1:] == ARITHMETIC + [f"table{own}{name}" for name in TABLE_OPERATIONS]
         assert f"table{other}" not in text
         assert "#0" in text
-        # Only the first paragraph is not indented.
+        # Every paragraph but the first is indented.
         first, *rest = text.split("\n")
         assert not first.startswith(" ")
         assert all(line.startswith(" " * 16) and not line[16:].startswith(" ") for line in rest)
-    # Nothing else differs.
+    # There is no other difference.
     assert found.reference_instruction.replace("table-", "table_") == found.instruction
 
 
@@ -340,7 +340,7 @@ def test_only_reference_shows_the_reference_instruction() -> None:
 
 
 @pytest.mark.parametrize("compat", ["fixed", "reference"])
-def test_a_whole_prompt(tmp_path: Path, compat: Any) -> None:
+def test_a_whole_prompt_equals_the_published_one(tmp_path: Path, compat: Any) -> None:
     write(tmp_path / "finqa", [row(1)])
     runner = Runner(Settings(data=tmp_path, compat=compat), builtin_registry())
     [example_id] = runner.source("finqa").example_ids(None)
@@ -366,7 +366,7 @@ def test_a_whole_prompt(tmp_path: Path, compat: Any) -> None:
     assert prompt == f"{instruction}\n{''.join(used)}{asked.source}\n"
 
 
-def test_ids_are_made_safe_for_pytest(tmp_path: Path) -> None:
+def test_example_ids_are_safe_for_pytest(tmp_path: Path) -> None:
     write(tmp_path / "finqa", [row(1), row(2)])
     runner = Runner(Settings(data=tmp_path), builtin_registry())
     cases, node_ids = runner.cases("finqa")

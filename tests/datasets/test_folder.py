@@ -1,4 +1,4 @@
-"""A folder of one's own is a dataset: its questions and settings, and what is said of the rest."""
+"""A user's folder as a dataset: questions, settings and error messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.own_folders import (
 )
 
 
-def test_folders_are_found_in_order_and_the_folder_itself(tmp_path: Path) -> None:
+def test_dataset_folders_are_listed_in_order_and_a_folder_itself_too(tmp_path: Path) -> None:
     write_folder(tmp_path / "two")
     write_folder(tmp_path / "one")
     (tmp_path / "other").mkdir()
@@ -34,7 +34,7 @@ def test_folders_are_found_in_order_and_the_folder_itself(tmp_path: Path) -> Non
     assert list(folder_datasets(tmp_path / "absent")) == []
 
 
-def test_what_was_pulled_is_left_to_its_own_reader(tmp_path: Path) -> None:
+def test_a_pulled_dataset_is_no_user_folder(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "wikitq")
     (folder / ".tablebench-pull.json").write_text("{}")
     assert list(folder_datasets(tmp_path)) == []
@@ -53,7 +53,7 @@ def test_an_example_has_its_table_question_and_answers(tmp_path: Path) -> None:
     assert set(source.facts.files) == {"prices.csv", "questions.csv"}
 
 
-def test_a_question_is_no_demonstration_of_itself(tmp_path: Path) -> None:
+def test_a_question_is_never_its_own_demonstration(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "mine")
     source = only(tmp_path).open(folder)
     assert len(source.pool) == 2
@@ -61,7 +61,7 @@ def test_a_question_is_no_demonstration_of_itself(tmp_path: Path) -> None:
     assert source.pool.key(1) != text_key(source.example("cheap"))
 
 
-def test_the_settings_file_names_and_arranges(tmp_path: Path) -> None:
+def test_the_settings_file_sets_name_and_layout(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "mine")
     (folder / "tablebench.toml").write_text(
         'name = "price list"\nbenchmark = "shop"\nlicence = "CC BY 4.0"\n'
@@ -89,14 +89,14 @@ def test_the_settings_file_names_and_arranges(tmp_path: Path) -> None:
         ("[defaults.params]\napi_key = 'x'", "params cannot set api_key, which has an option"),
     ],
 )
-def test_a_wrong_settings_file_is_said(text: str, said: str, tmp_path: Path) -> None:
+def test_an_invalid_settings_file_is_named(text: str, said: str, tmp_path: Path) -> None:
     write_folder(tmp_path / "mine")
     (tmp_path / "mine/tablebench.toml").write_text(text)
     (problem,) = problems(tmp_path)
     assert said in problem
 
 
-def test_a_name_that_is_taken_is_said(tmp_path: Path) -> None:
+def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:
     write_folder(tmp_path / "starter")
     (found,) = folder_datasets(tmp_path, taken={"starter"})
     assert found.name == "starter_2"
@@ -105,7 +105,7 @@ def test_a_name_that_is_taken_is_said(tmp_path: Path) -> None:
     assert "the name 'starter' is taken" in str(source.problems[0])
 
 
-def test_json_lines_hold_lists_and_other_columns(tmp_path: Path) -> None:
+def test_json_lines_can_contain_lists_and_further_columns(tmp_path: Path) -> None:
     row = {
         "table": ["prices.csv", "more.csv"],
         "question": "Which are dear?",
@@ -126,7 +126,7 @@ def test_json_lines_hold_lists_and_other_columns(tmp_path: Path) -> None:
     assert source.does_not_apply("1", "html", "transpose") == "the question does not allow it"
 
 
-def test_cells_of_a_csv_hold_lists_too(tmp_path: Path) -> None:
+def test_cells_of_a_csv_can_contain_lists(tmp_path: Path) -> None:
     questions = (
         "question,answer,aliases,tags,title,table\n"
         "Which is dear?,coffee,mocha | latte,type=lookup | level=1,Price list,prices.csv\n"
@@ -164,7 +164,9 @@ def test_cells_of_a_csv_hold_lists_too(tmp_path: Path) -> None:
         ({"questions.csv": QUESTIONS, "questions.jsonl": ""}, "questions.jsonl; keep one of them"),
     ],
 )
-def test_a_folder_without_questions(files: dict[str, str], said: str, tmp_path: Path) -> None:
+def test_a_folder_without_questions_is_refused(
+    files: dict[str, str], said: str, tmp_path: Path
+) -> None:
     write_folder(tmp_path / "mine", dict(files))
     (problem,) = problems(tmp_path)
     assert said in problem
@@ -185,7 +187,7 @@ def test_a_folder_without_questions(files: dict[str, str], said: str, tmp_path: 
         ("prices.csv,How many?,3,4", "row 2, field 'row': has 4 cells, the header has 3"),
     ],
 )
-def test_a_row_that_cannot_be_asked(row: str, said: str, tmp_path: Path) -> None:
+def test_a_row_that_cannot_be_asked_is_named(row: str, said: str, tmp_path: Path) -> None:
     questions = f"table,question,answer\n{row}\nprices.csv,What does tea cost?,2.40\n"
     (tmp_path / "secret.csv").write_text(PRICES)
     folder = write_folder(tmp_path / "mine", {"prices.csv": PRICES, "questions.csv": questions})
@@ -206,7 +208,7 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
     assert "row 2" in problem
 
 
-def test_questions_that_are_a_link_out_of_the_folder_are_not_read(tmp_path: Path) -> None:
+def test_a_questions_file_that_links_out_of_the_folder_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "secret.csv").write_text(QUESTIONS)
     folder = write_folder(tmp_path / "mine", {"prices.csv": PRICES})
     (folder / "questions.csv").symlink_to(tmp_path / "secret.csv")
@@ -214,13 +216,13 @@ def test_questions_that_are_a_link_out_of_the_folder_are_not_read(tmp_path: Path
     assert "leads out of" in problem
 
 
-def test_an_id_that_occurs_twice_is_said(tmp_path: Path) -> None:
+def test_an_id_that_occurs_twice_is_named(tmp_path: Path) -> None:
     questions = "table,question,answer,id\nprices.csv,A?,1,x\nprices.csv,B?,2,x\n"
     write_folder(tmp_path / "mine", {"prices.csv": PRICES, "questions.csv": questions})
     assert problems(tmp_path) == ["mine/questions.csv, row 3, field 'id': 'x' occurs a second time"]
 
 
-def test_a_row_may_be_judged_by_metrics_that_look_at_the_table(tmp_path: Path) -> None:
+def test_a_row_can_name_metrics_that_use_the_table(tmp_path: Path) -> None:
     questions = (
         "table,question,answer,metric,tags\n"
         "prices.csv,Sum up.,Tea is cheap.,realhit_judged,subtype=Summary Analysis\n"
@@ -243,7 +245,7 @@ def test_a_row_may_be_judged_by_metrics_that_look_at_the_table(tmp_path: Path) -
     assert 2.4 in {cell for row in table.rows for cell in row}  # a number, not a text
 
 
-def test_a_row_names_a_metric_and_a_threshold_of_its_own(tmp_path: Path) -> None:
+def test_a_row_can_name_a_metric_and_a_threshold(tmp_path: Path) -> None:
     questions = (
         "table,question,answer,metric,threshold\n"
         "prices.csv,Which is dear?,coffee,f1_strings,0.5\n"

@@ -1,4 +1,4 @@
-"""What the columns of a table say of how an answer is written."""
+"""The columns of a table decide how an answer is read."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ def context(cells: list[object], answer: str, name: str = "x", **given: str) -> 
     return answer_context([table], [answer], **row)
 
 
-def test_a_column_says_its_decimal_sign() -> None:
+def test_the_decimal_sign_is_read_from_the_column() -> None:
     assert context(["1.234,5", "2.000"], "2.000")["decimal"] == ","
     assert context(["12,50", "3,10"], "3,10")["decimal"] == ","
     assert context(["1,234.5", "2,000"], "2,000")["decimal"] == "."
-    assert context(["1.234", "2.000"], "2.000")["decimal"] == "."  # it does not say
-    assert context(["1,5", "1.5"], "1.5")["decimal"] == "."  # it says both
+    assert context(["1.234", "2.000"], "2.000")["decimal"] == "."  # ambiguous
+    assert context(["1,5", "1.5"], "1.5")["decimal"] == "."  # contradictory
 
 
-def test_another_column_says_nothing_where_one_holds_the_answer() -> None:
+def test_only_the_column_with_the_answer_is_read() -> None:
     table = Table(["a", "b"], [["1,5", "2.75"]])
     row = {"metric": None, "tolerance": None, "unit": None}
     assert answer_context([table], ["2.75"], **row)["decimal"] == "."
     assert answer_context([table], ["1,5"], **row)["decimal"] == ","
 
 
-def test_a_column_says_which_number_is_the_day() -> None:
+def test_the_order_of_day_and_month_is_read_from_the_column() -> None:
     assert context(["5/3/2024", "25/3/2024"], "5/3/2024")["day_first"] is True
     assert context(["5/3/2024", "3/25/2024"], "5/3/2024")["day_first"] is False
     assert context(["5/3/2024", "6/3/2024"], "5/3/2024")["day_first"] is None
 
 
-def test_a_column_names_its_unit() -> None:
+def test_the_unit_is_read_from_the_column() -> None:
     assert context([12, 13], "12", "Weight (kg)")["unit"] == "kg"
     assert context([12, 13], "12", "Weight (kg)", unit="lb")["unit"] == "lb"
     assert context([12, 13], "12", "Weight")["unit"] == ""
@@ -61,7 +61,7 @@ def test_a_column_names_its_unit() -> None:
         ("one two three four five six seven eight nine ten eleven twelve", "free_text"),
     ],
 )
-def test_the_kind_is_chosen_by_how_an_answer_is_written(answer: str, kind: str) -> None:
+def test_the_kind_of_answer_follows_from_its_spelling(answer: str, kind: str) -> None:
     assert context(["x"], answer)["kind"] == kind
 
 
@@ -69,11 +69,11 @@ def test_the_row_overrides_the_kind_and_a_unit_makes_a_number() -> None:
     assert context(["x"], "12", metric="text")["kind"] == "text"
     assert context(["x"], "yes", metric="yes/no")["kind"] == "yes_no"
     assert context(["x"], "5 kg", unit="kg")["kind"] == "number"
-    # What is no kind names a metric, which has to be registered (see `check_datasets`).
+    # Any other word names a metric, which must be registered (see `check_datasets`).
     assert context(["x"], "12", metric="rouge")["kind"] == "rouge"
 
 
-def test_what_a_row_cannot_say() -> None:
+def test_contradictory_settings_of_a_row_are_refused() -> None:
     with pytest.raises(BadRowError, match=r"must be a number, 0\.5, or a share"):
         context(["x"], "12", tolerance="some")
     table = Table(["x"], [["1"]])
@@ -90,5 +90,7 @@ def test_what_a_row_cannot_say() -> None:
         ("37.5%", None),
     ],
 )
-def test_check_says_how_an_answer_beside_percents_is_read(answer: str, note: str | None) -> None:
+def test_check_names_how_an_answer_in_a_column_of_percents_is_read(
+    answer: str, note: str | None
+) -> None:
     assert percent_note(answer, context(["37.5%", "8%"], answer)) == note

@@ -1,4 +1,4 @@
-"""`tablebench check` and `tablebench new`: each mistake has its line, and the example has none."""
+"""`tablebench check` and `tablebench new`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HEAD = "table,question,answer\n"
 
 
 def question(text: str, answer: str, more: str = "") -> dict[str, str | bytes]:
-    """A folder with one question about three people; `more` is a further column and its value."""
+    """Return a folder with one question about three people; `more` is a further column and value."""
     name, _, value = more.partition("=")
     head = f"table,question,answer{f',{name}' if name else ''}\n"
     row = f"people.csv,{text},{answer}{f',{value}' if name else ''}\n"
@@ -22,7 +22,7 @@ def question(text: str, answer: str, more: str = "") -> dict[str, str | bytes]:
 
 
 def table(text: str | bytes, name: str = "t.csv") -> dict[str, str | bytes]:
-    """A folder with one question, and a table that is to be found wrong."""
+    """Return a folder with one question and this table."""
     return {name: text, "questions.csv": f"{HEAD}{name},Is it so?,yes\n"}
 
 
@@ -160,7 +160,7 @@ BROKEN: dict[str, tuple[dict[str, str | bytes], str]] = {
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_each_mistake_has_its_line(
+def test_each_mistake_has_a_line_of_output(
     case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files, said = BROKEN[case]
@@ -186,7 +186,7 @@ SOUND: dict[str, dict[str, str | bytes]] = {
 
 
 @pytest.mark.parametrize("case", SOUND)
-def test_a_sound_folder_has_no_line(
+def test_a_valid_folder_has_no_line_of_output(
     case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_folder(tmp_path / "mine", SOUND[case])
@@ -204,7 +204,7 @@ def test_a_sound_folder_has_no_line(
         ("How old are all together?", "89"),
     ],
 )
-def test_a_sound_question_has_no_line(
+def test_a_valid_question_has_no_line_of_output(
     text: str, answer: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_folder(tmp_path / "mine", question(text, answer))
@@ -215,7 +215,7 @@ def test_a_sound_question_has_no_line(
     assert out.endswith("), no problem\n")
 
 
-def test_the_example_that_new_writes_has_no_mistake(
+def test_the_example_written_by_new_has_no_mistake(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["new", str(tmp_path / "mine")]) == 0
@@ -224,7 +224,9 @@ def test_the_example_that_new_writes_has_no_mistake(
     assert capsys.readouterr().out == "mine: 4 questions (2 number, 1 text, 1 list), no problem\n"
 
 
-def test_check_says_how_a_file_was_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_names_encoding_and_separator_of_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     latin = "name,age\nJosé,3\n".encode("latin-1")
     files: dict[str, str | bytes] = {
         "t.csv": latin,
@@ -242,20 +244,20 @@ def test_new_overwrites_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert (tmp_path / "questions.csv").read_text() == "mine"
 
 
-def test_check_of_what_is_no_dataset(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_refuses_a_folder_without_a_dataset(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["check", str(tmp_path)]) == 2
     assert "no dataset in" in capsys.readouterr().err
 
 
-def test_what_check_prints_acts_on_no_terminal(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_output_of_check_is_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_folder(tmp_path / "mine", question("Where?", "\x1b[31mred"))
     assert main(["check", str(tmp_path)]) == 1
     assert "\x1b" not in capsys.readouterr().out
 
 
-def test_fix_mends_what_has_one_meaning_and_nothing_else(
+def test_fix_corrects_only_unambiguous_mistakes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     questions = (
@@ -283,7 +285,7 @@ def test_fix_mends_what_has_one_meaning_and_nothing_else(
         "mine: 5 questions (3 text, 2 number), 1 problem",
     ]
     assert (folder / "t.csv").read_bytes().decode() == "name,age\nJosé,3\nAnn,4\n"
-    # Numbers of rows are ids where a row has none: no line moves.
+    # Row numbers are the ids of rows without one, so no line is removed.
     changed = questions.replace(";t.csv;Who is 4?;Ann\r\n" * 2, ";t.csv;Who is 4?;Ann\r\n\r\n")
     changed = changed.replace('a;t.csv;"How', 'a-2;t.csv;"How').replace(
         "a;t.csv;How", "a-3;t.csv;How"
@@ -291,7 +293,7 @@ def test_fix_mends_what_has_one_meaning_and_nothing_else(
     assert (folder / "questions.csv").read_bytes().decode() == changed
 
 
-def test_fix_mends_json_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fix_corrects_json_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     row = '{"question": "Is it so?", "answer": "yes", "id": "x"}\n'
     other = '{"question": "Is it not?", "answer": "no", "id": "x"}\n'
     folder = write_folder(tmp_path / "mine", {"questions.jsonl": f"{row}{row}{other}no row\n"})

@@ -1,4 +1,4 @@
-"""A folder of one's own is a dataset: what files of tables are read, and what is said of others."""
+"""A user's folder as a dataset: the table files it reads, and messages about others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.own_folders import (
 )
 
 
-def test_a_workbook_gives_tables_by_sheet_and_questions(tmp_path: Path) -> None:
+def test_a_workbook_has_tables_by_sheet_and_questions(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "mine", {})
     workbook(folder / "shop.xlsx", Tea=[["kind", "price"], ["green", 2.5]], Rest=[["a"], [1]])
     workbook(
@@ -43,7 +43,7 @@ def test_a_workbook_gives_tables_by_sheet_and_questions(tmp_path: Path) -> None:
     assert "unknown sheet 'Coffee'" in problem.message
 
 
-def test_tsv_html_and_semicolons(tmp_path: Path) -> None:
+def test_tsv_html_and_semicolons_are_read(tmp_path: Path) -> None:
     files = {
         "a.tsv": "x\ty\n1\t2\n",
         "b.html": "<table><tr><th>x</th></tr><tr><td>1</td></tr></table>",
@@ -64,7 +64,7 @@ def test_tsv_html_and_semicolons(tmp_path: Path) -> None:
         ("name\nJosé\n".encode("utf-16-le"), "utf-16-le"),
     ],
 )
-def test_other_encodings_are_read_and_said(data: bytes, encoding: str, tmp_path: Path) -> None:
+def test_other_encodings_are_read_and_named(data: bytes, encoding: str, tmp_path: Path) -> None:
     text = "table,question,answer\na.csv,Who?,José\n"
     files: dict[str, str | bytes] = {"a.csv": data, "questions.csv": text}
     source = opened(tmp_path, files)
@@ -72,12 +72,12 @@ def test_other_encodings_are_read_and_said(data: bytes, encoding: str, tmp_path:
     assert source.facts.notes == (f"a.csv was read as {encoding}",)
 
 
-def test_a_ragged_table_is_said_with_its_line(tmp_path: Path) -> None:
+def test_a_ragged_table_is_named_with_its_line(tmp_path: Path) -> None:
     (problem,) = asked("bad.csv", {"bad.csv": "a,b\n1,2\n3\n"}, tmp_path)
     assert problem.startswith("mine/questions.csv, row 2, field 'table': bad.csv: line 3: 1 cell")
 
 
-def test_a_table_of_300_000_rows_is_not_read_to_its_end(tmp_path: Path) -> None:
+def test_a_table_of_300_000_rows_is_not_read_completely(tmp_path: Path) -> None:
     (problem,) = asked("long.csv", {"long.csv": "a\n" + "1\n" * 300_000}, tmp_path)
     assert "long.csv: more than 100,000 rows" in problem
 
@@ -89,7 +89,7 @@ def test_a_long_sheet_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "l.xlsx: has a sheet of more than 3 rows" in problem
 
 
-def test_what_would_fill_the_memory_is_not_read(
+def test_a_file_that_would_fill_the_memory_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(folder_workbook, "_MOST_CELLS", 5)
@@ -103,7 +103,7 @@ def test_what_would_fill_the_memory_is_not_read(
     assert "w.csv: line 2: longer than 1,000,000 characters" in problem
 
 
-def test_several_tables_stand_in_the_prompt_in_order(tmp_path: Path) -> None:
+def test_several_tables_are_in_the_prompt_in_order(tmp_path: Path) -> None:
     files = {
         "a.csv": "x\n1\n",
         "b.csv": "y\n2\n",
@@ -114,13 +114,13 @@ def test_several_tables_stand_in_the_prompt_in_order(tmp_path: Path) -> None:
     assert prompt.source == "Table 1:\n<x>\n\nTable 2:\n<y>\n\nQuestion: What is x + y?\n"
 
 
-def test_a_password_is_said(tmp_path: Path) -> None:
+def test_a_workbook_with_a_password_is_refused(tmp_path: Path) -> None:
     locked = bytes.fromhex("d0cf11e0a1b11ae1") + b"\0" * 600
     (problem,) = asked("locked.xlsx", {"locked.xlsx": locked}, tmp_path)
     assert "locked.xlsx: is protected by a password" in problem
 
 
-def test_formulas_that_were_never_calculated_are_said(tmp_path: Path) -> None:
+def test_formulas_without_a_stored_value_are_named(tmp_path: Path) -> None:
     workbook(tmp_path / "f.xlsx", S=[["a", "b"], [1, "=A2+1"]])
     (problem,) = asked("f.xlsx", {"f.xlsx": (tmp_path / "f.xlsx").read_bytes()}, tmp_path)
     assert "f.xlsx: cell B2 has a formula that was never calculated" in problem
@@ -138,7 +138,7 @@ def test_a_zip_bomb_is_not_unpacked(tmp_path: Path) -> None:
     assert "would unpack to" in problem
 
 
-def test_a_workbook_with_macros_is_read_and_nothing_of_it_run(tmp_path: Path) -> None:
+def test_a_workbook_with_macros_is_read_without_running_them(tmp_path: Path) -> None:
     workbook(tmp_path / "m.xlsx", S=[["a"], [1]])
     with zipfile.ZipFile(tmp_path / "m.xlsx", "a") as archive:
         archive.writestr("xl/vbaProject.bin", b"macro")
@@ -150,12 +150,12 @@ def test_a_workbook_with_macros_is_read_and_nothing_of_it_run(tmp_path: Path) ->
     assert source.example("2").inputs["table"].rows == ((1,),)
 
 
-def test_what_is_no_workbook_is_said(tmp_path: Path) -> None:
+def test_a_file_that_is_no_workbook_is_refused(tmp_path: Path) -> None:
     (problem,) = asked("x.xlsx", {"x.xlsx": b"hello"}, tmp_path)
     assert "x.xlsx: is not a workbook" in problem
 
 
-def test_parquet_without_its_package_says_what_to_install(
+def test_parquet_without_its_package_names_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
@@ -175,7 +175,7 @@ def test_parquet_is_read(tmp_path: Path) -> None:
     assert source.example("2").inputs["table"] == Table(["a"], [[1]])
 
 
-def test_merged_cells_are_read_with_what_they_stand_over(tmp_path: Path) -> None:
+def test_merged_cells_are_read_with_their_spans(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     sheet = book.worksheets[0]
     for row in (["product", "sales", None], [None, "2023", "2024"], ["tea", 3, 4]):

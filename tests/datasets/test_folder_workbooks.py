@@ -1,4 +1,4 @@
-"""Workbooks of a dataset folder: the model sees what Excel shows, and no more."""
+"""Workbooks of a dataset folder: the model gets only what Excel shows."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def shop(folder: Path) -> Path:
 
 
 def example(tmp_path: Path, answer: str, settings: str = "") -> Example:
-    """One question about the workbook."""
+    """Return a question about the workbook."""
     tmp_path.mkdir(exist_ok=True)
     data = shop(tmp_path).read_bytes()
     questions = f"table,question,answer\nshop.xlsx,What is it?,{answer}\n"
@@ -68,7 +68,7 @@ def test_cells_have_the_text_that_excel_shows_and_hidden_ones_are_left_out(tmp_p
     )
 
 
-def test_hidden_rows_columns_and_sheets_are_sent_where_the_settings_say_so(tmp_path: Path) -> None:
+def test_hidden_rows_columns_and_sheets_are_sent_if_the_settings_say_so(tmp_path: Path) -> None:
     table = example(tmp_path, "tea", "include_hidden = true\n").inputs["table"]
     assert table.header[-1] == "secret"
     assert [row[0] for row in table.rows] == ["tea", "hidden", "coffee"]
@@ -93,13 +93,13 @@ def test_the_stored_and_the_shown_value_are_both_right(
     assert is_right(example(tmp_path, answer), reply)
 
 
-def test_another_value_stays_wrong(tmp_path: Path) -> None:
+def test_another_value_is_wrong(tmp_path: Path) -> None:
     case = example(tmp_path, "0.5")
     assert not is_right(case, "38%")
     assert not is_right(case, "0.375")
 
 
-def test_a_stored_value_that_is_shown_in_two_ways_has_no_other_form(tmp_path: Path) -> None:
+def test_a_stored_value_that_is_shown_in_two_formats_has_no_second_form(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     book.worksheets[0].append(["a", "b", "c"])
     book.worksheets[0].append([0.5, 0.5, 1])
@@ -111,7 +111,7 @@ def test_a_stored_value_that_is_shown_in_two_ways_has_no_other_form(tmp_path: Pa
     questions = "table,question,answer\nb.xlsx,Which?,0.5\nb.xlsx,What?,1\nb.xlsx,How?,50%\n"
     source = opened(tmp_path, {"b.xlsx": data, "questions.csv": questions})
     aliases = [source.example(name).context["aliases"] for name in ("2", "3", "4")]
-    # The second is a cell of column c as it is; 100% is another cell.
+    # The second answer is a cell of column c; 100% is another cell.
     assert aliases == [{}, {}, {"50%": ("0.5",)}]
 
 
@@ -121,7 +121,7 @@ def test_a_hidden_sheet_is_refused_by_name(tmp_path: Path) -> None:
     assert "shop.xlsx: sheet 'Old' is hidden; show it, or write include_hidden = true" in problem
 
 
-def test_check_and_the_run_say_what_is_not_sent(
+def test_check_and_the_run_name_what_is_not_sent(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     example(tmp_path, "tea")
@@ -137,7 +137,7 @@ def test_check_and_the_run_say_what_is_not_sent(
     assert [f"mine: {note}" for note in notes] == lines[:2]
 
 
-def test_a_merged_cell_keeps_its_text_where_its_first_column_is_hidden(tmp_path: Path) -> None:
+def test_a_merged_cell_keeps_its_text_if_its_first_column_is_hidden(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     sheet = book.worksheets[0]
     for row in (["Sales", None, None], ["x", "2023", "2024"], ["p", 1, 2], ["q", 3, 4]):
@@ -154,7 +154,7 @@ def test_a_merged_cell_keeps_its_text_where_its_first_column_is_hidden(tmp_path:
     assert table.lines[1:] == (("2023", "2024"), (1, 2), (3, 4))
 
 
-def test_a_format_that_is_not_understood_keeps_the_stored_value_and_is_named(
+def test_an_unknown_number_format_is_named_and_the_stored_value_kept(
     tmp_path: Path,
 ) -> None:
     book = openpyxl.Workbook()
@@ -186,7 +186,7 @@ def test_hidden_rows_of_a_workbook_of_questions_are_asked(tmp_path: Path) -> Non
     assert source.example("2").context["tolerance"] == "2%"
 
 
-def test_a_text_that_thousands_of_cells_share_is_not_written_out(tmp_path: Path) -> None:
+def test_a_text_shared_by_thousands_of_cells_is_not_copied(tmp_path: Path) -> None:
     rows = "<row>" + "<c t='s'><v>0</v></c>" * 1000 + "</row>"
     lines = "&#10;" * 30_000
     file = nasty_workbook(
@@ -205,7 +205,7 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize(("text", "message"), SETTINGS.values(), ids=SETTINGS)
-def test_settings_that_no_parser_likes_are_one_line(
+def test_settings_that_cannot_be_parsed_are_one_line_of_output(
     text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = {"tablebench.toml": text, "questions.csv": "question,answer\nA?,yes\n"}
@@ -217,7 +217,7 @@ def test_settings_that_no_parser_likes_are_one_line(
     assert last.endswith("1 problem")
 
 
-def test_points_in_texts_and_remarks_of_the_settings_are_no_keys(tmp_path: Path) -> None:
+def test_dots_in_texts_and_comments_of_the_settings_are_no_keys(tmp_path: Path) -> None:
     text = '# a.b.c.d.e.f.g.h.i.j\n[defaults]\ninstruction = """a.b.c.d.e.f.g.h.i\n"quoted" x"""\n'
     source = opened(
         tmp_path, {"tablebench.toml": text, "questions.csv": "question,answer\nA?,yes\n"}
@@ -245,7 +245,9 @@ def test_a_wide_csv_is_refused(text: str, message: str, tmp_path: Path) -> None:
         ("tables\\\\x.csv", "tables/x.csv"),
     ],
 )
-def test_a_misspelt_file_has_its_nearest_name(written: str, near: str, tmp_path: Path) -> None:
+def test_a_misspelt_file_is_refused_with_the_nearest_name(
+    written: str, near: str, tmp_path: Path
+) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/tables").mkdir()
     (tmp_path / "mine/tables/x.csv").write_text("a\n1\n")

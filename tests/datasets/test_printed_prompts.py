@@ -1,4 +1,4 @@
-"""Prompts of --bench-prompts in place of ours: in RealHiTBench, TreeThinker and TReB."""
+"""Prompts of --bench-prompts in RealHiTBench, TreeThinker and TReB."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_prompt_without_placeholders_is_the_instruction(data: Path) -> None:
     assert isinstance(ours.prompt, str)
     _, table, source = ours.prompt.partition("Table:\n")
     assert task.prompt == f"Be an expert in {{x}}.\n{table}{source}"
-    # A kind of question without a file keeps our words.
+    # A kind of question without a file keeps the built-in prompt.
     other = task_of(data, {"fact_checking": "Be."}, "realhit_da")
     assert other.prompt == task_of(data, {}, "realhit_da").prompt
     analysis = task_of(data, {"summary_analysis": "Be brief."}, "realhit_da")
@@ -77,13 +77,13 @@ def test_a_prompt_with_placeholders_is_the_whole_prompt(data: Path) -> None:
     assert [type(part) for part in picture] == [str, Image, str]
 
 
-def test_the_reference_asks_a_printed_instruction_in_three_turns(data: Path) -> None:
+def test_the_mode_reference_sends_a_printed_instruction_in_three_turns(data: Path) -> None:
     first, _, last = task_of(data, {"fact_checking": "Be."}, compat="reference").messages
     assert first.content == "Be."
     assert QUESTION in text_of(last.content)
 
 
-def test_treethinker_asks_with_both_printed_prompts(data: Path) -> None:
+def test_treethinker_uses_both_printed_prompts(data: Path) -> None:
     texts = {"treethinker_tree": "Draw {table} now.", "treethinker_fact_checking": "Do {question}!"}
     task = task_of(data, texts, strategy="treethinker")
     conversation = TreeThinker().converse(task)
@@ -95,7 +95,7 @@ def test_treethinker_asks_with_both_printed_prompts(data: Path) -> None:
     second = conversation.send(Reply("(C0, 1, 1, City)"))
     assert isinstance(second, Ask)
     assert second.messages[2].content == f"Do {QUESTION}!"
-    # A variant keeps our words for the question, and uses the tree's.
+    # A variant keeps the built-in question and uses the printed prompt for the tree.
     conversation = TreeThinker().converse(task_of(data, texts, strategy="treethinker[align=rule]"))
     assert next(conversation) == first
     varied = conversation.send(Reply("(C0, 1, 1, City)"))
@@ -104,14 +104,14 @@ def test_treethinker_asks_with_both_printed_prompts(data: Path) -> None:
 
 
 @pytest.mark.parametrize(("way", "name"), [("object", "tcot"), ("printed", "pot"), ("box", "icot")])
-def test_trebs_modes_have_a_printed_system_message(way: AnswerPlace, name: str) -> None:
+def test_modes_of_treb_have_a_printed_system_message(place: AnswerPlace, name: str) -> None:
     texts = {name: "Box it: \\boxed{answer}.", "table_summary": "Sum up."}
     by_name = {dataset.name: dataset for dataset in DATASETS}
-    form = asked_dataset(by_name["treb_table_query"], way, texts).form
-    ours = asked_dataset(by_name["treb_table_query"], way).form
+    form = asked_dataset(by_name["treb_table_query"], place, texts).form
+    ours = asked_dataset(by_name["treb_table_query"], place).form
     assert form.system == "Box it: \\boxed{answer}."
     assert form.remark == ours.remark != ""
-    assert asked_dataset(by_name["treb_table_summary"], way, texts).form.system == "Sum up."
-    plain = asked_dataset(by_name["treb_understanding"], way, texts).form
-    assert plain == asked_dataset(by_name["treb_understanding"], way).form
+    assert asked_dataset(by_name["treb_table_summary"], place, texts).form.system == "Sum up."
+    plain = asked_dataset(by_name["treb_understanding"], place, texts).form
+    assert plain == asked_dataset(by_name["treb_understanding"], place).form
     assert asked_dataset(by_name["treb_table_query"], "reply", texts).form.system is None

@@ -1,6 +1,6 @@
-"""Every rule of the published prompts is in ours (spec: realhitbench.md 2, 4, 6; treb.md 3, 5).
+"""Our prompts contain every rule of the published prompts (realhitbench.md 2, 4, 6; treb.md 3, 5).
 
-Each line is a rule of the published prompt and the words that carry it in ours.
+Each pair is a rule of the published prompt and the words that state it in ours.
 """
 
 from __future__ import annotations
@@ -112,22 +112,22 @@ def of_tree(form: Form, compat: Compat) -> str:
 
 
 @pytest.mark.parametrize("kind", TASKS)
-def test_treethinkers_last_question_has_the_rules_of_its_task(kind: str) -> None:
+def test_the_last_question_of_treethinker_has_the_rules_of_its_task(kind: str) -> None:
     fixed, reference = (of_tree(FORMS[kind], compat) for compat in ("fixed", "reference"))
     assert lacking(fixed, ORIGINAL) == lacking(reference, ORIGINAL) == []
     assert DROPPED.search(reference) is None
-    # `fixed` keeps what the published prompts drop.
+    # `fixed` keeps rules that the published prompts drop.
     assert len(DROPPED.findall(fixed)) == len(DROPPED.findall(instruction(FORMS[kind])))
 
 
-def test_treethinker_has_a_further_trend_and_a_sentence_for_no_anomaly() -> None:
+def test_treethinker_names_a_further_trend_and_the_answer_for_no_anomaly() -> None:
     assert "Stabilize" in of_tree(FORMS["Predictive Analysis"], "reference")
     anomaly = of_tree(FORMS["Anomaly Analysis"], "fixed")
     assert "`No anomaly detected.`" in anomaly
     assert "anomalies detected: ..." in anomaly
 
 
-def test_treethinkers_rounds_have_their_rules() -> None:
+def test_the_rounds_of_treethinker_have_their_rules() -> None:
     steps = "".join(
         step.format(number=place, of=_treethinker.OF_TREE)
         for place, step in enumerate(
@@ -147,7 +147,7 @@ def test_treethinkers_rounds_have_their_rules() -> None:
 
 
 def test_the_judge_of_realhitbench_has_its_rules() -> None:
-    told = str(judge_message("q", "r", "a", "Exploratory Analysis", None).content)
+    judge_prompt = str(judge_message("q", "r", "a", "Exploratory Analysis", None).content)
     summary = str(judge_message("q", "r", "a", "Summary Analysis", None).content)
     rules = (
         ("an expert with one metric", r"expert in rating answers, and rate one answer by one"),
@@ -157,7 +157,7 @@ def test_the_judge_of_realhitbench_has_its_rules() -> None:
         ("question, reference, answer", r"Question: q.*Reference: r.*Answer: a"),
         ("the demand", r"\[Score\]: xx/100$"),
     )
-    assert lacking(told, rules) == []
+    assert lacking(judge_prompt, rules) == []
     assert lacking(summary, (("coherence and coverage", r"Coherence and coverage"),)) == []
 
 
@@ -198,13 +198,13 @@ def test_a_mode_of_treb_has_the_rules_of_its_published_prompt(mode: str) -> None
     assert lacking(text, rules) == []
 
 
-def test_tasks_of_treb_with_words_of_their_own_have_them() -> None:
+def test_tasks_of_treb_with_special_instructions_have_them() -> None:
     forms = {dataset.name: dataset.answer_forms["object"] for dataset in DATASETS}
     summary = forms["treb_table_summary"].system or ""
     assert re.search(r"summar.*100 words", summary, re.IGNORECASE | re.DOTALL)
     assert "json" not in summary.lower()
     assert re.search(r"count\w* from 1|from 1", forms["treb_table_query"].remark)
-    # A task without a table has a general sentence, and is not asked for an object.
+    # A task without a table has a general sentence and does not ask for a JSON object.
     assert forms["treb_understanding"].system
     assert "json" not in (forms["treb_understanding"].system or "").lower()
 

@@ -1,4 +1,4 @@
-"""Questions over tables held in memory: what a user's own suite is made of."""
+"""Questions over tables in memory, as a user's suite defines them."""
 
 from pathlib import Path
 
@@ -14,27 +14,27 @@ PRICES = Table(("product", "price"), (("tea", "2.40"), ("coffee", "3.10")))
 
 
 def judge(dataset, example, reply):
-    found = judge_reply(
+    judged = judge_reply(
         builtin_registry(), dataset, reply, example.references, compat="fixed", **example.context
     )
-    return found.score
+    return judged.score
 
 
-def own(*args, metric="exact_match", **options):
+def questions_of(*args, metric="exact_match", **options):
     example = table_question("q", PRICES, "Which?", *args, **options)
     dataset = TableQuestions("prices", [example], metric=metric)
     return dataset, dataset.open(Path()).example("q")
 
 
 @pytest.mark.parametrize(("ordered", "value"), [(False, 1.0), (True, 0.0)])
-def test_any_order_is_right_unless_the_question_has_one(ordered, value):
-    dataset, example = own(["coffee", "tea"], ordered=ordered)
+def test_any_order_of_answers_is_right_unless_the_question_is_ordered(ordered, value):
+    dataset, example = questions_of(["coffee", "tea"], ordered=ordered)
     assert judge(dataset, example, "tea, coffee").value == value
     assert judge(dataset, example, "coffee, tea").value == 1.0
 
 
-def test_an_alias_is_as_right_as_the_answer():
-    dataset, example = own(["tea"], aliases={"tea": ["chai", "char"]})
+def test_an_alias_is_right_too():
+    dataset, example = questions_of(["tea"], aliases={"tea": ["chai", "char"]})
     assert [judge(dataset, example, reply).value for reply in ("Chai", "tea", "coffee")] == [
         1,
         1,
@@ -43,8 +43,8 @@ def test_an_alias_is_as_right_as_the_answer():
 
 
 def test_a_dataset_names_its_metric():
-    dataset, example = own(["hot tea with milk"], metric="rouge")
-    # Two of four words, both found: precision 1, recall 1/2.
+    dataset, example = questions_of(["hot tea with milk"], metric="rouge")
+    # Two of four words: precision 1, recall 1/2.
     assert judge(dataset, example, "hot tea").parts["rougeL"] == pytest.approx(2 / 3)
 
 
@@ -60,6 +60,6 @@ def test_a_dataset_names_its_metric():
         ({"tea": ["coffee"]}, "question 'q': 'coffee' is an alias of both 'coffee' and 'tea'"),
     ],
 )
-def test_aliases_that_leave_it_open_are_refused(aliases, message):
+def test_ambiguous_aliases_are_refused(aliases, message):
     with pytest.raises(DataError, match=message):
-        own(["tea", "coffee"], aliases=aliases)
+        questions_of(["tea", "coffee"], aliases=aliases)

@@ -1,4 +1,4 @@
-"""RealHiTBench's questions: read, asked in two modes, tagged; rows that cannot be used."""
+"""RealHiTBench: reading, prompts in both compat modes, tags, and rows that cannot be used."""
 
 from __future__ import annotations
 
@@ -82,11 +82,11 @@ def test_a_data_folder_that_is_a_link_is_read(opened: Opened, tmp_path: Path, na
     assert any("leads out of" in str(problem) for problem in source.problems)
 
 
-def test_fixed_sends_tables_as_written_here_and_reference_upstreams_files(opened: Opened) -> None:
+def test_fixed_serializes_tables_and_reference_sends_upstreams_files(opened: Opened) -> None:
     written, sent = (prompt_of(opened(mode), "realhit_fc", "1") for mode in ("fixed", "reference"))
     assert "\\multicolumn{2}{l}{Visitors}" in written
     assert "Table:\nupstream's travel-table01\n\nQuestion: How many came to Oslo" in sent
-    # A table that was perturbed is in none of upstream's files.
+    # Upstream has no file of a perturbed table.
     assert "Visitors" in prompt_of(opened("reference"), "realhit_fc", "1", "shuffle_rows")
 
 
@@ -97,7 +97,7 @@ def test_fixed_sends_tables_as_written_here_and_reference_upstreams_files(opened
         ("reference", "unperturbed tables are sent as upstream's own files"),
     ],
 )
-def test_a_run_records_what_tables_are_sent_as_and_what_counts_tokens(
+def test_a_run_records_the_format_of_tables_and_the_tokenizer(
     opened: Opened, compat: Compat, note: str
 ) -> None:
     sent, counted = opened(compat).source("realhit_fc").facts.notes
@@ -105,7 +105,7 @@ def test_a_run_records_what_tables_are_sent_as_and_what_counts_tokens(
     assert counted.endswith(f"tokens counted by {tokenizer_name()}")
 
 
-def test_structure_is_two_questions_in_one_case(opened: Opened) -> None:
+def test_a_structure_case_asks_two_questions(opened: Opened) -> None:
     run = opened()
     task = run.renderer.task(Case("realhit_sc", "3", "csv", "none", "m", "id"))
     first, second = task.versions
@@ -126,7 +126,9 @@ def test_only_consistency_needs_no_gold_answer(opened: Opened) -> None:
     assert found.example("4").references == ()
 
 
-def test_the_original_sub_type_of_structure_rows_is_told(tmp_path: Path, opened: Opened) -> None:
+def test_structure_rows_are_tagged_with_their_original_sub_type(
+    tmp_path: Path, opened: Opened
+) -> None:
     row = question(1, "How many came to Oslo in 2001? ", "", SubQType="Value-Matching")
     file = tmp_path / "realhitbench/data/QA_structure.json"
     file.write_text(
@@ -135,7 +137,7 @@ def test_the_original_sub_type_of_structure_rows_is_told(tmp_path: Path, opened:
     assert opened().source("realhit_sc").example("3").tags["subtype"] == "Value-Matching"
 
 
-def test_a_chart_is_drawn_from_the_table_that_is_shown(tmp_path: Path, opened: Opened) -> None:
+def test_a_chart_is_drawn_from_the_table_in_the_prompt(tmp_path: Path, opened: Opened) -> None:
     run = opened()
     plain = run.renderer.task(Case("realhit_cg", "8", "csv", "none", "m", "id")).example
     book = (tmp_path / "realhitbench/data/tables/travel-table02.xlsx").read_bytes()
@@ -155,7 +157,7 @@ def test_a_chart_is_drawn_from_the_table_that_is_shown(tmp_path: Path, opened: O
 
 
 @pytest.mark.parametrize("way", ["line", "object", "printed", "box"])
-def test_no_marker_is_asked_for_where_a_strategy_puts_the_answer(
+def test_the_prompt_asks_for_no_marker_if_the_strategy_places_the_answer(
     opened: Opened, way: AnswerPlace
 ) -> None:
     run = opened()
@@ -167,7 +169,7 @@ def test_no_marker_is_asked_for_where_a_strategy_puts_the_answer(
     assert program.form.judged == "reply"
 
 
-def test_long_tables_are_datasets_of_their_own_that_one_may_do_without(opened: Opened) -> None:
+def test_long_tables_are_separate_datasets_whose_files_are_optional(opened: Opened) -> None:
     with pytest.raises(DataMissing, match=r"lacks data/QA_long\.json; get it with: tableb"):
         opened().source("realhit_fc_long")
     assert builtin_registry().datasets["realhit_fc_long"].benchmark == "realhitbench_long"
@@ -186,7 +188,7 @@ def test_long_tables_are_datasets_of_their_own_that_one_may_do_without(opened: O
         ),
     ],
 )
-def test_the_form_is_that_of_the_kind_or_of_the_sub_type(
+def test_the_answer_format_is_that_of_the_type_or_the_sub_type(
     kind: str, subtype: str, line: str
 ) -> None:
     form = form_of(kind, subtype)
@@ -194,12 +196,12 @@ def test_the_form_is_that_of_the_kind_or_of_the_sub_type(
     assert reminder(form, "fixed") == f"End your reply with: {line}"
 
 
-def test_the_published_reminder_contradicts_what_summaries_are_asked_for() -> None:
+def test_the_published_reminder_contradicts_the_format_of_summaries() -> None:
     form = form_of("Data Analysis", "Summary Analysis")
     assert reminder(form, "reference").endswith("[Final Answer]: AnswerName1, AnswerName2, ...")
 
 
-def test_datasets_ask_for_more_tokens_than_others(opened: Opened) -> None:
+def test_the_datasets_declare_a_larger_token_limit(opened: Opened) -> None:
     params = opened().axes.params("realhit_nr")
     assert (params["temperature"], params["max_tokens"]) == (0, 4096)
 
@@ -210,7 +212,7 @@ def test_tokens_are_counted_without_a_network() -> None:
 
 
 @needs_slices("realhitbench")
-def test_the_slice_is_asked_whole() -> None:
+def test_the_slice_is_read_completely() -> None:
     names = ("realhit_fc", "realhit_nr", "realhit_da", "realhit_sc", "realhit_cg")
     found = {name: runner().source(name) for name in names}
     counts = {name: len(one.example_ids(None)) for name, one in found.items()}
@@ -227,7 +229,7 @@ def task_of(runner: Runner, example_id: str, **case: str) -> Task:
     return runner.renderer.task(Case(example_id=example_id, model="m", case_id="id", **given))
 
 
-def test_reference_asks_in_the_published_three_turns(opened: Opened) -> None:
+def test_the_mode_reference_asks_in_the_published_three_turns(opened: Opened) -> None:
     task = task_of(opened("reference"), "1")
     first, canned, last = task.messages
     assert [one.role for one in task.messages] == ["user", "assistant", "user"]
@@ -238,7 +240,7 @@ def test_reference_asks_in_the_published_three_turns(opened: Opened) -> None:
     assert "Oslo" not in first.content
     assert last.content.startswith("Table:\nupstream's travel-table01\n\nQuestion: How many came")
     assert last.content.rstrip().endswith("[Final Answer]: AnswerName1, AnswerName2, ...")
-    # Strategies that ask in their own way are given all of it as one text.
+    # Strategies with several turns get the whole prompt as one text.
     assert task.prompt == f"{first.content}\n{last.content}"
     assert [one.role for one in task_of(opened(), "1").messages] == ["user"]
     tree = task_of(opened("reference"), "8", dataset="realhit_cg", strategy="treethinker")
@@ -246,7 +248,7 @@ def test_reference_asks_in_the_published_three_turns(opened: Opened) -> None:
 
 
 @pytest.mark.parametrize(("serializer", "modality"), [("image", "image"), ("csv", "image_text")])
-def test_reference_asks_with_a_picture_in_one_message_that_ends_with_it(
+def test_the_mode_reference_sends_one_message_that_ends_with_the_picture(
     opened: Opened, serializer: str, modality: str
 ) -> None:
     [message] = task_of(opened("reference"), "1", serializer=serializer, modality=modality).messages
@@ -259,15 +261,13 @@ def test_reference_asks_with_a_picture_in_one_message_that_ends_with_it(
     assert "Question: How many came to Oslo" in texts[-1]
 
 
-def test_both_tables_of_a_structure_question_are_shown_in_turns(opened: Opened) -> None:
+def test_both_tables_of_a_structure_question_are_sent_in_three_turns(opened: Opened) -> None:
     task = task_of(opened("reference"), "3", dataset="realhit_sc")
     assert [len(one.messages) for one in task.versions] == [3, 3]
     assert task.prompt.count("[assistant]\n") == 2
 
 
-def test_upstreams_picture_is_distorted_where_that_is_asked_for(
-    opened: Opened, tmp_path: Path
-) -> None:
+def test_the_picture_is_distorted_like_upstreams_on_request(opened: Opened, tmp_path: Path) -> None:
     own = serialize(Table(["a", "b", "c"], [["1", "2", "3"]]), "image")
     folder = tmp_path / "realhitbench" / "data" / "image"
     folder.mkdir(exist_ok=True)

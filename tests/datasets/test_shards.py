@@ -1,4 +1,4 @@
-"""Parts of a run: split by table, the same on every machine."""
+"""Parts of a run are split by table, in the same way on every machine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def example(number: int, table: Table | None) -> Example:
     return Example(f"e{number}", inputs, f"{number}?", ("1",), "1")
 
 
-def test_questions_about_one_table_are_in_one_part_and_those_without_one_by_their_ids() -> None:
+def test_parts_are_split_by_table_or_else_by_example_id() -> None:
     tables = [Table(["a"], [[number]]) for number in range(20)]
     found = [example(number, tables[number // 3]) for number in range(60)]
     found += [example(number, None) for number in range(60, 160)]
@@ -39,7 +39,7 @@ def test_questions_about_one_table_are_in_one_part_and_those_without_one_by_thei
         by_table[place // 3].add(number)
     assert all(len(one) == 1 for one in by_table.values())
     assert set(numbers[60:]) == {1, 2, 3, 4}
-    # The rule, by hand: the first eight bytes of the SHA-256, as a number, and what is left of it.
+    # The rule: the first eight bytes of the SHA-256 as a number, modulo the number of parts.
     digest = hashlib.sha256(b"e60").digest()
     assert numbers[60] == 1 + int.from_bytes(digest[:8], "big") % 4
     assert shard_numbers(source, ids, 1) == [1] * 160
@@ -67,7 +67,7 @@ def test_a_part_does_not_depend_on_the_process() -> None:
 
 
 @pytest.mark.parametrize("draws", [{}, {"configs_per_example": 2}, {"sample": 15}, {"limit": 9}])
-def test_the_parts_make_up_the_whole_case_by_case(draws: dict[str, Any]) -> None:
+def test_the_parts_together_have_the_cases_of_the_whole_run(draws: dict[str, Any]) -> None:
     def cases(shard: str | None) -> tuple[list[Case], list[str], Runner]:
         settings = Settings(shard=shard, serializers=("csv", "html"), **draws)
         runner = Runner(settings, builtin_registry())
@@ -90,16 +90,16 @@ def test_the_parts_make_up_the_whole_case_by_case(draws: dict[str, Any]) -> None
     assert sum(map(len, tables)) == len(set.union(*tables))
 
 
-def test_no_case_of_another_part_is_made() -> None:
+def test_a_part_makes_only_its_cases() -> None:
     cases, ids = cross("d", ["a", "b"], ["csv"], ["none"], ["m"], only={"b"})
     assert [case.example_id for case in cases] == ["b"]
     assert len(ids) == 1
 
 
 @pytest.mark.parametrize("given", ["0/3", "4/3", "1", "1/0", "a/b", "-1/3", "1/3/5", "1.5/3", "1/"])
-def test_what_is_no_part_is_refused(given: str) -> None:
+def test_an_invalid_part_is_refused(text: str) -> None:
     with pytest.raises(SettingsError, match="--bench-shard takes I/N, part I of N"):
-        read_settings({"bench_shard": given}.get, Path())
+        read_settings({"bench_shard": text}.get, Path())
 
 
 def test_a_part_has_one_spelling() -> None:

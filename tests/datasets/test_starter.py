@@ -1,4 +1,4 @@
-"""The embedded dataset: what it holds, and how it is asked."""
+"""The embedded dataset: its content and prompts."""
 
 import hashlib
 import json
@@ -73,7 +73,7 @@ def test_tables_have_many_sizes():
         ("numbers as text", r"[0-9,.]+", 50),
     ],
 )
-def test_cells_have_many_forms(what, pattern, least):
+def test_cells_have_many_formats(what, pattern, least):
     search = re.search if what == "units" else re.fullmatch
     assert sum(bool(search(pattern, text)) for text in TEXTS) >= least
 
@@ -88,7 +88,7 @@ def test_cells_have_many_types():
 
 
 @pytest.mark.parametrize("script", ["CJK", "ARABIC", "CYRILLIC"])
-def test_tables_hold_other_scripts(script):
+def test_tables_contain_other_scripts(script):
     named = [record["id"] for record in TABLES
              if any(unicodedata.name(letter, "").startswith(script)
                     for letter in json.dumps(record, ensure_ascii=False))]  # fmt: skip
@@ -96,7 +96,7 @@ def test_tables_hold_other_scripts(script):
     assert {record["table"] for record in TESTS} & set(named)
 
 
-def test_tables_hold_accents_and_duplicate_values():
+def test_tables_contain_accents_and_duplicate_values():
     assert sum(bool(re.search("[À-ž]", text)) for text in TEXTS) >= 20
     repeating = [record["id"] for record in TABLES
                  if any(0 < len({str(cell) for cell in column}) < len(column)
@@ -115,14 +115,14 @@ def test_there_are_enough_questions_of_every_kind():
     assert len({record["table"] for record in TESTS}) >= 30
 
 
-def test_demonstrations_use_tables_of_their_own():
+def test_demonstrations_use_separate_tables():
     assert 20 <= len(DEMOS) <= 30
     assert len({record["table"] for record in DEMOS}) == 4
     assert not {record["table"] for record in DEMOS} & {record["table"] for record in TESTS}
     assert len({record["kind"] for record in DEMOS}) >= 12
 
 
-def test_first_questions_show_most_kinds_and_many_tables():
+def test_the_first_questions_cover_most_kinds_and_many_tables():
     assert len({record["kind"] for record in TESTS[:20]}) >= 14
     assert len({record["table"] for record in TESTS[:20]}) == 20
 
@@ -136,8 +136,8 @@ def test_ids_are_unique_short_and_ascii():
         assert len(record["id"]) <= 24
 
 
-def test_ids_of_the_first_questions_stay():
-    """Stored answers and other people's notes name questions by id."""
+def test_ids_of_the_first_questions_are_stable():
+    """Stored answers and notes of users refer to these ids."""
     assert [record["id"] for record in TESTS[:5]] == [
         "fin-01-lookup-1",
         "sci-01-filter2-1",
@@ -152,7 +152,7 @@ def test_no_question_is_asked_twice():
     assert max(asked.values()) == 1
 
 
-def test_answers_can_be_read_back_from_a_list():
+def test_list_answers_are_parsed_back():
     for record in QUESTIONS:
         assert record["answers"]
         assert ", ".join(record["answers"]).split(", ") == record["answers"]
@@ -164,20 +164,20 @@ def test_true_false_yes_and_no_all_occur():
     assert min(first["true"], first["false"], first["yes"], first["no"]) >= 2
 
 
-def test_few_questions_are_about_neighbours():
+def test_few_questions_are_about_neighbouring_rows():
     assert sum(record["kind"] == "neighbour" for record in TESTS) <= 0.15 * len(TESTS)
 
 
 # The files
 
 
-def test_the_questions_stay_as_they_are():
-    """Another byte is another dataset: figures of it could not be compared any more."""
+def test_the_questions_are_unchanged():
+    """Any changed byte makes earlier figures incomparable."""
     found = hashlib.sha256((FOLDER / "questions.jsonl").read_bytes()).hexdigest()
     assert found == "c1577da8de495b72f8f1a8d8188cbfe6f0880e974b9d8e50785b36daecb033b3"
 
 
-def test_files_end_lines_the_same_everywhere():
+def test_files_have_unix_line_endings():
     for name in ("tables.jsonl", "questions.jsonl"):
         content = (FOLDER / name).read_bytes()
         assert b"\r" not in content
@@ -187,7 +187,7 @@ def test_files_end_lines_the_same_everywhere():
 # The dataset
 
 
-def test_properties():
+def test_the_dataset_has_its_documented_properties():
     dataset = Starter()
     assert (dataset.name, dataset.benchmark, dataset.metric) == (
         "starter",
@@ -199,7 +199,7 @@ def test_properties():
     assert (dataset.shots, dataset.limit, dataset.threshold, dataset.get) == (1, None, 1.0, "")
 
 
-def test_ids_come_in_file_order_up_to_the_limit(source):
+def test_ids_are_in_file_order_up_to_the_limit(source):
     ids = [record["id"] for record in TESTS]
     assert list(source.example_ids(None)) == ids
     assert list(source.example_ids(7)) == ids[:7]
@@ -223,7 +223,7 @@ def test_every_example_loads(source):
     assert source.problems == ()
 
 
-def test_a_list_is_ordered_where_the_question_names_the_order():
+def test_a_list_is_ordered_if_the_question_names_the_order():
     order = "in this order|from the (lowest|highest|earliest)|from (lowest|earliest)|starting with"
     for record in QUESTIONS:
         assert record["ordered"] == (len(record["answers"]) > 1)
@@ -237,7 +237,7 @@ def test_a_list_is_ordered_where_the_question_names_the_order():
     }
 
 
-def test_demonstrations_are_no_examples(source):
+def test_demonstrations_are_not_among_the_examples(source):
     assert len(source.pool) == len(DEMOS)
     for index, record in enumerate(DEMOS):
         assert source.pool[index].id == record["id"]
@@ -247,14 +247,14 @@ def test_demonstrations_are_no_examples(source):
     assert len({source.pool.key(index) for index in range(len(DEMOS))}) == len(DEMOS)
 
 
-def test_facts_are_the_files_digests(source):
+def test_facts_are_the_digests_of_the_files(source):
     assert source.facts.files == {
         name: hashlib.sha256((FOLDER / name).read_bytes()).hexdigest()
         for name in ("tables.jsonl", "questions.jsonl")
     }
 
 
-def test_prompt_shows_title_table_and_question(source):
+def test_the_prompt_contains_title_table_and_question(source):
     example = source.example("fin-01-lookup-1")
     parts = Starter().prompt(example, lambda table: f"<{table.name}>")
     assert parts.source == (
@@ -265,7 +265,7 @@ def test_prompt_shows_title_table_and_question(source):
     assert "comma and a space" in parts.instruction
 
 
-def test_prompt_without_a_title_has_no_title_line(source):
+def test_a_prompt_without_a_title_has_no_title_line(source):
     example = source.example("fin-01-lookup-1").with_tables(
         lambda table: Table(table.header, table.rows)
     )

@@ -1,7 +1,7 @@
-"""Every question of the starter dataset, read from its words and answered from its table anew.
+"""Every answer of the starter dataset, computed again from question and table.
 
-Nothing here is the package's: the words are matched, and the answer follows from the cells alone,
-whatever their order. What would leave an answer open (a tie, a name borne twice) fails as well.
+This module does not use the package. It matches the words of a question and computes the answer
+from the cells, in any order of rows. An ambiguous answer (a tie, a name that occurs twice) fails.
 """
 
 import json
@@ -19,7 +19,7 @@ TABLES, QUESTIONS = (
     for name in ("tables.jsonl", "questions.jsonl")
 )
 
-# H: a heading, I: that of the names, N and O: names of entries, V: a value, T: conditions.
+# H: a heading, I: the heading of the names, N and O: names of rows, V: a value, T: conditions.
 WORDINGS = {
     "lookup": ["What is given as {H} for {N}?", "Give the entry under {H} for {N}.",
                "What does the table state as the {H} of {N}?"],
@@ -85,13 +85,13 @@ def one_of(texts: Iterable[str]) -> str:
 
 
 def rank(cell: str) -> Any:
-    """A number without its unit and separators; a date or a text as it stands."""
+    """Return a number without unit and separators; a date or a text unchanged."""
     found = re.fullmatch(r"(?:[$€] ?)?(-?[0-9,]+(?:\.[0-9]+)?)(?: ?[^0-9-]{1,7})?", cell)
     return float(found[1].replace(",", "")) if found else cell
 
 
 class Entries:
-    """A table's entries, and the answers that each way of asking has."""
+    """The rows of a table, and a method per kind of question that returns the answer."""
 
     def __init__(self, table: dict) -> None:
         header = table["header"]
@@ -109,7 +109,7 @@ class Entries:
         }  # fmt: skip
 
     def answers(self, kind: str, text: str) -> tuple[str, list[str]]:
-        """The way of asking, and the items of the answer; of a computed number the digits."""
+        """Return the kind of question and the items of the answer; digits for a computed number."""
         for way in KINDS.get(kind, [kind]):
             for wording in WORDINGS[way]:
                 pieces = re.split(r"\{(.)\}", wording)
@@ -123,10 +123,10 @@ class Entries:
                     return way, answer if isinstance(answer, list) else [answer]
         raise AssertionError(f"{kind}: {text}")
 
-    # What the words speak of
+    # Parts of a question
 
     def entry(self, which: str = "N") -> dict[str, str]:
-        """The one entry of a name: a cell of a column that tells all entries apart."""
+        """Return the row with a name, a cell of a column without duplicates."""
         name = self.said[which]
         for column in self.rows[0]:
             cells = [row[column].casefold() for row in self.rows]
@@ -138,14 +138,14 @@ class Entries:
         return [rank(row[self.said["H"]]) for row in self.rows]
 
     def ordered(self, rows: list[dict[str, str]], count: int | None = None, *, down: bool = False):
-        """The first entries by a column; two alike, or one alike behind them, fail."""
+        """Return the first rows by a column; a tie among them or with the next row fails."""
         order = sorted(rows, key=lambda row: rank(row[self.said["H"]]), reverse=down)
         first = [rank(row[self.said["H"]]) for row in order][: count and count + 1]
         assert len(set(first)) == len(first), "a tie"
         return order[:count]
 
     def selected(self) -> list[dict[str, str]]:
-        """The entries that meet one or two conditions: some of them."""
+        """Return the rows that meet one or two conditions; all or none of the rows fails."""
         text = self.said["T"]
         either = " or whose " in text
         parts = re.split(
@@ -178,7 +178,7 @@ class Entries:
         one, two = self.pair()
         return one > two if self.said["C"] == "higher" else one < two
 
-    # The answer to each way of asking
+    # The answer to each kind of question
 
     def lookup(self):
         return self.entry()[self.said["H"]]
@@ -256,7 +256,7 @@ class Entries:
 ENTRIES = {table["id"]: Entries(table) for table in TABLES}
 
 
-def test_every_answer_follows_from_the_cells():
+def test_every_stored_answer_equals_the_computed_one():
     ways = set()
     for asked in QUESTIONS:
         table = ENTRIES[asked["table"]]
@@ -270,7 +270,7 @@ def test_every_answer_follows_from_the_cells():
     assert ways == set(WORDINGS)
 
 
-def test_no_question_speaks_of_places_in_the_table():
+def test_no_question_refers_to_positions_in_the_table():
     places = r"\b(rows?|columns?|lines?|first|second|last|above|below|left|right|top|bottom)\b"
     for asked in QUESTIONS:
         table = ENTRIES[asked["table"]]

@@ -1,4 +1,4 @@
-"""The embedded datasets of every table skill: what they hold, and that they are generated."""
+"""The embedded datasets of the table skills: their content and its generation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HERE = Path(str(skills.__file__)).parent
 
 
 @pytest.mark.parametrize("dataset", DATASETS, ids=lambda dataset: dataset.name)
-def test_every_skill_subtask_and_level_is_there(dataset: EmbeddedFolder) -> None:
+def test_the_datasets_cover_every_skill_subtask_and_level(dataset: EmbeddedFolder) -> None:
     source = dataset.open(Path("no", "such", "folder"))
     assert not source.problems
     examples = [source.example(id_) for id_ in source.example_ids(None)]
@@ -37,7 +37,7 @@ def test_every_skill_subtask_and_level_is_there(dataset: EmbeddedFolder) -> None
         assert all(any("一" <= letter <= "龥" for letter in e.question or "") for e in examples)
 
 
-def test_the_check_has_nothing_against_them() -> None:
+def test_check_accepts_the_datasets() -> None:
     found = {dataset.folder: dataset for dataset in folder_datasets(HERE)}
     for name in _build_skills.FOLDERS.values():
         dataset = found[name]
@@ -46,18 +46,18 @@ def test_the_check_has_nothing_against_them() -> None:
         assert (checked.problems, checked.notes) == ((), ())
 
 
-def test_they_are_what_the_generator_gives(tmp_path: Path) -> None:
+def test_the_files_equal_the_output_of_the_generator(tmp_path: Path) -> None:
     assert _build_skills.main(["--check"]) == 0
     assert _build_skills.main(["--check"], folder=tmp_path) == 1
 
 
-def test_they_are_small() -> None:
+def test_the_files_are_small() -> None:
     files = [path for path in HERE.rglob("*") if path.suffix in {".jsonl", ".csv", ".toml"}]
     assert sum(path.stat().st_size for path in files) < 2_000_000
 
 
-def test_no_figure_of_starter_is_a_mean_over_them() -> None:
+def test_the_datasets_are_not_part_of_the_benchmark_starter() -> None:
     assert "starter" in {benchmark.name for benchmark in built_in_benchmarks()}
     for dataset in DATASETS:
         assert dataset.benchmark == dataset.name
-        assert not dataset.is_own  # or the suite of one's own folders would run them too
+        assert not dataset.is_own  # else the suite of user folders would run them too

@@ -1,4 +1,4 @@
-"""Samples: spread over tags and tables, the same ones every time."""
+"""Samples are spread over tags and tables and reproducible."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from pytest_tablebench.tables.table import Table
 from tests.support import upstream
 
 GROUPED = [Stratum((), table) for table in "abcd" for _ in range(10)]
-"""Forty questions, ten about each of four tables, as files are that are grouped by table."""
+"""Forty questions, ten about each of four tables, grouped by table."""
 
 
 def sample(strata: list[Stratum], count: int, *, name: str = "d", seed: int = 0) -> list[Stratum]:
     return [strata[place] for place in draw(strata, count, name=name, seed=seed)]
 
 
-def test_every_table_comes_before_any_comes_twice() -> None:
+def test_every_table_is_drawn_before_any_is_drawn_twice() -> None:
     assert Counter(one.table for one in sample(GROUPED, 4)) == dict.fromkeys("abcd", 1)
     assert Counter(one.table for one in sample(GROUPED, 8)) == dict.fromkeys("abcd", 2)
 
 
-def test_tags_take_turns_as_long_as_they_last() -> None:
+def test_tags_alternate_until_they_are_used_up() -> None:
     strata = [Stratum("much", n) for n in range(50)]
     strata += [Stratum("little", n) for n in range(5)] + [Stratum("few", n) for n in range(2)]
     assert Counter(one.tags for one in sample(strata, 6)) == {"much": 2, "little": 2, "few": 2}
     assert Counter(one.tags for one in sample(strata, 20)) == {"much": 13, "little": 5, "few": 2}
 
 
-def test_tags_leave_each_other_the_tables() -> None:
+def test_tags_do_not_take_each_others_tables() -> None:
     strata = [Stratum(tag, table) for table in range(6) for tag in ("x", "y") for _ in range(3)]
     for seed in range(20):
         found = sample(strata, 6, seed=seed)
@@ -55,14 +55,14 @@ def test_a_smaller_sample_is_part_of_a_larger_one() -> None:
     assert draw(strata, 1000, name="d") == list(range(60))
 
 
-def test_the_draw_depends_on_the_seed_and_the_datasets_name_alone() -> None:
+def test_the_sample_depends_only_on_seed_and_dataset_name() -> None:
     first = draw(GROUPED, 12, name="d", seed=1)
     assert draw(GROUPED, 12, name="d", seed=1) == first
     assert draw(GROUPED, 12, name="d", seed=2) != first
     assert draw(GROUPED, 12, name="e", seed=1) != first
 
 
-def test_each_example_of_a_table_may_be_drawn() -> None:
+def test_each_example_of_a_table_can_be_drawn() -> None:
     drawn = {place for seed in range(200) for place in draw(GROUPED, 4, name="d", seed=seed)}
     assert drawn == set(range(40))
 
@@ -78,7 +78,7 @@ def questions(count: int) -> list[Example]:
     ]
 
 
-def test_ones_own_questions_have_their_tags_and_tables() -> None:
+def test_questions_of_a_user_have_tags_and_tables() -> None:
     found = memory_source(questions(60))
     ids = sampled_ids(found, 6, name="own")
     numbers = [int(name[1:]) for name in ids]
@@ -88,7 +88,7 @@ def test_ones_own_questions_have_their_tags_and_tables() -> None:
 
 
 class Loading(Source):
-    """A source of somebody's own, which knows nothing of strata."""
+    """A user's source without strata."""
 
     def __init__(self) -> None:
         self.examples = {example.id: example for example in questions(9)}
@@ -105,7 +105,7 @@ class Loading(Source):
 def test_a_source_without_strata_loads_its_examples() -> None:
     source = Loading()
     ids = sampled_ids(source, 3, name="own")
-    # Three kinds take turns: both of the questions, and the one that cannot be loaded.
+    # Three kinds alternate: two kinds of questions, and the example that cannot be loaded.
     assert "q4" in ids
     assert {int(name[1:]) % 2 for name in ids if name != "q4"} == {0, 1}
 
@@ -115,7 +115,7 @@ def test_perturbed_examples_keep_their_tags() -> None:
     assert example.with_tables(lambda table: table).tags == {"kind": "0"}
 
 
-def test_the_sample_of_the_embedded_dataset_holds_all_kinds() -> None:
+def test_the_sample_of_the_embedded_dataset_covers_all_kinds() -> None:
     source = Starter().open(Path())
     ids = sampled_ids(source, 60, name="starter")
     kinds = Counter(source.example(name).tags["kind"] for name in ids)
@@ -127,7 +127,7 @@ def test_the_sample_of_the_embedded_dataset_holds_all_kinds() -> None:
 
 
 @pytest.mark.parametrize("name", ["wikitq", "tabfact"])
-def test_the_tables_of_upstream_files_are_told_without_reading_them(
+def test_strata_of_upstream_files_name_tables_without_reading_them(
     tmp_path: Path, name: str
 ) -> None:
     from pytest_tablebench.running.builtins import builtin_registry

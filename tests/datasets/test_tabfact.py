@@ -1,4 +1,4 @@
-"""Reading TabFact: what upstream files may hold, and what must not stop a run."""
+"""Reading TabFact, and damaged upstream files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def shown(folder: Path, text: str | bytes) -> Table:
     return table
 
 
-def test_an_example_is_what_the_files_say(tmp_path: Path) -> None:
+def test_an_example_has_the_content_of_the_files(tmp_path: Path) -> None:
     source = opened(upstream.tabfact(tmp_path))
     assert list(source.example_ids(None)) == ["1-1-1", "1-1-2", "1-2-1"]
     assert list(source.example_ids(2)) == ["1-1-1", "1-1-2"]
@@ -51,7 +51,7 @@ def test_an_example_is_what_the_files_say(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_the_validation_file_stands_in_for_the_training_file_and_says_so(tmp_path: Path) -> None:
+def test_the_validation_file_replaces_a_missing_training_file_with_a_note(tmp_path: Path) -> None:
     source = opened(upstream.tabfact(tmp_path, pool="val"))
     assert len(source.pool) == 6
     [note] = source.facts.notes
@@ -63,22 +63,22 @@ def test_cells_are_not_stripped(tmp_path: Path) -> None:
     assert shown(tmp_path, " a #b\n 1# 2 \n") == Table([" a ", "b"], [[" 1", " 2 "]])
 
 
-def test_quotes_as_the_published_reader_reads_them(tmp_path: Path) -> None:
+def test_quotes_are_read_as_by_the_published_reader(tmp_path: Path) -> None:
     table = shown(tmp_path, 'a#b\n"1#2"#3\n"4\n5"#6\n"7#8\n9#10\n')
     assert table == Table(["a", "b"], [["1#2", "3"], ["4\n5", "6"], ["7#8\n9#10\n"]])
 
 
-def test_tabs_inside_cells_stay(tmp_path: Path) -> None:
+def test_tabs_inside_cells_are_kept(tmp_path: Path) -> None:
     assert shown(tmp_path, "a#b\n1\t2#3\n") == Table(["a", "b"], [["1\t2", "3"]])
 
 
-def test_repeated_header_ragged_rows_and_no_rows(tmp_path: Path) -> None:
+def test_repeated_headers_ragged_rows_and_missing_rows_are_read(tmp_path: Path) -> None:
     assert shown(tmp_path / "1", "a#a#\n1#2#3\n") == Table(["a", "a", ""], [["1", "2", "3"]])
     assert shown(tmp_path / "2", "a#b\n1\n2#3#4\n").rows == (("1",), ("2", "3", "4"))
     assert shown(tmp_path / "3", "a#b\n") == Table(["a", "b"], [])
 
 
-def test_words_for_missing_values_stay_text(tmp_path: Path) -> None:
+def test_words_for_missing_values_are_text(tmp_path: Path) -> None:
     table = shown(tmp_path, "n/a#none\nnan#null\n")
     assert table == Table(["n/a", "none"], [["nan", "null"]])
 
@@ -94,10 +94,10 @@ def test_10000_statements_are_read(tmp_path: Path) -> None:
     assert len(source.pool) == 10_000
 
 
-# What is wrong with a file
+# Damaged files
 
 
-def test_no_folder(tmp_path: Path) -> None:
+def test_a_missing_folder_is_named_with_the_command(tmp_path: Path) -> None:
     with pytest.raises(DataMissing, match=r"no data in .*tabfact.*tablebench pull tabfact "):
         opened(tmp_path / "tabfact")
 
@@ -110,7 +110,7 @@ def test_no_folder(tmp_path: Path) -> None:
         ("data/all_csv", "data/all_csv"),
     ],
 )
-def test_half_a_copy(tmp_path: Path, gone: str, words: str) -> None:
+def test_a_missing_file_is_named(tmp_path: Path, gone: str, words: str) -> None:
     path = upstream.tabfact(tmp_path) / gone
     if path.is_dir():
         path.rename(tmp_path / "elsewhere")
@@ -123,7 +123,7 @@ def test_half_a_copy(tmp_path: Path, gone: str, words: str) -> None:
     assert "tablebench pull tabfact" in str(caught.value)
 
 
-def test_the_folder_of_another_dataset(tmp_path: Path) -> None:
+def test_the_folder_of_another_dataset_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"lacks .*contains csv, data.*another dataset"):
         opened(upstream.wikitq(tmp_path))
 
@@ -140,7 +140,7 @@ def test_the_folder_of_another_dataset(tmp_path: Path) -> None:
     ],
     ids=["cut-off", "empty", "deep", "list", "null", "latin-1"],
 )
-def test_no_dataset_at_all(tmp_path: Path, content: Any, words: str) -> None:
+def test_a_file_that_is_no_dataset_is_refused(tmp_path: Path, content: Any, words: str) -> None:
     upstream.tabfact(tmp_path, test=content)
     with pytest.raises(DataError, match=words):
         opened(tmp_path)
@@ -173,10 +173,10 @@ def test_no_dataset_at_all(tmp_path: Path, content: Any, words: str) -> None:
         ("empty.csv", [["a"], [1], ""], ["'table id'", "empty.csv", "is empty"]),
     ],
 )
-def test_a_bad_entry_is_named_and_the_others_stay(
+def test_a_bad_entry_is_named_and_the_others_are_kept(
     tmp_path: Path, table_id: str, entry: Any, words: list[str]
 ) -> None:
-    # A malformed entry before it, and a second statement of its own, do not shift the number.
+    # The number counts malformed entries before it and not the statements of an entry.
     test = {"1-1.html.csv": [["first"], [1], ""], table_id: entry, "1-3.html.csv": [["z"], [0], ""]}
     tables = {"latin.csv": b"a\n\xe4\n", "empty.csv": b""}
     source = opened(upstream.tabfact(tmp_path, test=test, tables=tables))
@@ -199,10 +199,10 @@ def test_the_number_of_a_row_counts_bad_rows_too(tmp_path: Path) -> None:
     ]
 
 
-def test_one_bad_label_costs_one_statement(tmp_path: Path) -> None:
+def test_a_bad_label_loses_one_statement_only(tmp_path: Path) -> None:
     test = {"1-1.html.csv": [["a", "b", "c"], [1, 5, 0], ""]}
     source = opened(upstream.tabfact(tmp_path, test=test))
-    # Ids keep the position in the file.
+    # Ids count positions in the file.
     assert list(source.example_ids(None)) == ["1-1-1", "1-1-3"]
 
 
@@ -220,8 +220,8 @@ def test_a_bad_table_of_the_pool_is_left_out(tmp_path: Path) -> None:
         assert str(problem).startswith("tokenized_data/train_examples.json, row 2, ")
 
 
-def test_a_repeated_table_id_is_the_last_one(tmp_path: Path) -> None:
-    # JSON objects with a name twice: Python keeps the last, and nothing is counted twice.
+def test_of_two_entries_with_one_table_id_the_last_counts(tmp_path: Path) -> None:
+    # Python keeps the last of two equal names in a JSON object.
     text = json.dumps(upstream.TABFACT_TEST)
     doubled = text[:-1] + ', "1-2.html.csv": [["other"], [0], ""]}'
     source = opened(upstream.tabfact(tmp_path, test=doubled))

@@ -1,4 +1,4 @@
-"""Reading NumericNLG, SciGen and QTSumm: examples, prompts, and where demonstrations come from."""
+"""Reading NumericNLG, SciGen and QTSumm: examples, prompts and demonstration files."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ from tests.support.generation_files import (
     table_of,
 )
 
-# What an example is
+# Examples
 
 
 def test_numericnlg_joins_table_and_description(tmp_path: Path) -> None:
     source = opened("numericnlg", tmp_path)
-    assert ids(source) == N_KEYS  # the tables' order, not the descriptions'
+    assert ids(source) == N_KEYS  # the order of the tables, not of the descriptions
     assert list(source.example_ids(1)) == N_KEYS[:1]
     example = source.example(N_KEYS[0])
     assert list(example.inputs) == ["table", "caption"]
@@ -59,9 +59,9 @@ def test_numericnlg_joins_table_and_description(tmp_path: Path) -> None:
     assert not source.problems
 
 
-def test_scigen_takes_the_computation_and_language_half(tmp_path: Path) -> None:
+def test_scigen_reads_the_test_file_of_computation_and_language(tmp_path: Path) -> None:
     source = opened("scigen", tmp_path)
-    assert ids(source) == ["17", "3"]  # file order, gaps kept
+    assert ids(source) == ["17", "3"]  # in file order, with gaps
     example = source.example("17")
     assert list(example.inputs) == ["table", "caption"]
     assert example.inputs["table"] == Table(
@@ -72,7 +72,7 @@ def test_scigen_takes_the_computation_and_language_half(tmp_path: Path) -> None:
     assert set(source.facts.files) == {S_TEST, S_TRAIN}
 
 
-def test_qtsumm_uses_the_table_as_it_is(tmp_path: Path) -> None:
+def test_qtsumm_uses_the_table_unchanged(tmp_path: Path) -> None:
     source = opened("qtsumm", tmp_path)
     assert ids(source) == ["e-2", "e-1"]
     example = source.example("e-1")
@@ -85,7 +85,7 @@ def test_qtsumm_uses_the_table_as_it_is(tmp_path: Path) -> None:
     assert not source.facts.notes
 
 
-def test_qtsumm_s_hidden_keys_seed_the_shuffles(tmp_path: Path) -> None:
+def test_hidden_keys_of_qtsumm_seed_the_shuffles(tmp_path: Path) -> None:
     rows = [[str(number), "x"] for number in range(12)]
     orders = {"title": "K", "table_id": "7", "header": ["a", "b"], "rows": rows}
     first = q_row("e-1", table={"header": ["a", "b"], "rows": rows, "title": "K", "table_id": "7"})
@@ -95,21 +95,21 @@ def test_qtsumm_s_hidden_keys_seed_the_shuffles(tmp_path: Path) -> None:
     assert tables[0].rows == tables[1].rows == tables[2].rows
     assert len({perturb(table, "shuffle_rows").rows for table in tables}) == 3
     for table in tables:
-        # Not shown, whatever the format.
+        # No format shows them.
         for serializer in SERIALIZERS:
             plain = Table(table.header, table.rows)
             assert serialize(table, serializer) == serialize(plain, serializer)
 
 
 @every
-def test_pool_keys_are_those_of_the_loaded_items(name: str, tmp_path: Path) -> None:
+def test_pool_keys_equal_those_of_the_loaded_items(name: str, tmp_path: Path) -> None:
     pool = opened(name, tmp_path).pool
     assert len(pool) == 6
     assert [pool.key(n) for n in range(6)] == [text_key(pool[n]) for n in range(6)]
 
 
 @every
-def test_fixed_properties(name: str) -> None:
+def test_a_dataset_has_its_published_properties(name: str) -> None:
     dataset = builtin_registry().datasets[name]
     assert (dataset.benchmark, dataset.metric, dataset.shots, dataset.limit) == (
         "torr", "rouge", 5, 100,
@@ -140,7 +140,7 @@ def prompt(name: str, folder: Path, example_id: str, serializer: str = "csv") ->
     return text
 
 
-def test_numericnlg_prompt(tmp_path: Path) -> None:
+def test_the_prompt_of_numericnlg_equals_the_published_one(tmp_path: Path) -> None:
     text = prompt("numericnlg", tmp_path, N_KEYS[1])
     table = ",Kiln || Old,Kiln || New\nFired || Day,12,40"
     assert text.endswith(
@@ -155,7 +155,7 @@ def test_numericnlg_prompt(tmp_path: Path) -> None:
         assert word in instruction
 
 
-def test_scigen_prompt(tmp_path: Path) -> None:
+def test_the_prompt_of_scigen_equals_the_published_one(tmp_path: Path) -> None:
     text = prompt("scigen", tmp_path, "3")
     table = "Kiln,Fired\nOld,[BOLD] 12\nNew,40\u00a0±\u00a01"
     assert text.endswith(
@@ -165,7 +165,7 @@ def test_scigen_prompt(tmp_path: Path) -> None:
     assert "text description" in text.split("table: \n")[0]
 
 
-def test_qtsumm_prompt(tmp_path: Path) -> None:
+def test_the_prompt_of_qtsumm_equals_the_published_one(tmp_path: Path) -> None:
     text = prompt("qtsumm", tmp_path, "e-1")
     table = "Kiln,Fired\nOld,12\nNew,40"
     assert text.endswith(f"\n\nTable:\n{table}\nQuery:\nWhich kiln wins e-1?\nAnswer:\n")
@@ -178,10 +178,12 @@ def test_qtsumm_prompt(tmp_path: Path) -> None:
         assert word in instruction
 
 
-# Where demonstrations come from
+# Demonstrations
 
 
-def test_numericnlg_prefers_the_training_files(tmp_path: Path) -> None:
+def test_demonstrations_of_numericnlg_are_from_the_training_files_if_present(
+    tmp_path: Path,
+) -> None:
     source = opened("numericnlg", tmp_path)
     [note] = source.facts.notes
     assert "validation" in note
@@ -190,14 +192,16 @@ def test_numericnlg_prefers_the_training_files(tmp_path: Path) -> None:
     source = opened("numericnlg", tmp_path / "2", n_files() | train)
     assert not source.facts.notes
     assert [source.pool[n].id for n in range(len(source.pool))] == ["T"]
-    # One of the pair is not enough.
+    # One file of the pair is not enough.
     half = {"data/table_desc_train.json": [n_text("T")]}
     source = opened("numericnlg", tmp_path / "3", n_files() | half)
     assert len(source.pool) == 6
     assert source.facts.notes
 
 
-def test_scigen_prefers_the_medium_training_file(tmp_path: Path) -> None:
+def test_demonstrations_of_scigen_are_from_the_medium_training_file_if_present(
+    tmp_path: Path,
+) -> None:
     files = s_files() | {S_DEV: {"1": s_row("d")}}
     kinds = {}
     for number, extra in enumerate(({S_MEDIUM: {"9": s_row("m")}}, {})):
@@ -212,7 +216,9 @@ def test_scigen_prefers_the_medium_training_file(tmp_path: Path) -> None:
     assert "validation" in kinds[" d"][0]
 
 
-def test_qtsumm_falls_back_to_the_validation_file(tmp_path: Path) -> None:
+def test_demonstrations_of_qtsumm_are_from_the_validation_file_without_a_training_file(
+    tmp_path: Path,
+) -> None:
     files = {Q_TEST: [q_row("e-1")], Q_DEV: [q_row("d-1")]}
     source = opened("qtsumm", tmp_path, files)
     [note] = source.facts.notes

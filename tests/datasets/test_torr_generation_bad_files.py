@@ -1,4 +1,4 @@
-"""What is wrong with a file of NumericNLG, SciGen or QTSumm is said, and sound rows stay."""
+"""Damaged files of NumericNLG, SciGen and QTSumm are named, and valid rows kept."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tests.support.generation_files import (
 
 
 @every
-def test_no_folder(name: str, tmp_path: Path) -> None:
+def test_a_missing_folder_is_named_with_the_command(name: str, tmp_path: Path) -> None:
     with pytest.raises(DataMissing, match=rf"no data in .*{name}; get it with: "):
         DATASETS[name][0].open(tmp_path / name)
 
@@ -55,7 +55,7 @@ def test_no_folder(name: str, tmp_path: Path) -> None:
         ("qtsumm", Q_TRAIN, [Q_DEV]),
     ],
 )
-def test_half_a_copy(name: str, gone: str, words: list[str], tmp_path: Path) -> None:
+def test_a_missing_file_is_named(name: str, gone: str, words: list[str], tmp_path: Path) -> None:
     files = DATASETS[name][1]()
     del files[gone]
     with pytest.raises(DataError) as caught:
@@ -78,7 +78,9 @@ def test_half_a_copy(name: str, gone: str, words: list[str], tmp_path: Path) -> 
     ],
     ids=["cut-off", "empty", "deep", "null", "text", "latin-1"],
 )
-def test_no_dataset_at_all(name: str, content: Content, words: str, tmp_path: Path) -> None:
+def test_a_file_that_is_no_dataset_is_refused(
+    name: str, content: Content, words: str, tmp_path: Path
+) -> None:
     file = DATASETS[name][2]
     files = DATASETS[name][1]() | {file: content}
     with pytest.raises(DataError, match=words) as caught:
@@ -114,7 +116,7 @@ NAN = math.nan
         (n_table(N_KEYS[0]), ["'id'", N_KEYS[0], "second time"]),
     ],
 )
-def test_numericnlg_a_bad_table_is_named_and_the_others_stay(
+def test_a_bad_table_of_numericnlg_is_named_and_the_others_kept(
     row: Any, words: list[str], tmp_path: Path
 ) -> None:
     test = [n_table(N_KEYS[0]), row, n_table(N_KEYS[1])]
@@ -142,7 +144,7 @@ def test_numericnlg_a_bad_table_is_named_and_the_others_stay(
         (n_text("Y"), ["'table_id_paper'", "'Y'", "has no table in", N_TEST]),
     ],
 )
-def test_numericnlg_a_bad_description_is_named_and_the_others_stay(
+def test_a_bad_description_of_numericnlg_is_named_and_the_others_kept(
     row: Any, words: list[str], tmp_path: Path
 ) -> None:
     desc = [n_text(N_KEYS[0]), row, n_text(N_KEYS[1])]
@@ -158,7 +160,7 @@ def test_numericnlg_a_bad_description_is_named_and_the_others_stay(
         assert word in str(problem)
 
 
-def test_numericnlg_a_table_without_description_is_named(tmp_path: Path) -> None:
+def test_a_table_of_numericnlg_without_description_is_named(tmp_path: Path) -> None:
     test = [n_table("X"), *(n_table(key) for key in N_KEYS)]
     source = opened("numericnlg", tmp_path, n_files(test=test))
     assert ids(source) == N_KEYS
@@ -199,7 +201,7 @@ NAMES, VALUES = "table_column_names", "table_content_values"
         (s_row("x", **{VALUES: "[[b'a']]"}), [f"'{VALUES}'", "row 1 contains bytes"]),
     ],
 )
-def test_scigen_a_bad_row_is_named_and_the_others_stay(
+def test_a_bad_row_of_scigen_is_named_and_the_others_kept(
     row: Any, words: list[str], tmp_path: Path
 ) -> None:
     test = {"17": s_row("a"), "18": row, "3": s_row("b")}
@@ -231,7 +233,7 @@ def test_scigen_a_bad_row_is_named_and_the_others_stay(
         (q_row("e-2"), ["'id'", "'e-2'", "second time"]),
     ],
 )
-def test_qtsumm_a_bad_row_is_named_and_the_others_stay(
+def test_a_bad_row_of_qtsumm_is_named_and_the_others_kept(
     row: Any, words: list[str], tmp_path: Path
 ) -> None:
     test = [q_row("e-2"), row, q_row("e-1")]

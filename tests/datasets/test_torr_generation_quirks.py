@@ -1,4 +1,4 @@
-"""What upstream files of NumericNLG, SciGen and QTSumm may hold."""
+"""Unusual content of upstream files of NumericNLG, SciGen and QTSumm."""
 
 from __future__ import annotations
 
@@ -34,28 +34,28 @@ from tests.support.generation_files import (
 @pytest.mark.parametrize(
     ("text", "header", "rows"),
     [
-        # Several header lines make one long header (torr.md section 9, row 20).
+        # Several header lines become one long header (torr.md section 9, row 20).
         (
             "<thead><tr><th></th><th>A</th></tr><tr><th>x</th><th>y</th></tr></thead>"
             "<tbody><tr><td>1</td><td>2</td></tr></tbody>",
             ["", "A", "x", "y"],
             [["1", "2"]],
         ),
-        # Row labels marked th are lost, a td in the head too.
+        # Row labels marked th are dropped, and so is a td in the head.
         (
             "<thead><tr><td>no</td><th>A</th></tr></thead><tbody><tr><th>r</th><td>1</td></tr>"
             "<tr><th>s</th></tr></tbody>",
             ["A"],
             [["1"], []],
         ),
-        # Entities, nested marks, white space as written; other bodies than the first are not read.
+        # Entities, nested tags, white space as written; only the first body is read.
         (
             "<THEAD><tr><th> A&amp;B </th></tr></THEAD><tbody><tr><td><b>1</b>\u00a0&lt; 2</td>"
             "</tr></tbody><tbody><tr><td>x</td></tr></tbody>",
             [" A&B "],
             [["1\u00a0< 2"]],
         ),
-        # Missing end tags, something like XML before it.
+        # Missing end tags, and text like XML in front.
         (
             "<?xml version='1.0'?><thead><tr><th>A</thead><tbody><tr><td>1</tbody>",
             ["A"],
@@ -64,7 +64,7 @@ from tests.support.generation_files import (
         ("<thead></thead><tbody></tbody>", [], []),
     ],
 )
-def test_numericnlg_html(
+def test_html_of_numericnlg_is_read_as_by_upstream(
     tmp_path: Path, text: str, header: list[str], rows: list[list[str]]
 ) -> None:
     test = [n_table(N_KEYS[0], table_html_clean=f"<table>{text}</table>"), n_table(N_KEYS[1])]
@@ -72,7 +72,7 @@ def test_numericnlg_html(
     assert table_of(source, N_KEYS[0]) == Table(header, rows)
 
 
-def test_scigen_literals_of_the_hub_s_copy_read_as_lists(tmp_path: Path) -> None:
+def test_python_literals_in_the_hubs_copy_of_scigen_are_read_as_lists(tmp_path: Path) -> None:
     lists = s_row("a", table_column_names=["Kiln", "it's", "Kiln"], table_content_values=[["\\d"]])
     texts = lists | {
         "table_column_names": repr(lists["table_column_names"]),
@@ -83,11 +83,11 @@ def test_scigen_literals_of_the_hub_s_copy_read_as_lists(tmp_path: Path) -> None
     assert not source.problems
 
 
-def test_scigen_leaves_out_empty_tables_without_a_word(tmp_path: Path) -> None:
+def test_empty_tables_of_scigen_are_left_out_silently(tmp_path: Path) -> None:
     test = {
         "1": s_row("a", table_content_values="[]"),
         "2": s_row("b", table_content_values=[]),
-        "3": s_row("c", table_content_values="[ ]"),  # not exactly the text
+        "3": s_row("c", table_content_values="[ ]"),  # not exactly the text for empty
         "4": s_row("d"),
     }
     source = opened("scigen", tmp_path, s_files(test=test))
@@ -96,14 +96,14 @@ def test_scigen_leaves_out_empty_tables_without_a_word(tmp_path: Path) -> None:
     assert table_of(source, "3").rows == ()
 
 
-def test_scigen_a_repeated_key_is_the_last_one(tmp_path: Path) -> None:
+def test_of_two_equal_keys_of_scigen_the_last_counts(tmp_path: Path) -> None:
     text = json.dumps({"1": s_row("a")})[:-1] + f', "1": {json.dumps(s_row("b"))}}}'
     source = opened("scigen", tmp_path, s_files(test=text))
     assert ids(source) == ["1"]
     assert source.example("1").question.endswith("kilns of b")
 
 
-def test_qtsumm_odd_cells_stay(tmp_path: Path) -> None:
+def test_unusual_cells_of_qtsumm_are_kept(tmp_path: Path) -> None:
     table = {
         "header": ["", "Kiln", "Kiln"],
         "rows": [["", "–", None], [1, 2.5, True], ["a\nb", math.nan, " x "]],
@@ -131,8 +131,8 @@ RAGGED = [["1", "2", "3"], ["4"]]
 @pytest.mark.parametrize(
     ("name", "rows", "refused"),
     [
-        # Too long a row: json and df have no column for the cell; too short a row: columns
-        # cannot be moved, in none of the seven formats.
+        # If a row is too long, json and df have no column for the cell. If a row is too short,
+        # columns cannot be moved, in any of the seven formats.
         (
             "numericnlg",
             RAGGED,
@@ -143,8 +143,8 @@ RAGGED = [["1", "2", "3"], ["4"]]
                    for form in SERIALIZERS},
             },
         ),
-        # No rows: csv alone shows a header by itself; two empty rows and a transposed header
-        # fill the table again.
+        # Without rows only csv shows the header. Two empty rows or a transposed header fill the
+        # table again.
         (
             "scigen",
             [],
@@ -157,7 +157,7 @@ RAGGED = [["1", "2", "3"], ["4"]]
         ),
     ],
 )  # fmt: skip
-def test_unusable_tables_are_refused_format_by_format(
+def test_unusable_tables_are_refused_by_format_and_perturbation(
     tmp_path: Path, name: str, rows: list[list[str]], refused: dict[tuple[str, str], int]
 ) -> None:
     if name == "numericnlg":

@@ -31,7 +31,7 @@ from tests.support.tablebench_files import (
     written,
 )
 
-# The score
+# Score
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ from tests.support.tablebench_files import (
         ("10.6", "10.6", 1.0),
         ("Final Answer: 10.60", "10.6", 1.0),  # the prompt asks for that marker
         ("10.6.", "10.6", 1.0),
-        ("106", "10.6", 0.0),  # the point counts
+        ("106", "10.6", 0.0),  # the decimal point counts
         ("-10.6", "10.6", 0.0),  # so does the sign
         ("−0.75%", "-0.75%", 1.0),
         ("0.75%", "-0.75%", 0.0),
@@ -57,7 +57,7 @@ from tests.support.tablebench_files import (
         ("204988, 12%", "204988, 12.0%", 1.0),
         ("about 12", "12", 0.0),
         ("", "12", 0.0),
-        # Not numbers alone: words in common. Two of three tokens on either side are shared.
+        # Text with numbers is compared by words: two of three tokens on each side are shared.
         ("increasing trend, 13", "Increasing trend, 14", 2 / 3),
         ("The Spain.", "spain", 1.0),
         ("three", "three", 1.0),
@@ -80,7 +80,7 @@ def test_the_reference_drops_signs_points_and_percent_signs() -> None:
         assert score_answer("tablebench_nr", reply, [gold]).value == 0.0
 
 
-def test_parts_are_the_same_for_words_and_numbers() -> None:
+def test_words_and_numbers_have_the_same_parts() -> None:
     numbers, words = (score_answer("tablebench_fc", "12", [gold]) for gold in ("12", "twelve men"))
     assert set(numbers.parts) == set(words.parts)
     assert (numbers.parts["numeric"], words.parts["numeric"]) == (1.0, 0.0)
@@ -94,7 +94,7 @@ def test_the_best_of_several_references_counts() -> None:
 
 
 @given(st.decimals(-(10**9), 10**9, allow_nan=False, places=3), st.booleans())
-def test_a_number_equals_itself_however_written(value: Any, percent: bool) -> None:
+def test_a_number_equals_itself_in_every_spelling(value: Any, percent: bool) -> None:
     sign = "%" if percent else ""
     gold = f"{value}{sign}"
     for reply in (f"{value:,}{sign}", f"{value}000{sign}", f"Final Answer: {value}{sign}"):
@@ -106,7 +106,7 @@ def test_a_number_equals_itself_however_written(value: Any, percent: bool) -> No
 @pytest.mark.parametrize(
     ("reply", "gold", "expected"),
     [
-        # Another number shares no word with the one beside the text: three of four words are left.
+        # A different number shares no word with the number in the text: three of four words match.
         ("Weak negative correlation, 0.25", "Weak negative correlation, -0.25", 3 / 4),
         ("Poland and Danzig, 627", "Poland and Danzig, 62.7", 3 / 4),
         ("poland and danzig, 62.70", "Poland and Danzig, 62.7", 1.0),
@@ -131,13 +131,13 @@ def test_a_number_equals_itself_however_written(value: Any, percent: bool) -> No
         ("3.5\\% growth", "3.5 growth", 1 / 2),
         ("\u20118.5 million", "-8.5 million", 1.0),
         ("\u20138.5 million", "8.5 million", 1 / 2),
-        # Between two numbers a hyphen is none either, whatever stands between.
+        # Nor is a hyphen between two numbers.
         ("5% - 10% growth", "5%-10% growth", 1.0),
         ("20\u00b0-30\u00b0", "20\u00b0\u201330\u00b0", 1.0),
         ("5\u20ac-10\u20ac", "5\u20ac\u201310\u20ac", 1.0),
     ],
 )
-def test_numbers_beside_text_are_words_of_their_own(reply: str, gold: str, expected: float) -> None:
+def test_numbers_in_text_are_compared_as_words(reply: str, gold: str, expected: float) -> None:
     assert score_answer("tablebench_da", reply, [gold]).value == pytest.approx(expected)
 
 
@@ -155,11 +155,11 @@ def test_numbers_beside_text_are_words_of_their_own(reply: str, gold: str, expec
         ("-", "–", 0.0),
     ],
 )
-def test_an_answer_without_a_word_for_rouge_is_given_or_not(
+def test_an_answer_without_words_for_rouge_is_right_or_wrong(
     reply: str, gold: str, expected: float
 ) -> None:
     assert score_answer("tablebench_fc", reply, [gold]).value == expected
-    # Beside another reference, too; "house" is one of its two words.
+    # With a second reference too; "house" is one of its two words.
     assert score("tablebench", gold, [gold, "red house"]).value == 1.0
     assert score("tablebench", "house", [gold, "red house"]).value == pytest.approx(2 / 3)
 
@@ -169,17 +169,17 @@ BESIDE = st.sampled_from(["{} men", "{}%, oslo", "r ({})", "about {}.", "{}kg", 
 
 
 @given(VALUES, VALUES, BESIDE)
-def test_beside_text_only_equal_numbers_are_equal(one: Any, other: Any, text: str) -> None:
+def test_in_text_only_equal_numbers_are_equal(one: Any, other: Any, text: str) -> None:
     gold = text.format(one)
     assert score_answer("tablebench_da", text.format(f"{one:,}00"), [gold]).value == 1.0
     result = score_answer("tablebench_da", text.format(other), [gold])
     assert (result.value == 1.0) == (one == other)
 
 
-# Reading files
+# Files
 
 
-def test_names_kinds_and_the_folder_they_share() -> None:
+def test_the_datasets_have_names_kinds_and_a_common_folder() -> None:
     registry = builtin_registry().datasets
     kinds = {
         "tablebench_da": "DataAnalysis",
@@ -201,7 +201,7 @@ def test_names_kinds_and_the_folder_they_share() -> None:
         ("v2", with_formatter, "The form (UN) of 4.", "with answer_formatter"),
     ],
 )
-def test_a_version_alone(
+def test_each_version_of_the_files_is_read(
     tmp_path: Path, key: str, make: Any, formatter: str | None, words: str
 ) -> None:
     source = opened(written(tmp_path, **{key: many(make)}))
@@ -217,7 +217,7 @@ def test_a_version_alone(
     else:
         assert shown == formatter
     assert list(example.inputs) == ["table", "question", "answer_formatter"]
-    # Cells keep their types, and null is None.
+    # Cells keep their types; null becomes None.
     table = example.inputs["table"]
     assert table == Table(["ship", "men"], [["gull", 12], ["tern", None], ["skua", 7.5]])
     assert [type(cells[1]) for cells in table.rows] == [int, type(None), float]
@@ -230,21 +230,21 @@ def test_a_version_alone(
     assert words in note
 
 
-def test_the_lottery_makes_pool_and_questions(tmp_path: Path) -> None:
+def test_pool_and_questions_are_drawn_at_random(tmp_path: Path) -> None:
     splits = split_lottery(30)
     assert set(splits) == {"train", "validation", "test"}
     wanted = tuple(
         [number for number, split in enumerate(splits, start=1) if split == name]
         for name in ("test", "train")
     )
-    # Rows of other kinds take no part.
+    # Rows of other kinds are not drawn from.
     mixed = [
         row
         for number in range(1, 31)
         for row in (record(number), record(900 + number, "Visualization", table=7))
     ]
     assert numbers(opened(written(tmp_path, plain=mixed))) == wanted
-    # Each kind has a lottery of its own.
+    # Each kind is drawn separately.
     both = [record(n, kind) for n in range(1, 31) for kind in ("DataAnalysis", "FactChecking")]
     folder = written(tmp_path / "both", plain=both)
     assert numbers(opened(folder)) == numbers(opened(folder, "tablebench_da")) == wanted
@@ -260,7 +260,7 @@ def test_a_bad_row_changes_no_other_rows_split(tmp_path: Path) -> None:
     assert pool == [n for n, split in enumerate(splits, 1) if split == "train"]
 
 
-def test_only_direct_prompting_where_rows_have_types(tmp_path: Path) -> None:
+def test_only_rows_of_direct_prompting_are_read_if_rows_have_types(tmp_path: Path) -> None:
     rows = [
         row
         for number in range(1, 31)
@@ -272,13 +272,13 @@ def test_only_direct_prompting_where_rows_have_types(tmp_path: Path) -> None:
     assert len(source.facts.notes) == 1
 
 
-def test_another_type_stands_in_for_direct_prompting_and_says_so(tmp_path: Path) -> None:
+def test_another_type_replaces_missing_direct_prompting_with_a_note(tmp_path: Path) -> None:
     source = opened(written(tmp_path, v2=many(with_formatter, kind="TCoT")))
     assert numbers(source) == numbers(opened(written(tmp_path / "1", plain=many(record))))
     assert any("TCoT is used instead" in note for note in source.facts.notes)
 
 
-def test_of_equal_versions_the_one_with_formatter_is_read(tmp_path: Path) -> None:
+def test_of_equal_versions_the_one_with_a_formatter_is_read(tmp_path: Path) -> None:
     folder = written(tmp_path, plain=many(record), v2=many(with_formatter, kind="TCoT"))
     assert list(opened(folder).facts.files) == [V2]
     written(tmp_path, dp=many(with_instruction))
@@ -289,15 +289,15 @@ def test_of_equal_versions_the_one_with_formatter_is_read(tmp_path: Path) -> Non
     assert f"left aside: {PLAIN} (30 rows)" in source.facts.notes[0]
 
 
-def test_a_part_does_not_stand_for_the_whole(tmp_path: Path) -> None:
+def test_a_partial_version_is_not_preferred_to_a_complete_one(tmp_path: Path) -> None:
     folder = written(tmp_path, plain=many(record), dp=many(with_instruction, 29))
     assert list(opened(folder).facts.files) == [PLAIN]
-    # Which version is whole is asked for each kind.
+    # Completeness is decided for each kind.
     written(tmp_path, dp=many(with_instruction, 2, qtype="DataAnalysis"))
     assert list(opened(folder, "tablebench_da").facts.files) == [DP]
 
 
-def test_the_same_questions_under_other_instructions_stand_back(tmp_path: Path) -> None:
+def test_the_same_questions_under_other_instructions_are_not_read(tmp_path: Path) -> None:
     folder = written(tmp_path, dp=many(with_instruction, 5))
     text = "".join(json.dumps(row) + "\n" for row in many(with_instruction, 30, kind="PoT"))
     (folder / "TableBench_PoT.jsonl").write_text(text, encoding="utf-8")
@@ -306,7 +306,7 @@ def test_the_same_questions_under_other_instructions_stand_back(tmp_path: Path) 
     assert "PoT" not in " ".join(source.facts.notes)
 
 
-def test_an_id_on_two_rows_gives_two_examples(tmp_path: Path) -> None:
+def test_an_id_of_two_rows_gives_two_examples(tmp_path: Path) -> None:
     rows = many(record)
     tests = [n for n, split in enumerate(split_lottery(30), 1) if split == "test"]
     first, second = tests[0], tests[1]
@@ -320,7 +320,7 @@ def test_an_id_on_two_rows_gives_two_examples(tmp_path: Path) -> None:
     assert any(f"q{first}" in note and "more than one row" in note for note in source.facts.notes)
 
 
-def test_odd_tables_and_names_are_kept(tmp_path: Path) -> None:
+def test_unusual_tables_and_names_are_kept(tmp_path: Path) -> None:
     odd = {"columns": ["a", "a", ""], "data": [["x\ny", True, 1e9], [None, "\u2028", -3, "more"]]}
     rows = many(record, table=odd, qsubtype="Multi-hop NumericalReasoing")
     source = opened(written(tmp_path, plain=rows))
@@ -341,14 +341,14 @@ def test_line_separators_inside_rows_do_not_end_them(tmp_path: Path) -> None:
     assert source.example(source.example_ids(1)[0]).question == "a\u2028b\u0085c"
 
 
-def test_keys_of_the_pool_are_those_of_its_items(tmp_path: Path) -> None:
+def test_pool_keys_equal_those_of_the_loaded_items(tmp_path: Path) -> None:
     source = opened(written(tmp_path, plain=many(record)))
     assert len(source.pool) > 1
     for index in range(len(source.pool)):
         assert source.pool.key(index) == text_key(source.pool[index])
 
 
-def test_every_qsubtype_has_a_form_of_answer(tmp_path: Path) -> None:
+def test_every_qsubtype_has_an_answer_format(tmp_path: Path) -> None:
     def form(qsubtype: str) -> str:
         source = opened(written(tmp_path, plain=many(record, qsubtype=qsubtype)))
         return str(source.example(source.example_ids(1)[0]).inputs["answer_formatter"])
@@ -378,7 +378,7 @@ def rendered(folder: Path, example_id: str, **settings: Any) -> str:
     return prompt
 
 
-def test_the_whole_prompt(tmp_path: Path) -> None:
+def test_the_whole_prompt_equals_the_published_one(tmp_path: Path) -> None:
     rows = many(with_formatter)
     source = opened(written(tmp_path / "tablebench", v2=rows))
     example_id = source.example_ids(1)[0]
@@ -396,7 +396,7 @@ def test_the_whole_prompt(tmp_path: Path) -> None:
     assert len(used) == 5
     instruction = before[: before.index(used[0])]
     assert before == instruction + "".join(used)
-    # Of all forms of answers only that of the question asked.
+    # The prompt has only the answer format of its question.
     assert f"The form (UN) of {number}." in instruction
     assert text.count("The form (UN)") == 1
     lowered = instruction.lower()
@@ -405,7 +405,7 @@ def test_the_whole_prompt(tmp_path: Path) -> None:
     assert "output of the last" in lowered
 
 
-def test_brackets_at_the_end_of_a_question_are_lost_in_the_reference_alone(tmp_path: Path) -> None:
+def test_only_the_mode_reference_drops_brackets_at_the_end_of_a_question(tmp_path: Path) -> None:
     written(tmp_path / "tablebench", plain=many(record, question="Which (UN)"))
     example_id = opened(tmp_path / "tablebench").example_ids(1)[0]
     assert "Question: Which (UN)\nFinal Answer: " in rendered(tmp_path, example_id, shots=0)
@@ -413,7 +413,7 @@ def test_brackets_at_the_end_of_a_question_are_lost_in_the_reference_alone(tmp_p
     assert text.endswith("Question: Which (U\nFinal Answer: ")
 
 
-def test_braces_in_a_form_are_no_fields(tmp_path: Path) -> None:
+def test_braces_in_an_answer_format_are_no_fields(tmp_path: Path) -> None:
     form = "Write {answer_formatter} or {0} or {"
     rows = [with_formatter(n, answer_formatter=form) for n in range(1, 31)]
     written(tmp_path / "tablebench", v2=rows)
@@ -421,7 +421,7 @@ def test_braces_in_a_form_are_no_fields(tmp_path: Path) -> None:
     assert form in rendered(tmp_path, example_id, shots=0)
 
 
-def test_charts_are_the_category_that_torr_leaves_out(tmp_path: Path) -> None:
+def test_charts_are_a_separate_dataset_outside_of_torr(tmp_path: Path) -> None:
     row = {
         "id": "c1", "qtype": "Visualization", "qsubtype": "ChartGeneration", "chart_type": "hbar",
         "question": "Draw it.", "answer": "y_references = [[1, 2]]",

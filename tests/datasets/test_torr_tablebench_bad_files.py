@@ -1,4 +1,4 @@
-"""What is said of files of TableBench that are missing, broken or too long."""
+"""Files of TableBench that are missing, damaged or long."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.tablebench_files import (
 )
 
 
-def test_no_folder_and_no_file(tmp_path: Path) -> None:
+def test_a_missing_folder_or_file_is_named_with_the_command(tmp_path: Path) -> None:
     with pytest.raises(DataMissing, match=r"no data in .*tablebench.*tablebench pull tablebench"):
         opened(tmp_path / "tablebench")
     (tmp_path / "notes.txt").write_text("x")
@@ -39,7 +39,7 @@ def test_no_folder_and_no_file(tmp_path: Path) -> None:
         ('{"a": 1}', "None is not one of DataAnalysis, FactChecking"),
     ],
 )
-def test_a_file_of_something_else(tmp_path: Path, line: str, words: str) -> None:
+def test_a_file_of_something_else_is_refused(tmp_path: Path, line: str, words: str) -> None:
     written(tmp_path, plain=[line])
     with pytest.raises(DataError) as caught:
         opened(tmp_path)
@@ -50,7 +50,7 @@ def test_a_file_of_something_else(tmp_path: Path, line: str, words: str) -> None
     assert "tablebench pull tablebench" in text
 
 
-def test_no_row_of_the_kind(tmp_path: Path) -> None:
+def test_a_file_without_rows_of_the_kind_is_refused(tmp_path: Path) -> None:
     written(tmp_path, plain=many(record))
     with pytest.raises(
         DataError, match=r"no usable row of qtype DataAnalysis in TableBench\.jsonl;"
@@ -58,7 +58,7 @@ def test_no_row_of_the_kind(tmp_path: Path) -> None:
         opened(tmp_path, "tablebench_da")
 
 
-def test_text_that_is_not_utf_8(tmp_path: Path) -> None:
+def test_a_file_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
     (tmp_path / PLAIN).write_bytes(b'{"id": "\xff"}\n')
     with pytest.raises(DataError, match=r"TableBench\.jsonl: not UTF-8"):
         opened(tmp_path)
@@ -101,7 +101,7 @@ LINE = json.dumps(record(2))
         ),
     ],
 )
-def test_a_bad_row_is_named_and_the_others_stay(
+def test_a_bad_row_is_named_and_the_others_are_kept(
     tmp_path: Path, bad: Any, field: str, words: str
 ) -> None:
     rows: list[Any] = [record(1), bad, *many(record, 30)[2:]]
@@ -137,7 +137,7 @@ def test_a_bad_row_is_named_and_the_others_stay(
         ),
     ],
 )
-def test_a_row_unlike_the_others_of_its_version(
+def test_a_row_with_a_different_layout_is_named(
     tmp_path: Path, make: Any, changes: dict[str, Any], field: str, words: str
 ) -> None:
     rows = many(make)
@@ -153,10 +153,10 @@ def test_a_row_unlike_the_others_of_its_version(
     assert words in str(problem)
 
 
-def test_an_unknown_question(tmp_path: Path) -> None:
+def test_an_unknown_example_id_is_refused(tmp_path: Path) -> None:
     source = opened(written(tmp_path, plain=many(record)))
     shown = source.pool[0].id
-    for name in ("nobody", shown):  # a demonstration is no question of the run
+    for name in ("nobody", shown):  # a demonstration is no example
         with pytest.raises(DataError, match=rf"the test part of .* '{name}'"):
             source.example(name)
 

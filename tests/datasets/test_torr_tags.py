@@ -10,7 +10,7 @@ from pytest_tablebench.running.builtins import builtin_registry
 from tests.support import upstream
 
 SKILLS = {"knowledge extraction", "textual reasoning", "numerical reasoning"}
-"""The three skills that the paper tells apart."""
+"""The three skills of the paper."""
 
 
 def test_every_dataset_of_torr_has_task_domain_and_skill():
@@ -27,7 +27,7 @@ def test_every_dataset_of_torr_has_task_domain_and_skill():
         "domain": "finance",
         "skill": "numerical reasoning",
     }
-    # The paper tells six kinds of tasks apart.
+    # The paper has six kinds of tasks.
     assert len({tags["task"] for tags in found.values()}) == 6
 
 
@@ -38,7 +38,7 @@ def test_each_example_has_the_tags_of_its_dataset(tmp_path: Path):
     assert source.pool[0].tags == tags
 
 
-def test_a_variant_outside_the_benchmark_has_the_tags_too():
+def test_a_variant_outside_of_the_benchmark_has_the_tags_too():
     finqa_text = builtin_registry().datasets["finqa_text"]
     assert isinstance(finqa_text, ToRR)
     assert finqa_text.tags()["domain"] == "finance"

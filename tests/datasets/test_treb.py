@@ -1,4 +1,4 @@
-"""TReB's subtasks and samples: a registry of data, upstream's files, tables of every kind."""
+"""TReB: the registry of subtasks, upstream's files, and tables of every kind."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def examples(dataset: TReB, folder: Path, compat: Compat = "fixed") -> list[Exam
 # The registry (spec: treb.md section 1)
 
 
-def test_each_skill_has_as_many_subtasks_as_the_paper_says() -> None:
+def test_each_skill_has_the_papers_number_of_subtasks() -> None:
     counts: dict[str, int] = {}
     for subtask in _subtasks.known_subtasks():
         counts[subtask.skill] = counts.get(subtask.skill, 0) + 1
@@ -48,7 +48,7 @@ def test_each_skill_has_as_many_subtasks_as_the_paper_says() -> None:
     assert "treb_multi_step_fact_checking" in NAMES
 
 
-def test_modes_titles_and_scores_are_those_of_the_published_configuration() -> None:
+def test_modes_titles_and_scores_equal_the_published_configuration() -> None:
     known = {subtask.name: subtask for subtask in _subtasks.known_subtasks()}
     programs = {name for name, one in known.items() if one.modes == ("tcot", "pot", "icot")}
     assert {name for name in programs if known[name].skill != "ADA"} == {
@@ -77,7 +77,7 @@ def test_modes_titles_and_scores_are_those_of_the_published_configuration() -> N
         assert {one.main, one.judged} <= {*one.scores} & {*one.thresholds}
 
 
-def test_a_subtask_without_an_entry_has_the_defaults_and_the_skill_of_its_family() -> None:
+def test_an_unlisted_subtask_has_the_defaults_and_the_skill_of_its_family() -> None:
     unnamed, other = _subtasks.subtask_of(UNNAMED), _subtasks.subtask_of("Table_Guessing")
     assert (unnamed.is_listed, unnamed.skill, unnamed.modes) == (
         False,
@@ -95,7 +95,7 @@ def test_a_subtask_without_an_entry_has_the_defaults_and_the_skill_of_its_family
         ("treb_table_query", {"direct", "tcot", "pot", "icot[max_exec=2]", "treethinker"}),
     ],
 )
-def test_a_subtask_is_asked_in_the_modes_of_the_benchmark(name: str, modes: set[str]) -> None:
+def test_a_subtask_has_the_modes_of_the_benchmark(name: str, modes: set[str]) -> None:
     strategies = ("direct", "tcot", "pot", "icot[max_exec=2]", "treethinker")
     assert {mode for mode in strategies if NAMES[name].refuses(mode) is None} == modes
 
@@ -135,7 +135,7 @@ def serialize_markdown(table: Table) -> str:
     return str(serialize(table, "markdown"))
 
 
-def test_instructions_are_our_own_and_each_answer_keeps_its_rule(data: Path) -> None:
+def test_instructions_are_not_copied_and_each_answer_keeps_its_rule(data: Path) -> None:
     dataset = NAMES["treb_instruction_following"]
     source = dataset.open(data / "treb")
     found = [source.example(name) for name in source.example_ids(None)]
@@ -151,7 +151,7 @@ def test_instructions_are_our_own_and_each_answer_keeps_its_rule(data: Path) -> 
     assert "the project's own instructions" in source.facts.notes[0]
 
 
-def test_a_subtask_without_an_entry_is_named_by_the_data(data: Path) -> None:
+def test_an_unlisted_subtask_is_named_by_the_data(data: Path) -> None:
     (unnamed,) = datasets_in(data)
     assert unnamed.name == "treb_multi_step_guessing"
     assert len(examples(unnamed, data / "treb")) == 3
@@ -160,7 +160,7 @@ def test_a_subtask_without_an_entry_is_named_by_the_data(data: Path) -> None:
     )
 
 
-def test_one_file_may_hold_several_subtasks_and_its_ids_say_which(tmp_path: Path) -> None:
+def test_a_file_can_contain_several_subtasks_told_by_id(tmp_path: Path) -> None:
     folder = tmp_path / "treb"
     rows = [sample("Table_Query"), sample("Table_Guessing"), sample("Table_Query", 2), "no sample"]
     write_samples(folder / "valid.jsonl", rows)
@@ -171,7 +171,7 @@ def test_one_file_may_hold_several_subtasks_and_its_ids_say_which(tmp_path: Path
     assert [one.name for one in datasets_in(tmp_path)] == ["treb_table_guessing", "treb_valid"]
 
 
-def test_without_data_one_line_says_which_command_fetches_it(tmp_path: Path) -> None:
+def test_without_data_one_line_names_the_command_that_fetches_it(tmp_path: Path) -> None:
     said = {}
     for name, dataset in NAMES.items():
         with pytest.raises(DataMissing) as caught:
@@ -191,7 +191,7 @@ def test_a_broken_file_is_named(tmp_path: Path, text: str, said: str) -> None:
         NAMES["treb_table_query"].open(tmp_path)
 
 
-def test_rows_that_are_no_samples_are_counted_with_file_and_row(tmp_path: Path) -> None:
+def test_rows_that_are_no_samples_are_reported_with_file_and_row(tmp_path: Path) -> None:
     rows = [
         7,
         sample("Table_Query", question=" "),
@@ -212,7 +212,7 @@ def test_rows_that_are_no_samples_are_counted_with_file_and_row(tmp_path: Path) 
     ]
 
 
-def test_a_sample_without_an_id_is_a_case_without_an_answer(tmp_path: Path) -> None:
+def test_a_sample_without_an_id_is_named(tmp_path: Path) -> None:
     write_samples(tmp_path / "Table_Query.json", [sample("Table_Query", id=...)])
     source = NAMES["treb_table_query"].open(tmp_path)
     assert source.example_ids(None) == ["row 1"]
@@ -249,7 +249,7 @@ def rows_of(found: SampleTable) -> Sequence[Sequence[str]]:
         ([True], ("columnslable",), ("Harbour", "Boats", "Depth")),
     ],
 )
-def test_header_lines_that_cannot_be_meant_are_one(
+def test_an_invalid_number_of_header_lines_is_read_as_one(
     tmp_path: Path, header: list[object], faults: tuple[str, ...], names: tuple[str, ...]
 ) -> None:
     (found,) = read(tmp_path, columnslable=header)
@@ -258,7 +258,7 @@ def test_header_lines_that_cannot_be_meant_are_one(
 
 
 @pytest.mark.parametrize("path", ["../secret.csv", "/etc/hostname", "csv/../../secret.csv"])
-def test_no_file_outside_the_folder_is_read(tmp_path: Path, path: str) -> None:
+def test_files_outside_the_folder_are_not_read(tmp_path: Path, path: str) -> None:
     (tmp_path / "secret.csv").write_text("a,b\n1,2\n")
     inside = tmp_path / "treb"
     inside.mkdir()
@@ -267,7 +267,7 @@ def test_no_file_outside_the_folder_is_read(tmp_path: Path, path: str) -> None:
     assert rows_of(found)[1] == ("Wick", "12", "4.5")
 
 
-def test_escaped_bars_are_text_and_break_the_published_reading(tmp_path: Path) -> None:
+def test_escaped_bars_are_text_except_in_the_mode_reference(tmp_path: Path) -> None:
     markdown = "| Sign | Means |\n|---|:---:|\n| a \\| b | or |\n| a | alone |"
     fields: dict[str, Any] = {"file_path": [], "Table_markdown": [markdown], "Table_html": []}
     (fixed,) = read(tmp_path, **fields)
@@ -276,7 +276,7 @@ def test_escaped_bars_are_text_and_break_the_published_reading(tmp_path: Path) -
     assert reference == SampleTable(None, "none", ("markdown",), markdown)
 
 
-def test_of_several_tables_reference_has_the_first_and_fixed_all_by_their_names(
+def test_of_several_tables_reference_reads_the_first_and_fixed_all(
     tmp_path: Path,
 ) -> None:
     fields: dict[str, Any] = {
@@ -309,7 +309,7 @@ def test_of_several_tables_reference_has_the_first_and_fixed_all_by_their_names(
     assert dataset.prompt(first, lambda table: "<one>").source.split("\n")[1:] == ["<one>"]
 
 
-def test_reference_shows_a_table_as_upstream_writes_it(data: Path) -> None:
+def test_the_mode_reference_shows_a_table_as_upstream_does(data: Path) -> None:
     source = NAMES["treb_table_query"].open(data / "treb", compat="reference")
     table = source.example("English|harbours|1|made_1").inputs["table"]
     assert source.as_given(table, "markdown") == sample("Table_Query")["Table_markdown"][0]
@@ -321,7 +321,7 @@ def test_reference_shows_a_table_as_upstream_writes_it(data: Path) -> None:
     assert plain.as_given(table, "markdown") is None
 
 
-def test_a_table_that_cannot_be_read_is_shown_as_it_is_given(tmp_path: Path) -> None:
+def test_a_table_that_cannot_be_read_is_shown_unchanged(tmp_path: Path) -> None:
     write_samples(
         tmp_path / "Table_Query.json",
         [sample("Table_Query", file_path=["gone.csv"], Table_markdown=["no bars"], Table_html=[])],

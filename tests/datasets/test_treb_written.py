@@ -1,4 +1,4 @@
-"""`tablebench generate treb`: dataset folders as TReB's samples, tables alike in three formats."""
+"""`tablebench generate treb`: dataset folders become TReB samples with tables in three formats."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def query(question: str, answer: object, table: str = "tables/odd.csv") -> dict[
     return {"table": table, "question": question, "answer": answer, "tags": tags, "title": "Odd"}
 
 
-def test_a_folder_becomes_samples_that_read_alike_from_each_format(
+def test_a_folder_becomes_samples_that_are_equal_in_each_format(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     two_lines = Table(
@@ -93,7 +93,7 @@ def test_a_folder_becomes_samples_that_read_alike_from_each_format(
         assert {example.tags["read_from"] for example in examples} == {form}
         assert not any("fault" in example.tags for example in examples)
         read[form] = [example.inputs["table"].lines for example in examples]
-        # What is read next is the next of the three.
+        # Remove the format just read, so that the next of the three is read.
         shutil.rmtree(out / "csv", ignore_errors=True)
         if form == "csv":
             continue

@@ -1,4 +1,4 @@
-"""Column type annotation: the corrected score, and reading files in TURL's layout."""
+"""Column type annotation: the corrected score, and files in TURL's layout."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.tables.table import Table
 from tests.support.turl_files import TEST, TRAIN, cell, opened, row, turl
 
-# The score
+# Score
 
 
 def parts(prediction: list[str], gold: list[str]) -> dict[str, float]:
@@ -32,13 +32,13 @@ def parts(prediction: list[str], gold: list[str]) -> dict[str, float]:
     ("prediction", "gold", "micro", "macro", "accuracy"),
     [
         (["a"], ["a"], 1.0, 1.0, 1.0),
-        (["b", "a"], ["a", "b"], 1.0, 1.0, 0.0),  # order counts for accuracy alone
+        (["b", "a"], ["a", "b"], 1.0, 1.0, 0.0),  # order matters for accuracy only
         (["a", "a"], ["a"], 1.0, 1.0, 0.0),
-        # One right of three named: precision 1/3, recall 1; labels a 1, x 0, y 0.
+        # One of three types is right: precision 1/3, recall 1; labels a 1, x 0, y 0.
         (["a", "x", "y"], ["a"], 0.5, 1 / 3, 0.0),
         # precision 1/2, recall 1/3; labels a 1, b 0, c 0, x 0.
         (["a", "x"], ["a", "b", "c"], 0.4, 0.25, 0.0),
-        (["a", "", "b"], ["a", "b"], 1.0, 1.0, 0.0),  # two commas in a row name no type
+        (["a", "", "b"], ["a", "b"], 1.0, 1.0, 0.0),  # two adjacent commas name no type
         ([""], ["a"], 0.0, 0.0, 0.0),
         (["the types are a"], ["a"], 0.0, 0.0, 0.0),
     ],
@@ -50,7 +50,7 @@ def test_every_predicted_type_counts(
     assert parts(prediction, gold) == pytest.approx(expected)
 
 
-def test_a_surplus_type_is_free_in_the_reference_alone() -> None:
+def test_only_the_mode_reference_ignores_surplus_types() -> None:
     types, reply = ["people.person"], "people.person, location.location"
     assert score_answer("turl_cta", reply, types, compat="reference").value == 1.0
     assert score_answer("turl_cta", reply, types).value == pytest.approx(2 / 3)
@@ -74,18 +74,18 @@ LABELS = st.lists(st.sampled_from("abcdef"), max_size=6)
 
 
 @given(LABELS, LABELS.filter(bool))
-def test_micro_f1_is_that_of_two_sets(prediction: list[str], gold: list[str]) -> None:
+def test_micro_f1_equals_the_f1_of_two_sets(prediction: list[str], gold: list[str]) -> None:
     given_labels, wanted = set(prediction), set(gold)
     expected = 2 * len(given_labels & wanted) / (len(given_labels) + len(wanted))
     assert parts(prediction, gold)["f1_micro"] == pytest.approx(expected)
     lenient = score("turl", prediction, [gold], compat="reference").value
     assert lenient >= parts(prediction, gold)["f1_micro"]
-    # The reference forgets the predicted types that are not expected, and nothing else.
+    # The mode reference only ignores predicted types that are not expected.
     hits = given_labels & wanted
     assert lenient == pytest.approx(2 * len(hits) / (len(hits) + len(wanted)))
 
 
-# Reading files
+# Files
 
 
 def table_of(folder: Path, content: list[Any], compat: Compat = "fixed") -> Table:
@@ -95,7 +95,7 @@ def table_of(folder: Path, content: list[Any], compat: Compat = "fixed") -> Tabl
     return table
 
 
-def test_one_example_for_each_column(tmp_path: Path) -> None:
+def test_each_column_is_an_example(tmp_path: Path) -> None:
     source = opened(turl(tmp_path, test=[row(), row("7-2")], train=[row("8-1")]))
     assert list(source.example_ids(None)) == ["7-1-1", "7-1-2", "7-2-1", "7-2-2"]
     assert list(source.example_ids(3)) == ["7-1-1", "7-1-2", "7-2-1"]
@@ -117,13 +117,13 @@ def test_one_example_for_each_column(tmp_path: Path) -> None:
     assert set(source.facts.files) == {TEST, TRAIN, "type_vocab.txt"}
 
 
-def test_the_columns_of_a_table_share_it(tmp_path: Path) -> None:
+def test_the_columns_of_a_table_share_the_object(tmp_path: Path) -> None:
     source = opened(turl(tmp_path, test=[row()]))
     first, second = (source.example(name).inputs["table"] for name in ("7-1-1", "7-1-2"))
     assert first is second
 
 
-def test_an_example_is_found_without_listing_first(tmp_path: Path) -> None:
+def test_an_example_can_be_loaded_before_listing(tmp_path: Path) -> None:
     source = opened(turl(tmp_path, test=[row(f"7-{n}") for n in range(5)]))
     assert source.example("7-3-2").inputs["page_title"] == "page 7-3"
     assert len(source.example_ids(None)) == 10
@@ -131,14 +131,14 @@ def test_an_example_is_found_without_listing_first(tmp_path: Path) -> None:
         source.example("7-9-1")
 
 
-def test_only_the_reference_loses_the_last_row(tmp_path: Path) -> None:
+def test_only_the_mode_reference_drops_the_last_row(tmp_path: Path) -> None:
     assert table_of(tmp_path, row()).rows == (("Gull", "Ann"), ("Tern", ""), ("Skua", "Bo"))
     assert table_of(tmp_path, row(), "reference").rows == (("Gull", "Ann"), ("Tern", ""))
 
 
-def test_rows_are_counted_at_the_columns_ends(tmp_path: Path) -> None:
-    # The first column's last entry is not the one with its largest row number, so the published
-    # reader takes 2, the second column's, for the number of rows.
+def test_the_mode_reference_counts_rows_at_the_ends_of_columns(tmp_path: Path) -> None:
+    # The last entry of the first column does not have its largest row number, so the published
+    # reader takes 2, from the second column, as the number of rows.
     content = row()
     content[6] = [
         [cell(3, 0, "Skua"), cell(0, 0, "Gull"), cell(1, 0, "Tern")], [cell(2, 1, "Bo")]
@@ -157,14 +157,14 @@ def test_rows_without_text_are_dropped(tmp_path: Path, compat: Compat) -> None:
     assert table_of(tmp_path, content, compat).rows == kept[: 2 if compat == "reference" else 3]
 
 
-def test_row_numbers_cost_nothing(tmp_path: Path) -> None:
+def test_large_row_numbers_do_not_allocate_rows(tmp_path: Path) -> None:
     content = row()
     content[6][0].append(cell(10**15, 0, "far away"))
     assert table_of(tmp_path, content).rows[-1] == ("far away", "")
     assert len(table_of(tmp_path, content, "reference").rows) == 3
 
 
-def test_a_table_of_no_columns_and_one_of_empty_columns(tmp_path: Path) -> None:
+def test_tables_without_columns_or_with_empty_columns_are_read(tmp_path: Path) -> None:
     bare = row("7-1", (), (), ())
     empty = row("7-2", rows=())
     for compat in COMPAT_MODES:
@@ -173,7 +173,7 @@ def test_a_table_of_no_columns_and_one_of_empty_columns(tmp_path: Path) -> None:
         assert source.example("7-2-1").inputs["table"] == Table(["Ship", "Captain"], [])
 
 
-def test_the_pool_is_train_else_dev_else_the_test_file(tmp_path: Path) -> None:
+def test_demonstrations_are_from_train_else_dev_else_the_test_file(tmp_path: Path) -> None:
     files: dict[str, Any] = {"test": [row()], "dev": [row("6-1")], "train": [row("5-1")]}
     expected = {"train": ("5-1-1", ""), "dev": ("6-1-1", "development"), "test": ("7-1-1", "test")}
     for split, (first, word) in expected.items():
@@ -188,7 +188,7 @@ def test_the_pool_is_train_else_dev_else_the_test_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("split", ["test", "train"])
-def test_keys_of_the_pool_are_those_of_its_items(tmp_path: Path, split: str) -> None:
+def test_pool_keys_equal_those_of_the_loaded_items(tmp_path: Path, split: str) -> None:
     files: dict[str, Any] = {"test": [row()], split: [row(), row("7-2")]}
     source = opened(turl(tmp_path, **files))
     assert len(source.pool) == 4
@@ -209,7 +209,7 @@ def prompt(
     return text
 
 
-def test_the_whole_prompt(tmp_path: Path) -> None:
+def test_the_whole_prompt_equals_the_published_one(tmp_path: Path) -> None:
     turl(tmp_path / "turl_cta", test=[row()], train=[row("8-1", types=(("boats.ship",), ("x.y",)))])
     text = prompt(runner(tmp_path, shots=1), "7-1-2")
     table = "Ship,Captain\nGull,Ann\nTern,\nSkua,Bo"
@@ -250,11 +250,11 @@ def test_a_column_is_never_its_own_demonstration(tmp_path: Path) -> None:
         others = set("abc") - {name}
         text = prompt(run, example_id)
         assert {one for one in "abc" if f"\nt.{one}\n" in text} == others
-    # There are no more than these two, so a third is not shown.
+    # Only two other columns exist, so a third demonstration is missing.
     assert prompt(runner(tmp_path, shots=3), "7-1-1") == prompt(run, "7-1-1")
 
 
-def test_empty_rows_do_not_add_up(tmp_path: Path) -> None:
+def test_the_perturbation_of_empty_rows_is_applied_once(tmp_path: Path) -> None:
     turl(tmp_path / "turl_cta", test=[row()])
     run = runner(tmp_path, shots=1)
     texts = []
@@ -270,7 +270,7 @@ def test_empty_rows_do_not_add_up(tmp_path: Path) -> None:
     assert unchanged.shape == (3, 2)
 
 
-def test_the_runner_reads_in_the_mode_of_the_run(tmp_path: Path) -> None:
+def test_the_runner_reads_in_the_compat_mode_of_the_run(tmp_path: Path) -> None:
     turl(tmp_path / "turl_cta", test=[row()])
     assert "Skua,Bo" in prompt(runner(tmp_path, shots=0), "7-1-1")
     text = prompt(runner(tmp_path, shots=0, compat="reference"), "7-1-1")
@@ -278,7 +278,7 @@ def test_the_runner_reads_in_the_mode_of_the_run(tmp_path: Path) -> None:
     assert "Skua" not in text
 
 
-def test_the_assertion_wants_all_types_and_no_other(tmp_path: Path) -> None:
+def test_the_assertion_needs_exactly_the_expected_types(tmp_path: Path) -> None:
     turl(tmp_path / "turl_cta", test=[row()])
     run = runner(tmp_path, shots=0)
 
@@ -287,7 +287,7 @@ def test_the_assertion_wants_all_types_and_no_other(tmp_path: Path) -> None:
     right = Answer("Boats.captain,people.person\nbecause")
     assert_label_f1(case, right)
     assert case.judge(right) == 1.0
-    # Two of three labels are expected, and both of two are there: 2 * 2/3 * 1 / (2/3 + 1).
+    # Two of three labels are expected, and both expected ones are predicted: 2 * 2/3 * 1 / (2/3 + 1).
     with pytest.raises(WrongAnswer, match=r"(?s)Captain.*people\.person, boats\.captain.*0\.80"):
         assert_label_f1(case, Answer("people.person, boats.captain, boats.ship"))
     assert case.judge(Answer("people.person, boats.captain, boats.ship")) == pytest.approx(0.8)

@@ -1,4 +1,4 @@
-"""Files in TURL's layout that are broken or large, and the reading of lists item by item."""
+"""Damaged and large files in TURL's layout, and reading JSON lists item by item."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from pytest_tablebench.datasets._streams import json_items
 from pytest_tablebench.errors import DataError, DataMissing
 from tests.support.turl_files import TEST, TRAIN, cell, opened, row, turl
 
-# What is wrong with a file
+# Damaged files
 
 
-def test_no_folder_and_half_a_copy(tmp_path: Path) -> None:
+def test_a_missing_folder_or_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataMissing, match=r"no data in .*turl_cta.*tablebench pull turl_cta"):
         opened(tmp_path / "turl_cta")
     turl(tmp_path / "a", train=[row()])
@@ -42,24 +42,24 @@ def test_no_folder_and_half_a_copy(tmp_path: Path) -> None:
         (b"0\t\xff\n", "not UTF-8"),
     ],
 )
-def test_a_bad_vocabulary(tmp_path: Path, content: str | bytes, words: str) -> None:
+def test_a_damaged_vocabulary_is_named(tmp_path: Path, content: str | bytes, words: str) -> None:
     turl(tmp_path, content, test=[row()])
     with pytest.raises(DataError, match=words):
         opened(tmp_path)
 
 
-def test_a_vocabulary_with_other_line_ends(tmp_path: Path) -> None:
+def test_a_vocabulary_with_other_line_endings_is_read(tmp_path: Path) -> None:
     source = opened(turl(tmp_path, "0\ta.b\r\n1\tc.d\r\n", test=[row()]))
     assert source.example("7-1-1").inputs["vocab"] == ["a.b", "c.d"]
 
 
 @pytest.mark.parametrize("content", ["", "{}", "null", '{"a": [1]}', "version https://git-lfs"])
-def test_no_list_at_all(tmp_path: Path, content: str) -> None:
+def test_a_file_without_a_list_is_refused(tmp_path: Path, content: str) -> None:
     with pytest.raises(DataError, match=rf"{TEST}: must contain a JSON list"):
         opened(turl(tmp_path, test=content))
 
 
-def test_a_file_that_breaks_off_keeps_what_is_whole(tmp_path: Path) -> None:
+def test_a_truncated_file_gives_its_whole_rows(tmp_path: Path) -> None:
     whole = json.dumps([row("7-1"), row("7-2"), row("7-3")])
     source = opened(turl(tmp_path, test=whole[: whole.index("7-3") + 40]))
     assert list(source.example_ids(None)) == ["7-1-1", "7-1-2", "7-2-1", "7-2-2"]
@@ -105,7 +105,7 @@ def changed(position: int, value: Any) -> list[Any]:
         (changed(7, None), "types", "each of 2 headers"),
     ],
 )
-def test_a_bad_row_is_named_and_the_others_stay(
+def test_a_bad_row_is_named_and_the_others_are_kept(
     tmp_path: Path, content: Any, field: str, words: str
 ) -> None:
     for compat in COMPAT_MODES:
@@ -117,11 +117,11 @@ def test_a_bad_row_is_named_and_the_others_stay(
 
 
 @pytest.mark.parametrize("types", [[], "boats.ship", [""], [7], None])
-def test_bad_types_cost_one_column(tmp_path: Path, types: Any) -> None:
+def test_bad_types_lose_one_column_only(tmp_path: Path, types: Any) -> None:
     content = row("7-1")
     content[7][0] = types
     source = opened(turl(tmp_path, test=[content]))
-    assert list(source.example_ids(None)) == ["7-1-2"]  # keeps the column's place
+    assert list(source.example_ids(None)) == ["7-1-2"]  # the id keeps the number of the column
     [problem] = source.problems
     assert str(problem) == f"{TEST}, row 1, field 'types of column 1': is not a list of types"
 
@@ -132,7 +132,7 @@ def test_a_bad_row_of_the_pool_is_named_too(tmp_path: Path) -> None:
     assert [str(problem).split(",")[0] for problem in source.problems] == [TRAIN]
 
 
-# Size
+# Large files
 
 
 def test_10000_columns_of_a_larger_file_are_read(tmp_path: Path) -> None:
@@ -143,8 +143,8 @@ def test_10000_columns_of_a_larger_file_are_read(tmp_path: Path) -> None:
     assert len(source.pool) == 10_000
 
 
-def test_no_more_of_a_file_is_read_than_asked_for(tmp_path: Path) -> None:
-    # What follows the first rows is no JSON; whoever read it would say so.
+def test_only_the_requested_rows_of_a_file_are_read(tmp_path: Path) -> None:
+    # The text after the first rows is no JSON, so reading it would be an error.
     text = json.dumps([row(f"7-{n}") for n in range(2_000)])
     source = opened(turl(tmp_path, test=text[:-1] + ", {{{"))
     assert len(source.example_ids(100)) == 100
@@ -168,7 +168,7 @@ def test_no_more_of_a_file_is_read_than_asked_for(tmp_path: Path) -> None:
     st.integers(1, 9),
     st.sampled_from([None, 1]),
 )
-def test_items_of_a_list_are_those_of_the_whole_file(
+def test_items_of_a_list_equal_those_of_the_parsed_file(
     tmp_path_factory: pytest.TempPathFactory, items: list[Any], chunk: int, indent: int | None
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "items.json"
@@ -185,7 +185,7 @@ def test_items_of_a_list_are_those_of_the_whole_file(
         (b"[[1], [2", 2), (b'[["a"], ["b]]', 2), (b"[" + b"9" * 5000 + b"]", 1),
     ],
 )  # fmt: skip
-def test_what_is_no_list_of_items_names_the_item(
+def test_a_damaged_list_is_refused_with_the_number_of_the_item(
     tmp_path: Path, content: bytes, number: int
 ) -> None:
     (tmp_path / "items.json").write_bytes(content)
@@ -202,7 +202,9 @@ def test_what_is_no_list_of_items_names_the_item(
     ("content", "words"),
     [(b"[" * 100_000, "nested too deeply"), (b'["\xff"]', "not UTF-8"), (None, "cannot be read")],
 )
-def test_files_that_cannot_be_read(tmp_path: Path, content: bytes | None, words: str) -> None:
+def test_a_list_file_that_cannot_be_read_is_refused(
+    tmp_path: Path, content: bytes | None, words: str
+) -> None:
     path = tmp_path / "items.json"
     if content is None:
         path.mkdir()

@@ -1,4 +1,4 @@
-"""Reading WikiTableQuestions: what upstream files may hold, and what must not stop a run."""
+"""Reading WikiTableQuestions, and damaged upstream files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def only(folder: Path, compat: Compat = "fixed") -> Example:
 
 
 def shown(folder: Path, text: str | bytes, *, target: str = "x", compat: Compat = "fixed") -> Table:
-    """The table of the only question, from the text of its file."""
+    """Return the table of the only question, read from the text of its file."""
     row = f"q-1\tWhich?\tcsv/9-csv/1.csv\t{target}"
     upstream.wikitq(folder, test=[row], tables={"csv/9-csv/1.tsv": text})
     table = only(folder, compat).inputs["table"]
@@ -36,7 +36,7 @@ def shown(folder: Path, text: str | bytes, *, target: str = "x", compat: Compat 
     return table
 
 
-def test_an_example_is_what_the_files_say(tmp_path: Path) -> None:
+def test_an_example_has_the_content_of_the_files(tmp_path: Path) -> None:
     source = opened(upstream.wikitq(tmp_path))
     assert list(source.example_ids(None)) == ["q-1", "q-2"]
     assert list(source.example_ids(1)) == ["q-1"]
@@ -46,7 +46,7 @@ def test_an_example_is_what_the_files_say(tmp_path: Path) -> None:
         "question": example.question,
         "table": Table(["Mill", "Wheels"], [["Upper", "2"], ["Lower", "3"]]),
     }
-    # Draws are seeded by the inputs in this order.
+    # The inputs in this order seed the draws.
     assert list(example.inputs) == ["question", "table"]
     assert (example.references, example.target) == (("3",), "3")
     assert not source.problems
@@ -56,19 +56,19 @@ def test_an_example_is_what_the_files_say(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("word", ["None", "NaN", "nan", "NA", "N/A", "null", "inf", "1e5", "007"])
-def test_targets_stay_the_text_they_are(tmp_path: Path, word: str) -> None:
+def test_targets_are_unchanged_text(tmp_path: Path, word: str) -> None:
     upstream.wikitq(tmp_path, test=[f"q-1\tWhich?\tcsv/1-csv/1.csv\t{word}"])
     assert only(tmp_path).references == (word,)
 
 
-def test_several_answers(tmp_path: Path) -> None:
+def test_several_answers_are_split(tmp_path: Path) -> None:
     upstream.wikitq(tmp_path, test=["q-1\tWhich two?\tcsv/1-csv/1.csv\tGull|Tern"])
     example = only(tmp_path)
     assert example.references == ("Gull", "Tern")
-    assert example.target == "Gull"  # a demonstration shows the first alone
+    assert example.target == "Gull"  # a demonstration shows only the first
 
 
-def test_escapes_in_answers_stay(tmp_path: Path) -> None:
+def test_escapes_in_answers_are_kept(tmp_path: Path) -> None:
     upstream.wikitq(tmp_path, test=[r"q-1" + "\tWhich?\tcsv/1-csv/1.csv\t" + r"a\nb"])
     assert only(tmp_path).references == (r"a\nb",)
 
@@ -81,18 +81,18 @@ def test_cells_are_stripped(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "as_written", "published"),
     [
-        # A quoted line end, as in files that have quoting.
+        # A quoted line break, as in files with quoting.
         ('A\t"B\nb"\n1\t2\n', [["A", '"B'], ['b"'], ["1", "2"]], [["A", "B b"], ["1", "2"]]),
         ('A\tB\n"1\t2"\t3\n', [["A", "B"], ['"1', '2"', "3"]], [["A", "B"], ["1\t2", "3"]]),
-        # A stray quote swallows what follows.
+        # A stray quote joins the following cells.
         ('A\tB\n"1\t2\n3\t4\n', [["A", "B"], ['"1', "2"], ["3", "4"]], [["A", "B"], ["1\t2 3\t4"]]),
         ('A\n"Gull"\n', [["A"], ['"Gull"']], [["A"], ["Gull"]]),
         ('A\n"Gull" x\n""\n', [["A"], ['"Gull" x'], ['""']], [["A"], ["Gull x"], [""]]),
-        # The files' own way to write a line end, a bar and a backslash.
+        # The files' escapes of a line break, a bar and a backslash.
         ("A\n1\\n2\\p3\\\\\n", [["A"], ["1\\n2\\p3\\\\"]], [["A"], ["1\\n2\\p3\\\\"]]),
     ],
 )  # fmt: skip
-def test_files_have_no_quoting_and_the_published_reader_thinks_they_have(
+def test_only_the_mode_reference_reads_quoting(
     tmp_path: Path, text: str, as_written: list[list[str]], published: list[list[str]]
 ) -> None:
     rows = {"fixed": as_written, "reference": published}
@@ -101,7 +101,7 @@ def test_files_have_no_quoting_and_the_published_reader_thinks_they_have(
         assert shown(tmp_path, text, compat=compat) == Table(header, others)
 
 
-def test_questions_and_answers_are_read_as_written_too(tmp_path: Path) -> None:
+def test_escapes_in_questions_and_answers_are_read_in_the_mode_fixed(tmp_path: Path) -> None:
     row = 'q-1\t"Gull" or "Tern"?\tcsv/1-csv/1.csv\t"Gull"|"Tern" (1907)'
     upstream.wikitq(tmp_path, test=[row, 'q-2\t"\tcsv/1-csv/1.csv\t"', row.replace("q-1", "q-3")])
     source = opened(tmp_path)
@@ -113,8 +113,8 @@ def test_questions_and_answers_are_read_as_written_too(tmp_path: Path) -> None:
     assert len(opened(tmp_path, "reference").example_ids(None)) < 3
 
 
-def test_cells_are_counted_as_they_are_written(tmp_path: Path) -> None:
-    # 101 rows of two cells; read with quoting, all of them are one.
+def test_cells_are_counted_without_quoting(tmp_path: Path) -> None:
+    # 101 rows of two cells; with quoting they would be a single cell.
     text = 'A\tB\n"1\t2\n' + "3\t4\n" * 100
     upstream.wikitq(
         tmp_path, test=["q-1\tWhich?\tcsv/9-csv/1.csv\t3"], tables={"csv/9-csv/1.tsv": text}
@@ -123,7 +123,7 @@ def test_cells_are_counted_as_they_are_written(tmp_path: Path) -> None:
     assert list(opened(tmp_path, "reference").example_ids(None)) == ["q-1"]
 
 
-def test_the_metric_is_given_table_and_question(tmp_path: Path) -> None:
+def test_the_metric_gets_table_and_question(tmp_path: Path) -> None:
     example = opened(upstream.wikitq(tmp_path)).example("q-2")
     assert example.context == {"table": example.inputs["table"], "question": example.question}
 
@@ -132,7 +132,7 @@ def test_a_quote_inside_a_cell_is_text(tmp_path: Path) -> None:
     assert shown(tmp_path, "A\n5'11\"\n") == Table(["A"], [["5'11\""]])
 
 
-def test_repeated_and_empty_header_cells(tmp_path: Path) -> None:
+def test_repeated_and_empty_header_cells_are_kept(tmp_path: Path) -> None:
     table = shown(tmp_path, "A\tA\t\n1\t2\t3\n")
     assert table == Table(["A", "A", ""], [["1", "2", "3"]])
     assert "1" in serialize(table, "markdown")
@@ -146,12 +146,12 @@ def test_ragged_rows_are_kept(tmp_path: Path) -> None:
     assert shown(tmp_path, "A\tB\n1\n2\t3\t4\n").rows == (("1",), ("2", "3", "4"))
 
 
-def test_byte_order_mark_and_carriage_returns(tmp_path: Path) -> None:
+def test_byte_order_mark_and_carriage_returns_are_ignored(tmp_path: Path) -> None:
     table = shown(tmp_path, "\ufeffA\tB\r\n1\t2\r\n".encode())
     assert table == Table(["A", "B"], [["1", "2"]])
 
 
-def test_a_table_counts_to_200_cells_without_its_header(tmp_path: Path) -> None:
+def test_tables_of_over_200_cells_without_the_header_are_left_out(tmp_path: Path) -> None:
     def table(rows: int, columns: int) -> str:
         return "\n".join("\t".join(["c"] * columns) for _ in range(rows + 1)) + "\n"
 
@@ -163,11 +163,11 @@ def test_a_table_counts_to_200_cells_without_its_header(tmp_path: Path) -> None:
     )
     source = opened(tmp_path)
     assert list(source.example_ids(None)) == ["q-a", "q-c", "q-e"]
-    assert not source.problems  # a filter, and nothing to complain of
+    assert not source.problems  # filtering is no problem of the data
 
 
 def test_10000_records_are_read_before_the_filter(tmp_path: Path) -> None:
-    # 300 cells: filtered out, and counted all the same.
+    # 300 cells: filtered out but counted.
     wide = "\t".join(["c"] * 300) + "\n" + "\t".join(["1"] * 300) + "\n"
     rows = [f"q-{n}\tQuestion {n}?\tcsv/9-csv/wide.csv\tGull" for n in range(9_998)]
     rows += [f"q-{n}\tQuestion {n}?\tcsv/1-csv/1.csv\tGull" for n in range(9_998, 10_003)]
@@ -177,16 +177,16 @@ def test_10000_records_are_read_before_the_filter(tmp_path: Path) -> None:
     assert len(source.pool) == 2
 
 
-# What is wrong with a file
+# Damaged files
 
 
-def test_no_folder(tmp_path: Path) -> None:
+def test_a_missing_folder_is_named_with_the_command(tmp_path: Path) -> None:
     with pytest.raises(DataMissing, match=r"no data in .*wikitq.*tablebench pull wikitq "):
         opened(tmp_path / "wikitq")
 
 
 @pytest.mark.parametrize("name", [TEST, "data/random-split-1-train.tsv"])
-def test_half_a_copy(tmp_path: Path, name: str) -> None:
+def test_a_missing_file_is_named(tmp_path: Path, name: str) -> None:
     (upstream.wikitq(tmp_path) / name).unlink()
     with pytest.raises(DataError) as caught:
         opened(tmp_path)
@@ -195,7 +195,7 @@ def test_half_a_copy(tmp_path: Path, name: str) -> None:
     assert "tablebench pull wikitq" in str(caught.value)
 
 
-def test_the_folder_of_another_dataset(tmp_path: Path) -> None:
+def test_the_folder_of_another_dataset_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"lacks .*contains data, tokenized_data.*another dataset"):
         opened(upstream.tabfact(tmp_path))
 
@@ -203,7 +203,7 @@ def test_the_folder_of_another_dataset(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "header", ["id\tutterance\ttargetValue\tcontext", "id,utterance,context,targetValue", "", "x"]
 )
-def test_another_header(tmp_path: Path, header: str) -> None:
+def test_a_file_with_another_header_is_refused(tmp_path: Path, header: str) -> None:
     upstream.wikitq(tmp_path, header=header, test=[])
     with pytest.raises(DataError, match=r"first line must be id utterance context targetValue"):
         opened(tmp_path)
@@ -232,7 +232,9 @@ GOOD = "q-9\tWhich ship is new?\tcsv/1-csv/1.csv\tTern"
         (f"q-2\tWhich?\t{'a' * 5000}.csv\tGull", ["field 'context'"]),
     ],
 )
-def test_a_bad_row_is_named_and_the_others_stay(tmp_path: Path, row: str, words: list[str]) -> None:
+def test_a_bad_row_is_named_and_the_others_are_kept(
+    tmp_path: Path, row: str, words: list[str]
+) -> None:
     tables: dict[str, str | bytes] = {"csv/9-csv/latin.tsv": b"A\n\xe4\n", "csv/9-csv/none.tsv": ""}
     upstream.wikitq(tmp_path, test=[upstream.WIKITQ_TEST[0], row, GOOD], tables=tables)
     (tmp_path / "csv/9-csv/dir.tsv").mkdir()
@@ -240,7 +242,7 @@ def test_a_bad_row_is_named_and_the_others_stay(tmp_path: Path, row: str, words:
     assert list(source.example_ids(None)) == ["q-1", "q-9"]
     [problem] = source.problems
     text = str(problem)
-    # The third line of the file, its header being the first.
+    # The third line of the file; the header is the first.
     assert text.startswith(f"{TEST}, row 3, ")
     for word in words:
         assert word in text
@@ -271,7 +273,7 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
     assert "leads out of" in str(source.problems[0])
 
 
-def test_a_question_file_that_is_not_utf_8(tmp_path: Path) -> None:
+def test_a_question_file_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
     upstream.wikitq(tmp_path)
     with (tmp_path / TEST).open("ab") as file:
         file.write(b"q-3\tWo liegt K\xf6ln?\tcsv/1-csv/1.csv\tGull\n")

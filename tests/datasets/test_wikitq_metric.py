@@ -1,4 +1,4 @@
-"""What `fixed` takes for the same answer of WikiTableQuestions, and what it does not."""
+"""Which spellings of an answer to WikiTableQuestions are equal in the mode `fixed`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_tablebench.tables.table import Table
 
 
 def right(reply: str, *references: str, table: Table | None = None) -> bool:
-    """Whether a reply is right; its two numbers agree, and it is wrong with anything added."""
+    """Return whether a reply is right, after checks of its parts and of a longer reply."""
     result = score_answer("wikitq", reply, references, table=table)
     assert (result.value == 1.0) == (result.parts["unsorted_list_exact_match"] == 1.0)
     assert result.parts["f1_strings"] == result.value
@@ -35,12 +35,12 @@ days = st.dates(date(1000, 1, 1), date(2999, 12, 31))
 
 @given(numbers, numbers, dashes, dashes, st.sampled_from(["", " "]))
 @example(10, 6, "-", "–", "")
-def test_every_dash_is_the_same_one(a: int, b: int, one: str, other: str, blank: str) -> None:
+def test_all_dashes_are_equal(a: int, b: int, one: str, other: str, blank: str) -> None:
     assert right(f"{a}{blank}{one}{blank}{b}", f"{a}{other}{b}")
 
 
 @given(numbers, dashes, dashes)
-def test_every_minus_sign_is_the_same_one_and_none_is_not(n: int, one: str, other: str) -> None:
+def test_all_minus_signs_are_equal_and_a_missing_one_differs(n: int, one: str, other: str) -> None:
     assert right(f"{one}{n + 1}", f"{other}{n + 1}")
     assert not right(f"{one}{n + 1}", str(n + 1))
     assert not right(str(n + 1), f"{one}{n + 1}")
@@ -56,7 +56,7 @@ def test_every_minus_sign_is_the_same_one_and_none_is_not(n: int, one: str, othe
         ("\u2212\u20093\u00a0°C", "- 3 °C"),
     ],
 )
-def test_dashes_in_text(reply: str, reference: str) -> None:
+def test_dashes_in_text_are_equal(reply: str, reference: str) -> None:
     assert right(reply, reference)
 
 
@@ -72,7 +72,9 @@ ENDS = (
 @given(numbers, numbers, dashes, dashes, st.sampled_from(ENDS))
 @example(1965, 1970, "-", "-", "{0}{d}{1}")
 @example(2010, 11, "-", "-", "{0}{d}{1}")
-def test_exchanged_ends_are_never_right(a: int, b: int, one: str, other: str, form: str) -> None:
+def test_a_range_with_exchanged_ends_is_wrong(
+    a: int, b: int, one: str, other: str, form: str
+) -> None:
     assume(a != b)
     reference = form.format(a, b, d=other)
     assert right(form.format(a, b, d=one), reference)
@@ -84,25 +86,25 @@ def test_exchanged_ends_are_never_right(a: int, b: int, one: str, other: str, fo
     [
         ("Crewe – Port Vale", "Port Vale – Crewe"),
         ("March 29-26, 2009", "March 26-29, 2009"),
-        ("6-4, 7-5", "7-5, 6-4"),  # one match: its sets are no list
+        ("6-4, 7-5", "7-5, 6-4"),  # the sets of one match are no list
         ("City Spin", "Spin City"),
         ("Cowboys, Dallas", "Dallas Cowboys"),
         ("1-2-3", "3-2-1"),
     ],
 )
-def test_the_words_of_one_answer_stand_in_their_order(reply: str, reference: str) -> None:
+def test_the_order_of_words_in_an_answer_matters(reply: str, reference: str) -> None:
     assert not right(reply, reference)
 
 
-def test_words_in_another_order_count_where_they_are_in_their_place() -> None:
-    # Of 10 - 6 the dash; of three words the last.
+def test_the_partial_score_counts_words_in_the_same_order() -> None:
+    # The dash of `10 - 6`; the last of three words.
     assert score_answer("wikitq", "6-10", ["10-6"]).value == pytest.approx(1 / 3)
     assert score_answer("wikitq", "b a c", ["a b c"]).value == pytest.approx(1 / 3)
     assert score_answer("wikitq", "b a", ["a b"]).value == 0
 
 
 @given(st.permutations(["Oslo, Norway", "79", "May 20, 2069", "7–5, 6–4", "Lima"]))
-def test_several_answers_stand_in_any_order_each_as_a_whole(items: list[str]) -> None:
+def test_several_answers_are_right_in_any_order(items: list[str]) -> None:
     wanted = ["Oslo, Norway", "79", "May 20, 2069", "7–5, 6–4", "Lima"]
     assert right(", ".join(items), *wanted)
     assert not right(", ".join(items[:-1]), *wanted)
@@ -126,19 +128,19 @@ def test_accents_do_not_matter(letters: list[str]) -> None:
     assert not right(bare + "x", text)
 
 
-def test_letters_that_no_accent_is_taken_off_differ() -> None:
+def test_letters_without_a_removable_accent_differ() -> None:
     for one, other in (("Łódź", "Kodz"), ("Ærø", "Aro"), ("п", "n"), ("北", "京")):
         assert not right(one, other)
 
 
-def test_an_answer_of_nothing_but_marks() -> None:
+def test_an_answer_of_combining_marks_only_is_compared_unchanged() -> None:
     for text in ("\u0301", "—", "**", "?", "\u200b", "★"):
         assert right(text, text)
         assert not right(text, "Italy")
         assert not right("Italy", text)
 
 
-def test_what_nobody_sees_does_not_matter() -> None:
+def test_invisible_characters_do_not_matter() -> None:
     assert right("Os\u00adlo\u200e", "Oslo")
     assert right("Van\u00a0Gogh", "Van Gogh")
     assert right("O’Brien", "O'Brien")
@@ -168,7 +170,7 @@ def forms(day: date) -> list[str]:
 
 @given(days)
 @example(date(2001, 9, 23))
-def test_every_way_to_write_a_date_is_the_same_one(day: date) -> None:
+def test_all_spellings_of_a_date_are_equal(day: date) -> None:
     for reply in forms(day):
         for reference in (f"{day:%B} {day.day}, {day.year:04}", day.isoformat()):
             assert right(reply, reference), (reply, reference)
@@ -177,14 +179,14 @@ def test_every_way_to_write_a_date_is_the_same_one(day: date) -> None:
 @given(days, days)
 @example(date(2001, 9, 10), date(2001, 10, 9))
 @example(date(1998, 9, 20), date(1998, 9, 21))
-def test_other_dates_are_wrong(day: date, other: date) -> None:
+def test_different_dates_are_wrong(day: date, other: date) -> None:
     assume(day != other)
     for reply in forms(other):
         assert not right(reply, f"{day:%B} {day.day}, {day.year:04}")
 
 
 @given(days)
-def test_dates_without_a_year(day: date) -> None:
+def test_dates_without_a_year_are_compared(day: date) -> None:
     name, n = day.strftime("%B"), day.day
     for reply in (
         f"{name} {n}",
@@ -210,7 +212,7 @@ def test_dates_without_a_year(day: date) -> None:
         ("2004-05-23, 2005-05-23", "May 23, 2004, May 23, 2005"),
     ],
 )
-def test_dates_inside_an_answer(reply: str, reference: str) -> None:
+def test_dates_inside_an_answer_are_compared(reply: str, reference: str) -> None:
     assert right(reply, reference)
 
 
@@ -227,18 +229,18 @@ def test_dates_inside_an_answer(reply: str, reference: str) -> None:
         ("May", "5 May"),
     ],
 )
-def test_what_is_no_date_stays_as_it_is(reply: str, reference: str) -> None:
+def test_text_that_is_no_date_is_unchanged(reply: str, reference: str) -> None:
     assert not right(reply, reference)
     assert right(reply, reply)
 
 
-def test_a_part_of_a_date_is_a_part_of_the_answer() -> None:
-    # Two of three words on both sides; one of three.
+def test_the_partial_score_counts_parts_of_a_date() -> None:
+    # Two of three words match on both sides, then one of three.
     assert score_answer("wikitq", "2013-05-21", ["May 20, 2013"]).value == pytest.approx(2 / 3)
     assert score_answer("wikitq", "2013", ["May 20, 2013"]).value == pytest.approx(1 / 2)
 
 
-# What an answer is wrapped in
+# Wrappers around an answer
 
 
 @pytest.mark.parametrize("wrapper", [
@@ -248,18 +250,18 @@ def test_a_part_of_a_date_is_a_part_of_the_answer() -> None:
 @pytest.mark.parametrize(
     "answer", ["Italy", "42", "10-6", "May 20, 2069", "Chile, Ecuador", "A.B."]
 )
-def test_wrappers_are_taken_off(wrapper: str, answer: str) -> None:
+def test_wrappers_are_removed(wrapper: str, answer: str) -> None:
     assert right(wrapper.format(answer), answer)
     assert not right(wrapper.format("Nowhere"), answer)
 
 
-def test_wrappers_around_each_item() -> None:
+def test_wrappers_around_each_item_are_removed() -> None:
     assert right("**Chile**, **Ecuador**", "Ecuador", "Chile")
     assert right('"U.S.", "U.K."', "U.K.", "U.S.")
     assert not right("**Chile**, **Peru**", "Ecuador", "Chile")
 
 
-# Cells with a written line end
+# Cells with an escaped line break
 
 
 CELL = r"Ana Horvat\n19, Split\nclub: Hajduk"
@@ -284,19 +286,19 @@ CLUBS = Table(["Player", "Club"], [[CELL, "x"], [r"Saint-Pie\n(Estrie)", "10"]])
         (r"Saint-Pie\n(Estrie), 10, 11", ["10", "Saint-Pie"], False),
     ],
 )
-def test_a_copied_cell_answers_with_its_lines(
+def test_a_copied_cell_with_line_breaks_is_right(
     reply: str, references: list[str], expected: bool, table: Table | None
 ) -> None:
     assert right(reply, *references, table=table) is expected
 
 
-def test_a_list_of_ones_own_is_no_copied_cell() -> None:
+def test_a_list_that_is_no_cell_is_not_right() -> None:
     assert not right(r"Ana Horvat\nSaint-Pie", "Ana Horvat", table=CLUBS)
     assert not right(r"Chile\nPeru", "Chile", table=CLUBS)
     assert not right(r"Saint-Pie\n(Estrie), 10", "Saint-Pie", table=CLUBS)
 
 
-def test_reference_mode_knows_none_of_this() -> None:
+def test_the_mode_reference_has_none_of_these_rules() -> None:
     for reply, reference in (
         ("10–6", "10-6"),
         ("Galdos", "Galdós"),
@@ -308,8 +310,8 @@ def test_reference_mode_knows_none_of_this() -> None:
 
 
 @pytest.mark.parametrize("metric", ["wikitq", "f1_strings", "exact_match"])
-def test_a_run_of_accents_takes_no_time_to_speak_of(metric: str) -> None:
+def test_a_long_run_of_accents_is_read_quickly(metric: str) -> None:
     start = time.process_time()
     assert score(metric, "e" + "\u0301\u0323" * 250_000, ["nothing"]).value == 0
-    # Sorting such a run takes time that grows with the square of its length: half an hour.
+    # Sorting such a run would take time quadratic in its length, here half an hour.
     assert time.process_time() - start < 20

@@ -46,7 +46,7 @@ def test_each_outcome_has_its_status(tmp_path: Path) -> None:
     }
 
 
-def test_only_the_case_makes_the_ids(tmp_path: Path) -> None:
+def test_ids_depend_only_on_the_case(tmp_path: Path) -> None:
     grid = [
         make(f"{n}", config=f"{s}/{p}") for n in range(5) for s in ("html", "csv") for p in "xy"
     ]
@@ -60,10 +60,10 @@ def test_only_the_case_makes_the_ids(tmp_path: Path) -> None:
     for name, result in first.items():
         assert result["historyId"] == second[name]["historyId"] == history_id(name)
         telling = [p["name"] for p in result["parameters"] if not p.get("excluded")]
-        assert telling == ["case"]  # Allure 3 takes all others into its own id
+        assert telling == ["case"]  # Allure 3 computes its id from all other parameters
 
 
-def test_labels_say_where_a_case_belongs(tmp_path: Path) -> None:
+def test_labels_name_benchmark_dataset_and_configuration(tmp_path: Path) -> None:
     write(tmp_path, [make("a", config="csv/transpose", flags=("truncated",)), make("b")])
     by_name = results(tmp_path)
     assert labels(by_name["wikitq/a/csv/transpose"]) == {
@@ -81,7 +81,7 @@ def test_labels_say_where_a_case_belongs(tmp_path: Path) -> None:
     assert labels(by_name["wikitq/b/html/none"])["severity"] == "critical"
 
 
-def test_the_time_is_the_latency(tmp_path: Path) -> None:
+def test_the_duration_is_the_latency(tmp_path: Path) -> None:
     write(tmp_path, [make("a", latency_s=1.25)])
     [result] = results(tmp_path).values()
     assert result["start"] == STARTED_MS
@@ -106,17 +106,17 @@ def test_the_time_is_the_latency(tmp_path: Path) -> None:
         (make("a", "no_answer", reason=None), "no answer: unknown"),
     ],
 )
-def test_what_is_not_right_has_one_kind(record: Record, kind: str | None) -> None:
+def test_each_case_that_is_not_right_has_one_category(record: Record, kind: str | None) -> None:
     assert kind_of(record) == kind
 
 
-def test_every_message_falls_into_one_category(tmp_path: Path) -> None:
+def test_every_message_matches_exactly_one_category(tmp_path: Path) -> None:
     records = [
         make("a", "wrong", references=("unreadable answer",), raw="no answer: timeout"),
         make("b", "wrong", raw=""),
         make("c", "wrong", flags=("truncated",)),
         make("d", "no_answer"),
-        make("e", "no_answer", reason="time"),  # the start of another reason
+        make("e", "no_answer", reason="time"),  # a prefix of another reason
     ]
     write(tmp_path, records)
     rules = json.loads((tmp_path / "categories.json").read_text())
@@ -139,7 +139,7 @@ def test_every_message_falls_into_one_category(tmp_path: Path) -> None:
         assert matching == [expected[name.split("/")[1]]]
 
 
-def test_categories_of_others_stay(tmp_path: Path) -> None:
+def test_categories_of_other_tools_are_kept(tmp_path: Path) -> None:
     theirs = {"name": "Flaky", "flaky": True}
     (tmp_path / "categories.json").write_text(json.dumps([theirs, {"name": "Wrong answers"}]))
     for _ in range(2):
@@ -162,7 +162,7 @@ def test_a_right_answer_has_neither_message_nor_attachment(tmp_path: Path) -> No
     assert not containers(tmp_path)
 
 
-def test_cases_share_the_table_they_are_about(tmp_path: Path) -> None:
+def test_cases_of_one_table_share_its_attachment(tmp_path: Path) -> None:
     records = [
         make("a", "wrong"),
         make("a", "wrong", "csv/none"),
@@ -185,7 +185,7 @@ def test_cases_share_the_table_they_are_about(tmp_path: Path) -> None:
     )
 
 
-def test_no_attachment_is_referred_to_twice(tmp_path: Path) -> None:
+def test_no_attachment_is_referenced_twice(tmp_path: Path) -> None:
     # Allure 3 shows the second reference to a file as missing.
     records = [make(f"{n % 3}", "wrong", f"s{n}/none", prompt_digest=f"{n % 5}", raw="y" * 9000)
                for n in range(12)]  # fmt: skip
@@ -203,21 +203,25 @@ def test_no_attachment_is_referred_to_twice(tmp_path: Path) -> None:
     assert all((tmp_path / name).is_file() for name in named)
 
 
-def test_a_huge_reply_is_cut(tmp_path: Path) -> None:
+def test_a_long_reply_is_truncated(tmp_path: Path) -> None:
     write(tmp_path, [make("a", "wrong", raw="x" * 5_000_000)])
     [result] = results(tmp_path).values()
     assert result["statusDetails"]["trace"].endswith("[... 4,992,000 characters more]")
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 300_000
 
 
-def test_attachments_end_at_their_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_attachments_stop_at_their_size_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(attach, "BUDGET", 25_000)
     write(tmp_path, [make(f"{n}", "wrong", raw=f"{n}" * 10_000) for n in range(4)])
     assert len(attachments(tmp_path)) == 2
     assert len(results(tmp_path)) == 4
 
 
-def test_prompts_end_at_their_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prompts_stop_at_their_number_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(attach, "PROMPTS", 2)
     records = [make(f"{n}", "wrong", prompt_digest=f"{n}") for n in range(4)]
     write(tmp_path, records, texts=[PromptText(f"{n}", f"P{n}") for n in range(4)])
@@ -233,7 +237,7 @@ MIXED = [
 ]
 
 
-def test_wrong_lists_the_others_and_counts_the_right(tmp_path: Path) -> None:
+def test_the_mode_wrong_lists_failures_and_counts_right_answers(tmp_path: Path) -> None:
     write(tmp_path, MIXED, "wrong")
     by_name = {result["name"]: result["status"] for result in results(tmp_path).values()}
     assert by_name == {
@@ -244,7 +248,7 @@ def test_wrong_lists_the_others_and_counts_the_right(tmp_path: Path) -> None:
     }
 
 
-def test_summary_has_one_result_for_a_configuration(tmp_path: Path) -> None:
+def test_the_mode_summary_has_one_result_per_configuration(tmp_path: Path) -> None:
     texts = [ExampleText("wikitq/c/none", "Q", TABLE)]
     write(tmp_path, [*MIXED, make("e", "no_answer", "json/none")], "summary", texts=texts)
     by_name = {result["name"]: result for result in results(tmp_path).values()}
@@ -270,14 +274,14 @@ def test_summary_has_one_result_for_a_configuration(tmp_path: Path) -> None:
         assert re.fullmatch(rules[category]["messageRegex"], message)
 
 
-def test_models_of_one_run_share_no_id(tmp_path: Path) -> None:
+def test_models_of_one_run_have_different_ids(tmp_path: Path) -> None:
     for model in ("one", "two"):
         records = [make("a", case_id=f"wikitq/a/html/none/{model}", model=model)]
         write_allure(records, tmp_path, run={**RUN, "model": model}, mode="summary", environ={})
     assert len({result["historyId"] for result in results(tmp_path).values()}) == 2
 
 
-def test_writing_again_replaces(tmp_path: Path) -> None:
+def test_writing_again_replaces_the_results(tmp_path: Path) -> None:
     texts = [ExampleText("wikitq/a/none", "Q", TABLE)]
     write(tmp_path, [make("a", "wrong")], texts=texts)
     before = sorted(path.name for path in tmp_path.iterdir())
@@ -285,7 +289,7 @@ def test_writing_again_replaces(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
-def test_another_mode_leaves_nothing_of_the_first(tmp_path: Path) -> None:
+def test_writing_in_another_mode_removes_the_earlier_results(tmp_path: Path) -> None:
     texts = [ExampleText("wikitq/c/none", "Q", TABLE)]
     write(tmp_path / "both", MIXED, texts=texts)
     theirs = tmp_path / "both" / "12345678-1234-1234-1234-123456789012-result.json"
@@ -296,7 +300,7 @@ def test_another_mode_leaves_nothing_of_the_first(tmp_path: Path) -> None:
     assert names - {path.name for path in (tmp_path / "one").iterdir()} == {theirs.name}
 
 
-def test_a_listing_deletes_nothing_but_results(tmp_path: Path) -> None:
+def test_writing_removes_only_files_of_earlier_results(tmp_path: Path) -> None:
     (tmp_path / "precious.txt").write_text("")
     out = tmp_path / "out"
     write(out, MIXED)
@@ -316,21 +320,23 @@ def test_a_listing_deletes_nothing_but_results(tmp_path: Path) -> None:
         (35_000, WRONG_UP_TO + 1, "summary"),
     ],
 )
-def test_the_default_scales(cases: int, not_right: int, mode: str) -> None:
+def test_the_default_mode_depends_on_the_number_of_cases(
+    cases: int, not_right: int, mode: str
+) -> None:
     assert choose_mode(cases, not_right) == mode
 
 
-def test_an_empty_run_is_valid(tmp_path: Path) -> None:
+def test_an_empty_run_has_no_results(tmp_path: Path) -> None:
     write(tmp_path / "new", [])
     assert not results(tmp_path / "new")
 
 
-def test_an_unknown_mode_names_the_near_one(tmp_path: Path) -> None:
+def test_an_unknown_mode_is_refused_with_a_suggestion(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"--bench-allure: .*did you mean 'summary'"):
         write(tmp_path, [], "sumary")
 
 
-def test_a_folder_that_cannot_be_is_named(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(SettingsError, match=r"cannot write into .*file.*--alluredir"):
         write(tmp_path / "file", [make("a")])
@@ -340,7 +346,7 @@ HOSTILE = st.text(alphabet=st.characters(), max_size=40)
 
 
 @given(HOSTILE, HOSTILE)
-def test_no_text_breaks_a_file_or_reaches_a_viewer_raw(
+def test_any_text_is_escaped_in_every_file(
     tmp_path_factory: pytest.TempPathFactory, text: str, other: str
 ) -> None:
     folder = tmp_path_factory.mktemp("allure")

@@ -1,4 +1,4 @@
-"""What stands beside Allure's results: environment, executor, categories."""
+"""Files beside Allure's results: environment, executor, categories."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_tablebench.reports.allure._facts import categories, environment_text
 from tests.support.allure_results import RUN, make, write
 
 
-def test_environment_holds_what_was_run() -> None:
+def test_the_environment_lists_the_settings_of_the_run() -> None:
     run: dict[str, Any] = {
         "model": "openai/gpt=x: y",
         "api_base": "http://me:secret@host/v1?key=secret",
@@ -41,7 +41,7 @@ def test_environment_holds_what_was_run() -> None:
 
 
 @given(st.text(max_size=40))
-def test_no_value_breaks_a_line_of_the_environment(text: str) -> None:
+def test_any_value_stays_on_one_line_of_the_environment(text: str) -> None:
     written = environment_text({"model": f"x{text}"}, "all")
     assert written.isascii()
     assert [line.split("=")[0] for line in written.splitlines()] == [
@@ -50,7 +50,7 @@ def test_no_value_breaks_a_line_of_the_environment(text: str) -> None:
     ]
 
 
-def test_the_environment_of_others_stays() -> None:
+def test_lines_of_other_tools_in_the_environment_are_kept() -> None:
     before = "browser=chromium\nmodel=old\n"
     assert environment_text({"model": "é\\"}, "all", before).splitlines() == [
         "browser=chromium",
@@ -70,7 +70,7 @@ GITHUB = {
 }
 
 
-def test_the_executor_is_the_job_and_holds_no_token(tmp_path: Path) -> None:
+def test_the_executor_is_the_job_and_contains_no_token(tmp_path: Path) -> None:
     write_allure([make("a")], tmp_path, run=RUN, mode="all", environ=GITHUB)
     assert json.loads((tmp_path / "executor.json").read_text()) == {
         "name": "GitHub Actions",
@@ -83,12 +83,12 @@ def test_the_executor_is_the_job_and_holds_no_token(tmp_path: Path) -> None:
     assert all(b"ghs_marked" not in path.read_bytes() for path in tmp_path.iterdir())
 
 
-def test_elsewhere_there_is_no_executor(tmp_path: Path) -> None:
+def test_outside_a_job_there_is_no_executor(tmp_path: Path) -> None:
     write(tmp_path, [make("a")])
     assert not (tmp_path / "executor.json").exists()
     assert executor({"GITHUB_RUN_ID": "1"}) is None
 
 
-def test_a_category_for_each_reason_in_order() -> None:
+def test_each_reason_has_a_category_in_order() -> None:
     names = [rule["name"] for rule in categories(["timeout", "budget", "timeout"])]
     assert names[4:] == ["No answer: budget", "No answer: timeout"]

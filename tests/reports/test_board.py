@@ -1,4 +1,4 @@
-"""The page of several runs: one row for each mode, published rows beside one's own."""
+"""The page of several runs: a row for each mode, and published rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PUBLISHED_TREB = 34
 
 @pytest.fixture(autouse=True)
 def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the figures out: `test_page.py` draws them."""
+    """Skip the plots, which `test_page.py` tests."""
     monkeypatch.setattr(board_module, "write_plots", lambda *_: {})
 
 
@@ -30,14 +30,14 @@ def read_page(path: Path) -> BeautifulSoup:
 
 
 def section(soup: BeautifulSoup, title: str) -> Tag:
-    """Return the part of the page below a heading that begins with the title."""
+    """Return the part of the page below the heading that starts with the title."""
     [heading] = [heading_tag for heading_tag in soup("h2") if heading_tag.text.startswith(title)]
     assert heading.parent is not None
     return heading.parent
 
 
 def test_each_mode_of_a_run_is_ranked_and_published_rows_follow(tmp_path: Path) -> None:
-    """Two runs of one model, one of them in two strategies and two modalities."""
+    """One model has two runs, one with two strategies and two modalities."""
 
     def case(score: float, strategy: str, modality: str = "text") -> Record:
         return record(
@@ -81,7 +81,7 @@ def test_each_mode_of_a_run_is_ranked_and_published_rows_follow(tmp_path: Path) 
     assert all(source.startswith("published, Table") for source in printed)
 
 
-def test_trebs_published_rows_stand_beside_a_run(tmp_path: Path) -> None:
+def test_published_rows_of_treb_are_listed_with_a_run(tmp_path: Path) -> None:
     cases = [
         record(
             model=name,
@@ -102,7 +102,7 @@ def test_trebs_published_rows_stand_beside_a_run(tmp_path: Path) -> None:
     assert len(board.select("tbody tr:not(.own)")) == PUBLISHED_TREB
 
 
-def test_the_page_of_a_report_takes_its_analyses(
+def test_the_page_of_a_report_reuses_its_analyses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folders = [

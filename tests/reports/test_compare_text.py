@@ -1,4 +1,4 @@
-"""Comparisons as people read them, and with whatever text a model or file may bring."""
+"""Comparisons in the terminal."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_flips_are_listed_up_to_a_number(tmp_path):
     assert "  ... and 31 more (all of them with --json)" in few
 
 
-def test_what_makes_them_unlike_is_marked(tmp_path):
+def test_settings_that_make_runs_unlike_are_marked(tmp_path):
     cases = {"e1": [1, 1, 1, 1], "e2": [0, 0, 0, 0]}
     lines = comparison_lines(compared(tmp_path, cases, cases, seed=3))
     [line] = [line for line in lines if line.startswith("differs: seed")]
@@ -70,7 +70,7 @@ def test_what_makes_them_unlike_is_marked(tmp_path):
 
 
 def test_an_interval_and_a_p_value_that_disagree_are_explained():
-    """The interval has no 0 inside it, the p-value is above .05: different methods."""
+    """The interval excludes 0 while the p-value is above .05; their methods differ."""
 
     def shown(interval, p, measures=("performance",)):
         difference = SimpleNamespace(
@@ -90,7 +90,7 @@ def test_an_interval_and_a_p_value_that_disagree_are_explained():
     assert shown((-0.207, -0.003), 0.124, measures=("robustness",)) == ""
 
 
-def test_hostile_text_does_nothing_on_a_terminal(tmp_path):
+def test_hostile_text_is_escaped(tmp_path):
     cases = [
         record(
             HOSTILE, *GRID[n % 4], n % 2, dataset=HOSTILE, benchmark=HOSTILE, tail=HOSTILE + str(n)

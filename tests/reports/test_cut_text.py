@@ -1,4 +1,4 @@
-"""The line on replies that the token limit ended."""
+"""The line about replies cut off at the token limit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def summary(cut_off: int, truncated: int, cases: int = 50) -> dict[str, Any]:
     return summarize(cells)
 
 
-def test_it_names_share_limit_and_what_to_do() -> None:
+def test_the_line_names_the_share_the_limit_and_the_option() -> None:
     run = {"params": {"temperature": 0.0, "max_tokens": 512}}
     assert cut_line(summary(0, 6), run) == (
         "12.0 % of the replies were cut off at 512 tokens: --bench-extend-cut 4096 asks only "
@@ -39,7 +39,7 @@ def test_it_names_share_limit_and_what_to_do() -> None:
     assert line in summary_lines(summary(4, 2), run)
 
 
-def test_a_datasets_own_limit_comes_first_and_an_unknown_one_is_left_out() -> None:
+def test_a_datasets_limit_has_priority_and_an_unknown_limit_is_left_out() -> None:
     run = {"params": {"max_tokens": 512}, "by_dataset": {"d": {"params": {"max_tokens": 4096}}}}
     assert "cut off at 4096 tokens: --bench-extend-cut 16384 " in str(cut_line(summary(1, 0), run))
     assert "were cut off: --bench-extend-cut 4096" in str(cut_line(summary(1, 0), {}))
@@ -47,12 +47,12 @@ def test_a_datasets_own_limit_comes_first_and_an_unknown_one_is_left_out() -> No
     assert "cut off at 8192 tokens" in str(cut_line(summary(1, 0), extended))
 
 
-def test_the_limits_of_the_replies_come_before_those_of_the_run() -> None:
+def test_the_limits_of_the_replies_have_priority_over_the_limit_of_the_run() -> None:
     figures = summary(0, 2)
     figures["benchmarks"]["b"]["datasets"]["d"]["cut_at"] = [512, 8704]
     line = str(cut_line(figures, {"params": {"max_tokens": 512}}))
     assert "cut off at 512 to 8704 tokens: --bench-extend-cut 34816 asks" in line
 
 
-def test_without_such_replies_there_is_no_line() -> None:
+def test_without_replies_cut_off_there_is_no_line() -> None:
     assert cut_line(summary(0, 0), {"params": {"max_tokens": 512}}) is None

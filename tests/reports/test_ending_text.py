@@ -1,4 +1,4 @@
-"""What stands first and last at the end of a run."""
+"""The first and the last lines of the terminal report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def outlier(name: str, value: float, dataset: str = "d", kind: str = "serializer
     return Outlier(dataset, kind, name, value, 0.5, value - 0.6, value - 0.4, 20)
 
 
-def test_the_lowest_are_named_and_the_others_counted() -> None:
+def test_the_lowest_outliers_are_named_and_the_others_counted() -> None:
     lines = outlier_lines([outlier("csv", 0.1), outlier("sum", 0.2, kind="kind")])
     assert lines[1:] == [
         "  serializer csv  0.100  -0.400  (-0.500 to -0.300)",
@@ -59,13 +59,13 @@ def test_new_failures_are_counted_and_some_named() -> None:
 
 
 def gate(**values: Any) -> Any:
-    """Ten examples, .5 beside a bound of .25, half a width of .375: 2.25 times as many decide."""
+    """Return a gate over ten examples: .5 against .25 +- .375, so 2.25 times as many decide."""
     facts: dict[str, Any] = {"gate": "d.performance >= 0.25", "state": "undecided", "n_cases": None}
     facts |= {"interval": (0.125, 0.875), "estimate": 0.5, "bound": 0.25, "n_examples": 10} | values
     return SimpleNamespace(**facts)
 
 
-def test_the_last_lines_say_what_to_do(tmp_path: Path) -> None:
+def test_the_last_lines_name_the_next_commands(tmp_path: Path) -> None:
     (tmp_path / "report.html").touch()
     rerun = rerun_line(["suites/test_d.py::test_d[e 1]"], ["--bench-data=my data"], all_failed=True)
     assert rerun == (
@@ -88,7 +88,7 @@ def test_the_last_lines_say_what_to_do(tmp_path: Path) -> None:
     ("there_are", "addition"),
     [(16, "; there are only 16,"), (23, " (--bench-limit),"), (None, " (--bench-limit),")],
 )
-def test_a_gate_that_needs_more_examples_than_there_are_says_so(
+def test_a_gate_that_needs_more_examples_than_the_dataset_has_is_marked(
     tmp_path, there_are, addition
 ) -> None:
     counted = []
@@ -102,7 +102,7 @@ def test_a_gate_that_needs_more_examples_than_there_are_says_so(
     assert counted == [("d.performance >= 0.25", 23)]
 
 
-def test_a_narrow_terminal_breaks_prose_and_leaves_columns_out() -> None:
+def test_a_narrow_terminal_wraps_prose_and_drops_columns() -> None:
     prose = "one two three four five six"
     assert fitted([prose, "a  row of  a table that is wide"], 14) == [
         "one two three",
@@ -116,13 +116,13 @@ def test_a_narrow_terminal_breaks_prose_and_leaves_columns_out() -> None:
     assert fitting(rows, 3, fewest=2) == ["   first", "a      1"]
 
 
-def test_a_session_without_a_case_is_told_the_command_that_has_some() -> None:
+def test_a_session_without_cases_names_a_command_that_has_cases() -> None:
     _, command = no_case_lines(["--bench-dataset=starter", "--bench-data=my data"])
     named = "pytest --pyargs pytest_tablebench.suites"
     assert command == f"  {named} --bench-dataset=starter '--bench-data=my data'"
 
 
-def test_one_reason_for_cases_that_were_not_asked_needs_no_number() -> None:
+def test_reasons_for_cases_that_do_not_apply_are_counted_if_there_are_several() -> None:
     run: dict[str, Any] = {
         "by_dataset": {"a": {"does_not_apply": {"why": 91}}, "b": {"does_not_apply": {}}}
     }

@@ -23,18 +23,18 @@ from pytest_tablebench.reports.formats import (
         (0.12345, 3, "0.123", "+0.123"),
         (0.12345, 4, "0.1235", "+0.1235"),
         (-0.5, 3, "-0.500", "-0.500"),
-        # No minus before what is shown as zero.
+        # No minus sign before a rounded zero.
         (-0.0004, 3, "0.000", "+0.000"),
         (-0.0, 2, "0.00", "+0.00"),
         (-0.0006, 3, "-0.001", "-0.001"),
     ],
 )
-def test_numbers(value, digits, plain, with_sign):
+def test_numbers_are_rounded_with_or_without_a_sign(value, digits, plain, with_sign):
     assert number(value, digits) == plain
     assert signed(value, digits) == with_sign
 
 
-def test_shares_and_intervals():
+def test_shares_and_intervals_are_formatted():
     assert [percent(value) for value in (None, 0, 0.1234, 1)] == ["-", "0.0 %", "12.3 %", "100.0 %"]
     assert interval(None) == interval(()) == "-"
     assert interval((0.25, 1)) == "0.250 to 1.000"
@@ -45,29 +45,29 @@ def test_shares_and_intervals():
     ("seconds", "text"),
     [(0, "0 s"), (89, "89 s"), (90, "2 min"), (5399, "90 min"), (5400, "1.5 h")],
 )
-def test_durations(seconds, text):
+def test_durations_are_formatted(seconds, text):
     assert duration(seconds) == text
 
 
-def test_a_table_is_aligned():
+def test_columns_of_a_table_are_aligned():
     rows = [("", "cases"), ("short", "7"), ("the longest", "1,000")]
     assert aligned(rows) == ["             cases", "short            7", "the longest  1,000"]
 
 
-def test_columns_of_words_begin_at_the_left_and_no_line_ends_in_blanks():
+def test_text_columns_are_left_aligned_without_trailing_blanks():
     rows = [("a", "b", "1"), ("aa", "", "22"), ("", "bbb", "")]
     assert aligned(rows, left=(0, 1)) == ["a   b     1", "aa       22", "    bbb"]
     assert aligned(rows, left=(0, 1, 2)) == ["a   b    1", "aa       22", "    bbb"]
     assert aligned([]) == []
 
 
-def test_wide_characters_take_two_columns():
+def test_wide_characters_count_as_two_columns():
     # Each of the two takes two columns; a combining accent takes none.
     assert aligned([("\u8868\u683c", "1"), ("abcde", "2")]) == ["\u8868\u683c   1", "abcde  2"]
     assert aligned([("e\u0301", "1"), ("ab", "2")]) == ["e\u0301   1", "ab  2"]
 
 
-def test_numbers_read_well() -> None:
+def test_numbers_of_the_page_are_formatted() -> None:
     assert [PAGE.number(v) for v in (None, 0.12345, -0.5, -0.0001, 1234.5)] == [
         "–", "0.123", "−0.500", "0.000", "1,234.500",
     ]  # fmt: skip

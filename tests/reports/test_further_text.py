@@ -1,4 +1,4 @@
-"""The lines on what stands beside the main figures, and the table by tag."""
+"""The lines about parts, consistency and changed meaning, and the table by tag."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_parts_consistency_and_changed_meaning_have_a_line_each():
     parts, consistency, risk, changed = further_lines("d", scope)
     assert parts.startswith("d: other scores: em 0.500 (")
     assert parts.endswith("judge 1.000, absent in 8 of 12 cases")
-    # 3/4, 2/4 and 1/4 agree; the majorities score 1, 1 and, of four answers alike, 1/4.
+    # 3/4, 2/4 and 1/4 agree. The majorities score 1 and 1; four different answers score 1/4.
     assert consistency == (
         "d: 50.0 % of an example's configurations give the same answer; the most common answer "
         "scores 0.750, +0.250 against the mean"
@@ -39,15 +39,15 @@ def test_parts_consistency_and_changed_meaning_have_a_line_each():
     )
 
 
-def test_abstaining_that_leaves_no_answer_in_a_dataset_has_no_line():
-    # "ab" has a majority of 2/4, "cd" none of more than 1/4: at 50 % nothing of it is answered.
+def test_a_threshold_without_answers_in_a_dataset_has_no_line():
+    # "ab" has a majority of 2/4, "cd" one of 1/4, so at 50 % "cd" has no answer.
     records = [*example("e1", "aabc", "a"), *example("e2", "abcd", "a", dataset="other")]
     whole = summarize(records)["benchmarks"]["b"]
     assert {point["risk"] for point in whole["consistency"]["risk"][:-1]} == {None}
     assert not [line for line in further_lines("b (all)", whole) if "abstaining" in line]
 
 
-def test_a_dataset_says_which_parts_are_shown():
+def test_a_dataset_declares_which_parts_are_shown():
     scope = summarize(RECORDS)["benchmarks"]["b"]["datasets"]["d"]
     assert further_lines("d", scope, ["judge", "gone"])[0].startswith("d: other scores: judge 1")
     assert "other scores" not in further_lines("d", scope, [])[0]
@@ -63,7 +63,7 @@ def test_a_table_by_tag_has_a_row_for_each_value():
     assert lines[4].split()[-3:] == ["%", "0.500", "-"]
 
 
-def test_datasets_of_one_value_are_rows_of_their_benchmark_alone():
+def test_datasets_with_a_single_tag_value_are_rows_of_their_benchmark_only():
     def kinds(*values: str) -> list[str]:
         records = [
             *example("e1", "aaab", "a", tags={"kind": values[0]}),
@@ -76,7 +76,7 @@ def test_datasets_of_one_value_are_rows_of_their_benchmark_alone():
     assert kinds("sum", "list") == ["d by kind", "b (all) by kind"]
 
 
-def test_a_tag_that_nothing_has_is_named_beside_those_there_are():
+def test_an_unknown_tag_is_named_with_the_tags_of_the_run():
     with pytest.raises(SettingsError, match="unknown tag 'kin'; did you mean 'kind'"):
         tag_lines(summarize(RECORDS), "kin")
     with pytest.raises(SettingsError, match="no example of this run has a tag"):
@@ -84,7 +84,7 @@ def test_a_tag_that_nothing_has_is_named_beside_those_there_are():
 
 
 @pytest.mark.parametrize(("datasets", "line_count"), [(6, 6), (7, 0)])
-def test_many_datasets_have_no_lines_of_their_own(datasets, line_count):
+def test_many_datasets_have_no_separate_lines(datasets, line_count):
     records = [
         replace(record, dataset=f"d{number}") for number in range(datasets) for record in RECORDS
     ]
@@ -92,14 +92,14 @@ def test_many_datasets_have_no_lines_of_their_own(datasets, line_count):
     assert len(lines) == line_count + 1  # the benchmark's own
 
 
-def test_a_note_of_several_datasets_is_said_once():
+def test_a_note_of_several_datasets_is_shown_once():
     facts = {name: {"notes": ["the same", f"of {name}"], "problems": []} for name in ("a", "b")}
     assert data_lines(facts) == ["a, b: the same", "a: of a", "b: of b"]
 
 
-def test_a_threshold_that_a_dataset_never_reaches_has_no_risk_and_no_line():
+def test_a_threshold_that_a_dataset_never_reaches_has_no_line():
     records = [*example("e1", "aaaa", "a"), *example("e1", "wxyz", "q", dataset="other")]
     lines = further_lines("b", summarize(records)["benchmarks"]["b"])
-    # By hand: all four letters agree in one dataset, one of four in the other.
+    # All four letters agree in one dataset, one of four in the other.
     assert lines[0].startswith("b: 62.5 % of an example's configurations")
     assert not any("abstaining" in line for line in lines)

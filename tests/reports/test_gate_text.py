@@ -21,7 +21,7 @@ def columns(line):
     return re.split(r"\s{2,}", line.strip())
 
 
-def test_each_gate_has_a_row_a_reason_and_all_have_a_verdict():
+def test_the_table_has_a_row_and_a_reason_per_gate_and_a_verdict():
     records = cases([1, 1, 1, 1], [0, 0, 0, 0], [1, 1, 1, None])
     gates = ["toy.performance >= 0.5", "all.no_answer <= 0.05"]
     lines = gate_lines(judge_gates(records, gates))
@@ -29,7 +29,7 @@ def test_each_gate_has_a_row_a_reason_and_all_have_a_verdict():
     first, second = columns(lines[1]), columns(lines[2])
     assert first[:3] == ["toy.performance >= 0.5", "undecided", "0.6667"]
     assert first[4:] == ["0.5000", "example Clopper-Pearson", "3", "0"]
-    # One of twelve: judged on the count, with the exact interval beside it.
+    # One of twelve: the count decides, and the exact interval is shown.
     assert second[:3] == ["all.no_answer <= 0.05", "fails", "0.0833"]
     assert second[3:] == ["0.0021 to 0.3848", "0.0500", "count", "12 cases", "-"]
     assert lines[3].startswith("  toy.performance >= 0.5: ")
@@ -43,7 +43,7 @@ def test_differences_to_a_baseline_show_their_sign():
     assert (row[2], row[4]) == ("+0.2500", "-0.0500")
 
 
-def test_what_is_not_known_is_a_dash_and_text_is_harmless():
+def test_unknown_values_are_dashes_and_text_is_escaped():
     result = GateResult(gate="\x1b[2Jx", estimate=None, bound=0.5, reason="a\nb\u202e")
     lines = gate_lines([result])
     assert columns(lines[1])[1:5] == ["undecided", "-", "-", "0.5000"]

@@ -1,4 +1,4 @@
-"""The summary of a pull request: complete, bounded, and dead text wherever a model speaks."""
+"""The summary for GitHub: complete, limited in size, and with escaped text of models."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def gate(state: Any, text: str = "torr.performance >= 0.5", **changes: Any) -> G
 
 
 def rows(markdown: str) -> list[list[str]]:
-    """The cells of all table rows, as a reader sees them."""
+    """Return the cells of all table rows, unescaped."""
     table_rows = []
     for line in markdown.splitlines():
         if line.startswith("|") and "---" not in line:
@@ -90,7 +90,7 @@ def rows(markdown: str) -> list[list[str]]:
     return table_rows
 
 
-def test_the_dataset_table_says_what_the_summary_says() -> None:
+def test_the_dataset_table_has_the_figures_of_the_summary() -> None:
     table = rows(summary_markdown(RUN, SUMMARY))
     assert table[0] == [
         "dataset", "performance", "95 % interval", "robustness", "pass rate", "no answer",
@@ -106,7 +106,7 @@ def test_the_dataset_table_says_what_the_summary_says() -> None:
     assert by_name["torr, all"][1] == "0.500"
 
 
-def test_the_head_says_model_cases_and_cost() -> None:
+def test_the_heading_names_model_cases_and_cost() -> None:
     text = html.unescape(summary_markdown(RUN, SUMMARY))
     assert "## Table benchmark: <code>gpt-x</code>" in text
     assert "5 cases, compat <code>fixed</code>, 1,200 calls paid, cost 1.50 USD" in text
@@ -114,7 +114,7 @@ def test_the_head_says_model_cases_and_cost() -> None:
     assert "cost unknown" in summary_markdown({**RUN, "cost_usd": None}, SUMMARY)
 
 
-def test_a_run_cut_off_says_so() -> None:
+def test_a_run_cut_off_is_marked() -> None:
     text = summary_markdown({**RUN, "status": "incomplete", "cases_planned": 35_000}, SUMMARY)
     assert "The run was interrupted: 5 of 35,000 cases are recorded." in text
     assert "cut off" not in summary_markdown(RUN, SUMMARY)
@@ -128,12 +128,12 @@ def test_a_run_cut_off_says_so() -> None:
         (["fails", "undecided"], "❌ **1 of 2 gates fails; 1 is undecided.**"),
     ],
 )
-def test_the_verdict_stands_first(states: list[str], verdict: str) -> None:
+def test_the_verdict_is_the_first_line(states: list[str], verdict: str) -> None:
     text = summary_markdown(RUN, SUMMARY, [gate(state) for state in states])
     assert text.splitlines()[2] == verdict
 
 
-def test_each_gate_is_a_row() -> None:
+def test_the_gate_table_has_a_row_per_gate() -> None:
     text = summary_markdown(
         RUN, SUMMARY, [gate("undecided"), gate("holds", "run.cost <= 20", interval=None)]
     )
@@ -176,7 +176,7 @@ def comparison(worse: int = 12) -> RunComparison:
     )
 
 
-def test_the_comparison_shows_difference_and_flips() -> None:
+def test_the_comparison_lists_differences_and_flips() -> None:
     text = summary_markdown(RUN, SUMMARY, comparison=comparison())
     row = next(row for row in rows(text) if row[0] == "wikitq" and "-0.250" in row)
     assert row == [
@@ -192,7 +192,7 @@ def test_the_comparison_shows_difference_and_flips() -> None:
     assert text.count("<details>") == text.count("</details>") == 2
 
 
-def test_snapshots_are_counted_and_flips_listed() -> None:
+def test_changes_against_snapshots_are_counted_and_flips_listed() -> None:
     kinds = {"a/1": "same text", "a/2": "same text", "a/3": "verdict flipped"}
     plain = html.unescape(summary_markdown(RUN, SUMMARY, snapshots=kinds))
     assert "<code>same text</code> 2, <code>verdict flipped</code> 1" in plain
@@ -212,7 +212,7 @@ def test_the_report_is_linked(link: str, shown: str) -> None:
     assert f"[Full report]{shown}" in summary_markdown(RUN, SUMMARY, report_link=link)
 
 
-def test_away_from_the_run_folder_the_report_is_named_not_linked() -> None:
+def test_outside_the_run_folder_the_report_is_named_without_a_link() -> None:
     text = summary_markdown(RUN, SUMMARY, report_link="report.html", elsewhere=True)
     assert "](" not in text
     assert "report.html" in html.unescape(text)
@@ -224,7 +224,7 @@ def test_away_from_the_run_folder_the_report_is_named_not_linked() -> None:
 @pytest.mark.parametrize(
     "address", ["javascript:alert(1)", "data:text/html,x", "JavaScript://%0aalert(1)"]
 )
-def test_what_runs_is_no_link(address: str) -> None:
+def test_an_address_that_runs_a_script_is_no_link(address: str) -> None:
     text = summary_markdown(RUN, SUMMARY, report_link=address)
     assert "](" not in text
     assert address in html.unescape(text)
@@ -251,7 +251,7 @@ PAYLOADS = [
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
-def test_hostile_text_stays_text(payload: str) -> None:
+def test_hostile_text_is_escaped(payload: str) -> None:
     cells = [cell("a", 1.0, payload, benchmark=payload), cell("b", None, payload, reason=payload)]
     text = summary_markdown(
         {**RUN, "model": payload, "compat": payload},
@@ -263,11 +263,11 @@ def test_hostile_text_stays_text(payload: str) -> None:
     check_dead(text)
     lines = text.splitlines()
     tables = [line for line in lines if line.startswith("|")]
-    assert len({line.count("|") for line in tables}) == 2  # the two tables' own columns
+    assert len({line.count("|") for line in tables}) == 2  # the columns of the two tables
 
 
 @given(st.text(alphabet=st.characters(), max_size=80))
-def test_no_text_comes_alive(text: str) -> None:
+def test_any_text_is_escaped(text: str) -> None:
     written = code(text, 200)
     check_dead(written)
     inner = written.removeprefix("<code>").removesuffix("</code>")
@@ -275,7 +275,7 @@ def test_no_text_comes_alive(text: str) -> None:
 
 
 def check_dead(markdown: str) -> None:
-    """Assert that beside our own structure only letters, digits and references stand there."""
+    """Assert that outside our markup there are only letters, digits and character references."""
     ours = re.sub(r"<code>(?:\w| |&#\d+;)*</code>", "", markdown)
     for sign in ("@", "`", "::", "##[", "##vso", "script", "onerror", "http", "\x1b", "\u202e"):
         assert sign not in ours
@@ -285,7 +285,7 @@ def check_dead(markdown: str) -> None:
     markdown.encode("utf-8")
 
 
-def test_a_summary_never_passes_the_limit() -> None:
+def test_a_summary_is_never_longer_than_the_limit() -> None:
     cells = [cell("a", 1.0, f"{n}" + "|" * 120) for n in range(700)]
     snapshots = {f"case {n}": f"kind {n}" + "|" * 60 for n in range(5000)}
     text = summary_markdown(RUN, summarize(cells), snapshots=snapshots, report_link="r.html")
@@ -296,16 +296,16 @@ def test_a_summary_never_passes_the_limit() -> None:
     assert text.count("<details>") == text.count("</details>")
 
 
-# Writing it.
+# Writing the summary
 
 
-def test_outside_github_only_the_file_is_written(tmp_path: Path) -> None:
+def test_outside_of_github_actions_only_the_file_is_written(tmp_path: Path) -> None:
     assert write_summary(tmp_path, "text é\n", {}) is None
     assert (tmp_path / "summary.md").read_bytes() == "text é\n".encode()
     assert [path.name for path in tmp_path.iterdir()] == ["summary.md"]
 
 
-def test_the_step_summary_is_appended_to(tmp_path: Path) -> None:
+def test_the_summary_is_appended_to_the_step_summary(tmp_path: Path) -> None:
     step = tmp_path / "step"
     step.write_text("of another tool")
     for text in ("one\n", "two\n"):
@@ -314,7 +314,7 @@ def test_the_step_summary_is_appended_to(tmp_path: Path) -> None:
     assert (tmp_path / "summary.md").read_text() == "two\n"
 
 
-def test_a_step_summary_that_would_be_too_long_says_so(tmp_path: Path) -> None:
+def test_a_step_summary_over_the_limit_has_a_note_instead(tmp_path: Path) -> None:
     step = tmp_path / "step"
     step.write_bytes(b"x" * (STEP_SUMMARY_LIMIT - 500))
     write_summary(tmp_path, "y" * 1000, {"GITHUB_STEP_SUMMARY": str(step)})
@@ -327,12 +327,12 @@ def test_a_step_summary_that_would_be_too_long_says_so(tmp_path: Path) -> None:
     assert step.stat().st_size == STEP_SUMMARY_LIMIT
 
 
-def test_a_step_summary_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
+def test_a_step_summary_that_cannot_be_written_is_ignored(tmp_path: Path) -> None:
     problem = write_summary(tmp_path, "x", {"GITHUB_STEP_SUMMARY": str(tmp_path)})
     assert str(tmp_path) in (problem or "")
     assert (tmp_path / "summary.md").read_text() == "x"
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"summary\.md: cannot be written"):
         write_summary(tmp_path / "none", "x", {})

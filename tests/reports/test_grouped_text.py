@@ -13,7 +13,7 @@ def report(case: str, text: str) -> Any:
     return SimpleNamespace(tablebench_case=("m", case), longrepr=longrepr)
 
 
-def test_two_broken_metrics_are_two_lines() -> None:
+def test_two_errors_in_a_dataset_make_two_lines() -> None:
     cell: Any = SimpleNamespace(
         passed=None, score=None, reason="metric_error", dataset="d", example_id="e"
     )
@@ -25,7 +25,7 @@ def test_two_broken_metrics_are_two_lines() -> None:
     ]
 
 
-def test_two_datasets_are_two_lines() -> None:
+def test_two_datasets_make_two_lines() -> None:
     cells: dict[str, Any] = {
         name: SimpleNamespace(
             passed=None, score=None, reason="metric_error", dataset=name, example_id="e"
@@ -39,7 +39,7 @@ def test_two_datasets_are_two_lines() -> None:
     ]
 
 
-def test_many_texts_are_counted() -> None:
+def test_many_different_texts_are_counted() -> None:
     cell: Any = SimpleNamespace(
         passed=None, score=None, reason="timeout", dataset="d", example_id="e"
     )

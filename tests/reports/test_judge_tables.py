@@ -15,7 +15,7 @@ from tests.support.run_folders import record, write_run
 MARKS = [0.0, 0.5, 1.0]
 OTHERS = [0.0, 1.0, 1.0]
 KAPPA = 0.8
-"""Squares of distances 0, 25, 0: 25 / 3 seen. Of all pairs 375 / 9: 1 - (25 / 3) / (375 / 9)."""
+"""Squared distances 0, 25, 0: 25 / 3 observed, 375 / 9 over all pairs: 1 - (25 / 3) / (375 / 9)."""
 RANK = 0.75**0.5
 """Ranks 1, 2, 3 against 1, 2.5, 2.5: 1.5 / (sqrt(2) sqrt(1.5))."""
 
@@ -31,7 +31,7 @@ def run(marks: list[float], judge: str | None, **facts: Any) -> RunData:
     return RunData(Path("run"), "m", {"model": "m", "judge": judge, **facts}, rows)
 
 
-def test_two_runs_of_the_same_answers_say_how_far_their_judges_agree() -> None:
+def test_two_runs_over_the_same_answers_have_an_agreement_of_judges() -> None:
     table = judge_agreement([run(MARKS, "a/x"), run(OTHERS, "b/y")])
     assert table is not None
     [row] = table.rows
@@ -39,7 +39,7 @@ def test_two_runs_of_the_same_answers_say_how_far_their_judges_agree() -> None:
     assert row[5:] == pytest.approx((KAPPA, RANK))
 
 
-def test_a_run_judged_again_says_it_alone_and_not_twice() -> None:
+def test_a_run_judged_again_has_one_row_of_agreement() -> None:
     kept = {"d": {"answers": 3, "kappa": KAPPA, "rank": None}}
     again = run(OTHERS, "b/y", rejudged={"judge": "a/x", "agreement": kept})
     alone = judge_agreement([again])
@@ -55,7 +55,7 @@ def test_without_a_second_judge_there_is_no_table(judge: str | None) -> None:
     assert judge_agreement([run(MARKS, "a/x"), run(OTHERS, judge)]) is None
 
 
-def test_a_judge_who_gives_all_the_same_marks_has_no_figure_and_a_reason() -> None:
+def test_a_constant_judge_has_a_reason_instead_of_a_figure() -> None:
     table = judge_agreement([run(MARKS, "a/x"), run([0.5] * 3, "b/y")])
     assert table is not None
     assert table.rows[0][-2:] == (None, None)
@@ -65,11 +65,11 @@ def test_a_judge_who_gives_all_the_same_marks_has_no_figure_and_a_reason() -> No
 @pytest.mark.parametrize(
     "rejudged", ["x", {"judge": "b", "agreement": {"d": 3, "e": {"kappa": "1"}}}]
 )
-def test_what_a_run_says_may_be_anything(rejudged: object) -> None:
+def test_damaged_facts_of_a_rejudged_run_are_ignored(rejudged: object) -> None:
     assert judge_agreement([run(MARKS, "a/x", rejudged=rejudged)]) is None
 
 
-def test_the_report_shows_it_and_says_that_it_is_no_leaderboard(tmp_path: Path) -> None:
+def test_the_report_shows_the_agreement_and_notes_that_it_is_no_leaderboard(tmp_path: Path) -> None:
     for name, marks in (("one", MARKS), ("two", OTHERS)):
         cases = [
             record(str(number), "html", "none", (mark, f"says {number}"), parts={"llm_score": mark})

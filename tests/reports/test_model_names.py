@@ -1,4 +1,4 @@
-"""Which published row is about the model of a run."""
+"""Recognition of the model of a published row by its name."""
 
 from __future__ import annotations
 
@@ -51,23 +51,23 @@ OTHERS = (
 )
 
 
-def test_every_published_row_has_spellings_here():
+def test_every_published_row_has_spellings_in_this_module():
     assert sorted(SPELLINGS) == sorted(TORR)
 
 
 @pytest.mark.parametrize(
-    ("model", "name"), [(one, name) for name, group in SPELLINGS.items() for one in group]
+    ("model", "name"), [(spelling, name) for name, group in SPELLINGS.items() for spelling in group]
 )
 def test_a_spelling_of_a_published_model_is_recognized(model, name):
     assert published_name(model, TORR) == name
 
 
 @pytest.mark.parametrize("model", OTHERS)
-def test_another_model_is_none_of_them(model):
+def test_another_model_is_not_recognized(model):
     assert published_name(model, TORR) is None
 
 
-def test_names_of_the_other_boards_are_recognized_by_the_same_rules():
+def test_names_of_other_leaderboards_are_recognized_too():
     treb = [line["model"] for line in published("treb_leaderboard")]
     realhit = dict.fromkeys(line["model"] for line in published("realhitbench"))
     assert published_name("hosted_vllm/Qwen/Qwen3-32B", treb) == "Qwen3-32B"

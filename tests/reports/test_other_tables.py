@@ -18,15 +18,15 @@ ANSWERS = [
 ]
 
 
-def test_one_row_of_means_stands_before_the_published_ones(tmp_path: Path) -> None:
+def test_a_row_of_means_precedes_the_published_rows(tmp_path: Path) -> None:
     sentences = [
         replace(
             record(f"f{number}", "html", "none", 0.5, dataset="fetaqa", benchmark="other"),
-            prediction=said,
+            prediction=reply,
             references=(expected,),
             parts={"rouge1": 0.6, "rouge2": 0.4, "rougeL": 0.5},
         )
-        for number, (said, expected) in enumerate(ANSWERS)
+        for number, (reply, expected) in enumerate(ANSWERS)
     ]
     cells = [
         record(f"a{number}", "html", "none", score, dataset="aitqa", benchmark="other")
@@ -35,8 +35,8 @@ def test_one_row_of_means_stands_before_the_published_ones(tmp_path: Path) -> No
     [run] = load_runs([write_run(tmp_path / "run", [*sentences, *cells])])
     board = other_leaderboard([run])
     assert board is not None
-    # What the package itself says of these two sentences as one corpus.
-    expected = corpus_bleu([said for said, _ in ANSWERS], [[text for _, text in ANSWERS]]).score
+    # BLEU of both replies as one corpus.
+    expected = corpus_bleu([reply for reply, _ in ANSWERS], [[text for _, text in ANSWERS]]).score
     row = board.rows[0]
     assert row[:5] == ("m", "this run", None, None, 0.5)
     assert row[5:8] == (0.6, 0.4, 0.5)
@@ -46,6 +46,6 @@ def test_one_row_of_means_stands_before_the_published_ones(tmp_path: Path) -> No
     assert list(published["T5-large"][3:]) == [0.63, 0.41, 0.53, pytest.approx(0.3054)]
 
 
-def test_a_run_of_other_datasets_has_no_such_table(tmp_path: Path) -> None:
+def test_runs_of_other_datasets_have_no_table(tmp_path: Path) -> None:
     [run] = load_runs([write_run(tmp_path / "run", [record("e", "html", "none", 1.0)])])
     assert other_leaderboard([run]) is None

@@ -1,4 +1,4 @@
-"""The page of a run as a file: what stands in it, and what does not."""
+"""The HTML of a run's page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.page_files import Gate, block, page, text_of
 from tests.support.page_runs import record, write_run
 from tests.support.present import present
 
-# The top
+# The first screen
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from tests.support.present import present
         (["undecided", "fails", "holds"], "Fails: 1 of 3 gates", "fails"),
     ],
 )
-def test_the_verdict_is_the_worst_state(
+def test_the_verdict_is_the_worst_state_of_the_gates(
     tmp_path: Path, states: list[str], title: str, look: str
 ) -> None:
     soup = page(tmp_path, [record()], gates=[Gate(state=state) for state in states])
@@ -37,7 +37,7 @@ def test_the_verdict_is_the_worst_state(
     assert len(soup.select(".gates tbody tr")) == len(states)
 
 
-def test_the_verdict_names_the_failing_gate_and_why(tmp_path: Path) -> None:
+def test_the_verdict_names_the_failing_gate_and_its_reason(tmp_path: Path) -> None:
     soup = page(
         tmp_path, [record()], gates=[Gate(), Gate("b.x >= 1", state="holds", reason="fine")]
     )
@@ -46,8 +46,8 @@ def test_the_verdict_names_the_failing_gate_and_why(tmp_path: Path) -> None:
     )
 
 
-def test_gates_have_the_figures_of_the_terminal(tmp_path: Path) -> None:
-    """A count is over cases, with its exact interval; a difference has a sign."""
+def test_the_gate_table_has_the_figures_of_the_terminal(tmp_path: Path) -> None:
+    """A count is over cases and has an exact interval; a difference has a sign."""
     count = Gate("all.no_answer <= 0.1", 0.0, 0.1, None, n_cases=12, clopper_pearson=(0, 0.2646))
     less = Gate("d.pass_rate >= baseline - 0.05", 0.04, -0.05, (-0.01, 0.09))
     rows = page(tmp_path, [record()], gates=[count, less]).select(".gates tbody tr")
@@ -66,7 +66,7 @@ def test_a_run_without_gates_has_no_headline(tmp_path: Path) -> None:
     assert text_of(soup, ".verdict.none") == "1 case"
 
 
-def test_a_tile_has_the_figure_of_the_run_before(tmp_path: Path) -> None:
+def test_a_tile_has_the_figure_of_the_baseline(tmp_path: Path) -> None:
     old = [record(), record(example_id="e2", outcome="wrong")]
     folders = [
         write_run(tmp_path / name, records, texts=False)
@@ -78,8 +78,8 @@ def test_a_tile_has_the_figure_of_the_run_before(tmp_path: Path) -> None:
     assert "before 0.500, +0.500" in text_of(soup, ".tiles li")  # right: 1 of 2, then 2 of 2
 
 
-def test_the_first_screen_answers_how_good_how_sure_and_what_breaks_it(tmp_path: Path) -> None:
-    """Ten examples are right in html and wrong in csv: the form of the table breaks it."""
+def test_the_first_screen_shows_score_interval_and_worst_configuration(tmp_path: Path) -> None:
+    """Ten examples are right in html and wrong in csv, so the serializer is the worst axis."""
     records = [
         record(example_id=f"e{number}", serializer=serializer, outcome=outcome)
         for number in range(10)
@@ -95,7 +95,7 @@ def test_the_first_screen_answers_how_good_how_sure_and_what_breaks_it(tmp_path:
     assert text_of(soup, ".taken").startswith("no answer: 0.0 % (0 cases) · cost: ")
 
 
-def test_settings_are_words(tmp_path: Path) -> None:
+def test_settings_are_written_in_words(tmp_path: Path) -> None:
     params = {"temperature": 0.3, "stop": ["\n"], "think": True, "user": "é"}
     soup = page(tmp_path, [record()], run={"params": params})
     settings = dict(
@@ -120,7 +120,7 @@ def test_cases_are_in_the_order_of_the_run(tmp_path: Path) -> None:
     ]
 
 
-def test_what_no_perturbation_did_is_called_none(tmp_path: Path) -> None:
+def test_cases_without_a_perturbation_are_labelled_none(tmp_path: Path) -> None:
     soup = page(tmp_path, [record(), record(perturbation="transpose")])
     heads = [cell.get_text() for cell in soup.select(".heat")[1].select("thead th")]
     assert heads == ["none", "transpose"]
@@ -130,12 +130,12 @@ def test_what_no_perturbation_did_is_called_none(tmp_path: Path) -> None:
     assert not any("plain table" in shown.get_text() for shown in (soup, alone))
 
 
-def test_a_run_that_was_cut_off_says_so(tmp_path: Path) -> None:
+def test_a_run_cut_off_is_marked(tmp_path: Path) -> None:
     soup = page(tmp_path, [record()], run={"cases_planned": 35, "status": "running"})
     assert "interrupted: 1 of 35 cases" in text_of(soup, ".verdict")
 
 
-def test_perturbations_that_change_the_meaning_have_a_table_of_their_own_only(
+def test_perturbations_that_change_the_meaning_have_a_separate_table(
     tmp_path: Path,
 ) -> None:
     cut = {"perturbation": "no_table", "preserves_meaning": False, "outcome": "wrong"}
@@ -155,7 +155,7 @@ def test_perturbations_that_change_the_meaning_have_a_table_of_their_own_only(
     assert "transpose 1.000" in " ".join(spread.split())
 
 
-def test_best_and_worst_of_unequal_numbers_of_answers_say_so(tmp_path: Path) -> None:
+def test_best_and_worst_over_unequal_numbers_of_answers_have_a_note(tmp_path: Path) -> None:
     cells = [record(), record(serializer="html", outcome="wrong")]
     equal = page(tmp_path / "equal", cells)
     cells += [record(serializer="html", example_id=f"e{n}", outcome="wrong") for n in (2, 3)]
@@ -168,8 +168,8 @@ def test_best_and_worst_of_unequal_numbers_of_answers_say_so(tmp_path: Path) -> 
     assert "over 1 to 3 answers" in texts[1]
 
 
-def test_win_rates_say_over_how_many_examples_they_are(tmp_path: Path) -> None:
-    """In `a` csv wins 2 of 3 examples, in `b` 1 of 1; where both are right nobody wins."""
+def test_win_rates_name_their_number_of_examples(tmp_path: Path) -> None:
+    """In `a` csv wins 2 of 3 examples, in `b` 1 of 1; if both are right it is a tie."""
     records = [
         record(
             dataset=dataset,
@@ -184,7 +184,7 @@ def test_win_rates_say_over_how_many_examples_they_are(tmp_path: Path) -> None:
     assert "Win rates of serializers, over 1 to 2 examples of each dataset" in titles
 
 
-def test_cases_that_were_not_asked_are_not_called_unanswered(tmp_path: Path) -> None:
+def test_cases_not_asked_are_not_labelled_unanswered(tmp_path: Path) -> None:
     cells = [("e1", "csv"), ("e1", "html"), ("e2", "csv")]
     records = [record(example_id=e, serializer=s) for e, s in cells]
     soup = page(tmp_path, records, run={"cases_planned": 4, "status": "running"})
@@ -193,8 +193,8 @@ def test_cases_that_were_not_asked_are_not_called_unanswered(tmp_path: Path) -> 
     assert "Some configurations were not asked, or have no answer." in soup.get_text()
 
 
-def test_means_and_drops_stand_in_the_tables(tmp_path: Path) -> None:
-    # Plain 1 and 0, transposed 0 and 0: performance .25, plain .5, a drop of .5.
+def test_the_tables_have_means_and_drops(tmp_path: Path) -> None:
+    # Unperturbed 1 and 0, transposed 0 and 0: performance .25, unperturbed .5, a drop of .5.
     cells = [("e1", "none", 1), ("e2", "none", 0), ("e1", "transpose", 0), ("e2", "transpose", 0)]
     soup = page(
         tmp_path,
@@ -215,13 +215,13 @@ def test_means_and_drops_stand_in_the_tables(tmp_path: Path) -> None:
     assert any("0.500" in row for row in rows if row.startswith("wikitq"))
 
 
-def test_an_unknown_cost_is_unknown_and_never_zero(tmp_path: Path) -> None:
+def test_an_unknown_cost_is_shown_as_unknown_and_not_as_zero(tmp_path: Path) -> None:
     soup = page(tmp_path, [record()], run={"cost_usd": None})
     assert "unknown" in text_of(soup, ".taken")
     assert "$0" not in soup.get_text()
 
 
-# Whatever became of the run
+# Damaged and empty runs
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_an_unknown_cost_is_unknown_and_never_zero(tmp_path: Path) -> None:
         "not-ours",
     ],
 )
-def test_any_run_makes_a_page(tmp_path: Path, records: list[Record]) -> None:
+def test_every_run_has_a_page(tmp_path: Path, records: list[Record]) -> None:
     soup = page(tmp_path, records, texts=False)
     assert block(soup, "index")["count"] == len(records)
     assert text_of(soup, "#shown") == ("1 case" if len(records) == 1 else f"{len(records)} cases")
@@ -259,7 +259,7 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run", [record()])
     (tmp_path / "file").write_text("")
     with pytest.raises(SettingsError, match=r"file.*choose another place"):

@@ -15,7 +15,7 @@ from tests.support.page_runs import make_records, record, write_run
 # Several runs
 
 
-def test_the_leaderboard_ranks_runs_and_shows_the_figures(tmp_path: Path) -> None:
+def test_the_leaderboard_ranks_runs_and_shows_plots(tmp_path: Path) -> None:
     names = ["wikitq", "finqa"]
     good = make_records(names, 4, formats=("csv", "html"), model="good", skill=0.95)
     poor = make_records(names, 4, formats=("csv", "html"), model="poor", skill=0.2)
@@ -25,10 +25,10 @@ def test_the_leaderboard_ranks_runs_and_shows_the_figures(tmp_path: Path) -> Non
     soup = BeautifulSoup((tmp_path / "boards" / "b.html").read_text("utf-8"), "html.parser")
     ranked = [heading.text for heading in soup.select("table")[0].select("tbody th")]
     assert ranked == ["good", "poor"]
-    # Rows lead to the pages of their runs, where there are some.
+    # Rows link to the pages of their runs if these exist.
     assert {link["href"] for link in soup.select("table a")} == {"../javascript%3Ag%26/report.html"}
     assert len(soup.select("figure svg")) >= 5
-    # The last ones, of many columns, are as wide as they were drawn: 2.9 inches a dataset.
+    # The last plots have many columns and keep their width of 2.9 inches per dataset.
     wide = [float(str(svg["width"])) for svg in soup.select("figure.wide svg")]
     assert wide == pytest.approx([2 * 2.9 * 72] * 2)
     assert "Impact of perturbations" in soup.get_text()
@@ -37,11 +37,11 @@ def test_the_leaderboard_ranks_runs_and_shows_the_figures(tmp_path: Path) -> Non
 
 @pytest.fixture
 def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leaderboards of nothing but tables: the test above draws them all."""
+    """Skip the plots; the test above draws them all."""
     monkeypatch.setattr(board, "write_plots", lambda *_: {})
 
 
-def test_equal_models_share_their_rank_and_equal_formats_their_place(
+def test_equal_models_share_a_rank_and_equal_formats_a_place(
     tmp_path: Path, no_figures: None
 ) -> None:
     def run(model: str, *scores: float) -> Path:
@@ -69,7 +69,7 @@ def test_equal_models_share_their_rank_and_equal_formats_their_place(
     )
 
 
-def test_a_run_without_all_datasets_has_no_rank(tmp_path: Path, no_figures: None) -> None:
+def test_a_run_that_lacks_a_dataset_has_no_rank(tmp_path: Path, no_figures: None) -> None:
     part = make_records(["wikitq"], 2, formats=("csv",), model="part", skill=0.9)
     whole = make_records(["wikitq", "finqa"], 2, formats=("csv",), model="whole", skill=0.1)
     folders = [write_run(tmp_path / "a", part), write_run(tmp_path / "b", whole)]

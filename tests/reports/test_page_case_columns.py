@@ -1,4 +1,4 @@
-"""What the page knows of every case: columns, parts, node ids, and how it is asked again."""
+"""The columns of cases in the page: parts, node ids, and the command that asks a case again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RUN = {
 }
 
 
-def test_columns_hold_numbers_or_nothing() -> None:
+def test_columns_contain_numbers_or_null() -> None:
     first = record(latency_s=1.23456, prompt_tokens=7, cost_usd=0.5, parts={"em": 1.0, "x": "no"})
     second = record(latency_s=float("nan"), modality="image", parts={"em": None, "f1": 0.25})
     packed = case_columns([first, second])
@@ -45,14 +45,14 @@ def test_columns_hold_numbers_or_nothing() -> None:
     )
 
 
-def test_answers_that_only_begin_alike_are_others() -> None:
+def test_answers_that_only_start_alike_are_different() -> None:
     texts = ["a" * 500, "a" * 500 + "b", "a" * 500, None]
     answers = [record(prediction=text) for text in texts]
     other = record(example_id="e2", prediction="a" * 500 + "b")
     assert case_columns([*answers, other])["columns"]["answer_number"] == [0, 1, 0, 2, 0]
 
 
-def test_node_ids_are_those_of_pytest_where_names_are_cut() -> None:
+def test_node_ids_equal_those_of_pytest_where_names_are_shortened() -> None:
     examples = [f"a rather long example, number {n}" for n in range(2)]
     axes = ["direct", "tcot"], ["text", "image"]
     cases, ids = cross(
@@ -74,10 +74,10 @@ def test_node_ids_are_those_of_pytest_where_names_are_cut() -> None:
     assert len(ids) == len(list(product(examples, *axes)))
     assert case_columns(records)["columns"]["node"] == ids
     single_mode = [replace(record, strategy="direct", modality="text") for record in records[:1]]
-    assert "node" not in case_columns(single_mode)["columns"]  # it follows from the case's id
+    assert "node" not in case_columns(single_mode)["columns"]  # it follows from the case id
 
 
-def test_a_case_is_asked_again_as_the_run_asked() -> None:
+def test_the_command_for_a_case_has_the_settings_of_the_run() -> None:
     assert sorted(rerun_words(RUN)) == [
         "--bench-limit=20",
         "--bench-param=stop=it's",
@@ -87,12 +87,12 @@ def test_a_case_is_asked_again_as_the_run_asked() -> None:
     assert rerun_words({**RUN, "limit": None, "params": {"api_key": "***"}}) == []
 
 
-def test_notes_are_kept_by_the_run_and_not_by_its_folder() -> None:
+def test_notes_of_a_reader_belong_to_the_run_not_to_its_folder() -> None:
     assert run_key(RUN) == run_key({**RUN, "status": "complete"})
     assert run_key(RUN) != run_key({**RUN, "start": "2026-03-01T11:00:00+00:00"})
 
 
-def test_the_search_is_told_what_the_page_has_in_part(tmp_path: Path) -> None:
+def test_the_page_lists_texts_that_it_contains_only_in_part(tmp_path: Path) -> None:
     wide: dict[str, Any] = {"title": None, "header": ["h"] * 61, "rows": []}
     small: dict[str, Any] = {"title": None, "header": ["h"], "rows": [["c"]] * 200}
     case, path = record(prompt_digest="p", transcript="t"), tmp_path / TEXTS

@@ -1,4 +1,4 @@
-"""A page beside a baseline and stored answers: flips, changed answers, word by word."""
+"""The page of a run with a baseline or stored answers: flips, changed answers, word diffs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.page_runs import record, write_run
 # Baseline and stored answers
 
 
-def test_flips_stand_beside_the_answers_of_the_baseline(tmp_path: Path) -> None:
+def test_flips_are_shown_with_the_answers_of_the_baseline(tmp_path: Path) -> None:
     now = [record(example_id="a"), record(example_id="b", outcome="wrong", raw="7")]
     then = [
         record(example_id="a", outcome="wrong", raw="six"),
@@ -41,8 +41,8 @@ def test_flips_stand_beside_the_answers_of_the_baseline(tmp_path: Path) -> None:
     assert cases == ["wikitq/b/csv/none", "wikitq/a/csv/none"]
 
 
-def test_flips_of_slugs_models_and_repeats_stand_at_their_own_case(tmp_path: Path) -> None:
-    """Ids hold slugs, the model where a run has several, and the repeat: one key finds them all."""
+def test_flips_with_slugs_models_and_repeats_are_shown_at_their_case(tmp_path: Path) -> None:
+    """Ids contain slugs, the repeat, and the model if a run has several."""
     example, change = "ETR/2016/page_23.pdf-2", "insert_empty_rows[share=0.5]"
     slugs = f"finqa/{slug(example, 34)}/csv/{slug(change, 24)}"
 
@@ -78,7 +78,7 @@ def test_flips_of_slugs_models_and_repeats_stand_at_their_own_case(tmp_path: Pat
     assert [(case["outcome"], case["reply"]) for case in before] == [
         *((0, "/r2 1"), (0, "/r2 2"), (1, "/r2 3"))
     ]
-    # Every link leads to an id that the index has; what is shown has no model in it.
+    # Every link leads to an id of the index; the label has no model.
     links = [button["data-case"] for button in soup.select(".ids button, .changes button")]
     assert links == [ids[1], ids[2], ids[2]]
     assert soup.select(".ids button")[0].text == f"{slugs}/r2"
@@ -86,13 +86,13 @@ def test_flips_of_slugs_models_and_repeats_stand_at_their_own_case(tmp_path: Pat
     assert columns["repeat"] == [1, 2, 3]
 
 
-def test_equal_answers_are_said_to_be_equal(tmp_path: Path) -> None:
+def test_equal_answers_are_labelled_equal(tmp_path: Path) -> None:
     assert "No answer differs from its snapshot." in text_of(
         page(tmp_path, [record()], snapshots=[]), "main"
     )
 
 
-def test_changed_answers_are_listed_flipped_ones_first(tmp_path: Path) -> None:
+def test_changed_answers_are_listed_with_flips_first(tmp_path: Path) -> None:
     changes = [
         changed("wikitq/e1/csv/none", "reworded", "42", "it is 42"),
         changed("wikitq/e2/csv/none", "flipped", "42", "43"),
@@ -105,7 +105,7 @@ def test_changed_answers_are_listed_flipped_ones_first(tmp_path: Path) -> None:
     assert [ins.text for ins in soup.select(".changes ins")] == ["43", "it is "]
 
 
-def test_the_word_diff_holds_both_texts() -> None:
+def test_the_word_diff_contains_both_texts() -> None:
     old, new = "the total is  12 goals", "the sum is  13 goals today"
     pieces = word_diff(old, new)
     assert "".join(words for kind, words in pieces if kind != "new") == old
@@ -114,6 +114,6 @@ def test_the_word_diff_holds_both_texts() -> None:
     assert ("new", "sum") in pieces
 
 
-def test_the_word_diff_of_long_texts_ends() -> None:
+def test_the_word_diff_of_long_texts_is_bounded() -> None:
     pieces = word_diff("a b " * 500_000, "b a " * 500_000)
     assert "cut at" in pieces[-1][1]

@@ -1,4 +1,4 @@
-"""What the page of a run holds of charts: the picture that was drawn, and the expected values."""
+"""Chart cases in the page: the picture drawn by the model, and the expected values."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def shapes(reference: str, kind: str = "bar") -> list[Any]:
     return [shape for shape in chart_data["shapes"] if shape["style"] not in {"grid", "tick"}]
 
 
-def test_a_chart_case_holds_its_picture_and_the_expected_values(tmp_path: Path) -> None:
+def test_a_chart_case_has_its_picture_and_the_expected_values(tmp_path: Path) -> None:
     (tmp_path / "run" / "media").mkdir(parents=True)
     (tmp_path / "run" / "media" / NAME).write_bytes(PNG)
     soup = page(tmp_path, [chart("y_references = [[2, 4]]"), record(example_id="plain")])
@@ -44,7 +44,7 @@ def test_a_chart_case_holds_its_picture_and_the_expected_values(tmp_path: Path) 
     embedded = soup.find(id=f"b-m{number}")
     assert embedded is not None
     assert base64.b64decode(embedded.text) == PNG
-    # From 0 to 4 over 196 units: the second bar twice as high as the first, both on the ground.
+    # 0 to 4 over 196 units: the second bar is twice as high, and both start at 0.
     bars = [shape["values"] for shape in drawn if shape["name"] == "rect"]
     assert [bar["height"] for bar in bars] == [98, 196]
     assert {bar["y"] + bar["height"] for bar in bars} == {206}
@@ -52,7 +52,7 @@ def test_a_chart_case_holds_its_picture_and_the_expected_values(tmp_path: Path) 
     assert "1 picture of media/ is on this page" in text_of(soup, ".about")
 
 
-def test_a_picture_of_two_runs_is_in_their_page_once(tmp_path: Path) -> None:
+def test_the_page_contains_a_picture_of_two_runs_once(tmp_path: Path) -> None:
     pictures = {name: f"PNG of {name}".encode() for name in ("both", "old", "new")}
     files = {name: f"{hashlib.sha256(data).hexdigest()}.png" for name, data in pictures.items()}
     runs = {}
@@ -87,12 +87,12 @@ def test_a_picture_of_two_runs_is_in_their_page_once(tmp_path: Path) -> None:
         ("a tag of another kind", ["rect"] * 4),
     ],
 )
-def test_each_kind_of_chart_is_drawn_as_such(kind: str, elements: list[str]) -> None:
+def test_each_kind_of_chart_has_its_shapes(kind: str, elements: list[str]) -> None:
     assert [shape["name"] for shape in shapes("[[1, 2], [3, 4]]", kind)] == elements
 
 
-def test_a_pie_is_cut_by_shares() -> None:
-    # A quarter from the right to the top, then three quarters the long way round.
+def test_a_pie_has_slices_by_share() -> None:
+    # A quarter from the right to the top, then three quarters.
     assert [shape["values"]["d"] for shape in shapes("[1, 3]", "pie")] == [
         "M180 108L276.0 108.0A96 96 0 0 0 180.0 12.0Z",
         "M180 108L180.0 12.0A96 96 0 1 0 276.0 108.0Z",
@@ -105,19 +105,19 @@ def test_a_pie_is_cut_by_shares() -> None:
     "reference",
     ["[[masked, 1]]", "", "[]", "[[[1]]]", "12", f"[{'9' * 400}]", "[1, [2]]", "<svg onload=x>"],
 )
-def test_references_that_are_no_values_are_not_drawn(reference: str) -> None:
+def test_invalid_references_are_not_drawn(reference: str) -> None:
     nothing = {"kind": "bar", "shapes": [], "drawn": 0, "count": 0}
     assert shown_chart(chart(reference)) == {"picture": NAME, **nothing}
 
 
-def test_too_many_values_are_cut_and_counted() -> None:
+def test_values_over_the_limit_are_left_out_and_counted() -> None:
     chart_data = shown_chart(chart(str([[1.5] * 150] * 20)))
     assert chart_data is not None
     assert (chart_data["drawn"], chart_data["count"]) == (200, 3000)
     assert sum(shape["name"] == "rect" for shape in chart_data["shapes"]) == 200
 
 
-def test_only_names_of_pictures_are_taken_and_a_failed_program_has_none() -> None:
+def test_only_a_digest_names_a_picture_and_a_failed_program_has_none() -> None:
     for name in ("../../etc/passwd", "__proto__", "x.svg", 7, None):
         chart_data = shown_chart(chart("[1]", picture=name))
         assert chart_data is not None

@@ -1,4 +1,4 @@
-"""Figures of a run's page: what stands where, by hand."""
+"""Plots of a run's page, with coordinates worked out by hand."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def texts(plot):
     return [text.text for text in ElementTree.fromstring(plot.svg).iter("text")]
 
 
-def test_a_histogram_has_a_step_for_each_bin_as_high_as_its_count():
+def test_a_histogram_has_a_step_per_bin_as_high_as_its_count():
     plot = present(histogram_plot("Latency", "seconds", {"latency": [1.0] * 3 + [100.0]}))
     [steps] = points(plot, fill=BLUE)
     heights = [130 - y for _, y in steps]
@@ -47,7 +47,7 @@ def test_a_histogram_has_a_step_for_each_bin_as_high_as_its_count():
     ]
 
 
-def test_two_series_have_a_colour_and_a_name_each():
+def test_each_of_two_series_has_a_colour_and_a_name():
     plot = histogram_plot("Tokens", "tokens", {"prompt": [200.0, 210.0], "completion": [3.0]})
     assert len(points(plot, fill=BLUE)) == len(points(plot, fill=ORANGE)) == 2
     assert {"prompt", "completion"} <= set(texts(plot))
@@ -61,13 +61,13 @@ def test_without_a_positive_number_there_is_no_histogram(values):
 
 
 @pytest.mark.parametrize("value", [1e-12, 5.0, 3e11])
-def test_one_number_is_a_histogram_too(value):
+def test_a_single_number_has_a_histogram(value):
     assert max(130 - y for _, y in points(histogram_plot("", "", {"": [value]}), fill=BLUE)[0]) > 0
 
 
-def test_bars_of_win_rates_are_as_long_as_the_rates_and_say_them():
+def test_bars_of_win_rates_are_proportional_and_labelled():
     plot = present(win_rate_plot("Win rates", {"csv": 0.25, "html": 0.75}))
-    longer, shorter = points(plot, fill=BLUE)  # the best comes first
+    longer, shorter = points(plot, fill=BLUE)  # the best is first
     length = {name: bar[1][0] - bar[0][0] for name, bar in (("html", longer), ("csv", shorter))}
     assert length["html"] == pytest.approx(3 * length["csv"], abs=0.2)
     assert {"0.750", "0.250"} <= set(texts(plot))
@@ -75,7 +75,7 @@ def test_bars_of_win_rates_are_as_long_as_the_rates_and_say_them():
     assert win_rate_plot("Win rates", {"csv": 1.0}) is None
 
 
-def test_a_band_goes_from_the_lowest_to_the_highest_score_along_the_mean():
+def test_a_band_spans_the_lowest_to_the_highest_score_sorted_by_mean():
     plot = present(band_plot({"wikitq": [(0.0, 0.5, 1.0), (0.0, 0.25, 0.5)]}))
     [band] = points(plot, fill_opacity="0.45")
     bottom, top = max(y for _, y in band), min(y for _, y in band)
@@ -90,7 +90,7 @@ def test_a_band_goes_from_the_lowest_to_the_highest_score_along_the_mean():
     assert band_plot({"wikitq": [(0.0, 0.5, 1.0)]}) is None
 
 
-def test_many_datasets_stand_in_rows_of_five_and_many_examples_are_thinned():
+def test_many_datasets_are_in_rows_of_five_and_many_examples_are_thinned():
     ranges = {f"d{n}": [(0.0, m / 1000, 1.0) for m in range(1000)] for n in range(7)}
     plot = present(band_plot(ranges))
     assert plot.wide
@@ -98,9 +98,9 @@ def test_many_datasets_stand_in_rows_of_five_and_many_examples_are_thinned():
     assert len({mean[0] for mean in points(plot, stroke=BLUE)}) == 7
 
 
-def test_names_are_text_whatever_they_are():
+def test_any_name_is_escaped():
     names = {"<script>alert(1)</script>": 0.2, "a" * 40: 0.3, "a" * 41: 0.5}
     shown = texts(win_rate_plot("", names))
     assert "<script>alert(1)</script>" in shown
     assert sum(label.startswith("aaa") for label in shown) == 2
-    assert len({label for label in shown if label.startswith("aaa")}) == 2  # told apart
+    assert len({label for label in shown if label.startswith("aaa")}) == 2  # distinguishable

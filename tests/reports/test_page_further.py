@@ -1,4 +1,4 @@
-"""What the page says beside the main figures: tags, parts, consistency, changed meaning."""
+"""Tags, parts, consistency and changed meaning in the page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CUT = [
 ]
 
 
-def test_cases_are_filtered_by_tag_and_measures_shown_by_it(tmp_path: Path) -> None:
+def test_cases_have_a_filter_and_measures_a_table_by_tag(tmp_path: Path) -> None:
     soup = page(tmp_path, RUN)
     index = block(soup, "index")
     assert [tag["value"] for tag in index["tags"]] == ["<b>look-up", "sum"]
@@ -33,7 +33,7 @@ def test_cases_are_filtered_by_tag_and_measures_shown_by_it(tmp_path: Path) -> N
         for row in soup.select("[aria-labelledby=tags] tbody tr")
     ]
     assert [row[0] for row in rows] == ["<b>look-up", "sum"]
-    # Performance first; consistency and f1 before the counts of examples and cases.
+    # Performance is first; consistency and f1 precede the counts of examples and cases.
     assert [(row[1], *row[-4:]) for row in rows] == [
         ("1.000", "100.0 %", "0.500", "1", "3"),
         ("1.000", "100.0 %", "0.500", "2", "6"),
@@ -52,7 +52,7 @@ def test_parts_consistency_and_changed_meaning_have_tables(tmp_path: Path) -> No
     assert changed.endswith("no_table")
 
 
-def test_a_run_without_any_of_it_has_none(tmp_path: Path) -> None:
+def test_a_run_without_parts_and_tags_has_no_tables_of_them(tmp_path: Path) -> None:
     soup = page(tmp_path, [record()])
     for selector in ("#tags", "[aria-label=Consistency]", "[aria-label='Changed meaning']"):
         assert soup.select_one(selector) is None

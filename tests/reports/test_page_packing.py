@@ -1,4 +1,4 @@
-"""What a page holds of each case: texts kept once, cut where they are too much."""
+"""The texts of cases in the page: each once, and truncated over a limit."""
 
 from __future__ import annotations
 
@@ -16,23 +16,21 @@ from pytest_tablebench.results.folder import read_places
 from tests.support.page_files import block, page, text_of
 from tests.support.page_runs import make_records, record, write_run
 
-# Cases
 
-
-def test_texts_shared_between_cases_are_kept_once(tmp_path: Path) -> None:
+def test_texts_shared_by_cases_are_stored_once(tmp_path: Path) -> None:
     records = list(make_records(["wikitq"], 2, formats=("csv", "html"), changes=("none",)))
     index = block(soup := page(tmp_path, records), "index")
     assert index["count"] == 4
     assert index["columns"]["table"] == [0, 0, 1, 1]
     assert len(block(soup, "t0")) == 2
-    # Four prompts, in the blocks of right answers and of others.
+    # Four prompts, in the blocks of right answers and of other answers.
     places = index["columns"]["prompt"]
     assert len(set(places)) == 4
     size = index["sizes"]["prompts"]
     assert all(block(soup, f"q{place // size}")[place % size] for place in places)
 
 
-def test_a_case_holds_reply_reading_reference_parts_and_prompt(tmp_path: Path) -> None:
+def test_a_case_has_reply_prediction_reference_parts_and_prompt(tmp_path: Path) -> None:
     [case] = make_records(["wikitq"], 1, formats=("csv",), changes=("none",))
     soup = page(tmp_path, [case])
     index, [detail] = block(soup, "index"), block(soup, "d0")
@@ -45,7 +43,7 @@ def test_a_case_holds_reply_reading_reference_parts_and_prompt(tmp_path: Path) -
     assert prompt.endswith(index["examples"][0]["question"])
 
 
-def test_a_huge_answer_is_cut_and_its_file_named(tmp_path: Path) -> None:
+def test_a_long_answer_is_truncated_and_its_file_named(tmp_path: Path) -> None:
     soup = page(tmp_path, [record(raw="x" * 5_000_000, prediction="y" * 5_000_000)])
     [detail] = block(soup, "d0")
     assert len(detail["reply"]) == len(detail["prediction"]) == 20_000
@@ -54,7 +52,7 @@ def test_a_huge_answer_is_cut_and_its_file_named(tmp_path: Path) -> None:
     assert (tmp_path / "report.html").stat().st_size < 400_000
 
 
-def test_replies_are_cut_further_where_all_of_them_are_too_much(
+def test_replies_are_truncated_further_if_their_sum_is_too_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_details, "_DETAIL_BUDGET", 30_000)
@@ -93,7 +91,7 @@ def test_an_example_right_in_some_configurations_only_is_marked(tmp_path: Path) 
     assert block(page(tmp_path, records), "index")["columns"]["marks"] == [1, 1, 0, 0]
 
 
-def test_long_replies_are_not_held_in_memory(tmp_path: Path) -> None:
+def test_long_replies_are_not_kept_in_memory(tmp_path: Path) -> None:
     long = "a reply of many words " * 50_000  # 1.1 million characters
     records = [replace(made, raw=long, prediction=long) for made in make_records(["d"], 1)]
     write_run(tmp_path / "run", records)
@@ -103,7 +101,7 @@ def test_long_replies_are_not_held_in_memory(tmp_path: Path) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert len(kept) > 10
-    assert peak < 15_000_000  # one line, and what comes of it
+    assert peak < 15_000_000  # one line and its parsed record
     detail = _detail(kept[0], None, 500)
     assert (detail["reply"], detail["reply_length"]) == (long[:500], len(long))
     assert (detail["prediction"], detail["prediction_length"]) == (long[:500], len(long))

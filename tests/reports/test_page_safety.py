@@ -1,4 +1,4 @@
-"""The page of a run loads nothing, and hostile text in it is text."""
+"""The page loads nothing, and hostile text in it is escaped."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tests.support.page_runs import make_records, record
 HOSTILE = "</script><script>alert(1)</script>\u202e\x1b[31m"
 
 
-def test_the_policy_allows_this_script_and_style_and_nothing_else(tmp_path: Path) -> None:
+def test_the_policy_allows_only_the_pages_script_and_style(tmp_path: Path) -> None:
     soup = page(tmp_path, [record()])
     meta = soup.find("meta", attrs={"http-equiv": "Content-Security-Policy"})
     assert meta is not None
     rules = dict(rule.strip().split(" ", 1) for rule in str(meta["content"]).split(";"))
     assert rules["default-src"] == "'none'"
-    assert rules["img-src"] == "data:"  # what stands in the page itself
+    assert rules["img-src"] == "data:"  # pictures inside the page
     assert "unsafe" not in str(meta["content"])
     for kind in ("script", "style"):
         inline = [tag.string for tag in soup.find_all(kind) if not tag.get("type")]
@@ -35,7 +35,7 @@ def test_the_policy_allows_this_script_and_style_and_nothing_else(tmp_path: Path
         assert rules[f"{kind}-src"] == f"'sha256-{digest}'"
 
 
-def test_nothing_is_loaded_and_no_style_or_handler_stands_on_an_element(tmp_path: Path) -> None:
+def test_the_page_loads_nothing_and_elements_have_no_style_or_handler(tmp_path: Path) -> None:
     records = list(make_records(["a", "b"], 3))
     soup = page(tmp_path, records, gates=[Gate()])
     for tag in soup.find_all(True):
@@ -48,7 +48,7 @@ def test_nothing_is_loaded_and_no_style_or_handler_stands_on_an_element(tmp_path
     assert not soup.find_all(["link", "iframe", "object", "embed", "base", "img", "image"])
 
 
-def test_the_script_makes_no_markup_of_text() -> None:
+def test_the_script_never_parses_text_as_markup() -> None:
     modules = list(Path(packing.__file__).with_name("static").joinpath("page").glob("*.js"))
     assert sorted(module.stem for module in modules) == sorted(_MODULES)
     script = "\n".join(module.read_text("utf-8") for module in modules)
@@ -64,7 +64,7 @@ def test_the_script_makes_no_markup_of_text() -> None:
     assert not re.search(r"fetch\(|XMLHttpRequest|WebSocket|sendBeacon|import\(", script)
 
 
-def test_hostile_names_are_only_text_in_the_file(tmp_path: Path) -> None:
+def test_hostile_names_are_escaped_in_the_file(tmp_path: Path) -> None:
     hostile = record(
         **dict.fromkeys(("model", "benchmark", "dataset", "example_id", "serializer"), HOSTILE),
         perturbation=HOSTILE + "2",
@@ -91,13 +91,13 @@ def test_hostile_names_are_only_text_in_the_file(tmp_path: Path) -> None:
     assert block(soup, "d0")[0]["reply"] == HOSTILE
 
 
-def test_lone_surrogates_do_not_stop_the_page(tmp_path: Path) -> None:
+def test_the_page_is_written_despite_lone_surrogates(tmp_path: Path) -> None:
     odd = record(raw="\ud800", prediction="\udfff", references=("\ud800",), example_id="e\udc80")
     soup = page(tmp_path, [odd], gates=[Gate(reason="\ud800")])
     assert block(soup, "d0")[0]["reply"] == "\ud800"
 
 
-def test_pictures_stand_in_the_page_where_their_bytes_are_those_of_their_name(
+def test_the_page_contains_pictures_whose_digest_matches_their_name(
     tmp_path: Path,
 ) -> None:
     good, forged = b"\x89PNG of ours", b"<svg onload=alert(1)>"

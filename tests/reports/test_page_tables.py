@@ -1,4 +1,4 @@
-"""Tables in the page of a run: cut to what a screen shows, with their merged cells."""
+"""Tables in the page of a run: truncated, with their merged cells."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ SALES = Table(
 
 
 def line(kind: str, *cells: dict[str, Any]) -> dict[str, Any]:
-    """A line that is shown."""
+    """Return a line as the page has it."""
     return {"kind": kind, "cells": list(cells)}
 
 
 def head(text: str, **facts: int) -> dict[str, Any]:
-    """A cell that is a header."""
+    """Return a header cell."""
     return {"text": text, "is_header": True, **facts}
 
 
-def kept(table: Table, tmp_path: Path) -> Any:
-    """A table as readers of a run find it."""
+def write_and_read(table: Table, tmp_path: Path) -> Any:
+    """Write a table into a run folder and read it back."""
     example = Example("e", {"table": table}, "q", ("a",), "a")
     writer = TextWriter(tmp_path / "texts.jsonl.gz")
     writer.example("e", "q", table_values(example))
@@ -46,8 +46,8 @@ def kept(table: Table, tmp_path: Path) -> Any:
     return text.tables[0]
 
 
-def test_a_table_with_structure_keeps_its_merges_levels_and_kinds_of_lines(tmp_path: Path) -> None:
-    shown = shown_table(kept(SALES, tmp_path))
+def test_a_structured_table_keeps_merged_cells_levels_and_kinds_of_lines(tmp_path: Path) -> None:
+    shown = shown_table(write_and_read(SALES, tmp_path))
     assert (shown["title"], shown["rows"]) == (None, [])
     assert shown["header"] == ["Region", "Town", "2020", "2021"]
     assert (shown["row_count"], shown["column_count"]) == (3, 4)
@@ -62,10 +62,10 @@ def test_a_table_with_structure_keeps_its_merges_levels_and_kinds_of_lines(tmp_p
     ]
 
 
-def test_a_flat_table_is_kept_and_shown_as_before(tmp_path: Path) -> None:
-    stored = kept(Table(["a", "b"], [[1, None]], "T"), tmp_path)
-    assert stored == {"title": "T", "header": ["a", "b"], "rows": [[1, None]]}
-    assert shown_table(stored) == {
+def test_a_flat_table_has_no_structure_in_the_page(tmp_path: Path) -> None:
+    flat = write_and_read(Table(["a", "b"], [[1, None]], "T"), tmp_path)
+    assert flat == {"title": "T", "header": ["a", "b"], "rows": [[1, None]]}
+    assert shown_table(flat) == {
         "title": "T",
         "header": ["a", "b"],
         "rows": [["1", None]],
@@ -74,7 +74,7 @@ def test_a_flat_table_is_kept_and_shown_as_before(tmp_path: Path) -> None:
     }
 
 
-def test_wide_and_long_tables_are_cut_with_their_size_told() -> None:
+def test_large_tables_are_truncated_and_their_size_is_named() -> None:
     table = {"title": None, "header": ["h"] * 90, "rows": [["c" * 999] * 100] * 300}
     shown = shown_table(table)
     rows = shown["rows"]
@@ -83,15 +83,15 @@ def test_wide_and_long_tables_are_cut_with_their_size_told() -> None:
     assert len(rows[0][0]) == 400
 
 
-def test_merged_cells_are_cut_with_the_lines_and_columns_they_cover(tmp_path: Path) -> None:
+def test_merged_cells_are_truncated_with_their_lines_and_columns(tmp_path: Path) -> None:
     table = Table(
         ["h"] * 70,
         [["c"] + [""] * 69 for _ in range(300)],
         notes=[["n"] + [""] * 69],
-        # Over all columns; from the third last row that is shown; a note below what is cut.
+        # Over all columns, from the third last row shown, and a note below the cut.
         spans=[Span(1, 0, 2, 70), Span(198, 0, 100, 1), Span(301, 0, 1, 70)],
     )
-    lines = shown_table(kept(table, tmp_path))["lines"]
+    lines = shown_table(write_and_read(table, tmp_path))["lines"]
     assert len(lines) == 1 + 200 + 1
     assert lines[1]["cells"] == [{"text": "c", "down": 2, "across": 60}]
     assert lines[2]["cells"] == []
@@ -99,7 +99,15 @@ def test_merged_cells_are_cut_with_the_lines_and_columns_they_cover(tmp_path: Pa
     assert lines[-1] == line("note", {"text": "n", "across": 60})
 
 
-def test_merged_cells_that_no_table_has_are_left_out() -> None:
+def test_impossible_merged_cells_are_left_out() -> None:
     structure = {"spans": [[-(10**12), 0, 10**12, 1], [0, 0, 10**12, 10**12], [9, 9, 1, 1], [1]]}
-    stored = {"title": None, "header": ["a", "b"], "rows": [["1", "2"]], "structure": structure}
-    assert shown_table(stored)["lines"] == [line("head", head("a", down=2, across=2)), line("row")]
+    stored = {
+        "title": None,
+        "header": ["a", "b"],
+        "rows": [["1", "2"]],
+        "structure": structure,
+    }
+    assert shown_table(stored)["lines"] == [
+        line("head", head("a", down=2, across=2)),
+        line("row"),
+    ]

@@ -1,4 +1,4 @@
-"""Figures of a report: valid files, the same bytes every time, nothing drawn from nothing."""
+"""Plots of a report: valid and reproducible files, and no plot without values."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ EMPTY = {
     *("win_rates_perturbation", "win_rates_perturbation_by_dataset"),
     *("skills", "complexity_tokens"),
 }
-"""What the analysis written by hand could not tell."""
+"""Figures without a value in the analysis."""
 
 
 FIRST, SECOND = r"$\frac{1$ -- ]]> <script>", "模型 \x1b[31m\u202e " + "z" * 300
-"""Names that are shown as they are: no mathematics in dollar signs, no missing glyphs (a warning is
-an error), no markup."""
+"""Names that are drawn unchanged: no mathematics in dollar signs, no missing glyphs, no markup."""
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +33,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
     return write_plots(analysis(FIRST, SECOND), tmp_path_factory.mktemp("plots"))
 
 
-def test_every_figure_that_has_values_is_drawn(drawn):
+def test_every_plot_with_values_is_drawn(drawn):
     assert set(drawn) == set(PLOTS)
     assert {name for name, files in drawn.items() if not files} == EMPTY
     for name, files in drawn.items():
@@ -62,7 +61,7 @@ def test_the_same_analysis_gives_the_same_bytes(drawn, tmp_path):
             assert first.read_bytes() == second.read_bytes(), first.name
 
 
-def test_other_values_give_other_bytes(drawn, tmp_path):
+def test_different_values_give_different_bytes(drawn, tmp_path):
     other = analysis(FIRST, SECOND)
     other["performance"]["by_model"][FIRST] = value(0.9)
     again = write_plots(other, tmp_path, ["min_max"])
@@ -70,13 +69,13 @@ def test_other_values_give_other_bytes(drawn, tmp_path):
         assert first.read_bytes() != second.read_bytes()
 
 
-def test_no_date_in_an_svg(drawn):
+def test_an_svg_contains_no_date(drawn):
     for files in drawn.values():
         for path in files[1:]:
             assert "<dc:date>" not in path.read_text(encoding="utf-8")
 
 
-def test_settings_of_the_user_neither_count_nor_change(drawn, tmp_path):
+def test_the_users_matplotlib_settings_are_ignored_and_unchanged(drawn, tmp_path):
     with mpl.rc_context({"font.size": 30, "axes.facecolor": "red"}):
         before = dict(mpl.rcParams)
         again = write_plots(analysis(FIRST, SECOND), tmp_path, ["min_max"])
@@ -84,7 +83,7 @@ def test_settings_of_the_user_neither_count_nor_change(drawn, tmp_path):
     assert again["min_max"][1].read_bytes() == drawn["min_max"][1].read_bytes()
 
 
-def test_labels_are_short_and_different():
+def test_labels_are_short_and_distinct():
     long = "m" * 50
     labels = labelled(["gpt-4o", long + "1", long + "2"])
     assert labels[0] == "gpt-4o"
@@ -93,7 +92,7 @@ def test_labels_are_short_and_different():
     assert labelled(["表"]) == ["\\u8868"]
 
 
-def test_nothing_is_drawn_from_nothing(tmp_path):
+def test_a_plot_without_values_is_not_drawn(tmp_path):
     few, tree = nothing("fewer than two models"), analysis()
     tree["separability"] = {"by_dataset": {"d1": few}, "pooled": few, "stratified": few}
     tree["dataset_agreement"] = {"tau_b": {"d1": {"d1": few}}, "mean_off_diagonal": {"d1": few}}
@@ -118,7 +117,7 @@ def test_nothing_is_drawn_from_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(("count", "datasets"), reduced([(1, 1), (40, 40)], (1, 1), (40, 12)))
-def test_many_models_and_datasets_fit(count, datasets, tmp_path):
+def test_plots_of_many_models_and_datasets_fit(count, datasets, tmp_path):
     tree = analysis()
     models = [f"model-{i}" for i in range(count)]
     tree["performance"]["by_model"] = {name: value(i / 50) for i, name in enumerate(models)}
@@ -130,7 +129,7 @@ def test_many_models_and_datasets_fit(count, datasets, tmp_path):
         assert matplotlib.image.imread(files[name][0]).shape[0] < 4000
 
 
-def test_nothing_heavy_is_loaded_before_something_is_drawn():
+def test_matplotlib_is_not_loaded_before_a_plot_is_drawn():
     code = (
         "import sys, pytest_tablebench.reports.paper\n"
         "print(sorted({'matplotlib', 'numpy', 'scipy', 'pandas'} & set(sys.modules)))"

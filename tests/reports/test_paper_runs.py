@@ -1,4 +1,4 @@
-"""Runs beside each other in a report: what differs between them, and the leaderboard."""
+"""Several runs in a report: the differences between them, and the leaderboard."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from pytest_tablebench.tables.perturbations import GRID
 SERIALIZERS = ("html", "csv", "json", "markdown", "indexed_row_major", "df", "concat")
 
 
-# What differs between runs
+# Differences between runs
 
 
 def run_data(model: str, scored: list[RunRow], **facts: Any) -> RunData:
@@ -58,7 +58,7 @@ def test_equal_runs_have_no_differences():
     assert differences([run_data("a", cells("a")), run_data("b", cells("b"))]) == []
 
 
-def test_one_run_differs_from_none():
+def test_a_single_run_has_no_differences():
     assert differences([run_data("a", cells("a"))]) == []
 
 
@@ -74,25 +74,25 @@ def test_one_run_differs_from_none():
         ({"datasets": {"d": {"files": {"f": "1"}}}}, "d: files differ: a against b"),
     ],
 )
-def test_settings_that_differ_are_named_with_their_models(facts, words):
+def test_different_settings_are_named_with_their_models(facts, words):
     sentences = differences([run_data("a", cells("a")), run_data("b", cells("b"), **facts)])
     assert len(sentences) == 1
     assert sentences[0].startswith(words)
     assert "; " in sentences[0], "says what the difference means"
 
 
-def test_runs_are_compared_by_how_their_datasets_were_run():
+def test_settings_are_compared_by_dataset():
     def kept(name, own_shots, **facts):
         entries = {"d": {"shots": 5}, "e": {"shots": own_shots}}
         return run_data(name, cells(name), by_dataset=entries, **facts)
 
-    # An option, and a dataset that declares the same.
+    # An option, and a dataset that declares the same value.
     assert differences([kept("a", 5), kept("b", 5, shots=5)]) == []
     [sentence] = differences([kept("a", 5), kept("b", 1)])
     assert sentence.startswith("demonstrations in a prompt differ: 5 (a), d 5, e 1 (b); ")
 
 
-def test_lists_of_names_that_differ_are_read_as_words():
+def test_different_lists_of_names_are_written_in_words():
     def kept(name, *modalities):
         return run_data(name, cells(name), by_dataset={"d": {"modality": list(modalities)}})
 
@@ -100,19 +100,19 @@ def test_lists_of_names_that_differ_are_read_as_words():
     assert sentence.startswith("modalities differ: text (a), text, image (b); ")
 
 
-def test_grids_that_differ():
+def test_different_grids_are_named():
     few, many = cells("a"), cells("b", serializers=("html", "csv"))
     (sentence,) = differences([run_data("a", few), run_data("b", many)])
     assert sentence.startswith("d: configurations differ: 1 (a), 2 (b); robustness")
 
 
-def test_equally_many_but_other_configurations_differ():
+def test_different_configurations_of_equal_number_are_named():
     first_rows, other_rows = cells("a"), cells("b", serializers=("csv",))
     (sentence,) = differences([run_data("a", first_rows), run_data("b", other_rows)])
     assert sentence.startswith("d: configurations differ: 1 (a), 1 (b)")
 
 
-def test_examples_and_datasets_that_differ():
+def test_different_examples_and_datasets_are_named():
     sentences = differences(
         [run_data("a", cells("a", examples=5)), run_data("b", cells("b") + cells("b", "other"))]
     )
@@ -121,7 +121,7 @@ def test_examples_and_datasets_that_differ():
     assert len(sentences) == 2
 
 
-def test_remarks_on_a_run_that_was_cut_off_and_not_answered():
+def test_a_run_cut_off_or_without_answers_has_a_remark():
     run = run_data("a\x1b[1m", cells("a", score=None), cases_planned=9)
     assert run_remarks(run) == [
         "a\\x1b[1m: interrupted, 2 of 9 cases are recorded",
@@ -131,7 +131,7 @@ def test_remarks_on_a_run_that_was_cut_off_and_not_answered():
     assert run_remarks(run_data("a", cells("a"))) == []
 
 
-def test_two_runs_of_a_model_are_told_apart_by_their_folders():
+def test_two_runs_of_a_model_are_named_by_their_folders():
     first, two = run_data("a", cells("a")), replace(run_data("a", cells("a")), path=Path("again"))
     named = with_distinct_labels([first, run_data("b", cells("b")), two])
     assert [run.model for run in named] == ["a", "b", "again"]
@@ -139,7 +139,7 @@ def test_two_runs_of_a_model_are_told_apart_by_their_folders():
         assert {row.model for row in run.rows} == {run.model}
 
 
-def test_runs_of_a_model_that_differ_in_their_mode_are_named_by_it():
+def test_runs_of_a_model_in_different_modes_are_named_by_their_modes():
     first = run_data("a", cells("a"))
     tree = [replace(row, strategy="treethinker") for row in first.rows]
     other = replace(first, path=Path("b"), rows=tuple(tree))
@@ -147,12 +147,12 @@ def test_runs_of_a_model_that_differ_in_their_mode_are_named_by_it():
         "a (direct, text)",
         "a (treethinker, text)",
     ]
-    # The name of a mode would stand for two runs.
+    # Two runs have the same mode, so they are named by their folders.
     third = replace(other, path=Path("c"))
     assert [run.model for run in with_distinct_labels([first, other, third])] == ["a", "b", "c"]
 
 
-def test_a_run_is_divided_by_mode_where_a_dataset_was_asked_in_several():
+def test_a_run_is_split_by_mode_if_a_dataset_has_several():
     plain = cells("a", "d") + cells("a", "e")
     shown = [replace(row, modality="image") for row in cells("a", "d")]
     parts = runs_by_mode([run_data("a", plain + shown)], "b")
@@ -163,7 +163,7 @@ def test_a_run_is_divided_by_mode_where_a_dataset_was_asked_in_several():
     assert {row.model for row in parts[1].rows} == {"a (direct, image)"}
 
 
-def test_datasets_with_a_mode_each_are_one_run():
+def test_a_run_with_one_mode_per_dataset_is_not_split():
     mixed = cells("a", "d") + [replace(row, strategy="tcot") for row in cells("a", "e")]
     [part] = runs_by_mode([run_data("a", mixed + cells("a", benchmark="other"))], "b")
     assert (part.model, len(part.rows)) == ("a", 4)
@@ -179,7 +179,7 @@ def torr(model: str, datasets: list[str], **options: Any) -> list[RunRow]:
     return [row for name in datasets for row in cells(model, name, benchmark="torr", **grid)]
 
 
-def test_published_rows_are_those_of_the_paper():
+def test_published_rows_equal_those_of_the_paper():
     published_rows = published("torr_table2")
     assert len(published_rows) == 14
     assert set(published_rows[0]) == {"model", "performance", "robustness", *DATASETS}
@@ -187,14 +187,14 @@ def test_published_rows_are_those_of_the_paper():
     assert by_model["claude-3-5-sonnet"]["performance"] == "0.49"
     assert by_model["llama-3-1-8b-i"]["robustness"] == "0.53"
     assert by_model["mistral-7b-i"]["WikiTQ"] == "0.67"
-    # The mean of the ten columns is the performance; one row is misprinted in the paper.
+    # The performance is the mean of ten columns; the paper misprints one row.
     for row in published_rows:
         mean = sum(float(row[name]) for name in DATASETS) / 10
         if row["model"] != "gpt-4o-mini":
             assert mean == pytest.approx(float(row["performance"]), abs=0.011), row["model"]
 
 
-def test_a_run_like_the_papers_stands_first_and_has_nothing_to_note():
+def test_a_run_with_the_papers_settings_is_first_and_has_no_note():
     run = run_data("mine", torr("mine", list(DATASETS.values())), compat="reference")
     board = leaderboard([run])
     assert board is not None
@@ -208,7 +208,7 @@ def test_a_run_like_the_papers_stands_first_and_has_nothing_to_note():
     assert published.split()[1:4] == ["published", "0.49", "0.70"]
 
 
-def test_a_run_that_differs_says_how():
+def test_a_run_with_other_settings_has_a_note_about_each():
     some = [
         replace(row, strategy="tcot")
         for row in torr("m", ["wikitq", "finqa"], serializers=("html", "csv"), examples=20)
@@ -247,7 +247,7 @@ def test_cases_without_an_answer_are_noted_on_the_leaderboard():
     assert "25.0 % of the cases have no answer" in board.row_notes[0]
 
 
-def test_a_model_of_the_paper_is_shown_beside_its_published_row():
+def test_a_model_of_the_paper_is_compared_with_its_published_row():
     # Table 2: gpt-4o has performance .49, robustness .69 and .39 in FinQA.
     rows = torr("openai/gpt-4o-2024-11-20", list(DATASETS.values()), score=0.25)
     run = run_data("openai/gpt-4o-2024-11-20", rows, compat="reference")
@@ -265,9 +265,9 @@ def test_a_model_of_the_paper_is_shown_beside_its_published_row():
     assert difference == pytest.approx(-0.14)
 
 
-def test_a_part_of_the_datasets_is_compared_one_by_one():
+def test_a_run_over_some_datasets_is_compared_by_dataset():
     run = run_data("gpt-4o", torr("gpt-4o", ["finqa"]), compat="reference")
-    # A second run goes by its folder, and is of the same model all the same.
+    # A second run is named by its folder and still recognized as the same model.
     other = replace(run, model="again", run={**run.run, "model": "gpt-4o"})
     board = leaderboard([other])
     assert board is not None
@@ -275,7 +275,7 @@ def test_a_part_of_the_datasets_is_compared_one_by_one():
     assert board.row_notes[0].startswith(words)
 
 
-def test_an_unknown_model_stands_alone():
+def test_an_unknown_model_has_no_published_row():
     run = run_data("gpt-4o-audio", torr("gpt-4o-audio", ["finqa"]))
     board = leaderboard([run])
     assert board is not None
@@ -294,7 +294,7 @@ def test_demonstrations_are_compared_by_dataset():
     assert "5 demonstrations, paper 5 (WikiTQ 1): wikitq" in notes(finqa=5, wikitq=5)
 
 
-def test_the_serializer_spread_of_a_run_stands_before_table_5():
+def test_the_serializer_spread_of_a_run_precedes_table_5():
     # FinQA: .75 in html and .5 in csv; WikiTQ has one serializer, so no spread.
     rows = [
         *cells("gpt-4o", "finqa", benchmark="torr", score=0.75),
@@ -314,7 +314,7 @@ def test_the_serializer_spread_of_a_run_stands_before_table_5():
     assert torr_spread([run_data("m", cells("m", "finqa", benchmark="torr"))]) is None
 
 
-def test_models_are_open_or_closed_by_name_or_as_the_run_says():
+def test_models_are_open_or_closed_by_name_or_by_the_runs_setting():
     runs = [
         run_data("openai/gpt-4o", []),
         run_data("together_ai/meta-llama/Meta-Llama-3.1-8B-Instruct-Turbo", []),
@@ -327,7 +327,7 @@ def test_models_are_open_or_closed_by_name_or_as_the_run_says():
     published_models = [run_data(line["model"], []) for line in published("torr_table2")]
     groups = open_groups(published_models)
     closed = [name for name, group in groups.items() if group == "closed"]
-    # Of the paper's 14 models six are served by their makers alone.
+    # Six of the paper's 14 models are served only by their makers.
     assert len(groups) == 14
     assert [name.partition("-")[0] for name in closed] == [*["claude"] * 2, *["gpt"] * 2] + [
         "gemini"

@@ -1,4 +1,4 @@
-"""Tables of a report: what stands where, reasons in words, hostile names."""
+"""Tables of a report: cells, reasons, formats and hostile names."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def rows(text: str) -> list[list[str]]:
 # Tables of the analyses
 
 
-def test_every_analysis_has_a_table_of_its_own_name():
+def test_every_analysis_has_a_table_with_its_name():
     names = [table.name for table in paper_tables(analysis())]
     assert len(names) == len(set(names))
     for stem in (
@@ -46,7 +46,7 @@ def test_every_analysis_has_a_table_of_its_own_name():
         assert stem in names
 
 
-def test_performance():
+def test_the_table_of_performance():
     table = tables()["performance"]
     assert table.columns == ("model", "all datasets", "d1", "d2")
     assert table.rows == (("alpha", 0.375, 0.5, 0.25), ("beta", None, 0.75, None))
@@ -56,7 +56,7 @@ def test_performance():
     )
 
 
-def test_robustness_of_incomplete_examples_is_called_too_high():
+def test_robustness_over_incomplete_examples_is_marked_too_high():
     by_name = tables()
     assert by_name["robustness"].rows == (("alpha", 0.85, 0.8, 0.9), ("beta", None, 0.6, None))
     assert "d1: too high, examples not fully answered: 1" in by_name["robustness"].row_notes[1]
@@ -66,14 +66,14 @@ def test_robustness_of_incomplete_examples_is_called_too_high():
     assert complete.shown
 
 
-def test_minimum_and_maximum():
+def test_the_table_of_minimum_and_maximum():
     assert tables()["min_max"].rows[:2] == (
         ("alpha", "max", 0.45, 0.6, 0.3),
         ("alpha", "min", 0.3, 0.4, 0.2),
     )
 
 
-def test_serializer_spread_and_the_means_behind_it():
+def test_the_table_of_serializer_spread_has_the_means():
     by_name = tables()
     assert by_name["serializer_spread"].rows == (("alpha", 0.125, 0.0), ("beta", 0.1, None))
     means = by_name["serializer_means"]
@@ -82,7 +82,7 @@ def test_serializer_spread_and_the_means_behind_it():
     assert means.rows[3] == ("beta", "d2", None, None)
 
 
-def test_win_rates_begin_with_the_mean_and_report_what_was_dropped():
+def test_win_rates_start_with_the_mean_and_count_dropped_examples():
     table = tables()["win_rates_serializer"]
     assert table.columns[:4] == ("model", "dataset", "csv", "html")
     assert table.rows[0] == ("all models", "all datasets", 0.375, 0.625, None, None, None)
@@ -91,7 +91,7 @@ def test_win_rates_begin_with_the_mean_and_report_what_was_dropped():
     assert ("beta", "d1", 0.25, 0.75, 2, 1, 0) in table.rows
 
 
-def test_perturbation_impact_keeps_its_sign_and_its_margins():
+def test_perturbation_impact_has_a_sign_and_margins():
     by_name = tables()
     assert by_name["impact_signed"].rows == (("alpha", -0.125), ("beta", None))
     assert by_name["impact_absolute"].rows == (
@@ -101,21 +101,21 @@ def test_perturbation_impact_keeps_its_sign_and_its_margins():
     )
 
 
-def test_separability_with_its_intervals():
+def test_the_table_of_separability_has_intervals():
     by_name = tables()
     assert by_name["separability"].rows[0] == ("d1", 1.0)
     assert by_name["separability"].rows[2] == ("all, examples pooled", 0.0)
     assert by_name["separability_intervals"].rows[1] == ("d1", "beta", 0.6, 0.8)
 
 
-def test_the_spread_of_overall_performance_names_its_ends():
+def test_the_spread_of_overall_performance_names_best_and_worst():
     table = tables()["performance_spread"]
     assert table.columns == ("model", "spread", "standard deviation", "lowest in", "highest in")
     assert table.rows[0] == ("alpha", 0.25, 0.125, "csv|none", "html|none")
     assert table.row_notes[1] == "a dataset has no score in some configuration"
 
 
-def test_open_and_closed_models_have_a_row_each():
+def test_open_and_closed_models_have_separate_rows():
     table = tables()["open_closed"]
     assert table.columns == ("models", "figure", "all datasets", "d1")
     assert table.rows[:2] == (
@@ -124,23 +124,23 @@ def test_open_and_closed_models_have_a_row_each():
     )
 
 
-def test_the_impact_of_each_perturbation_is_by_dataset():
+def test_the_table_of_perturbation_impact_is_by_dataset():
     table = tables()["impact_absolute_by_dataset_and_perturbation"]
     assert table.rows == (("transpose", None, 0.225),)
 
 
-def test_growth_of_w_is_in_the_order_of_numbers():
+def test_growth_of_w_is_sorted_by_number():
     table = tables()["w_growth"]
     assert [row[:2] for row in table.rows] == [(1, 0.7), (2, 0.8), (10, 0.95)]
 
 
-def test_histograms_say_where_a_bin_begins_and_ends():
+def test_histograms_name_both_ends_of_a_bin():
     table = tables()["score_histogram"]
     assert table.rows[0] == ("0.00", "0.25", 6, 2)
     assert table.rows[3] == ("0.75", "1.00", 9, 0)
 
 
-def test_an_analysis_that_cannot_be_made_says_why_in_one_line():
+def test_an_undefined_analysis_has_a_reason_of_one_line():
     table = tables()["win_rates_perturbation"]
     assert terminal_lines(table) == [
         "Win rates of perturbations: not computed: alternatives differ between datasets"
@@ -149,7 +149,7 @@ def test_an_analysis_that_cannot_be_made_says_why_in_one_line():
     assert "Not computed: alternatives differ between datasets." in markdown_text(table)
 
 
-def test_values_that_are_all_missing_are_no_table():
+def test_an_analysis_without_values_has_no_table():
     tree = analysis()
     few = nothing("fewer than two models")
     tree["separability"] = {"by_dataset": {"d1": few}, "pooled": few, "stratified": few}
@@ -169,7 +169,7 @@ def test_values_that_are_all_missing_are_no_table():
     assert made["configurations_vs_examples"].reason == "fewer than two models"
 
 
-def test_examples_that_one_configuration_needs():
+def test_the_table_of_equivalent_examples():
     def point(q: int, e: int, value: float | None) -> dict[str, Any]:
         figure = {"value": value} if value is not None else nothing("fewer than two models")
         return {"q": q, "e": e, "by_dataset": {"d1": figure}, "mean_over_datasets": figure}
@@ -184,7 +184,7 @@ def test_examples_that_one_configuration_needs():
     assert table.row_notes == ("", "", "more examples than the runs have")
 
 
-def test_one_dataset_agrees_with_none_other():
+def test_a_single_dataset_has_no_agreement():
     tree = analysis()
     tree["dataset_agreement"] = {
         "tau_b": {"d1": {"d1": value(1.0)}},
@@ -193,7 +193,7 @@ def test_one_dataset_agrees_with_none_other():
     assert tables(tree)["dataset_agreement"].reason == "fewer than two datasets"
 
 
-# Forms
+# Formats
 
 
 def sample(*names: str) -> PaperTable:
@@ -210,30 +210,30 @@ def test_terminal_columns_are_aligned():
     ]
 
 
-def test_terminal_counts_wide_characters_twice():
+def test_wide_characters_count_as_two_terminal_columns():
     lines = terminal_lines(sample("表格", "abcd"))
     assert lines[2] == "  表格  0.500  -0.250  -  3"
     assert lines[3] == "  abcd  0.500  -0.250  -  3"
 
 
-def test_terminal_shows_no_escape_codes_and_cuts_names():
+def test_names_in_the_terminal_are_escaped_and_shortened():
     text = "\n".join(terminal_lines(sample("\x1b[31mred\x1b[0m\nnext", "y" * 500)))
     assert "\x1b" not in text
     assert "\\x1b[31mred" in text
     assert len(max(text.split("\n"), key=len)) < 80
 
 
-def test_a_note_of_many_rows_stands_once():
+def test_a_note_of_many_rows_is_shown_once():
     table = replace(sample("a", "b", "c", "d", "e", "f"), row_notes=("why",) * 6)
     assert terminal_lines(table)[-1] == "  a; b; c; and 3 more: why"
 
 
-def test_csv_keeps_digits_and_blanks():
+def test_csv_keeps_all_digits_and_empty_cells():
     table = PaperTable("t", "T", ("name", "a", "b"), (("x", 1 / 3, None), ("y", -0.0, 2)))
     assert csv_text(table) == "name,a,b\nx,0.333333333,\ny,0.0,2\n"
 
 
-def test_csv_has_a_note_where_a_row_has_one():
+def test_csv_has_the_notes_of_rows():
     table = replace(sample("x", "y"), row_notes=("", "d1: no scores"))
     csv_rows = rows(csv_text(table))
     assert [row[-1] for row in csv_rows] == ["note", "", "d1: no scores"]
@@ -250,14 +250,14 @@ def test_csv_has_a_note_where_a_row_has_one():
         "\uff1d1",
     ],
 )
-def test_csv_runs_no_formula(name):
+def test_names_in_csv_are_no_formulas(name):
     cell = rows(csv_text(sample(name)))[1][0]
     assert cell.startswith("'")
     assert not cell.startswith(("=", "+", "-", "@"))
 
 
 @given(st.lists(st.text(), min_size=1, max_size=5))
-def test_csv_and_markdown_have_one_line_for_each_row(names):
+def test_csv_and_markdown_have_one_line_per_row(names):
     table = sample(*names)
     csv_rows = rows(csv_text(table))
     assert [len(row) for row in csv_rows] == [5] * (len(names) + 1)
@@ -267,7 +267,7 @@ def test_csv_and_markdown_have_one_line_for_each_row(names):
         assert len(re.findall(r"(?<!\\)\|", line)) == 6
 
 
-def test_markdown_makes_nothing_of_a_name():
+def test_names_in_markdown_are_escaped():
     assert markdown("gpt-4o_mini/v1.5") == "gpt-4o_mini/v1.5"
     assert markdown("a|b") == "a&#124;b"
     assert markdown("<img src=x onerror=alert(1)>") == "&lt;img src=x onerror=alert(1)&gt;"
@@ -278,7 +278,7 @@ def test_markdown_makes_nothing_of_a_name():
     assert markdown("- x") == r"\- x"
 
 
-def test_markdown_aligns_numbers_right():
+def test_numbers_in_markdown_are_right_aligned():
     assert markdown_text(sample("x")).split("\n")[2:5] == [
         "| name | a | b | c | n |",
         "| :--- | ---: | ---: | ---: | ---: |",

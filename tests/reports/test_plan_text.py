@@ -1,4 +1,4 @@
-"""Lines about what a run is going to ask."""
+"""Lines of the plan of a run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pytest_tablebench.running.plan import ModelPlan
         (3, False, None),
     ],
 )
-def test_snapshots_of_stored_answers_show_no_change(
+def test_the_plan_warns_that_stored_answers_do_not_change_snapshots(
     hits: int, snapshot: bool, expected: str | None
 ) -> None:
     plan = ModelPlan("m", cases=5, requests=5, hits=hits, calls=5 - hits)

@@ -1,4 +1,4 @@
-"""RealHiTBench's published rows beside one's own: which figure is whose, and what differs."""
+"""RealHiTBench in a report: published rows and rows of runs, with notes about differences."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ OWN = (
 )
 
 
-def test_figures_are_means_of_named_parts_and_what_was_not_asked_is_empty() -> None:
+def test_figures_are_means_of_parts_and_empty_without_cases() -> None:
     board = realhit_leaderboard([run(*OWN)])
     assert board is not None
     figures = dict(zip(board.columns, board.rows[0], strict=True))
@@ -64,11 +64,11 @@ def test_figures_are_means_of_named_parts_and_what_was_not_asked_is_empty() -> N
         if (row["model"], row["input"], row["strategy"]) == ("GPT4o", "text", "treethinker")
     ]  # fmt: skip
     assert gpt["FC em"] == pytest.approx(0.6452, abs=0.0005)
-    # The printed header of Table 5 would have F1 below EM.
+    # By the printed header of Table 5 F1 would be below EM.
     assert all(row["FC f1"] >= row["FC em"] for row in named)
 
 
-def test_a_model_of_the_paper_is_shown_beside_its_row_of_the_same_input_and_strategy() -> None:
+def test_a_model_of_the_paper_is_compared_with_its_row_of_equal_input_and_strategy() -> None:
     # Table 2, GPT4o as text: FC em 60.31 asked directly, 64.50 by TreeThinker.
     board = realhit_leaderboard([run(*OWN, model="openai/gpt-4o-2024-11-20")])
     assert board is not None
@@ -82,7 +82,7 @@ def test_a_model_of_the_paper_is_shown_beside_its_row_of_the_same_input_and_stra
     assert "FC em published .645, here .500" in board.row_notes[0]
 
 
-def test_what_differs_from_the_paper_is_said() -> None:
+def test_differences_from_the_paper_are_noted() -> None:
     board = realhit_leaderboard([run(*OWN, compat="fixed", structure="both", judge="other/x")])
     assert board is not None
     note = board.row_notes[0]
@@ -97,11 +97,11 @@ def test_what_differs_from_the_paper_is_said() -> None:
     assert like.row_notes[0] == "3 questions of 3,071"
 
 
-def test_means_are_by_task_and_by_tokens_of_the_table() -> None:
+def test_means_are_grouped_by_task_and_by_tokens_of_the_table() -> None:
     table = realhit_means([run(*OWN)])
     assert table is not None
     figures = dict(zip(table.columns, table.rows[0], strict=True))
-    # By hand: facts (0.5 + 0.75) / 2, analysis 0.25, charts 0.5; of large tables the one fact.
+    # Facts (0.5 + 0.75) / 2, analysis 0.25, charts 0.5; large tables have one fact.
     assert (figures["fc"], figures["da"], figures["cg"]) == (0.625, 0.25, 0.5)
     assert figures["all"] == pytest.approx((0.625 + 0.25 + 0.5) / 3)
     assert (figures[">20K"], figures["10-20K"]) == (0.25, None)
@@ -110,7 +110,7 @@ def test_means_are_by_task_and_by_tokens_of_the_table() -> None:
     assert dict(zip(table.columns, ablated, strict=True))["all"] == pytest.approx(0.5527)
 
 
-def test_oversized_tables_count_in_the_upper_buckets_alone() -> None:
+def test_oversized_tables_count_only_in_the_upper_buckets() -> None:
     large = [
         replace(row("realhit_fc_long", tokens, em=score, f1=score), benchmark="realhitbench_long")
         for tokens, score in ((">20K", 1.0), ("10-20K", 0.5), ("<10K", 1.0))
@@ -119,9 +119,9 @@ def test_oversized_tables_count_in_the_upper_buckets_alone() -> None:
         board = realhit_means([run(*rows)])
         assert board is not None
         figures = dict(zip(board.columns, board.rows[0], strict=True))
-        # By hand: the facts of large tables score (0 + 1) / 2 and (0.5 + 1) / 2.
+        # The facts of large tables score (0 + 1) / 2 and (0.5 + 1) / 2.
         assert (figures[">20K"], figures["10-20K"]) == (0.625, 0.5)
-        # A fact, an analysis and a chart: the means are those without the oversized tables.
+        # A fact, an analysis and a chart: the means do not include oversized tables.
         assert figures["<10K"] == pytest.approx((1.0 + 0.25 + 0.5) / 3)
         assert (figures["fc"], figures["da"]) == (0.625, 0.25)
         assert board.row_notes[0] == "buckets contain 1 question about oversized tables"
@@ -137,7 +137,7 @@ def test_oversized_tables_count_in_the_upper_buckets_alone() -> None:
     assert realhit_leaderboard([run(*large)]) is None
 
 
-def test_an_ablation_has_the_change_against_the_whole_strategy() -> None:
+def test_an_ablation_has_the_change_from_the_full_strategy() -> None:
     def scored(strategy: str, score: float, modality: str = "text") -> RunRow:
         cell = row("realhit_fc", em=score, f1=score)
         return replace(cell, strategy=strategy, modality=modality)
@@ -151,7 +151,7 @@ def test_an_ablation_has_the_change_against_the_whole_strategy() -> None:
     board = realhit_means(runs)
     assert board is not None
     place = board.columns.index("delta")
-    # Other questions and another model have nothing to be compared with.
+    # Other examples and another model have no full strategy to compare with.
     assert [line[place] for line in board.rows[:5]] == [None, None, -0.25, None, None]
     printed = {(row[0], row[1], row[3]): row[place] for row in board.rows[5:]}
     table = "published, Table 4"
@@ -160,7 +160,7 @@ def test_an_ablation_has_the_change_against_the_whole_strategy() -> None:
     assert printed["GPT-4o", table, "treethinker"] is None
 
 
-def test_variants_of_treethinker_have_a_table_with_their_own_measures() -> None:
+def test_variants_of_treethinker_have_a_table_with_their_measures() -> None:
     def scored(strategy: str, score: float, **parts: Any) -> RunRow:
         return replace(row("realhit_fc", em=score, f1=score, **parts), strategy=strategy)
 
@@ -192,7 +192,7 @@ def test_variants_of_treethinker_have_a_table_with_their_own_measures() -> None:
     assert realhit_ablations([run(rows[-1])]) is None
 
 
-def test_sizes_of_a_runs_tables_stand_beside_table_8(tmp_path: Path) -> None:
+def test_table_sizes_of_a_run_are_listed_with_table_8(tmp_path: Path) -> None:
     with_texts = RunData(tmp_path, "m", {}, (row("realhit_fc"),))
     assert realhit_tables([with_texts]) is None
     writer = TextWriter(tmp_path / TEXTS)
@@ -205,7 +205,7 @@ def test_sizes_of_a_runs_tables_stand_beside_table_8(tmp_path: Path) -> None:
     writer.close()
     sizes = realhit_tables([with_texts])
     assert sizes is not None
-    # The seventh of ten tables: 14 rows, 7 columns; of `xx` and a figure 1.5 characters.
+    # The seventh of ten tables has 14 rows and 7 columns; `xx` and a digit average 1.5 characters.
     assert sizes.rows[0][:5] == ("m", "tables of this run, by rule", 14, 7, 1.5)
     printed = {line[0]: line[2:] for line in sizes.rows[1:]}
     assert printed["RealHiTBench"] == (69, 16, 9.59, 60.55, 57.54, 43.48, 69.86)
@@ -214,7 +214,7 @@ def test_sizes_of_a_runs_tables_stand_beside_table_8(tmp_path: Path) -> None:
 
 @pytest.fixture
 def structured(tmp_path: Path) -> RunData:
-    """A run over a flat table and one with structure, which is an oversized one."""
+    """Return a run over a flat table and over an oversized structured table."""
     writer = TextWriter(tmp_path / TEXTS)
     flat = {"header": ["City", "Visitors"], "rows": [["Oslo", 3]]}
     levels = {
@@ -236,7 +236,7 @@ def structured(tmp_path: Path) -> RunData:
     return RunData(tmp_path, "m", {}, (plain, large))
 
 
-def test_structure_is_marked_by_rule(structured: RunData) -> None:
+def test_the_structure_of_a_table_is_scored_by_rules(structured: RunData) -> None:
     board = realhit_tables([structured])
     assert board is not None
     # By hand, the mean of a flat table (nothing) and the other: its columns' header has a second
@@ -245,7 +245,7 @@ def test_structure_is_marked_by_rule(structured: RunData) -> None:
     assert board.rows[0][-4:] == pytest.approx(((3 / 9 + 0) / 2 * 50, 1 / 9 * 50, 0, 25), abs=1e-9)
 
 
-def test_structure_is_marked_by_a_model_where_there_are_its_marks(
+def test_the_structure_of_a_table_is_scored_by_marks_from_a_file(
     structured: RunData, tmp_path: Path
 ) -> None:
     file = tmp_path / "complexity.csv"
@@ -257,7 +257,7 @@ def test_structure_is_marked_by_a_model_where_there_are_its_marks(
     board = realhit_tables([structured], read_marks(file))
     assert board is not None
     assert board.rows[1][1] == "tables of this run, by a model"
-    # By hand: (9 + 0) / 18, 3 of 9, none, 9 of 9.
+    # (9 + 0) / 18, 3 of 9, none, 9 of 9.
     assert board.rows[1][-4:] == pytest.approx((50, 100 / 3, 0, 100))
     assert board.row_notes[1] == "marks of 1 table of 2"
 
@@ -270,7 +270,7 @@ def test_a_file_without_marks_is_refused(tmp_path: Path, text: str) -> None:
         read_marks(file)
 
 
-def test_formats_are_drawn_by_task(tmp_path: Path) -> None:
+def test_the_plot_of_formats_has_a_bar_per_task(tmp_path: Path) -> None:
     rows = [
         row("realhit_fc", em=1.0, f1=0.5),
         replace(row("realhit_fc", em=0.0, f1=0.5), serializer="html"),
@@ -295,7 +295,7 @@ def test_formats_are_drawn_by_task(tmp_path: Path) -> None:
     assert not serializer_figure(Figure(), {"formats": {"m": {"latex": {"fc": 1.0}}}})
 
 
-def test_other_runs_have_no_such_table() -> None:
+def test_runs_of_other_datasets_have_no_table() -> None:
     assert realhit_leaderboard([run()]) is None
     assert realhit_means([run()]) is None
     assert realhit_tables([run()]) is None

@@ -1,4 +1,4 @@
-"""Cases asked several times, in the paper's analyses and on the terminal."""
+"""Repeated cases in the paper's analyses and in the terminal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def records_of(cells, model="m"):
     return [{"model": model, **{name: getattr(cell, name) for name in names}} for cell in cells]
 
 
-def test_the_grid_holds_means_of_answered_repeats():
+def test_the_grid_contains_means_of_answered_repeats():
     [grid] = read_scores(records_of(RUN)).grids
     assert grid.scores.shape == (1, 2, 2, 1)
     assert grid.serializers == ("csv", "html")
@@ -33,7 +33,7 @@ def test_the_grid_holds_means_of_answered_repeats():
     ]
 
 
-def test_analyses_of_repeats_are_those_of_their_means():
+def test_analyses_of_repeats_equal_those_of_their_means():
     often = analyse(records_of(RUN))
     cells = ScoreTable.from_records(RUN).cells
     means = [
@@ -44,7 +44,7 @@ def test_analyses_of_repeats_are_those_of_their_means():
     assert often["robustness"]["by_model"]["m"]["value"] == pytest.approx(5 / 12)
 
 
-def test_a_cell_of_which_no_repeat_is_answered_is_missing():
+def test_a_cell_without_an_answered_repeat_is_missing():
     records = records_of([*repeats("e1", "html", None, None), *repeats("e1", "csv", 0.0, 1.0)])
     figure = analyse(records)["performance"]["by_model_dataset"]["m"]["d"]
     assert (figure["value"], figure["n_missing_cells"]) == (0.5, 1)
@@ -61,7 +61,7 @@ def test_grids_do_not_depend_on_the_order_of_records(cells, draw):
 
 
 @given(runs(most=1, scores=st.none() | st.floats(0, 1)), st.integers(2, 7))
-def test_identical_repeats_leave_grids_as_they_are(cells, times):
+def test_identical_repeats_do_not_change_the_grid(cells, times):
     records = records_of(cells)
     often = [{**record, "repeat": n} for n in range(1, times + 1) for record in records]
     for grid, other_grid in zip(read_scores(records).grids, read_scores(often).grids, strict=True):
@@ -75,15 +75,15 @@ def test_the_same_repeat_twice_is_refused_by_name():
         read_scores(records)
 
 
-def test_a_repeat_unlike_the_only_other_record_is_no_double():
-    # Only the second time was asked of one example, say with -k r2.
+def test_a_lone_second_repeat_is_no_duplicate():
+    # One example was asked only for its second repeat, for instance with -k r2.
     records = records_of([RUN[0], RUN[1], RUN[4]])
     [grid] = read_scores(records).grids
     assert grid.scores[0, 0].ravel().tolist() == [1.0, 0.5]
 
 
 @pytest.mark.parametrize("repeat", ["2", 1.5, None, 10**12])
-def test_a_repeat_that_is_no_count_is_refused(repeat):
+def test_an_invalid_repeat_number_is_refused(repeat):
     with pytest.raises(DataError, match=r"record 1: .*the repeat, if present, as a whole number"):
         read_scores([{**records_of(RUN)[0], "repeat": repeat}])
 
@@ -108,7 +108,7 @@ def test_reports_read_repeats(tmp_path):
 # The terminal
 
 
-def test_the_table_has_one_line_on_repeats():
+def test_the_table_has_one_line_about_repeats():
     lines = summary_lines(summarize(RUN))
     [line] = [line for line in lines if "asked" in line]
     # From the table above; sd: (0.5 + 0.577) / 4
@@ -120,7 +120,7 @@ def test_the_table_has_one_line_on_repeats():
     assert not any("asked" in line for line in summary_lines(summarize(RUN[::3])))
 
 
-def test_the_table_has_a_line_on_the_repeats_of_a_benchmark():
+def test_the_table_has_a_line_about_the_repeats_of_a_benchmark():
     other = repeats("e1", "html", 0.0, 0.0, 0.0, dataset="other")
     repeat_lines = [
         line for line in summary_lines(summarize([*RUN, *other])) if "asked 3 times" in line
@@ -129,7 +129,7 @@ def test_the_table_has_a_line_on_the_repeats_of_a_benchmark():
     assert "pass@1 33.3 %, pass@3 50.0 %, pass^3 12.5 %" in repeat_lines[2]
 
 
-def test_no_answers_leave_dashes():
+def test_repeats_without_an_answer_are_dashes():
     [line] = [
         line
         for line in summary_lines(summarize(repeats("e1", "html", None, None)))
@@ -141,7 +141,7 @@ def test_no_answers_leave_dashes():
     )
 
 
-def test_a_hundred_repeats_of_many_cells():
+def test_a_hundred_repeats_have_figures_for_every_k():
     draw = random.Random(1)
     records = [
         cell

@@ -1,4 +1,4 @@
-"""Scores by skill in a report: TReB's published rows, runs that are joined, the radar plot."""
+"""Scores by skill in a report: TReB's published rows, joined runs, the radar plot."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run(strategy: str, score: float, *, judged: bool = True, cost: float | None 
     return RunData(Path(f"run-{strategy}"), "m", facts, rows)
 
 
-def test_published_rows_are_those_of_the_page_and_overall_is_the_mean_of_the_five() -> None:
+def test_published_rows_equal_the_papers_and_overall_is_the_mean_of_five() -> None:
     rows = published("treb_leaderboard")
     assert len(rows) == 34
     first = {"model": "Kimi-K2.5", "table_basic_operation": "94.69", "overall": "84.18"}
@@ -41,7 +41,7 @@ def test_published_rows_are_those_of_the_page_and_overall_is_the_mean_of_the_fiv
         assert mean == pytest.approx(float(row["overall"]), abs=0.006), row["model"]
 
 
-def test_runs_of_one_model_in_several_strategies_are_one_on_the_leaderboard() -> None:
+def test_runs_of_a_model_in_several_strategies_share_a_row() -> None:
     board = treb_leaderboard([run("tcot", 0.4), run("pot", 0.8)])
     assert board is not None
     assert [(row[0], row[1], row[-1]) for row in board.rows[:3]] == [
@@ -57,7 +57,7 @@ def test_runs_of_one_model_in_several_strategies_are_one_on_the_leaderboard() ->
     )
 
 
-def test_scores_without_a_judge_are_said_to_be() -> None:
+def test_scores_without_a_judge_are_noted() -> None:
     board = treb_leaderboard([run("tcot", 0.4, judged=False)])
     assert board is not None
     assert "5 of 5 scores are not a judge's" in board.row_notes[0]
@@ -84,7 +84,7 @@ def test_a_report_has_tables_by_skill_and_the_radar_plot(tmp_path: Path) -> None
     assert drawn["skills"][0].stat().st_size > 10_000
 
 
-def test_one_run_in_several_strategies_is_a_report_too(tmp_path: Path) -> None:
+def test_a_report_of_one_run_in_several_strategies_has_the_tables(tmp_path: Path) -> None:
     first, second = run("tcot", 0.4), run("pot", 0.8)
     both = RunData(first.path, "m", first.run, (*first.rows, *second.rows))
     report = write_report([both], tmp_path / "report", plots=False)

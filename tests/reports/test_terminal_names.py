@@ -1,4 +1,4 @@
-"""Names that a run folder brings along, on a terminal: shown, never taken as commands."""
+"""Names from a run folder are escaped in the terminal."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ NAMES = st.text(st.characters(), min_size=1, max_size=90)
 
 
 @given(benchmark=NAMES, datasets=st.lists(NAMES, min_size=2, max_size=2, unique=True), axis=NAMES)
-def test_no_name_of_a_run_reaches_the_terminal_raw(
+def test_every_name_of_a_run_is_escaped_in_the_terminal(
     benchmark: str, datasets: list[str], axis: str
 ) -> None:
-    # An example with two answers, one without any, and one without an answer in the other dataset.
+    # An example with two answers, one with none, and one without an answer in the other dataset.
     answers: list[tuple[str, str, str, float | None]]
     answers = [(datasets[0], "e1", axis, 1.0), (datasets[0], "e1", f"{axis}2", 0.0)]
     answers += [(datasets[0], "e2", axis, None), (datasets[1], "e1", axis, None)]
