@@ -1,4 +1,4 @@
-"""The gate for other repositories, run as GitHub runs it: docs/example-repository, and in parts."""
+"""The gate for other repositories on a simulated GitHub: docs/example-repository, and in parts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.github_world import REPOSITORY, ROOT, GitHub, needs_action
 from tests.support.job_expressions import condition, evaluate, filled
 from tests.support.openai_server import Behaviour, OpenAIServer, text
 from tests.support.runs import KEY, SUITE
-from tests.support.workflow_runner import Event, run_workflow
+from tests.support.workflow_runner import Event, run_action, run_workflow
 
 EXAMPLE = ROOT / "docs" / "example-repository"
 
@@ -35,20 +35,20 @@ def github(tmp_path: Path) -> Iterator[GitHub]:
 
 
 def right(body: dict[str, Any]) -> Behaviour:
-    """Answer a question of the example as its file has it."""
+    """Reply with the answer in the question file of the example."""
     with (EXAMPLE / "tables/shop/questions.csv").open(encoding="utf-8", newline="") as stream:
         answers = {row["question"]: row["answer"] for row in csv.DictReader(stream)}
     asked = re.findall(r"Question: (.*)", body["messages"][-1]["content"])[-1]
     return text(answers[asked].replace(" | ", ", "))
 
 
-def test_the_example_repository_measures_main_and_replays_a_fork_and_comments_once(
+def test_the_example_repository_measures_main_replays_forks_and_comments_once(
     github: GitHub, tmp_path: Path
 ) -> None:
     product = tmp_path / "product"
     shutil.copytree(EXAMPLE, product)
     workflow = product / ".github/workflows/tables.yml"
-    # Nothing comes from a network: what the package needs lies in this environment.
+    # Without network: the dependencies are those of this environment.
     machine = {
         "PIP_NO_BUILD_ISOLATION": "0",
         "PIP_NO_DEPS": "1",
@@ -85,23 +85,25 @@ def test_the_example_repository_measures_main_and_replays_a_fork_and_comments_on
 
         stranger = github.comment(8, "<!-- tablebench gate: tablebench -->\nmine", "somebody")
         pull = Event("feature", pull=8)
-        given: dict[str, Any] = {"secrets": secrets, "environment": machine}
-        first = run_workflow(github, workflow, tmp_path / "one", product, pull, **given)
+        options: dict[str, Any] = {"secrets": secrets, "environment": machine}
+        first = run_workflow(github, workflow, tmp_path / "one", product, pull, **options)
         assert first.result == "success", first.log
-        assert len(server.requests) == paid, "what main has paid for is not paid for again"
-        [_, said] = github.comments[8]
-        assert "All 3 gates hold" in said["body"]
-        assert f"https://github.example/{REPOSITORY}/actions/runs/" in said["body"]
+        assert len(server.requests) == paid, "answers that main paid for are reused"
+        [_, comment] = github.comments[8]
+        assert "All 3 gates hold" in comment["body"]
+        assert f"https://github.example/{REPOSITORY}/actions/runs/" in comment["body"]
 
         config = product / "pyproject.toml"
         config.write_text(config.read_text("utf-8").replace("pass_rate >= 0.7", "pass_rate <= 0.2"))
-        second = run_workflow(github, workflow, tmp_path / "two", product, pull, **given)
+        second = run_workflow(github, workflow, tmp_path / "two", product, pull, **options)
     assert second.jobs["gate/gate[1]"].exit_code == 10, second.log
     assert second.jobs["comment"].result == "success", second.log
-    assert github.comments[8] == [stranger, said], "one comment, and a stranger's left alone"
-    assert "1 of 3 gates fails" in said["body"]
+    assert github.comments[8] == [stranger, comment], (
+        "one comment is updated, and a stranger's is unchanged"
+    )
+    assert "1 of 3 gates fails" in comment["body"]
     assert stranger["body"].endswith("mine")
-    assert list(github.comments) == [8], "none for the fork"
+    assert list(github.comments) == [8], "the fork has no comment"
     kept = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert not [path for path in kept if KEY.encode() in path.read_bytes()]
 
@@ -127,7 +129,7 @@ jobs:
 """
 
 
-def test_two_jobs_of_a_matrix_are_merged_in_a_last_one(github: GitHub, tmp_path: Path) -> None:
+def test_the_parts_of_a_matrix_are_merged_in_the_last_job(github: GitHub, tmp_path: Path) -> None:
     product = tmp_path / "product"
     product.mkdir()
     (product / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
@@ -154,13 +156,28 @@ def test_two_jobs_of_a_matrix_are_merged_in_a_last_one(github: GitHub, tmp_path:
     assert records[0] == records[1] + records[2] == 40
     assert records[1] > 0
     assert records[2] > 0
-    # A caller that grants less than the gate needs is refused before anything runs, as on GitHub.
+    # A run that lacks a part is undecided.
+    half = run_action(
+        github,
+        tmp_path / "half",
+        product,
+        other_uploads={"tablebench-run-part-1": run.artifacts["tablebench-run-part-1"]},
+        model="tablebench/lexical",
+        tests="test_tables.py",
+        gates="starter.performance >= 0.05",
+        merge="true",
+    )
+    assert half.exit_code == 11, half.log
+    assert half.outputs["verdict"] == "undecided"
+    assert "incomplete: part 2 of 2 is missing" in half.log
+    assert "::error title=tablebench::" in half.log
+    # As on GitHub, a caller that grants less than the gate needs is refused before any job.
     workflow.write_text(PARTS.replace(", actions: read", ""), encoding="utf-8")
     with pytest.raises(AssertionError, match="does not grant"):
         run_workflow(github, workflow, tmp_path / "less", product, Event())
 
 
-# The runner itself: what it does not know is an error, never a guess.
+# The simulated runner: unknown syntax is an error.
 
 SCOPE = {
     "inputs": {"shards": 2, "name": "a", "none": ""},
@@ -195,12 +212,12 @@ def test_an_expression_has_githubs_value(expression: str, value: object) -> None
         "success", "1 &&",
     ],
 )  # fmt: skip
-def test_what_is_not_known_is_refused(expression: str) -> None:
+def test_an_unknown_expression_is_refused(expression: str) -> None:
     with pytest.raises(AssertionError, match=r"known here|not understood|ends too early"):
         evaluate(expression, SCOPE)
 
 
-def test_a_condition_asks_for_success_unless_it_asks_for_a_state() -> None:
+def test_a_condition_requires_success_unless_it_names_a_state() -> None:
     assert not condition(None, SCOPE)
     assert not condition("inputs.name == 'a'", SCOPE)
     assert condition("always() && inputs.name == 'a'", SCOPE)

@@ -73,7 +73,7 @@ def test_the_row_overrides_the_kind_and_a_unit_makes_a_number() -> None:
     assert context(["x"], "12", metric="rouge")["kind"] == "rouge"
 
 
-def test_contradictory_settings_of_a_row_are_refused() -> None:
+def test_invalid_settings_of_a_row_are_refused() -> None:
     with pytest.raises(BadRowError, match=r"must be a number, 0\.5, or a share"):
         context(["x"], "12", tolerance="some")
     table = Table(["x"], [["1"]])

@@ -14,7 +14,7 @@ HEAD = "table,question,answer\n"
 
 
 def question(text: str, answer: str, more: str = "") -> dict[str, str | bytes]:
-    """Return a folder with one question about three people; `more` is a further column and value."""
+    """Return a folder with a question about three people; `more` is a further column and value."""
     name, _, value = more.partition("=")
     head = f"table,question,answer{f',{name}' if name else ''}\n"
     row = f"people.csv,{text},{answer}{f',{value}' if name else ''}\n"
@@ -224,7 +224,7 @@ def test_the_example_written_by_new_has_no_mistake(
     assert capsys.readouterr().out == "mine: 4 questions (2 number, 1 text, 1 list), no problem\n"
 
 
-def test_check_names_encoding_and_separator_of_a_file(
+def test_check_names_the_encoding_of_a_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     latin = "name,age\nJosé,3\n".encode("latin-1")

@@ -160,7 +160,7 @@ def test_an_unlisted_subtask_is_named_by_the_data(data: Path) -> None:
     )
 
 
-def test_a_file_can_contain_several_subtasks_told_by_id(tmp_path: Path) -> None:
+def test_several_subtasks_in_one_file_are_separated_by_id(tmp_path: Path) -> None:
     folder = tmp_path / "treb"
     rows = [sample("Table_Query"), sample("Table_Guessing"), sample("Table_Query", 2), "no sample"]
     write_samples(folder / "valid.jsonl", rows)

@@ -254,7 +254,7 @@ def test_a_column_is_never_its_own_demonstration(tmp_path: Path) -> None:
     assert prompt(runner(tmp_path, shots=3), "7-1-1") == prompt(run, "7-1-1")
 
 
-def test_the_perturbation_of_empty_rows_is_applied_once(tmp_path: Path) -> None:
+def test_inserting_empty_rows_leaves_the_shared_table_unchanged(tmp_path: Path) -> None:
     turl(tmp_path / "turl_cta", test=[row()])
     run = runner(tmp_path, shots=1)
     texts = []
@@ -287,7 +287,7 @@ def test_the_assertion_needs_exactly_the_expected_types(tmp_path: Path) -> None:
     right = Answer("Boats.captain,people.person\nbecause")
     assert_label_f1(case, right)
     assert case.judge(right) == 1.0
-    # Two of three labels are expected, and both expected ones are predicted: 2 * 2/3 * 1 / (2/3 + 1).
+    # Two of three labels are expected and both expected are predicted: 2 * 2/3 * 1 / (2/3 + 1).
     with pytest.raises(WrongAnswer, match=r"(?s)Captain.*people\.person, boats\.captain.*0\.80"):
         assert_label_f1(case, Answer("people.person, boats.captain, boats.ship"))
     assert case.judge(Answer("people.person, boats.captain, boats.ship")) == pytest.approx(0.8)

@@ -101,7 +101,7 @@ def test_only_the_mode_reference_reads_quoting(
         assert shown(tmp_path, text, compat=compat) == Table(header, others)
 
 
-def test_escapes_in_questions_and_answers_are_read_in_the_mode_fixed(tmp_path: Path) -> None:
+def test_quotes_in_questions_and_answers_are_text_in_the_mode_fixed(tmp_path: Path) -> None:
     row = 'q-1\t"Gull" or "Tern"?\tcsv/1-csv/1.csv\t"Gull"|"Tern" (1907)'
     upstream.wikitq(tmp_path, test=[row, 'q-2\t"\tcsv/1-csv/1.csv\t"', row.replace("q-1", "q-3")])
     source = opened(tmp_path)

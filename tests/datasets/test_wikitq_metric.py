@@ -16,7 +16,7 @@ from pytest_tablebench.tables.table import Table
 
 
 def right(reply: str, *references: str, table: Table | None = None) -> bool:
-    """Return whether a reply is right, after checks of its parts and of a longer reply."""
+    """Return whether a reply is right, after checking that the parts agree with the score."""
     result = score_answer("wikitq", reply, references, table=table)
     assert (result.value == 1.0) == (result.parts["unsorted_list_exact_match"] == 1.0)
     assert result.parts["f1_strings"] == result.value
@@ -133,7 +133,7 @@ def test_letters_without_a_removable_accent_differ() -> None:
         assert not right(one, other)
 
 
-def test_an_answer_of_combining_marks_only_is_compared_unchanged() -> None:
+def test_answers_of_symbols_only_are_compared_unchanged() -> None:
     for text in ("\u0301", "—", "**", "?", "\u200b", "★"):
         assert right(text, text)
         assert not right(text, "Italy")
