@@ -103,7 +103,9 @@ def test_treethinker_uses_both_printed_prompts(data: Path) -> None:
     assert "Do How" not in text_of(varied.messages[2].content)
 
 
-@pytest.mark.parametrize(("way", "name"), [("object", "tcot"), ("printed", "pot"), ("box", "icot")])
+@pytest.mark.parametrize(
+    ("place", "name"), [("object", "tcot"), ("printed", "pot"), ("box", "icot")]
+)
 def test_modes_of_treb_have_a_printed_system_message(place: AnswerPlace, name: str) -> None:
     texts = {name: "Box it: \\boxed{answer}.", "table_summary": "Sum up."}
     by_name = {dataset.name: dataset for dataset in DATASETS}

@@ -96,7 +96,7 @@ def test_a_part_makes_only_its_cases() -> None:
     assert len(ids) == 1
 
 
-@pytest.mark.parametrize("given", ["0/3", "4/3", "1", "1/0", "a/b", "-1/3", "1/3/5", "1.5/3", "1/"])
+@pytest.mark.parametrize("text", ["0/3", "4/3", "1", "1/0", "a/b", "-1/3", "1/3/5", "1.5/3", "1/"])
 def test_an_invalid_part_is_refused(text: str) -> None:
     with pytest.raises(SettingsError, match="--bench-shard takes I/N, part I of N"):
         read_settings({"bench_shard": text}.get, Path())
