@@ -20,7 +20,7 @@ KEY = "sk-local-0123456789abcdef"
 
 @pytest.fixture
 def api_key(monkeypatch: pytest.MonkeyPatch) -> str:
-    """The only key in the environment, for both ways to the scripted server."""
+    """Set the only key of the environment, for both transports to the scripted server."""
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
@@ -31,7 +31,7 @@ def api_key(monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.fixture(scope="session")
 def loop_thread() -> Iterator[LoopThread]:
-    """The event loop that every asynchronous call of the tests runs in."""
+    """Return the event loop for all asynchronous calls of the tests."""
     thread = LoopThread()
     yield thread
     thread.close()
@@ -39,19 +39,19 @@ def loop_thread() -> Iterator[LoopThread]:
 
 @pytest.fixture(params=MODELS)
 def name(request: pytest.FixtureRequest) -> str:
-    """A model behind each of the two ways."""
+    """Return the name of a model for each of the two clients."""
     return str(request.param)
 
 
 @pytest.fixture(params=["litellm", "direct"])
 def transport(request: pytest.FixtureRequest) -> str:
-    """Who sends the calls."""
+    """Return the name of each transport."""
     return str(request.param)
 
 
 @pytest.fixture
 def make(loop_thread: LoopThread, transport: str) -> Make:
-    """Make a model whose calls block, with each transport."""
+    """Return a factory of models with blocking calls, for each transport."""
 
     def made(*arguments: Any, **options: Any) -> Blocking:
         model = plain(*arguments, **options)
@@ -62,7 +62,7 @@ def make(loop_thread: LoopThread, transport: str) -> Make:
 
 @pytest.fixture(autouse=True)
 def calls_end(request: pytest.FixtureRequest) -> Iterator[None]:
-    """No call of a test outlives it: its server is closed by now."""
+    """Check after a test that none of its calls is still running."""
     yield
     for thread in threading.enumerate():
         if thread.name == CALL:
@@ -72,9 +72,9 @@ def calls_end(request: pytest.FixtureRequest) -> Iterator[None]:
         assert not request.getfixturevalue("loop_thread").pending(CALL)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def run_python() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run a script in a new interpreter, without what importing litellm here has set."""
+    """Run a script in a new interpreter, without environment variables set by litellm."""
 
     def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         clean = {k: v for k, v in os.environ.items() if not k.startswith("LITELLM_")}
@@ -92,6 +92,6 @@ def run_python() -> Callable[..., subprocess.CompletedProcess[str]]:
 
 @pytest.fixture
 def provider_keys(api_key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every provider that is asked directly has a key, each the same."""
+    """Set the same key for every provider with direct calls."""
     for provider in sorted(DIRECT):
         monkeypatch.setenv(f"{provider.replace('_ai', 'ai').upper()}_API_KEY", api_key)

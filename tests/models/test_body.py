@@ -1,4 +1,4 @@
-"""Bodies of any size and shape, as they come out of a socket; figures by hand."""
+"""Response bodies of any size and shape; figures worked out by hand."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read(data: bytes, *, most: int = MOST, encoding: str = "", piece: int = 997)
     return body
 
 
-def test_a_body_that_fits_is_as_it_came() -> None:
+def test_a_body_within_the_limit_is_unchanged() -> None:
     data = b'{"a" : "b\\u00e9",\n"c": [1.50]} '
     assert read(data).finish() == data
 
@@ -58,7 +58,7 @@ def test_a_body_without_an_end_is_read_up_to_the_limit() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "x-gzip", "deflate", "GZIP", "deflate, raw"])
-def test_compressed(encoding: str) -> None:
+def test_a_compressed_body_is_unpacked_up_to_the_limit(encoding: str) -> None:
     data = json.dumps({"a": "b" * 5000}).encode()
     raw = zlib.compressobj(wbits=-zlib.MAX_WBITS)
     packed = {
@@ -68,7 +68,7 @@ def test_compressed(encoding: str) -> None:
     assert read(packed, encoding=encoding.partition(",")[0]).finish() == data
 
 
-def test_a_bomb_is_unpacked_only_as_far_as_it_is_read() -> None:
+def test_a_compression_bomb_is_unpacked_only_up_to_the_limit() -> None:
     squeeze = zlib.compressobj(9)
     bomb = squeeze.compress(b'{"text": "') + b"".join(
         squeeze.compress(b"x" * 1_000_000) for _ in range(100)
@@ -80,7 +80,7 @@ def test_a_bomb_is_unpacked_only_as_far_as_it_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "encoding", "what"),
+    ("data", "encoding", "message"),
     [
         (b"nonsense", "gzip", "damaged"),
         (b"nonsense", "deflate", "damaged"),
@@ -91,13 +91,13 @@ def test_a_bomb_is_unpacked_only_as_far_as_it_is_read() -> None:
     ],
     ids=["no gzip", "no deflate", "cut", "empty", "brotli", "twice"],
 )
-def test_mangled(data: bytes, encoding: str, what: str) -> None:
-    with pytest.raises(MangledBody, match=what):
+def test_a_damaged_compressed_body_is_refused(data: bytes, encoding: str, message: str) -> None:
+    with pytest.raises(MangledBody, match=message):
         read(data, encoding=encoding).finish()
 
 
 @pytest.mark.parametrize(
-    ("body", "what"),
+    ("body", "message"),
     [
         (b"[" * 100_000 + b"]" * 100_000, "nested too deeply"),
         (b'{"a": ' * 100_000 + b"1" + b"}" * 100_000, "nested too deeply"),
@@ -108,24 +108,24 @@ def test_mangled(data: bytes, encoding: str, what: str) -> None:
         (b"<html>", "not JSON"),
     ],
 )
-def test_what_no_parser_takes(body: bytes, what: str) -> None:
-    with pytest.raises(MangledBody, match=what):
+def test_a_body_that_is_no_json_object_is_refused(body: bytes, message: str) -> None:
+    with pytest.raises(MangledBody, match=message):
         checked(body)
 
 
 @pytest.mark.parametrize("body", [b"{}", b"[1]", b'{"usage": {"prompt_tokens": 7}} ', b"null"])
-def test_a_sound_body_is_passed_on_as_it_is(body: bytes) -> None:
+def test_a_valid_body_is_unchanged(body: bytes) -> None:
     assert checked(body) is body
 
 
-def test_a_number_too_long_for_python_in_a_usage_costs_the_usage() -> None:
+def test_a_usage_with_a_number_too_long_for_python_is_dropped() -> None:
     body = b'{"text": "26", "usage": {"prompt_tokens": %s}}' % (b"7" * 10_000)
     value = json.loads(checked(body))
     assert value["text"] == "26"
     assert value["usage"]["prompt_tokens"] == 0
 
 
-def test_a_short_error_is_as_it_came() -> None:
+def test_a_short_error_is_unchanged() -> None:
     assert shortened(b'{"error": "no" }') == b'{"error": "no" }'
 
 
@@ -140,5 +140,5 @@ def test_a_long_error_keeps_its_shape() -> None:
     "body",
     [b"<p>" * 50_000, b"[" * 100_000, b'["' + b'x","' * 50_000, b'{"%s": 1}' % (b"k" * 9000)],
 )
-def test_any_long_error_is_short(body: bytes) -> None:
+def test_any_long_error_is_shortened(body: bytes) -> None:
     assert len(shortened(body)) <= ERROR

@@ -1,4 +1,4 @@
-"""Replies sent twice, and redirects to other servers: each with both transports, on 127.0.0.1."""
+"""Replies sent twice and redirects to other servers, with both transports."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ Connected = Callable[[socket.socket, int], None]
 
 
 def reply(answer: str) -> bytes:
-    """A whole response that keeps the connection open."""
+    """Return a complete response that keeps the connection open."""
     body = text(answer).body
     head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
 def read_request(connection: socket.socket) -> bool:
-    """Read a request; return whether there was one."""
+    """Read a request; return False if the connection was closed."""
     data = b""
     while b"\r\n\r\n" not in data:
         if not (piece := connection.recv(1 << 16)):
@@ -60,7 +60,7 @@ def read_request(connection: socket.socket) -> bool:
 
 @contextmanager
 def serving(talk: Connected, tls: ssl.SSLContext | None = None) -> Iterator[str]:
-    """A server that hands each connection and its number, from 0, to `talk`."""
+    """Run a server that calls `talk` with each connection and its number, from 0."""
     listening = socket.create_server(("127.0.0.1", 0))
     talks: list[threading.Thread] = []
     opened: list[socket.socket] = []
@@ -102,7 +102,7 @@ def serving(talk: Connected, tls: ssl.SSLContext | None = None) -> Iterator[str]
 
 
 class Twice:
-    """Answers `first` twice on the first connection, and `next` on every other.
+    """A server that replies `first` twice on the first connection and `next` on later ones.
 
     Arguments:
         pause: whether the second copy is sent only after `again` is set.
@@ -156,7 +156,7 @@ def test_a_reply_sent_twice_answers_one_question(
             answers = [(await model.acomplete(asking())).text]
             server.again.set()
             if case == "while idle":
-                # The connection is closed as soon as the copy is there.
+                # The connection is closed as soon as the copy arrives.
                 await asyncio.get_running_loop().run_in_executor(None, server.sent.wait, GENEROUS_S)
             elif case == "unread by the loop":
                 server.sent.wait(GENEROUS_S)  # the loop reads nothing before the next question
@@ -174,10 +174,10 @@ def test_an_idle_connection_is_closed_at_the_first_byte(
         model = model_at(name, url, transport)
         assert loop_thread.run(model.acomplete(asking())).text == "first"
         server.again.set()
-        assert server.closed.wait(GENEROUS_S)  # nothing is asked again
+        assert server.closed.wait(GENEROUS_S)  # no further request is needed
 
 
-def test_a_connection_is_kept_where_nothing_is_left_over(
+def test_a_connection_without_leftover_bytes_is_kept(
     loop_thread: LoopThread, name: str, transport: str
 ) -> None:
     numbers: list[int] = []
@@ -198,7 +198,7 @@ def test_a_connection_is_kept_where_nothing_is_left_over(
     assert numbers == [0, 0, 0]
 
 
-def test_a_reply_before_the_request_is_no_answer() -> None:
+def test_a_reply_before_the_request_is_discarded() -> None:
     sent = threading.Event()
 
     def talk(connection: socket.socket, _: int) -> None:
@@ -246,7 +246,7 @@ def azure_at(url: str, max_reply: int = MAX_REPLY) -> LiteLLMModel:
 
 
 @pytest.mark.parametrize("status", REDIRECTS)
-def test_azures_client_follows_no_redirect_to_another_server(
+def test_the_azure_client_follows_no_redirect_to_another_server(
     loop_thread: LoopThread, status: int
 ) -> None:
     with OpenAIServer() as other, serving(redirecting_to(other, status)) as url:
@@ -257,8 +257,8 @@ def test_azures_client_follows_no_redirect_to_another_server(
         assert f"{origin} redirects to http://127.0.0.1:{other.port};" in str(failure)
 
 
-def test_azures_client_uses_the_session_of_each_event_loop() -> None:
-    """litellm keeps one client; each event loop has its own connections, with our limits."""
+def test_the_azure_client_uses_the_session_of_each_event_loop() -> None:
+    """litellm keeps one client, but each event loop has separate connections with our limits."""
 
     def answer(connection: socket.socket, number: int) -> None:
         while read_request(connection):
@@ -307,7 +307,7 @@ def test_no_provider_is_redirected_to_another_server(
 
 
 @pytest.mark.parametrize("name", sorted(UNGUARDED))
-def test_a_provider_whose_redirects_litellm_follows_is_not_asked(
+def test_a_provider_whose_redirects_litellm_follows_is_refused(
     loop_thread: LoopThread, openai_server: OpenAIServer, name: str
 ) -> None:
     model = LiteLLMModel(f"{name}/test", openai_server.url, GENEROUS_S, api_key="sk-none")
@@ -366,10 +366,10 @@ def test_a_redirect_on_the_same_server_is_followed(
     ]
 
 
-def test_a_client_that_reads_an_address_otherwise_is_held_to_the_server(
+def test_the_session_refuses_a_redirect_whoever_follows_it(
     loop_thread: LoopThread, openai_server: OpenAIServer
 ) -> None:
-    """The session refuses another server after a redirect, whoever follows it."""
+    """A client may parse an address differently; the session checks it too."""
     from pytest_tablebench.models import _litellm_session as sessions
 
     redirect = Behaviour(b"{}", status=308, headers={"Location": "/v2/chat/completions"})

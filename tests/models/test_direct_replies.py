@@ -1,4 +1,4 @@
-"""What comes back is read directly as litellm reads it: answers, prices, failures."""
+"""Direct calls read replies as litellm does: answers, prices, failures."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ REPLIES: dict[str, Behaviour] = {
 
 
 @pytest.mark.parametrize("name", ["openai/gpt-4o", "hosted_vllm/test", *HOSTED])
-def test_what_comes_back_is_read_as_litellm_reads_it(
+def test_replies_are_read_as_by_litellm(
     loop_thread: LoopThread, openai_server: OpenAIServer, name: str
 ) -> None:
     both = Both(name, openai_server, loop_thread)
@@ -121,10 +121,10 @@ def test_what_comes_back_is_read_as_litellm_reads_it(
 
 
 @pytest.mark.parametrize("name", ["openai/gpt-4o", "hosted_vllm/test", *reduced(HOSTED)])
-def test_replies_with_a_part_that_is_odd(
+def test_replies_with_an_unusual_value_are_read_as_by_litellm(
     loop_thread: LoopThread, openai_server: OpenAIServer, name: str
 ) -> None:
-    """Any value anywhere in a sound reply: both make the same of it."""
+    """Replace a random part of a valid reply; both transports must return the same."""
     both = Both(name, openai_server, loop_thread)
     draw = random.Random(0)
     values: list[Any] = [None, 0, -1, 2.5, True, "", "x", [], {}, [None], {"a": None}]
@@ -150,7 +150,7 @@ def test_replies_with_a_part_that_is_odd(
 
 
 @pytest.mark.parametrize("name", ["openai/gpt-4o", "hosted_vllm/test", *HOSTED])
-def test_plain_answers_need_no_call_of_litellms(
+def test_plain_answers_are_read_without_litellm(
     loop_thread: LoopThread,
     openai_server: OpenAIServer,
     monkeypatch: pytest.MonkeyPatch,
@@ -162,7 +162,7 @@ def test_plain_answers_need_no_call_of_litellms(
     both = Both(name, openai_server, loop_thread)
     monkeypatch.setattr(LiteLLMModel, "acomplete", never)
     for case in ("usage in detail", "thoughts beside the text", "another model"):
-        # Groq always says it, and litellm cannot do without.
+        # Groq always sends it, and litellm requires it.
         body = REPLIES[case].body.replace(b'"object"', b'"service_tier": "x", "object"', 1)
         openai_server.always(nonsense(body))
         request = Request(name, MESSAGES["text"], {})
@@ -183,10 +183,10 @@ USAGES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", ["openai/gpt-4o", "deepseek/deepseek-chat"])
-def test_prices_are_litellms_for_each_kind_of_token(
+def test_prices_equal_litellms_for_each_kind_of_token(
     loop_thread: LoopThread, openai_server: OpenAIServer, name: str
 ) -> None:
-    """Each twice: the second time the figure is known, and still that of its own counts."""
+    """Ask twice; the second price is from the cache and must still fit its token counts."""
     both, model = Both(name, openai_server, loop_thread), name.partition("/")[2]
     costs = set()
     for kind in [*USAGES, *USAGES]:
@@ -201,6 +201,3 @@ def test_prices_are_litellms_for_each_kind_of_token(
     assert None not in costs
     assert len(costs) >= 3
     assert len(both._direct._costs) <= 2 * len(USAGES)
-
-
-# What is left to litellm.

@@ -1,6 +1,6 @@
-"""What is sent directly, and what is read of it, is what litellm sends and reads.
+"""Direct calls send the same requests as litellm.
 
-Each request goes to a server on 127.0.0.1 by litellm's own call and then by ours.
+Each request is sent to a server on 127.0.0.1 by litellm and then directly.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ pytestmark = [QUIETLY, pytest.mark.usefixtures("provider_keys")]
 
 
 LEFT = {("groq", "response_format")}
-"""What litellm makes of it is left to it."""
+"""Parameters that litellm rewrites, so these calls are made by litellm."""
 
 PARAMS: dict[str, dict[str, Any]] = {
     "temperature": {"temperature": 1},
@@ -79,25 +79,25 @@ def check(both: Both, request: Request, *, left: bool = False) -> None:
         assert len(both.told) == 1
         return
     if theirs is None:
-        assert ours is None  # litellm refuses the parameter, and we leave it to litellm
+        assert ours is None  # litellm refuses the parameter, so litellm makes the call
         assert len(both.told) == 1
         return
     assert ours is not None
     assert (ours.path, ours.body) == (theirs.path, theirs.body)
     own, others = headers(ours), headers(theirs)
-    # Characters may be escaped in one, which makes it longer.
+    # Escapes make one body longer than the other.
     assert abs(int(own.pop("content-length")) - int(others.pop("content-length"))) < 200
     assert own == others
     assert both.told == []
 
 
-def test_each_parameter_of_the_table_is_shown() -> None:
+def test_each_parameter_of_the_table_is_tested() -> None:
     assert set(PARAMS) - {"the usual", "none"} == PARAMETERS
     assert {name.partition("/")[0] for name in NAMES + HOSTED} == set(WIRES) == DIRECT
 
 
 @pytest.mark.parametrize("name", NAMES + HOSTED)
-def test_the_wire_is_litellms(
+def test_direct_requests_equal_litellms(
     loop_thread: LoopThread, openai_server: OpenAIServer, name: str
 ) -> None:
     openai_server.always(text("26", usage=(1000, 100), model=name.partition("/")[2]))
@@ -112,7 +112,7 @@ def test_the_wire_is_litellms(
 
 @pytest.mark.parametrize("name", NAMES[:2] + reduced(HOSTED))
 @pytest.mark.parametrize("address", ["", "/", "/chat/completions", "?version=1"])
-def test_addresses(
+def test_addresses_are_resolved_as_by_litellm(
     loop_thread: LoopThread, openai_server: OpenAIServer, name: str, address: str
 ) -> None:
     openai_server.paths = ("/chat/completions", "/chat/completions?version=1", "")
@@ -134,7 +134,7 @@ ENVIRONMENTS: dict[str, dict[str, str]] = {
 
 @pytest.mark.parametrize("name", NAMES[:2] + HOSTED)
 @pytest.mark.parametrize("case", ENVIRONMENTS)
-def test_the_environment_is_heeded(
+def test_environment_variables_are_read_as_by_litellm(
     *,
     loop_thread: LoopThread,
     openai_server: OpenAIServer,
@@ -147,29 +147,29 @@ def test_the_environment_is_heeded(
     variables = ENVIRONMENTS[case] | ({base: "{url}"} if "address" in case else {})
     for variable, value in variables.items():
         monkeypatch.setenv(variable, value.format(url=url, server=url.removesuffix("/v1")))
-    given: Any = url
+    base: Any = url
     if "address" in case:
-        given = None
+        base = None
     if case == "proxy":
         openai_server.paths = ("http://models.invalid/v1/chat/completions",)
-        given = "http://models.invalid/v1"
+        base = "http://models.invalid/v1"
     both = Both(name, url, loop_thread)
     for model in (both._plain, both._direct._model):
-        object.__setattr__(model, "api_base", given)
+        object.__setattr__(model, "api_base", base)
     both._server = openai_server
     openai_server.always(text("26"))
     check(both, Request(name, MESSAGES["text"], {}))
 
 
 @pytest.mark.parametrize("name", ["openai/test-model", "hosted_vllm/test", *reduced(HOSTED)])
-def test_a_server_with_a_certificate_of_its_own(
+def test_a_self_signed_certificate_is_trusted_only_if_configured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     certificate = make_certificate(tmp_path)
     request = Request(name, MESSAGES["system"], {"temperature": 0})
     with OpenAIServer(tls=server_context(certificate)) as server:
         (theirs, answer), (ours, same) = Both(name, server, Fresh()).ask(request)
-        assert theirs is ours is None  # nobody trusts it, and nothing is sent to it
+        assert theirs is ours is None  # not trusted, so no request is sent
         assert isinstance(answer, tuple)
         assert answer == same
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
@@ -182,10 +182,8 @@ def test_a_server_with_a_certificate_of_its_own(
 
 
 @pytest.mark.parametrize("name", ["openai/test-model", "hosted_vllm/test"])
-def test_a_call_that_is_broken_off_leaves_nothing_open(
-    openai_server: OpenAIServer, name: str
-) -> None:
-    """What Ctrl-C does to a call: its task is cancelled, and the connection closed."""
+def test_a_cancelled_call_closes_its_connection(openai_server: OpenAIServer, name: str) -> None:
+    """Ctrl-C cancels the task of a call, which closes the connection."""
     openai_server.always(hang())
 
     async def broken_off() -> None:
@@ -204,10 +202,10 @@ def test_a_call_that_is_broken_off_leaves_nothing_open(
         assert asyncio.all_tasks() == {asyncio.current_task()}
 
     asyncio.run(broken_off())
-    assert openai_server.calls == 1  # litellm was not asked instead
+    assert openai_server.calls == 1  # litellm did not repeat the call
 
 
-def test_a_provider_that_is_not_in_the_table(
+def test_a_provider_outside_of_the_table_is_called_by_litellm(
     loop_thread: LoopThread, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CEREBRAS_API_KEY", "sk-cerebras-0123456789")
@@ -224,7 +222,7 @@ def test_a_provider_that_is_not_in_the_table(
         assert len(told) == insist
 
 
-def test_a_parameter_that_is_not_in_the_table(
+def test_a_parameter_outside_of_the_table_is_sent_by_litellm(
     loop_thread: LoopThread, openai_server: OpenAIServer
 ) -> None:
     openai_server.always(text("26"))
@@ -251,12 +249,12 @@ def test_a_parameter_that_is_not_in_the_table(
         ("dev", False),
     ],
 )
-def test_releases(version: str, *, tested: bool) -> None:
-    said = not_tested(version)
-    assert said is None if tested else version in str(said)
+def test_only_tested_releases_of_litellm_are_accepted(version: str, *, tested: bool) -> None:
+    warning = not_tested(version)
+    assert warning is None if tested else version in str(warning)
 
 
-def test_another_release_of_litellm_makes_all_calls(
+def test_an_untested_release_of_litellm_makes_all_calls(
     loop_thread: LoopThread, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pytest_tablebench.models.direct.litellm_version", lambda: "9.9.9")
@@ -268,4 +266,4 @@ def test_another_release_of_litellm_makes_all_calls(
     request = Request("openai/gpt-4o", MESSAGES["text"], {})
     assert loop_thread.run(model.acomplete(request)).text == "26"
     assert model._by_litellm
-    assert told == []  # what is ahead of a run says so
+    assert told == []  # the start of a run warns instead

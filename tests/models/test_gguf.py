@@ -31,7 +31,7 @@ def made(path: Path, name: str = "m.gguf", content: bytes = START + b"weights") 
     return found
 
 
-def test_a_file_is_a_model_that_litellm_asks_by_a_tame_name(tmp_path: Path) -> None:
+def test_a_gguf_file_is_a_model_with_a_sanitized_name(tmp_path: Path) -> None:
     found = made(tmp_path, "a b;$(x)é.gguf")
     assert found.model == "hosted_vllm/a_b___x__"
     assert found.sha256 == hashlib.sha256(START + b"weights").hexdigest()
@@ -51,7 +51,7 @@ def test_a_file_is_a_model_that_litellm_asks_by_a_tame_name(tmp_path: Path) -> N
         ("m-00001-of-00003.gguf", START, "is one part of a model; join the parts"),
     ],
 )
-def test_what_is_no_model_is_said_at_once(
+def test_a_file_that_is_no_model_is_refused_at_once(
     tmp_path: Path, name: str, content: bytes | None, why: str
 ) -> None:
     if content is not None:
@@ -60,7 +60,7 @@ def test_what_is_no_model_is_said_at_once(
         make_provider(f"gguf:{tmp_path}/{name}")
 
 
-def test_what_is_missing_is_named_with_its_command(
+def test_a_missing_package_is_named_with_its_installation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_model, "find_spec", lambda name: None)
@@ -70,7 +70,7 @@ def test_what_is_missing_is_named_with_its_command(
         made(tmp_path)
 
 
-def test_the_key_of_an_answer_holds_the_file_and_neither_its_place_nor_a_port(
+def test_the_key_of_an_answer_depends_on_the_file_and_not_on_path_or_port(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "b").mkdir()
@@ -82,19 +82,21 @@ def test_the_key_of_an_answer_holds_the_file_and_neither_its_place_nor_a_port(
 
     assert key(one, "gguf:m.gguf") == key(moved, "tablebench/smollm2")
     assert key(one, "gguf:m.gguf") != key(tuned, "gguf:m.gguf")
-    # Of all other endpoints the model's name is a part of the key.
+    # For all other endpoints the model's name is part of the key.
     assert (
         Request("a", (), api_base="http://h").key() != Request("b", (), api_base="http://h").key()
     )
 
 
-def test_how_it_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gguf_model_is_called_at_its_local_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = made(tmp_path)
     name = f"gguf:{model.file}"
     pool = ProviderPool(Settings(models=(name,), params={"top_k": 1}), builtin_registry())
     known = Resolution(provider="hosted_vllm", continues=True, sees=True, dropped={"top_k": "no"})
     monkeypatch.setattr(pool, "facts_about", lambda *_: known)
-    # A key of the user's for servers of that kind is none of this one's.
+    # A user's key for other servers of this kind is not sent.
     monkeypatch.setenv("HOSTED_VLLM_API_KEY", "line\nbreak")
     monkeypatch.setenv("HOSTED_VLLM_API_BASE", "http://elsewhere/v1")
     route = pool.route(name)
@@ -105,12 +107,12 @@ def test_how_it_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert (lane.at_once, lane.file, lane.asked_as) == (1, str(model.file), "hosted_vllm/m")
 
 
-def test_a_digest_is_worked_out_again_when_the_file_has_changed(tmp_path: Path) -> None:
+def test_the_digest_is_computed_again_after_the_file_has_changed(tmp_path: Path) -> None:
     file, kept = tmp_path / "m", tmp_path / "k" / "digests.json"
     file.write_bytes(b"one")
     os.utime(file, ns=(1, 1))
     assert digest(file, kept) == hashlib.sha256(b"one").hexdigest()
-    # Same size and time: taken for the same file, so it was not read again.
+    # The same size and time mean the same file, so it is not read again.
     file.write_bytes(b"two")
     os.utime(file, ns=(1, 1))
     assert digest(file, kept) == hashlib.sha256(b"one").hexdigest()

@@ -1,4 +1,4 @@
-"""The built-in lexical model answers from the prompt alone, never fails, and is often wrong."""
+"""The built-in lexical model answers from the prompt alone and never fails."""
 
 import subprocess
 import sys
@@ -112,7 +112,7 @@ def test_empty_rows_are_not_counted():
 
 
 @pytest.mark.parametrize("digit", ["²", "٣", "①"])
-def test_digits_that_are_no_numbers_do_no_harm(digit):
+def test_digits_that_are_no_numbers_are_text(digit):
     table = Table(["Day", "Rank"], [[f"{digit} May", digit], ["5 May", "2"]])
 
     check(complete(f"Table: {serialize(table, 'html')}\nStatement: there be {digit} day \n"))
@@ -128,7 +128,7 @@ def test_a_demonstration_is_not_answered():
     assert complete(f"Do.\n\n{last}Bergen\n\n\n{demo}").text == "310 m"
 
 
-def test_a_run_of_words_is_answered_by_what_stands_next_to_the_words_asked():
+def test_in_the_format_concat_the_answer_is_next_to_the_words_of_the_question():
     assert ask("What is the Port of Petrel?", serializer="concat") == "Bergen"
 
 
@@ -152,7 +152,7 @@ QUESTIONS = [
 
 @pytest.fixture(scope="module")
 def scores():
-    """Right or wrong, by question, over all formats and perturbations."""
+    """Return the scores by question over all formats and perturbations."""
     return [
         {
             (serializer, change): float(
@@ -165,19 +165,19 @@ def scores():
     ]
 
 
-def test_it_is_neither_useless_nor_good(scores):
+def test_the_model_is_neither_useless_nor_good(scores):
     cells = [score for row in scores for score in row.values()]
 
     assert 0.1 < sum(cells) / len(cells) < 0.9
 
 
-def test_it_is_not_robust(scores):
+def test_the_model_is_not_robust(scores):
     ranges = [max(row.values()) - min(row.values()) for row in scores]
 
     assert 0 < sum(ranges) / len(ranges) < 1
 
 
-def test_formats_and_perturbations_matter(scores):
+def test_scores_depend_on_format_and_perturbation(scores):
     def mean(axis, name):
         cells = [v for row in scores for key, v in row.items() if key[axis] == name]
         return sum(cells) / len(cells)
@@ -187,7 +187,7 @@ def test_formats_and_perturbations_matter(scores):
     assert mean(1, "insert_empty_rows") == pytest.approx(mean(1, "none"), abs=0.2)
 
 
-def test_a_reply_is_whole():
+def test_a_reply_has_finish_reason_and_token_counts():
     reply = complete(f"Table: {serialize(SHIPS, 'html')}\nQuestion: What is the Port of Petrel?")
 
     assert reply.text == "Bergen"
@@ -198,7 +198,7 @@ def test_a_reply_is_whole():
     assert reply.latency_s is None
 
 
-def test_nothing_but_the_prompt_counts():
+def test_the_answer_depends_only_on_the_prompt():
     prompt = f"Table: {serialize(SHIPS, 'json')}\nQuestion: What is the Port of Petrel?"
     first, second = prompt.split("\n", 1)
     model: Provider = LexicalModel()
@@ -271,14 +271,14 @@ def test_damaged_tables_get_a_reply(serializer, change, question, damage):
         *("\nTable:", "\nQuestion:", "\n ", " ", "9", "9,", "more than ", "(", "\x00"),
     ],
 )
-def test_much_nonsense_gets_a_reply(unit, label):
+def test_long_nonsense_gets_a_reply(unit, label):
     reply = complete(label + unit * ((1_000_000 if FULL else 200_000) // len(unit)))
 
     check(reply)
     assert len(reply.text) <= 1000
 
 
-def test_a_long_table_is_read_to_a_bound():
+def test_a_long_table_is_read_up_to_a_limit():
     lines = "\n".join(f"n{number},{number}" for number in range(100_000))
     table = f"Table: name,score\n{lines}\n"
 
@@ -295,7 +295,7 @@ def test_model_text_is_not_evaluated(tmp_path):
     assert not target.exists()
 
 
-def test_importing_it_loads_no_heavy_library():
+def test_importing_the_model_loads_no_heavy_library():
     script = (
         "import sys; import pytest_tablebench.models.lexical;"
         "print(sorted({'pandas', 'numpy', 'litellm', 'spacy', 'pytest'} & set(sys.modules)))"

@@ -39,7 +39,7 @@ TABLES = {
     "empty": (EMPTY, STRUCTURED),
     "non_latin": (WORLD, STRUCTURED),
     "transposed": (TRANSPOSED, STRUCTURED),
-    # The other layouts write these characters so that nobody can tell them from structure.
+    # The other layouts do not escape these characters, so they cannot be parsed back.
     "pipes": (PIPES, ["html", "csv", "json", "df", "indexed_row_major"]),
     "lines": (LINES, ["html", "csv", "json", "df", "markdown", "indexed_row_major"]),
 }
@@ -79,7 +79,7 @@ def test_a_table_is_read_back_from_every_layout(name, layout, prompt):
 
 
 @pytest.mark.parametrize("prompt", LAYOUTS.values(), ids=LAYOUTS)
-def test_concat_is_a_run_of_words(prompt):
+def test_concat_is_read_as_words(prompt):
     found = find_table(prompt.format(table=serialize(PLAIN, "concat")))
 
     assert found.layout == "concat"
@@ -88,7 +88,7 @@ def test_concat_is_a_run_of_words(prompt):
 
 @pytest.mark.parametrize("layout", [*STRUCTURED, "concat"])
 @pytest.mark.parametrize("shown", [*STRUCTURED, "concat"])
-def test_the_last_table_wins_over_demonstrations(shown, layout):
+def test_the_last_table_is_read_and_not_a_demonstration(shown, layout):
     old = Table(["Old", "Thing"], [["gone", "1"], ["past", "2"]])
     demo = f"\nQuestion: old?\nTable: {serialize(old, shown)}\nAnswer: \ngone\n\n"
 
@@ -107,7 +107,7 @@ def test_cells_of_json_and_data_frames_become_text_as_written():
         assert found.rows == (("a", "", "1.5"), ("b", "True", ""))
 
 
-def test_a_question_before_the_table_and_one_behind_it_are_found():
+def test_questions_before_and_after_the_table_are_found():
     for layout in STRUCTURED:
         shown = serialize(PLAIN, layout)
         for prompt in (LAYOUTS["wikitq"], LAYOUTS["starter"], LAYOUTS["qtsumm"]):
@@ -127,7 +127,7 @@ def test_labels_inside_a_closed_table_are_cells(layout):
 
 
 @pytest.mark.parametrize("layout", ["html", "df", "json", "indexed_row_major", "markdown"])
-def test_a_table_without_a_label_is_found_by_its_marks(layout):
+def test_a_table_without_a_label_is_found_by_its_markup(layout):
     found = find_table(f"Look at this.\n{serialize(PLAIN, layout)}\nQuestion: who won?")
 
     assert (found.layout, found.header) == (layout, ("Name", "City", "Score"))
@@ -155,7 +155,7 @@ def test_a_table_without_a_label_is_found_by_its_marks(layout):
         ("9" * 70, None),
     ],
 )
-def test_numbers_are_read_as_people_write_them(text, number):
+def test_numbers_are_read_in_common_spellings(text, number):
     assert parse_number(text) == number
 
 
@@ -172,5 +172,5 @@ def test_dates_are_ordered():
 @pytest.mark.parametrize(
     ("value", "text"), [(3.0, "3"), (2.5, "2.5"), (1 / 3, "0.33"), (1e300 * 1e300, "0")]
 )
-def test_computed_numbers_are_short(value, text):
+def test_computed_numbers_are_rounded(value, text):
     assert format_number(value) == text

@@ -1,4 +1,4 @@
-"""Every test goes through litellm to a server on 127.0.0.1."""
+"""Calls to a server on 127.0.0.1 with each transport."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ pytestmark = [pytest.mark.usefixtures("api_key"), QUIETLY]
 # Answers
 
 
-def test_answer_with_tokens_and_time(make: Make, name: str, openai_server: OpenAIServer) -> None:
+def test_a_reply_has_text_tokens_and_time(
+    make: Make, name: str, openai_server: OpenAIServer
+) -> None:
     openai_server.always(text("26", usage=(11, 2)))
     start = time.perf_counter()
     reply = make(name, openai_server).complete(asking())
@@ -48,21 +50,19 @@ def test_unknown_token_counts_are_none(make: Make, name: str, openai_server: Ope
     assert (reply.prompt_tokens, reply.completion_tokens, reply.cost_usd) == (None, None, None)
 
 
-def test_known_price_is_reported(make: Make, openai_server: OpenAIServer) -> None:
+def test_the_cost_of_a_known_model_is_reported(make: Make, openai_server: OpenAIServer) -> None:
     openai_server.always(text("26", usage=(1000, 100), model="gpt-4o"))
     reply = make("openai/gpt-4o", openai_server).complete(asking())
     # 2.50 and 10.00 dollars for a million tokens in and out.
     assert reply.cost_usd == pytest.approx(0.0025 + 0.001)
 
 
-def test_known_price_without_token_counts_is_unknown(
-    make: Make, openai_server: OpenAIServer
-) -> None:
+def test_the_cost_without_token_counts_is_unknown(make: Make, openai_server: OpenAIServer) -> None:
     openai_server.always(text("26", usage=None, model="gpt-4o"))
     assert make("openai/gpt-4o", openai_server).complete(asking()).cost_usd is None
 
 
-def test_sent_is_what_was_asked_and_nothing_else(
+def test_only_the_requested_parameters_are_sent(
     make: Make, name: str, openai_server: OpenAIServer
 ) -> None:
     make(name, openai_server).complete(asking(temperature=0, max_tokens=64, seed=7))
@@ -80,7 +80,7 @@ def test_sent_is_what_was_asked_and_nothing_else(
     }
 
 
-def test_key_of_the_environment_is_sent(
+def test_the_key_of_the_environment_is_sent(
     make: Make, name: str, openai_server: OpenAIServer, api_key: str
 ) -> None:
     make(name, openai_server).complete(asking())
@@ -88,7 +88,7 @@ def test_key_of_the_environment_is_sent(
     assert headers["authorization"] == f"Bearer {api_key}"
 
 
-def test_same_request_twice_is_asked_twice(
+def test_the_same_request_twice_makes_two_calls(
     make: Make, name: str, openai_server: OpenAIServer
 ) -> None:
     openai_server.queue(text("first"), text("second"))
@@ -96,14 +96,14 @@ def test_same_request_twice_is_asked_twice(
     assert [model.complete(asking()).text for _ in range(2)] == ["first", "second"]
 
 
-def test_empty_string_is_an_answer(make: Make, name: str, openai_server: OpenAIServer) -> None:
+def test_an_empty_string_is_an_answer(make: Make, name: str, openai_server: OpenAIServer) -> None:
     openai_server.always(text(""))
     reply = make(name, openai_server).complete(asking())
     assert (reply.text, reply.finish_reason) == ("", "stop")
 
 
 @pytest.mark.parametrize("content", ["The answer is", None])
-def test_cut_off_by_the_token_limit(
+def test_a_reply_cut_off_at_the_token_limit_is_marked(
     make: Make, name: str, openai_server: OpenAIServer, content: str | None
 ) -> None:
     openai_server.always(text(content, finish_reason="length"))
@@ -111,12 +111,14 @@ def test_cut_off_by_the_token_limit(
     assert (reply.text, reply.finish_reason) == (content or "", "length")
 
 
-def test_content_type_does_not_matter(make: Make, name: str, openai_server: OpenAIServer) -> None:
+def test_the_content_type_does_not_matter(
+    make: Make, name: str, openai_server: OpenAIServer
+) -> None:
     openai_server.always(text("26", content_type="text/plain"))
     assert make(name, openai_server).complete(asking()).text == "26"
 
 
-def test_calls_at_the_same_time(
+def test_calls_run_concurrently(
     loop_thread: LoopThread, name: str, openai_server: OpenAIServer
 ) -> None:
     all_here = threading.Barrier(32)
@@ -126,12 +128,12 @@ def test_calls_at_the_same_time(
     async def together() -> list[Reply]:
         return await asyncio.gather(*(model.acomplete(asking()) for _ in range(32)))
 
-    # No reply is sent before all 32 requests are there.
+    # No reply is sent before all 32 requests have arrived.
     assert [reply.text for reply in loop_thread.run(together())] == ["26"] * 32
     assert openai_server.max_in_flight == 32
 
 
-def test_call_does_not_hold_up_the_loop(
+def test_a_call_does_not_block_the_event_loop(
     loop_thread: LoopThread, name: str, openai_server: OpenAIServer
 ) -> None:
     arrived, answer = threading.Event(), threading.Event()
@@ -157,10 +159,10 @@ def test_call_does_not_hold_up_the_loop(
     assert asked.result(GENEROUS_S) == "26"
 
 
-# Ends
+# Cancelled and timed-out calls
 
 
-def test_cancelled_call_is_gone_at_once(
+def test_a_cancelled_call_ends_at_once(
     loop_thread: LoopThread, name: str, openai_server: OpenAIServer
 ) -> None:
     arrived = threading.Event()
@@ -176,11 +178,13 @@ def test_cancelled_call_is_gone_at_once(
     assert arrived.wait(GENEROUS_S)
     assert len(loop_thread.pending(CALL)) == 1
     asked.cancel()
-    assert loop_thread.emptied(CALL, GENEROUS_S / 3)  # the server hangs: nothing else ends it
+    assert loop_thread.emptied(
+        CALL, GENEROUS_S / 3
+    )  # the server hangs, so only the cancellation ends it
     assert openai_server.calls == 1
 
 
-def test_call_out_of_time_is_gone_at_once(
+def test_a_timed_out_call_ends_at_once(
     loop_thread: LoopThread, name: str, openai_server: OpenAIServer
 ) -> None:
     openai_server.always(drip())
@@ -188,12 +192,12 @@ def test_call_out_of_time_is_gone_at_once(
     failure = failing(Blocking(plain(name, openai_server, timeout=0.2), loop_thread))
     assert failure.reason == "timeout"
     assert loop_thread.pending(CALL) == []
-    # litellm's own threads, if any, belong to the loop's pool and stay for later calls.
+    # Threads of litellm belong to the loop's pool and remain for later calls.
     left = {t.name for t in set(threading.enumerate()) - threads if t.is_alive()}
     assert CALL not in left
 
 
-def test_call_that_ignores_being_cancelled_does_not_hold_up_the_caller(
+def test_a_call_that_ignores_its_cancellation_does_not_block_the_caller(
     loop_thread: LoopThread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     release = asyncio.Event()
@@ -217,14 +221,14 @@ def test_call_that_ignores_being_cancelled_does_not_hold_up_the_caller(
     assert loop_thread.emptied(CALL, GENEROUS_S)
 
 
-def test_warming_up_asks_no_one(
+def test_warming_up_makes_no_call(
     loop_thread: LoopThread, name: str, openai_server: OpenAIServer
 ) -> None:
     loop_thread.run(plain(name, openai_server).warm_up())
     assert openai_server.calls == 0
 
 
-def test_warming_up_an_unknown_model_is_quiet(
+def test_warming_up_an_unknown_model_prints_nothing(
     loop_thread: LoopThread, openai_server: OpenAIServer, capfd: pytest.CaptureFixture[str]
 ) -> None:
     loop_thread.run(plain("no-such-thing", openai_server).warm_up())
@@ -235,12 +239,12 @@ def test_warming_up_an_unknown_model_is_quiet(
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8000/v1", "localhost", "", "ftp://x", "http://"])
-def test_address_that_is_no_url(make: Make, url: str) -> None:
+def test_an_invalid_address_is_refused(make: Make, url: str) -> None:
     with pytest.raises(SettingsError, match=r"http://localhost:8000/v1"):
         make(MODELS[0], url)
 
 
-def test_password_of_an_address_that_is_no_url(
+def test_the_password_of_an_invalid_address_is_not_shown(
     make: Make,
 ) -> None:
     with pytest.raises(SettingsError) as caught:
@@ -249,12 +253,12 @@ def test_password_of_an_address_that_is_no_url(
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan")])
-def test_time_limit_has_to_be_positive(make: Make, seconds: float) -> None:
+def test_the_time_limit_must_be_positive(make: Make, seconds: float) -> None:
     with pytest.raises(SettingsError, match="above 0"):
         make(MODELS[0], "http://127.0.0.1:1/v1", timeout=seconds)
 
 
-def test_litellm_missing(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_litellm_is_named(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "litellm", None)
     failure = failing(make(MODELS[0], "http://127.0.0.1:1/v1"))
     assert (failure.reason, failure.retryable, failure.whole_run) == (
@@ -265,7 +269,7 @@ def test_litellm_missing(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "pip install litellm" in str(failure)
 
 
-def test_fields_are_json(name: str) -> None:
+def test_the_fields_of_a_model_can_be_written_as_json(name: str) -> None:
     model = plain(name, "http://127.0.0.1:1/v1", timeout=7)
     fields = json.loads(json.dumps(dataclasses.asdict(model)))
     assert fields == {
@@ -278,7 +282,7 @@ def test_fields_are_json(name: str) -> None:
     assert LiteLLMModel(**fields) == model
 
 
-def test_fields_cannot_be_changed_after_the_checks() -> None:
+def test_the_fields_of_a_model_cannot_be_changed() -> None:
     model = plain(MODELS[0], "http://127.0.0.1:1/v1")
     with pytest.raises(dataclasses.FrozenInstanceError):
         model.timeout = 0  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""What is known about a model before it is asked.
+"""Facts about a model before its first call.
 
 The expected facts are those of the providers' documentation: OpenAI's reasoning models take
 `max_completion_tokens` and no temperature but 1, Anthropic's API has no seed and calls `stop`
@@ -31,7 +31,7 @@ USUAL = {"temperature": 0, "max_tokens": 64, "seed": 7}
 
 @pytest.fixture(autouse=True)
 def no_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No address of a server in the environment."""
+    """Remove addresses of servers from the environment."""
     for provider in ("OPENAI", "HOSTED_VLLM", "ANTHROPIC", "OLLAMA"):
         for kind in ("BASE_URL", "API_BASE"):
             monkeypatch.delenv(f"{provider}_{kind}", raising=False)
@@ -41,7 +41,7 @@ def no_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("model", ["gpt-4o", "openai/test-model", "hosted_vllm/test", "no-such"])
-def test_all_is_sent_as_given(model: str) -> None:
+def test_parameters_are_sent_unchanged(model: str) -> None:
     found = resolve(model, None, USUAL)
     assert (found.params, found.sent, found.dropped) == (USUAL, USUAL, {})
 
@@ -66,7 +66,9 @@ def test_all_is_sent_as_given(model: str) -> None:
         ("ollama/llama3.2", {"temperature": 0, "num_predict": 64, "seed": 7}, set()),
     ],
 )
-def test_renamed_and_refused(model: str, sent: dict[str, Any], dropped: set[str]) -> None:
+def test_parameters_are_renamed_or_dropped_by_provider(
+    model: str, sent: dict[str, Any], dropped: set[str]
+) -> None:
     found = resolve(model, None, USUAL)
     assert found.sent == sent
     assert set(found.dropped) == dropped
@@ -74,16 +76,16 @@ def test_renamed_and_refused(model: str, sent: dict[str, Any], dropped: set[str]
     for name, why in found.dropped.items():
         assert name in why
         assert "\n" not in why
-        assert "drop_params" not in why  # litellm's advice is not for our users
+        assert "drop_params" not in why  # advice that only users of litellm can follow
 
 
-def test_allowed_value_of_a_restricted_parameter_is_sent() -> None:
+def test_an_allowed_value_of_a_restricted_parameter_is_sent() -> None:
     assert resolve("o1", None, {"temperature": 1}).sent == {"temperature": 1}
 
 
 @pytest.mark.parametrize("first", ["temperature", "reasoning_effort"])
-def test_whether_one_is_taken_can_depend_on_another(first: str) -> None:
-    # GPT-5.1 takes a temperature when its reasoning is off, whatever stands first.
+def test_a_parameter_can_depend_on_another(first: str) -> None:
+    # GPT-5.1 takes a temperature if reasoning is off, in any order of parameters.
     params: dict[str, Any] = {"temperature": 0, "reasoning_effort": "none"}
     ordered = {first: params[first], **params}
     found = resolve("gpt-5.1", None, ordered)
@@ -94,45 +96,33 @@ def test_whether_one_is_taken_can_depend_on_another(first: str) -> None:
     }
 
 
-def test_parameter_of_the_server_alone_is_sent() -> None:
+def test_a_parameter_unknown_to_litellm_is_sent() -> None:
     assert resolve("hosted_vllm/test", None, {"top_k": 5}).sent == {"top_k": 5}
     body = {"extra_body": {"guided_choice": ["a"]}}
     assert resolve("hosted_vllm/test", None, body).sent == {"guided_choice": ["a"]}
 
 
-def test_words_for_litellm_are_not_sent() -> None:
+def test_options_of_litellm_are_not_sent() -> None:
     params = {"allowed_openai_params": ["seed"], "seed": 7}
     assert resolve("anthropic/claude-sonnet-4-5", None, params).sent == {"seed": 7}
 
 
-def test_keys_in_headers_are_not_recorded() -> None:
+def test_values_of_headers_are_recorded_as_digests() -> None:
     params = {"extra_headers": {"X-Gateway-Key": "hunter2hunter2"}}
     found = resolve("openai/test-model", None, params)
     # The first 12 digits of the SHA-256 of the value as JSON.
     assert found.sent == {"extra_headers": {"X-Gateway-Key": "sha256:9543e889fed0"}}
 
 
-def test_wrong_value_is_left_to_the_call() -> None:
+def test_a_wrong_value_fails_only_in_the_call() -> None:
     found = resolve("gpt-4o", None, {"temperature": "hot", "max_tokens": [1]})
     assert found.params == {"temperature": "hot", "max_tokens": [1]}
 
 
-def test_given_parameters_are_not_changed() -> None:
+def test_the_callers_parameters_are_not_changed() -> None:
     params = {"stop": ["x"], "extra_body": {"a": 1}}
     resolve("anthropic/claude-sonnet-4-5", None, params)
     assert params == {"stop": ["x"], "extra_body": {"a": 1}}
-
-
-def test_litellm_told_to_drop_in_silence_does_not(
-    run_python: Callable[..., subprocess.CompletedProcess[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script = """
-from pytest_tablebench.models.litellm_facts import load, resolve
-print(sorted(resolve("o1", None, {"temperature": 0}).dropped), load().drop_params)
-"""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-local-0123456789abcdef")
-    dropping = f'import os\nos.environ["LITELLM_DROP_PARAMS"] = "True"\n{script}'
-    assert run_python(dropping).stdout == "['temperature'] False\n"
 
 
 @pytest.mark.usefixtures("api_key")
@@ -140,7 +130,7 @@ print(sorted(resolve("o1", None, {"temperature": 0}).dropped), load().drop_param
 @pytest.mark.parametrize(
     "params", [USUAL, {"top_p": 0.5, "stop": ["x"]}, {"extra_body": {"a": 1}, "seed": 1}, {}]
 )
-def test_recorded_is_what_arrives(
+def test_the_recorded_parameters_equal_those_received(
     make: Make, openai_server: OpenAIServer, model: str, params: dict[str, Any]
 ) -> None:
     found = resolve(model, openai_server.url, params)
@@ -153,7 +143,7 @@ def test_recorded_is_what_arrives(
 # Provider, prices, limits
 
 
-def test_known_model() -> None:
+def test_a_known_model_has_prices_and_limits() -> None:
     found = resolve("gpt-4o", None, {})
     # 2.50 and 10.00 dollars for a million tokens in and out, and a window of 128,000.
     assert found.input_cost_per_token == pytest.approx(2.5e-6)
@@ -165,7 +155,7 @@ def test_known_model() -> None:
 
 
 @pytest.mark.parametrize("model", ["openai/gpt-4o", "azure/gpt-4o", "claude-opus-4-5"])
-def test_price_by_any_name_of_a_model(model: str) -> None:
+def test_every_name_of_a_model_has_its_price(model: str) -> None:
     found = resolve(model, None, {})
     assert found.input_cost_per_token is not None
     assert found.output_cost_per_token is not None
@@ -173,7 +163,7 @@ def test_price_by_any_name_of_a_model(model: str) -> None:
 
 
 @pytest.mark.parametrize("model", ["no-such-thing", "no-such/thing", "tablebench/lexical", "/", ""])
-def test_unknown_model(model: str) -> None:
+def test_an_unknown_model_has_no_facts(model: str) -> None:
     found = resolve(model, None, {"temperature": 0})
     assert found == Resolution(
         params={"temperature": 0},
@@ -190,12 +180,12 @@ def test_unknown_model(model: str) -> None:
         ("deepseek/deepseek-reasoner", {}, True),
         ("gemini/gemini-2.5-flash", {}, True),
         ("gpt-4o", {}, False),
-        ("anthropic/claude-sonnet-4-5", {}, False),  # it thinks only when told to
+        ("anthropic/claude-sonnet-4-5", {}, False),  # it thinks only on request
         ("anthropic/claude-sonnet-4-5", {"reasoning_effort": "high"}, True),
         ("anthropic/claude-sonnet-4-5", {"thinking": {"type": "disabled"}}, False),
     ],
 )
-def test_models_that_think(model: str, params: dict[str, Any], reasons: bool) -> None:
+def test_reasoning_models_are_recognized(model: str, params: dict[str, Any], reasons: bool) -> None:
     found = resolve(model, None, {"temperature": 0, "max_tokens": 512, **params})
     assert found.reasons is reasons
     is_claude_that_thinks = reasons and "claude" in model
@@ -203,27 +193,27 @@ def test_models_that_think(model: str, params: dict[str, Any], reasons: bool) ->
 
 
 @pytest.mark.parametrize("model", ["ollama/llama3.2", "hosted_vllm/test", "openrouter/openai/o1"])
-def test_price_of_nothing_is_unknown(model: str) -> None:
+def test_a_price_of_zero_is_unknown(model: str) -> None:
     found = resolve(model, None, {})
     assert (found.input_cost_per_token, found.output_cost_per_token) == (None, None)
 
 
 @pytest.mark.parametrize("model", ["gpt-4o", "o1", "no-such"])
-def test_there_and_back_as_json(model: str) -> None:
+def test_facts_are_read_back_from_json(model: str) -> None:
     found = resolve(model, "http://localhost/v1", {**USUAL, "stop": ["x"]})
     assert Resolution.from_json(json.loads(json.dumps(found.to_json()))) == found
 
 
-def test_json_of_another_version() -> None:
+def test_unknown_fields_of_facts_are_ignored() -> None:
     assert Resolution.from_json({"provider": "openai", "later": 1}) == Resolution(provider="openai")
 
 
-def test_json_of_what_is_no_json() -> None:
+def test_a_parameter_that_is_no_json_can_be_recorded() -> None:
     found = resolve("openai/test-model", None, {"seed": object()})
     assert json.dumps(found.to_json())
 
 
-def test_litellm_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_litellm_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "litellm", None)
     with pytest.raises(ModelError, match="pip install litellm"):
         resolve("gpt-4o", None, {})
@@ -241,7 +231,7 @@ def user(text: str) -> tuple[Message, ...]:
 @pytest.mark.parametrize(
     ("model", "tokens"),
     [
-        # OpenAI's cookbook on counting: 3 a message, its role and text, 3 for the reply's start.
+        # OpenAI's cookbook: 3 tokens per message, its role and text, and 3 to start the reply.
         # "hello world" is 2 tokens in either encoding and "user" 1.
         ("gpt-4", 3 + 1 + 2 + 3),
         ("gpt-4o", 3 + 1 + 2 + 3),
@@ -250,17 +240,17 @@ def user(text: str) -> tuple[Message, ...]:
         ("openai/gpt-oss-20b", 3 + 1 + 2 + 3),
     ],
 )
-def test_tokens_of_a_short_prompt(model: str, tokens: int) -> None:
+def test_the_tokens_of_a_short_prompt_are_counted(model: str, tokens: int) -> None:
     assert count_tokens(model, user("hello world")) == tokens
 
 
-def test_system_message_counts() -> None:
+def test_the_system_message_is_counted() -> None:
     both = (Message("system", "hello world"), *user("hello world"))
     assert count_tokens("gpt-4o", both) == 3 + 1 + 2 + 3 + 1 + 2 + 3
 
 
-def test_encoding_is_the_models_own() -> None:
-    # The newer encoding has whole words where the older one has pieces.
+def test_tokens_are_counted_in_the_models_encoding() -> None:
+    # The newer encoding has one token for words that the older one splits.
     text = user("नमस्ते दुनिया " * 50)
     older, newer = count_tokens("gpt-4", text), count_tokens("gpt-4o", text)
     assert older is not None
@@ -274,7 +264,7 @@ def test_special_tokens_in_a_table_are_text() -> None:
     assert count > 3 + 1 + 1 + 3
 
 
-def test_anthropic_tokenizer_of_litellm() -> None:
+def test_anthropic_models_use_litellms_tokenizer() -> None:
     count = count_tokens("claude-opus-4-5", user("hello world"))
     assert count is not None
     assert 3 + 2 < count < 20
@@ -297,12 +287,14 @@ def test_anthropic_tokenizer_of_litellm() -> None:
         "",
     ],
 )
-def test_unknown_tokenizer(model: str) -> None:
+def test_without_a_known_tokenizer_tokens_are_not_counted(model: str) -> None:
     assert count_tokens(model, user("hello world")) is None
     assert resolve(model, None, {}).tokenizer is None
 
 
-def test_folder_without_the_encoding(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_the_encoding_file_tokens_are_not_counted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("CUSTOM_TIKTOKEN_CACHE_DIR", str(tmp_path))
     assert count_tokens("gpt-4o", user("hello world")) is None
 
@@ -310,12 +302,13 @@ def test_folder_without_the_encoding(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 # No network
 
 OFFLINE = """
-import json, socket, sys
+import json, os, socket, sys
 reached = []
 def watch(event, args):
     if event in {"socket.connect", "socket.getaddrinfo", "socket.sendto"}:
         reached.append(repr(args[1] if event == "socket.connect" else args[0]))
 sys.addaudithook(watch)
+os.environ["LITELLM_DROP_PARAMS"] = "True"
 from pytest_tablebench.models import Message
 from pytest_tablebench.models.litellm_facts import count_tokens, load, resolve
 from pytest_tablebench.serializers import Image
@@ -336,23 +329,37 @@ try:
     socket.create_connection(("127.0.0.1", 9), timeout=1)
 except OSError:
     pass
-print(json.dumps([asked, quiet, reached]))
+dropped = sorted(resolve("o1", None, {"temperature": 0}).dropped), load().drop_params
+print(json.dumps([asked, quiet, reached, dropped]))
 """
 
 
-def test_no_connection_for_any_provider(
-    run_python: Callable[..., subprocess.CompletedProcess[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9")
-        monkeypatch.setenv(name.lower(), "http://127.0.0.1:9")
-    asked, quiet, reached = json.loads(run_python(OFFLINE).stdout)
+@pytest.fixture(scope="module")
+def offline(run_python: Callable[..., subprocess.CompletedProcess[str]]) -> list[Any]:
+    """Return the output of a process in which litellm is told to drop parameters silently."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("OPENAI_API_KEY", "sk-local-0123456789abcdef")
+        for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+            environment.setenv(name, "http://127.0.0.1:9")
+            environment.setenv(name.lower(), "http://127.0.0.1:9")
+        output: list[Any] = json.loads(run_python(OFFLINE).stdout)
+    return output
+
+
+def test_facts_of_all_providers_need_no_connection(offline: list[Any]) -> None:
+    asked, quiet, reached, _ = offline
     assert asked > 2 * 50
     assert quiet == []
-    assert reached  # the watch sees a connection when there is one
+    assert reached  # the audit hook does record a connection
 
 
-def test_facts_are_there_after_the_import_alone() -> None:
+def test_dropped_parameters_are_reported_despite_litellms_environment_variable(
+    offline: list[Any],
+) -> None:
+    assert offline[3] == [["temperature"], False]
+
+
+def test_litellm_is_configured_after_its_import() -> None:
     litellm = load()
     assert litellm.suppress_debug_info is True
     assert litellm.drop_params is False

@@ -1,4 +1,4 @@
-"""What comes of a call that fails, by a server on 127.0.0.1 that fails in that way."""
+"""Errors of failing calls to a server on 127.0.0.1."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ FAULTS: dict[str, tuple[Behaviour, str, str]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_fault(
+def test_each_failure_has_its_reason_and_flags(
     make: Make, name: str, openai_server: OpenAIServer, fault: str, api_key: str
 ) -> None:
     behaviour, reason, flags = FAULTS[fault]
@@ -95,14 +95,14 @@ def test_fault(
     assert openai_server.calls == 1
 
 
-def test_what_the_server_says_is_in_the_message(
+def test_the_message_of_the_server_is_in_the_error(
     make: Make, name: str, openai_server: OpenAIServer
 ) -> None:
     openai_server.always(error(400, "temperature has to be\nbelow 2"))
     assert "[temperature has to be below 2]" in str(failing(make(name, openai_server)))
 
 
-def test_long_words_of_the_server_are_cut(
+def test_a_long_message_of_the_server_is_truncated(
     make: Make, name: str, openai_server: OpenAIServer
 ) -> None:
     openai_server.always(error(400, "no " * 5000))
@@ -114,7 +114,7 @@ def test_long_words_of_the_server_are_cut(
     ("header", "seconds"),
     [("7", 7), ("0.5", 0.5), ("-3", 0), ("soon", None), ("nan", None), ("inf", None)],
 )
-def test_retry_after(
+def test_the_header_retry_after_is_read_in_seconds(
     *,
     make: Make,
     name: str,
@@ -128,7 +128,7 @@ def test_retry_after(
 
 
 @pytest.mark.parametrize(("minutes", "low", "high"), [(10, 590, 600), (-10, 0, 0)])
-def test_retry_after_a_date(
+def test_the_header_retry_after_is_read_as_a_date(
     *, make: Make, name: str, openai_server: OpenAIServer, minutes: int, low: float, high: float
 ) -> None:
     when = datetime.now(UTC) + timedelta(minutes=minutes)
@@ -139,25 +139,29 @@ def test_retry_after_a_date(
     assert low <= retry_after <= high
 
 
-def test_used_up_quota_is_not_retried(make: Make, name: str, openai_server: OpenAIServer) -> None:
+def test_an_exhausted_quota_is_not_retried(
+    make: Make, name: str, openai_server: OpenAIServer
+) -> None:
     openai_server.always(error(429, "check your plan", code="insufficient_quota"))
     failure = failing(make(name, openai_server))
     assert (failure.reason, failure.retryable, failure.whole_run) == ("rate_limit", False, True)
 
 
 @pytest.mark.parametrize("behaviour", [hang(), drip()], ids=["hang", "drip"])
-def test_timeout(make: Make, name: str, openai_server: OpenAIServer, behaviour: Behaviour) -> None:
+def test_a_slow_reply_times_out(
+    make: Make, name: str, openai_server: OpenAIServer, behaviour: Behaviour
+) -> None:
     openai_server.always(behaviour)
     start = time.perf_counter()
     failure = failing(make(name, openai_server, timeout=0.5))
-    assert time.perf_counter() - start < GENEROUS_S / 3  # without the guard it never ends
+    assert time.perf_counter() - start < GENEROUS_S / 3  # without the time limit it never ends
     assert (failure.reason, failure.retryable, failure.whole_run) == ("timeout", True, False)
     assert "0.5 s" in str(failure)
     assert openai_server.calls == 1
 
 
-def test_nobody_listens(make: Make, name: str) -> None:
-    with socket.socket() as taken:  # bound and not listening: no one else gets the port
+def test_a_closed_port_is_a_connection_error(make: Make, name: str) -> None:
+    with socket.socket() as taken:  # bound and not listening, so the port stays closed
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
         failure = failing(make(name, url))
@@ -165,16 +169,18 @@ def test_nobody_listens(make: Make, name: str) -> None:
     assert url in str(failure)
 
 
-def test_unknown_host(make: Make, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_host_is_a_connection_error(
+    make: Make, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def unknown(*_: object, **__: object) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
-    monkeypatch.setattr(socket, "getaddrinfo", unknown)  # the network's part, without a network
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)  # instead of a network
     failure = failing(make(name, "http://nowhere.invalid/v1"))
     assert (failure.reason, failure.retryable, failure.whole_run) == ("unreachable", True, True)
 
 
-def test_unknown_model_name(make: Make, openai_server: OpenAIServer) -> None:
+def test_an_unknown_model_name_is_named(make: Make, openai_server: OpenAIServer) -> None:
     failure = failing(make("no-such-thing", openai_server))
     assert (failure.reason, failure.retryable, failure.whole_run) == ("unknown_model", False, True)
     for valid in ("no-such-thing", "gpt-4o", "ollama/llama3.2", "hosted_vllm/NAME"):
@@ -190,7 +196,7 @@ def test_unknown_model_name(make: Make, openai_server: OpenAIServer) -> None:
         ("gemini/gemini-2.0-flash", ["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
     ],
 )
-def test_missing_key(
+def test_a_missing_key_is_named(
     make: Make,
     openai_server: OpenAIServer,
     monkeypatch: pytest.MonkeyPatch,
@@ -205,21 +211,25 @@ def test_missing_key(
     assert openai_server.calls == 0
 
 
-def test_parameter_that_the_provider_does_not_take(make: Make, openai_server: OpenAIServer) -> None:
+def test_a_parameter_that_the_provider_does_not_take_is_named(
+    make: Make, openai_server: OpenAIServer
+) -> None:
     failure = failing(make("ollama_chat/llama3.2", openai_server), asking(logit_bias={"1": 2}))
     assert (failure.reason, failure.retryable, failure.whole_run) == ("bad_request", False, True)
     assert "logit_bias" in str(failure)
     assert openai_server.calls == 0
 
 
-def test_parameter_that_is_no_json(make: Make, name: str, openai_server: OpenAIServer) -> None:
+def test_a_parameter_that_is_no_json_is_named(
+    make: Make, name: str, openai_server: OpenAIServer
+) -> None:
     failure = failing(make(name, openai_server), asking(top_p=object()))
     assert (failure.reason, failure.retryable, failure.whole_run) == ("error", False, False)
     assert openai_server.calls == 0
 
 
 @pytest.mark.parametrize("parameter", sorted(RESERVED))
-def test_parameter_that_the_plugin_sets(
+def test_a_parameter_that_the_plugin_sets_is_refused(
     make: Make, openai_server: OpenAIServer, parameter: str
 ) -> None:
     failure = failing(make(MODELS[0], openai_server), asking(**{parameter: "mine"}))
@@ -245,7 +255,7 @@ def test_parameter_that_the_plugin_sets(
 @pytest.mark.parametrize(
     "secret", ["sk-local-0123456789abcdef", "sk-other-98765", "hunter2hunter2"]
 )
-def test_secrets_stay_out_of_the_message(
+def test_secrets_are_not_in_the_message(
     *,
     make: Make,
     name: str,
@@ -254,7 +264,7 @@ def test_secrets_stay_out_of_the_message(
     said: str,
     secret: str,
 ) -> None:
-    if secret.startswith("hunter"):  # no recognisable shape: known from the environment
+    if secret.startswith("hunter"):  # not recognizable, but set in the environment
         monkeypatch.setenv("SOME_API_KEY", secret)
     openai_server.always(error(400, said.format(key=secret)))
     message = str(failing(make(name, openai_server)))
@@ -274,7 +284,7 @@ def test_secrets_stay_out_of_the_message(
         "https://me:{key}@example.org/v1",
     ],
 )
-def test_secret_known_by_its_place_stays_out(
+def test_a_secret_is_recognized_by_its_place_in_the_message(
     make: Make, name: str, openai_server: OpenAIServer, said: str
 ) -> None:
     openai_server.always(error(400, said.format(key="abc.DEF_123")))
@@ -283,7 +293,7 @@ def test_secret_known_by_its_place_stays_out(
     assert "***" in message
 
 
-def test_values_of_extra_headers_and_queries_stay_out(
+def test_values_of_extra_headers_and_queries_are_not_in_the_message(
     make: Make, name: str, openai_server: OpenAIServer
 ) -> None:
     openai_server.always(error(400, "no such session: crumb-1 of pwd word-2"))
@@ -292,7 +302,7 @@ def test_values_of_extra_headers_and_queries_stay_out(
     assert "no such session: *** of pwd ***" in message
 
 
-def test_password_of_the_address_stays_out(
+def test_the_password_of_the_address_is_not_in_the_message(
     make: Make, name: str, openai_server: OpenAIServer
 ) -> None:
     url = openai_server.url.replace("://", "://me:hunter2@")

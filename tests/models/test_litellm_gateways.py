@@ -1,7 +1,7 @@
-"""Failures as gateways and local servers word them: in text or by a code, not by the status.
+"""Failures that gateways and local servers report by text or code instead of the status.
 
-The bodies are what litellm 1.106's proxy answers, and one of llama.cpp's server; tests/contract
-asks real ones.
+The bodies are those of litellm 1.106's proxy, and one of llama.cpp's server. tests/contract calls
+real servers.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ pytestmark = [pytest.mark.usefixtures("api_key"), QUIETLY]
 TAIL = "\n\nLiteLLM: model group 'm' failed with the error above. No fallback was attempted."
 
 
-def said(message: str, kind: str = "invalid_request_error", status: int = 400) -> Behaviour:
-    """An error object of the proxy: its code is the status, as text."""
+def proxy_error(message: str, kind: str = "invalid_request_error", status: int = 400) -> Behaviour:
+    """Return an error of the proxy, whose code is the status as text."""
     content = {"message": message, "type": kind, "param": None, "code": str(status)}
     return Behaviour(json.dumps({"error": content}).encode(), status=status)
 
 
 CASES: dict[str, tuple[Behaviour, str, str]] = {
-    # name: what the proxy says, reason, flags (r: retryable, w: whole run)
+    # name: response of the proxy, reason, flags (r: retryable, w: whole run)
     "window of the provider": (
-        said(f"litellm.ContextWindowExceededError: litellm.BadRequestError: no room{TAIL}"),
+        proxy_error(f"litellm.ContextWindowExceededError: litellm.BadRequestError: no room{TAIL}"),
         "context_window",
         "",
     ),
     "window known to the proxy": (
-        said(
+        proxy_error(
             "litellm.ContextWindowExceededError: litellm.BadRequestError: "
             "litellm._pre_call_checks: Context Window exceeded for given call."
         ),
@@ -40,50 +40,54 @@ CASES: dict[str, tuple[Behaviour, str, str]] = {
         "",
     ),
     "filter": (
-        said(f"litellm.BadRequestError: litellm.ContentPolicyViolationError: no{TAIL}"),
+        proxy_error(f"litellm.BadRequestError: litellm.ContentPolicyViolationError: no{TAIL}"),
         "content_filter",
         "",
     ),
     "no such model": (
-        said("/chat/completions: Invalid model name passed in model=m. Call `/v1/models` to view"),
+        proxy_error(
+            "/chat/completions: Invalid model name passed in model=m. Call `/v1/models` to view"
+        ),
         "not_found",
         "w",
     ),
     "no such model, older": (
-        said("completion: Invalid model name passed in model=m. Call `/v1/models` to view"),
+        proxy_error("completion: Invalid model name passed in model=m. Call `/v1/models` to view"),
         "not_found",
         "w",
     ),
     "no such model, with a code": (
-        # llama.cpp's server, of a model whose file has gone.
+        # llama.cpp's server, for a model whose file is missing.
         error(400, "The model `gone.gguf` does not exist", code="model_not_found"),
         "not_found",
         "w",
     ),
-    "wrong key, no database": (said("No connected db.", "no_db_connection"), "auth", "w"),
-    "wrong key": (said("Authentication Error, Invalid key", "auth_error", 401), "auth", "w"),
+    "wrong key, no database": (proxy_error("No connected db.", "no_db_connection"), "auth", "w"),
+    "wrong key": (proxy_error("Authentication Error, Invalid key", "auth_error", 401), "auth", "w"),
     "limit": (
-        said("No deployments available for selected model.", "internal_server_error", 429),
+        proxy_error("No deployments available for selected model.", "internal_server_error", 429),
         "rate_limit",
         "r",
     ),
-    # What merely speaks of such errors is none of them.
+    # Messages that only mention such errors.
     "a quotation": (
-        said("the prompt says: `litellm.ContextWindowExceededError: ` and more"),
+        proxy_error("the prompt says: `litellm.ContextWindowExceededError: ` and more"),
         "bad_request",
         "",
     ),
     "a refusal": (
-        said("temperature: 3 is too high. Invalid model name passed in"),
+        proxy_error("temperature: 3 is too high. Invalid model name passed in"),
         "bad_request",
         "",
     ),
-    "a long run of words": (said("word" * 10_000 + ": " * 10_000), "bad_request", ""),
+    "a long run of words": (proxy_error("word" * 10_000 + ": " * 10_000), "bad_request", ""),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_a_gateway_says(make: Make, name: str, openai_server: OpenAIServer, case: str) -> None:
+def test_each_failure_of_a_gateway_has_its_reason_and_flags(
+    make: Make, name: str, openai_server: OpenAIServer, case: str
+) -> None:
     behaviour, reason, flags = CASES[case]
     openai_server.always(behaviour)
     failure = failing(make(name, openai_server))
@@ -95,11 +99,11 @@ def test_what_a_gateway_says(make: Make, name: str, openai_server: OpenAIServer,
     ("headers", "seconds"),
     [
         ({"llm_provider-retry-after": "2"}, 2.0),
-        # The proxy's own wish is about the proxy, which is who will be asked.
+        # The header of the proxy is about the proxy, which receives the next call.
         ({"llm_provider-retry-after": "2", "Retry-After": "7"}, 7.0),
     ],
 )
-def test_the_wait_that_the_provider_behind_asks_for(
+def test_the_wait_requested_by_the_provider_behind_the_gateway_is_read(
     *,
     make: Make,
     name: str,

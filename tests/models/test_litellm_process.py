@@ -1,4 +1,4 @@
-"""litellm in processes of their own: what a run of the plugin sees of it."""
+"""litellm in separate processes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ asyncio.run(main())
 """
 
 
-def test_new_process_prints_nothing_and_reaches_only_the_server(
+def test_a_new_process_prints_nothing_and_connects_only_to_the_server(
     openai_server: OpenAIServer,
     run_python: Callable[..., subprocess.CompletedProcess[str]],
     monkeypatch: pytest.MonkeyPatch,
@@ -111,7 +111,7 @@ def server_process(*arguments: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def test_server_as_a_process(make: Make, name: str, tmp_path: Path) -> None:
+def test_the_scripted_server_runs_as_a_process(make: Make, name: str, tmp_path: Path) -> None:
     port_file = tmp_path / "port"
     with server_process("--port-file", str(port_file), "--reply", "26") as process:
         assert process.stdin is not None
@@ -123,7 +123,7 @@ def test_server_as_a_process(make: Make, name: str, tmp_path: Path) -> None:
         assert process.wait(GENEROUS_S) == 0
 
 
-def test_server_process_stops_after_its_time_limit(tmp_path: Path) -> None:
+def test_the_server_process_stops_after_its_time_limit(tmp_path: Path) -> None:
     arguments = ["--port-file", str(tmp_path / "port"), "--reply", "26", "--limit", "0.05"]
     with server_process(*arguments) as process:
         assert process.wait(GENEROUS_S) == 0

@@ -24,20 +24,20 @@ def test_any_other_name_goes_to_litellm_unchanged(name: str) -> None:
     )
 
 
-def test_defaults() -> None:
+def test_the_default_time_limit_is_120_seconds() -> None:
     provider = make_provider("gpt-4o")
     assert isinstance(provider, LiteLLMModel)
     assert (provider.api_base, provider.timeout) == (None, 120)
 
 
-def test_lexical() -> None:
+def test_the_name_of_the_lexical_model_makes_it() -> None:
     from pytest_tablebench.models.lexical import LexicalModel
 
     assert isinstance(make_provider("tablebench/lexical"), LexicalModel)
 
 
 @pytest.mark.parametrize("name", ["script.jsonl", "a:b.jsonl"])
-def test_scripted(tmp_path: Path, name: str) -> None:
+def test_the_name_of_a_script_makes_a_scripted_model(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_text('{"default": "26"}\n', encoding="utf-8")
     provider = make_provider(f"tablebench/scripted:{path}")
@@ -45,7 +45,7 @@ def test_scripted(tmp_path: Path, name: str) -> None:
     assert provider.complete(Request("test", (Message("user", "hi"),))).text == "26"
 
 
-def test_scripted_file_missing(tmp_path: Path) -> None:
+def test_a_missing_script_is_named(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"nothing\.jsonl does not exist"):
         make_provider(f"tablebench/scripted:{tmp_path / 'nothing.jsonl'}")
 
@@ -61,7 +61,7 @@ def test_scripted_file_missing(tmp_path: Path) -> None:
         "tablebench/gpt-4o",
     ],
 )
-def test_unknown_built_in(name: str) -> None:
+def test_an_unknown_built_in_model_is_refused(name: str) -> None:
     with pytest.raises(SettingsError) as caught:
         make_provider(name)
     for part in (name, "tablebench/lexical", "tablebench/scripted:PATH"):
@@ -69,7 +69,7 @@ def test_unknown_built_in(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "  "])
-def test_empty_name(name: str) -> None:
+def test_an_empty_name_is_refused(name: str) -> None:
     with pytest.raises(SettingsError, match="empty"):
         make_provider(name)
 
@@ -83,7 +83,9 @@ print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
 """
 
 
-def test_import_is_light(run_python: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_importing_models_loads_no_heavy_library(
+    run_python: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
     loaded = set(json.loads(run_python(LOADED).stdout))
     assert "pytest_tablebench" in loaded
     assert not loaded & {"litellm", "tenacity", "openai", "httpx", "aiohttp", "pydantic"}

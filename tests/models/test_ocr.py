@@ -1,4 +1,4 @@
-"""Pictures as the run draws them, read with rapidocr's models: no test of these needs a network."""
+"""Pictures drawn by a run are read with rapidocr, without network."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ CLINICS = Table(
 )
 
 
-def test_what_reads_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_rapidocr_is_named_with_its_installation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_model, "find_spec", lambda name: None)
     with pytest.raises(SettingsError, match=r"pip install 'pytest-tablebench\[ocr\]'"):
         OcrModel()
 
 
-def asked(*content: str | Image) -> Request:
+def request_of(*content: str | Image) -> Request:
     return Request("tablebench/ocr", (Message("user", content),))
 
 
-def test_tables_in_pictures_are_read_and_asked_about() -> None:
+def test_tables_in_pictures_are_read_and_answer_questions() -> None:
     pytest.importorskip("rapidocr")
     model = OcrModel()
     picture = Image("image/png", to_png(CLINICS))
     question = "Question: Which Clinic has the highest value for Share of residents?\nAnswer:"
     prompt = "Table: ", picture, f"\n\n{question}"
-    assert model.complete(asked(*prompt)).text == "Chapel Hill"
+    assert model.complete(request_of(*prompt)).text == "Chapel Hill"
     assert model._read(picture).rows == (CLINICS.header, *CLINICS.rows)
 
-    # A large table is shown in parts, each with its header: they are one table.
+    # A large table is drawn in parts with the same header; they are read as one table.
     rest = Table(CLINICS.header, (("Mill Lane", "55.0%", "1901"),))
     parts = "Table: ", picture, "\n", Image("image/png", to_png(rest)), f"\n\n{question}"
-    assert model.complete(asked(*parts)).text == "Mill Lane"
+    assert model.complete(request_of(*parts)).text == "Mill Lane"
 
     broken = Image("image/png", picture.data[:60])
     with pytest.raises(ModelError, match="cannot read a picture") as caught:
-        model.complete(asked("Table: ", broken, question))
+        model.complete(request_of("Table: ", broken, question))
     assert caught.value.reason == "bad_request"

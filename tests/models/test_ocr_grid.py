@@ -1,4 +1,4 @@
-"""Which cell stands where: boxes written by hand, as rapidocr makes them, half as high again."""
+"""Tables from the boxes of words, made up as rapidocr returns them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def word(text: str, left: float, middle: float, width: float) -> Word:
 HEAD = [word("Name", 8, 20, 50), word("Text", 128, 20, 60), word("Year", 460, 20, 50)]
 
 
-def test_words_beside_each_other_are_a_row() -> None:
+def test_words_side_by_side_are_a_row() -> None:
     words = [
         *HEAD,
         *(word("tea", 8, 47, 30), word("green", 128, 48, 50), word("1999", 460, 47, 45)),
@@ -22,7 +22,7 @@ def test_words_beside_each_other_are_a_row() -> None:
     assert grid_of(reversed(words)) == OcrGrid((), rows)
 
 
-def test_a_cell_has_lines_and_its_neighbours_stand_in_their_middle() -> None:
+def test_a_cell_can_have_lines_with_its_neighbours_centred() -> None:
     words = [
         *HEAD,
         *(word("first line", 128, 48, 300), word("second line", 128, 67, 310)),
@@ -42,21 +42,21 @@ def test_a_cell_has_lines_and_its_neighbours_stand_in_their_middle() -> None:
 def test_an_empty_cell_leaves_its_column() -> None:
     rows = grid_of([*HEAD, word("tea", 8, 47, 30), word("1999", 465, 47, 45)]).rows
     assert rows[1] == ("tea", "", "1999")
-    # One that is set to the right of its column belongs to what it is next to.
+    # A word right of its column belongs to the nearest column.
     rows = grid_of([*HEAD, word("tea", 8, 47, 30), word("7", 210, 47, 10)]).rows
     assert rows[1] == ("tea", "7", "")
 
 
-def test_boxes_of_neighbours_may_overlap_a_little() -> None:
+def test_boxes_of_neighbours_can_overlap_slightly() -> None:
     words = [word("Net profit", 376, 20, 102), word("Margin", 474, 20, 77), word("7", 376, 47, 20)]
     assert grid_of(words).rows == (("Net profit", "Margin"), ("7", ""))
 
 
-def test_what_stands_alone_above_is_no_row() -> None:
+def test_a_title_above_the_table_is_no_row() -> None:
     found = grid_of([word("Prices of 2023", 100, -20, 300), *HEAD, word("tea", 8, 47, 30)])
     assert found == OcrGrid(("Prices of 2023",), (("Name", "Text", "Year"), ("tea", "", "")))
 
 
-def test_nothing_was_read() -> None:
+def test_a_picture_without_words_has_no_table() -> None:
     assert grid_of([]) == OcrGrid((), ())
     assert grid_of([word("alone", 8, 20, 50)]) == OcrGrid((), (("alone",),))

@@ -1,4 +1,4 @@
-"""What a picture costs in tokens, after the rules that providers publish."""
+"""Tokens of a picture by the published rules of providers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_tokens_follow_the_published_rules(size, provider, model, tokens):
     assert picture_tokens(size, provider, model) == tokens
 
 
-def test_the_size_stands_in_the_head_of_a_png():
+def test_the_size_is_read_from_the_header_of_a_png():
     [picture] = pictures(Table(["a"], [["b"]]))
     assert picture_size(picture) == tuple(
         int.from_bytes(picture.data[at : at + 4], "big") for at in (16, 20)
@@ -46,9 +46,9 @@ def test_the_size_stands_in_the_head_of_a_png():
         ({"supported_modalities": ["text", "audio"]}, False),
         ({"supported_modalities": ["text", "image"]}, True),
         ({"supports_vision": True, "supported_modalities": ["text"]}, True),
-        ({"mode": "chat"}, None),  # many models that read pictures have no entry
+        ({"mode": "chat"}, None),  # many models for pictures have no entry
         ({}, None),
     ],
 )
-def test_only_what_the_table_says_is_known(facts, sees):
+def test_whether_a_model_reads_pictures_is_known_from_its_entry_only(facts, sees):
     assert _sees(facts) is sees

@@ -1,4 +1,4 @@
-"""What servers say that a model does not take."""
+"""Messages of servers about parameters that a model does not take."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ SAID = [
     ("Argument not supported on this model: seed", None, "seed"),
     ("`reasoning_effort` is not supported with this model", None, "reasoning_effort"),
     ("System role not supported", None, "system"),
-    # A value that is wrong, a limit, and what is no parameter of the request.
+    # A wrong value, a limit, and messages about no parameter.
     ("Invalid 'temperature': must be between 0 and 2, 5 is not supported", "temperature", None),
     ("max_tokens is too large: 512. This model supports at most 256", "max_tokens", None),
     ("Unsupported parameter: 'max_tokens' is not supported with this model.", "max_tokens", None),
@@ -61,7 +61,9 @@ SAID = [
 
 
 @pytest.mark.parametrize(("said", "param", "part"), SAID)
-def test_what_is_refused(said: str, param: str | None, part: str | None) -> None:
+def test_the_refused_parameter_or_part_is_recognized(
+    said: str, param: str | None, part: str | None
+) -> None:
     body = json.dumps({"error": {"message": said, "param": param, "code": None}})
     assert refused_part(body, REQUEST) == part
     if part is not None:
@@ -69,12 +71,12 @@ def test_what_is_refused(said: str, param: str | None, part: str | None) -> None
 
 
 @pytest.mark.parametrize("body", ["[" * 5000, '{"error": 3}', '{"error": {"message": 3}}', "{}"])
-def test_bodies_that_say_nothing(body: str) -> None:
+def test_unrelated_bodies_refuse_nothing(body: str) -> None:
     assert refused_part(body, REQUEST) is None
 
 
 @pytest.mark.parametrize("status", [400, 422])
-def test_the_error_of_a_call_names_it(
+def test_the_error_of_a_call_names_the_refused_parameter(
     make: Make, name: str, openai_server: OpenAIServer, status: int
 ) -> None:
     said = {"message": SAID[0][0], "type": "invalid_request_error", "param": "temperature"}

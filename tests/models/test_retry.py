@@ -1,4 +1,4 @@
-"""When a failed call is made again, and after which wait."""
+"""Retries of failed calls and the waits before them."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ def busy(retry_after: float | None = None) -> ModelError:
     return ModelError("busy", reason="rate_limit", retryable=True, retry_after=retry_after)
 
 
-def test_number_of_retries() -> None:
+def test_a_failing_call_is_retried_up_to_the_limit() -> None:
     policy = RetryPolicy(2)
     waits = [policy.wait(busy(3), attempt) for attempt in (1, 2, 3)]
     assert waits == [3, 3, None]
 
 
-def test_no_retries() -> None:
+def test_retries_can_be_switched_off() -> None:
     assert RetryPolicy(0).wait(busy(3), 1) is None
 
 
-def test_error_that_cannot_be_cured() -> None:
+def test_a_permanent_error_is_not_retried() -> None:
     wrong_key = ModelError("wrong key", reason="auth", retry_after=1)
     policy = RetryPolicy(5)
     assert policy.wait(wrong_key, 1) is None
     assert policy.final(wrong_key, 1) is wrong_key
 
 
-def test_cap_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_longest_wait_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("random.uniform", lambda low, high: high)
     policy = RetryPolicy(9, max_wait_s=5)
     assert [policy.wait(busy(), attempt) for attempt in (1, 2, 3, 4, 5)] == [1, 2, 4, 5, 5]
@@ -40,7 +40,7 @@ def test_cap_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "5.5 s, more than the 5 s allowed" in str(policy.final(busy(5.5), 1))
 
 
-def test_wish_of_an_error_that_cannot_be_cured_is_not_mentioned() -> None:
+def test_the_requested_wait_of_a_permanent_error_is_not_mentioned() -> None:
     spent = ModelError("quota", reason="rate_limit", whole_run=True, retry_after=3600)
     assert str(RetryPolicy(5).final(spent, 2)) == "quota (after 2 attempts)"
 
@@ -52,7 +52,7 @@ def test_wish_of_an_error_that_cannot_be_cured_is_not_mentioned() -> None:
     retryable=st.booleans(),
     wish=st.none() | st.floats(-10, 2000),
 )
-def test_wait_is_within_its_bounds(
+def test_waits_are_within_their_bounds(
     *, retries: int, attempt: int, cap: float, retryable: bool, wish: float | None
 ) -> None:
     error = ModelError("busy", reason="x", retryable=retryable, retry_after=wish)
@@ -74,24 +74,24 @@ def test_the_wait_doubles_up_to_a_minute(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("wish", [0, -1])
-def test_a_server_that_wishes_no_wait_is_not_flooded(
+def test_a_server_that_requests_no_wait_is_not_flooded(
     monkeypatch: pytest.MonkeyPatch, wish: float
 ) -> None:
     monkeypatch.setattr("random.uniform", lambda low, high: high)
     assert [RetryPolicy(3).wait(busy(wish), attempt) for attempt in (1, 2, 3)] == [1, 2, 4]
 
 
-def test_the_least_wait_is_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_shortest_wait_is_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("random.uniform", lambda low, high: low)
     assert [RetryPolicy(8).wait(busy(), attempt) for attempt in (1, 5, 8)] == [0, 0, 0]
 
 
-def test_waits_are_drawn_at_random() -> None:
+def test_waits_are_random() -> None:
     waits = [RetryPolicy(8).wait(busy(), attempt) for attempt in range(1, 9) for _ in range(5)]
     assert len(set(waits)) > 30
 
 
-def test_a_wish_above_the_cap_concerns_every_case() -> None:
+def test_a_requested_wait_above_the_longest_wait_ends_the_run() -> None:
     error = busy(3600)
     final = RetryPolicy(5).final(error, 2)
     assert str(final) == (

@@ -29,7 +29,7 @@ def script(tmp_path: Path) -> Path:
     return tmp_path / "script.jsonl"
 
 
-# In Python
+# Scripts in Python
 
 
 @pytest.mark.parametrize(
@@ -37,14 +37,14 @@ def script(tmp_path: Path) -> Path:
     [["26"], iter(["26"]), {"starter/1": "26"}, lambda request: str(20 + 6)],
     ids=["list", "iterator", "mapping", "function"],
 )
-def test_text_becomes_a_reply(replies: Replies) -> None:
+def test_a_text_becomes_a_reply(replies: Replies) -> None:
     model = ScriptedModel(replies)
     assert model.complete(asking()) == Reply("26", finish_reason="stop")
     assert model.requests == [asking()]
 
 
 @pytest.mark.parametrize("shape", ["list", "mapping", "function"])
-def test_reply_and_error_as_they_are(shape: str) -> None:
+def test_replies_and_errors_are_used_unchanged(shape: str) -> None:
     reply = Reply("cut", finish_reason="length", completion_tokens=3, cost_usd=0.5)
     error = ModelError("too long", reason="context_window")
 
@@ -61,7 +61,7 @@ def test_reply_and_error_as_they_are(shape: str) -> None:
     assert failing.requests == [asking()]
 
 
-def test_queue_in_order_and_its_end() -> None:
+def test_a_queue_is_used_in_order_until_its_end() -> None:
     model = ScriptedModel(["one", "two"])
     assert [model.complete(asking()).text for _ in range(2)] == ["one", "two"]
     with pytest.raises(ModelError, match="used up") as caught:
@@ -71,7 +71,7 @@ def test_queue_in_order_and_its_end() -> None:
     assert len(model.requests) == 3
 
 
-def test_mapping_by_case_and_a_case_without_entry() -> None:
+def test_a_mapping_is_read_by_case_id() -> None:
     model = ScriptedModel({"a": "for a", "b": "for b"})
     assert [model.complete(asking(case)).text for case in "bab"] == ["for b", "for a", "for b"]
     with pytest.raises(ModelError, match="'c'") as caught:
@@ -79,12 +79,12 @@ def test_mapping_by_case_and_a_case_without_entry() -> None:
     assert caught.value.reason == "not_scripted"
 
 
-def test_function_sees_the_request() -> None:
+def test_a_function_receives_the_request() -> None:
     model = ScriptedModel(lambda request: f"{request.case_id}: {request.text}")
     assert model.complete(asking("a", "Who?")).text == "a: Be short.\nWho?"
 
 
-def test_same_error_again_does_not_pile_up_tracebacks() -> None:
+def test_an_error_raised_again_does_not_accumulate_tracebacks() -> None:
     model = ScriptedModel({"starter/1": ModelError("no", reason="error")})
     depths = []
     for _ in range(3):
@@ -94,7 +94,7 @@ def test_same_error_again_does_not_pile_up_tracebacks() -> None:
     assert depths[0] == depths[2]
 
 
-def test_one_text_is_not_a_queue_of_letters() -> None:
+def test_a_text_is_no_queue_of_letters() -> None:
     with pytest.raises(TypeError, match=r"\[text\]"):
         ScriptedModel("26")
 
@@ -135,10 +135,10 @@ def test_many_threads_get_every_reply_once() -> None:
     assert len(model.requests) == total
 
 
-# From a file
+# Scripts in a file
 
 
-def test_file(script: Path) -> None:
+def test_a_script_is_read_from_a_file(script: Path) -> None:
     write(
         script,
         {"default": "do not know"},
@@ -158,26 +158,26 @@ def test_file(script: Path) -> None:
     with pytest.raises(ModelError, match="timeout") as caught:
         model.complete(asking("c"))
     assert (caught.value.reason, caught.value.retryable) == ("timeout", False)
-    assert model.requests == []  # a script from a file may answer any number of cases
+    assert model.requests == []  # requests to a script from a file are not recorded
 
 
-def test_match_is_text_not_a_pattern(script: Path) -> None:
+def test_a_match_is_text_and_no_pattern(script: Path) -> None:
     model = ScriptedModel.from_file(write(script, {"match": "a.c", "text": "yes"}))
     assert model.complete(asking(prompt="a.c")).text == "yes"
     with pytest.raises(ModelError):
         model.complete(asking(prompt="abc"))
 
 
-def test_match_in_any_message(script: Path) -> None:
+def test_a_match_is_searched_in_every_message(script: Path) -> None:
     model = ScriptedModel.from_file(write(script, {"match": "Be short", "text": "yes"}))
     assert model.complete(asking()).text == "yes"
 
 
-def test_empty_default_is_an_answer(script: Path) -> None:
+def test_an_empty_default_is_an_answer(script: Path) -> None:
     assert ScriptedModel.from_file(write(script, {"default": ""})).complete(asking()).text == ""
 
 
-def test_case_missing_in_the_file(script: Path) -> None:
+def test_a_case_missing_in_the_file_is_named(script: Path) -> None:
     model = ScriptedModel.from_file(write(script, {"case_id": "a", "text": "x"}))
     with pytest.raises(ModelError) as caught:
         model.complete(asking("b"))
@@ -203,7 +203,7 @@ def test_case_missing_in_the_file(script: Path) -> None:
         ({"default": "x", "text": "y"}, "excludes 'text'"),
     ],
 )
-def test_bad_line(script: Path, line: object, says: str) -> None:
+def test_a_bad_line_is_named(script: Path, line: object, says: str) -> None:
     write(script, {"case_id": "a", "text": "x"}, line)
     with pytest.raises(SettingsError) as caught:
         ScriptedModel.from_file(script)
@@ -214,22 +214,22 @@ def test_bad_line(script: Path, line: object, says: str) -> None:
 @pytest.mark.parametrize(
     "line", [{"default": "x"}, {"match": "x", "text": "y"}], ids=["default", "match"]
 )
-def test_same_line_twice(script: Path, line: dict[str, str]) -> None:
+def test_a_duplicate_line_is_refused(script: Path, line: dict[str, str]) -> None:
     with pytest.raises(SettingsError, match="line 2: a second"):
         ScriptedModel.from_file(write(script, line, line))
 
 
-def test_missing_file(tmp_path: Path) -> None:
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"nothing\.jsonl does not exist"):
         ScriptedModel.from_file(tmp_path / "nothing.jsonl")
 
 
-def test_folder_instead_of_a_file(tmp_path: Path) -> None:
+def test_a_folder_instead_of_a_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="cannot be read"):
         ScriptedModel.from_file(tmp_path)
 
 
-def test_other_encoding(script: Path) -> None:
+def test_a_file_that_is_not_utf_8_is_refused(script: Path) -> None:
     script.write_bytes('{"default": "für"}'.encode("latin-1"))
     with pytest.raises(SettingsError, match="cannot be read"):
         ScriptedModel.from_file(script)

@@ -1,4 +1,4 @@
-"""Thoughts are set apart from the answer where a reply is made."""
+"""Thoughts are separated from the answer of a reply."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LEADING = {
 
 
 @pytest.mark.parametrize("reply", LEADING.values(), ids=LEADING)
-def test_leading_thoughts_are_taken_off(reply: str) -> None:
+def test_leading_thoughts_are_removed(reply: str) -> None:
     made = Reply(reply)
     assert (made.thinking, made.text, made.written) == ("hm", "Italy", reply)
     assert split_thoughts(made.text).text == "Italy"
@@ -62,13 +62,15 @@ def test_leading_thoughts_are_taken_off(reply: str) -> None:
         ("analysisWe look it up.assistantfinalItaly", "We look it up.", "Italy"),
     ],
 )  # fmt: skip
-def test_blocks_before_the_answer(reply: str, thinking: str, text: str) -> None:
+def test_several_blocks_before_the_answer_are_thoughts(
+    reply: str, thinking: str, text: str
+) -> None:
     found = split_thoughts(reply)
     assert (found.thinking, found.text, found.closed) == (thinking, text, True)
 
 
 @pytest.mark.parametrize("reply", ["<think>hm", "[THINK]hm", "<|channel|>analysis<|message|>hm"])
-def test_thoughts_that_do_not_end_are_no_answer(reply: str) -> None:
+def test_unfinished_thoughts_are_no_answer(reply: str) -> None:
     found = split_thoughts(reply)
     assert (found.thinking, found.text, found.closed) == ("hm", "", False)
 
@@ -91,12 +93,12 @@ def test_thoughts_that_do_not_end_are_no_answer(reply: str) -> None:
         "```\n<|end|><|start|>assistant<|channel|>final<|message|>x\n```",
     ],
 )
-def test_an_answer_that_holds_such_tags_loses_nothing(reply: str) -> None:
+def test_tags_inside_an_answer_are_kept(reply: str) -> None:
     made = Reply(reply)
     assert (made.text, made.thinking, made.raw) == (reply, "", None)
 
 
-def test_thoughts_beside_the_text_are_kept_with_those_in_it() -> None:
+def test_thoughts_in_a_separate_field_and_in_the_text_are_joined() -> None:
     beside = Reply("\n\nItaly", thinking="a")
     assert (beside.text, beside.thinking, beside.written) == ("Italy", "a", "\n\nItaly")
     both = Reply("<think>b</think>Italy", thinking="a")
@@ -108,26 +110,26 @@ def test_thoughts_beside_the_text_are_kept_with_those_in_it() -> None:
     "reply",
     [Reply("<think>b</think>Italy", thinking="a"), Reply("Italy", thinking="a"), Reply(GPT_OSS)],
 )
-def test_a_reply_is_the_same_behind_the_wire_and_the_store(reply: Reply) -> None:
+def test_a_reply_is_unchanged_by_wire_and_store(reply: Reply) -> None:
     assert read_reply(reply_fields(reply)) == reply
     line = answer_line("0" * 64, {}, reply)
     stored = reply_of(read_answer(line.rstrip(b"\n")))
     assert (stored.text, stored.thinking, stored.raw) == (reply.text, reply.thinking, reply.raw)
 
 
-def test_an_entry_of_an_earlier_version_is_split_when_it_is_read() -> None:
+def test_an_entry_of_an_earlier_version_is_split_on_reading() -> None:
     stored = reply_of({"reply": {"text": "<think>hm</think>Italy", "finish_reason": "stop"}})
     assert (stored.text, stored.thinking) == ("Italy", "hm")
 
 
-def test_the_limit_of_a_reply_counts_its_thoughts() -> None:
+def test_the_size_limit_of_a_reply_includes_thoughts() -> None:
     cut = limited(Reply("<think>hm</think>Italy"), 19)
     assert (cut.text, cut.thinking, cut.cut) == ("It", "hm", True)
     beside = limited(Reply("Italy", thinking="éé"), 3)
     assert (beside.text, beside.thinking, beside.cut) == ("Ita", "é", True)
 
 
-def test_fields_of_a_response_that_hold_thoughts() -> None:
+def test_thoughts_are_read_from_the_known_fields_of_a_response() -> None:
     blocks = [
         {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
         {"type": "text", "text": "Italy"},
@@ -149,7 +151,7 @@ def test_fields_of_a_response_that_hold_thoughts() -> None:
      "```\n", "<|channel|>", "<|end|> ", "   ", "analysis", "<td></td>"],
 )  # fmt: skip
 @pytest.mark.parametrize("begin", ["", "<think>", "x "])
-def test_time_grows_with_the_length_alone(begin: str, piece: str) -> None:
+def test_the_time_to_split_is_linear_in_the_length(begin: str, piece: str) -> None:
     reply = begin + piece * (200_000 // len(piece))
     start = time.process_time()
     split_thoughts(reply)

@@ -1,4 +1,4 @@
-"""Servers whose models think: the answer is the same, by litellm's calls and by ours."""
+"""Servers with reasoning models, called by litellm and directly."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ pytestmark = [QUIETLY, pytest.mark.usefixtures("provider_keys")]
 
 ASK = (Message("user", "Which country?"),)
 SILENT = {"qwen3, not thinking", "o-series"}
-"""Servers that do not show what the model thought."""
+"""Servers that do not return the thoughts of the model."""
 
 
 @pytest.mark.parametrize(
     "name", ["hosted_vllm/test", "openai/test-model", "mistral/magistral-small"]
 )
-def test_thoughts_and_answers_of_chat_completions(
+def test_thoughts_and_answers_of_chat_completions_are_separated(
     loop_thread: LoopThread, openai_server: OpenAIServer, name: str
 ) -> None:
     both, wrong = Both(name, openai_server, loop_thread), {}
@@ -66,13 +66,13 @@ def test_replies_that_end_before_the_answer_are_cut_off(
 @pytest.mark.parametrize(
     ("name", "shape", "path", "completion", "cost"),
     [
-        # 7 tokens at 3 USD and 30 at 15 USD a million. Anthropic counts no tokens of thinking.
+        # 7 tokens at 3 USD and 30 at 15 USD per million. Anthropic counts no tokens of thinking.
         ("anthropic/claude-sonnet-4-5", claude_shape, "/v1/messages", 30, 471e-6),
-        # 7 tokens at .30 USD, 3 of the answer and 20 of thinking at 2.50 USD a million.
+        # 7 tokens at .30 USD, 3 of the answer and 20 of thinking at 2.50 USD per million.
         ("gemini/gemini-2.5-flash", gemini_shape, ":generateContent", 23, 59.6e-6),
     ],
 )
-def test_thoughts_of_providers_with_protocols_of_their_own(
+def test_thoughts_of_providers_with_other_protocols_are_separated(
     loop_thread: LoopThread,
     openai_server: OpenAIServer,
     monkeypatch: pytest.MonkeyPatch,

@@ -1,4 +1,4 @@
-"""Numbers beside an answer: sound or unknown, from whomever they come."""
+"""Token counts, costs and times of a reply are valid or unknown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAN, INF = float("nan"), float("inf")
 
 
 @pytest.mark.parametrize(
-    ("given", "known"),
+    ("value", "expected"),
     [
         (0, 0),
         (7, 7),
@@ -32,14 +32,14 @@ NAN, INF = float("nan"), float("inf")
         (None, None),
     ],
 )
-def test_counts(given: Any, known: int | None) -> None:
-    reply = Reply("26", prompt_tokens=given, completion_tokens=given)
-    assert (reply.text, reply.prompt_tokens, reply.completion_tokens) == ("26", known, known)
+def test_invalid_token_counts_are_unknown(value: Any, expected: int | None) -> None:
+    reply = Reply("26", prompt_tokens=value, completion_tokens=value)
+    assert (reply.text, reply.prompt_tokens, reply.completion_tokens) == ("26", expected, expected)
     assert type(reply.prompt_tokens) in {int, type(None)}
 
 
 @pytest.mark.parametrize(
-    ("given", "known"),
+    ("value", "expected"),
     [
         (0.5, 0.5),
         (0, 0.0),
@@ -53,17 +53,17 @@ def test_counts(given: Any, known: int | None) -> None:
         (True, None),
     ],
 )
-def test_costs_and_times(given: Any, known: float | None) -> None:
-    reply = Reply("26", cost_usd=given, latency_s=given)
-    assert (reply.cost_usd, reply.latency_s) == (known, known)
+def test_invalid_costs_and_times_are_unknown(value: Any, expected: float | None) -> None:
+    reply = Reply("26", cost_usd=value, latency_s=value)
+    assert (reply.cost_usd, reply.latency_s) == (expected, expected)
 
 
-@pytest.mark.parametrize("given", [5, ["stop"], {"a": 1}, True])
-def test_a_reason_that_is_no_text_is_unknown(given: Any) -> None:
-    assert Reply("26", given).finish_reason is None
+@pytest.mark.parametrize("value", [5, ["stop"], {"a": 1}, True])
+def test_a_reason_that_is_no_text_is_unknown(value: Any) -> None:
+    assert Reply("26", value).finish_reason is None
 
 
-# A server's own fields, before litellm reads them.
+# Fields of a server's response, before litellm reads them
 
 OPENAI = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
 SOUND: list[Any] = [
@@ -72,7 +72,7 @@ SOUND: list[Any] = [
     {**OPENAI, "prompt_tokens_details": {"cached_tokens": 5, "audio_tokens": None}},
     {**OPENAI, "completion_tokens_details": None, "queue_time": 0.031, "service_tier": "default"},
     {**OPENAI, "cost": 0.00014, "is_byok": False, "cost_details": {"upstream": None}},
-    # Anthropic counts what it read from its cache beside the rest.
+    # Anthropic counts tokens from its cache separately.
     {"input_tokens": 7, "cache_read_input_tokens": 900, "output_tokens": 3},
     {"input_tokens": 7, "cache_creation": {"ephemeral_5m_input_tokens": 7}, "output_tokens": 3},
     {"billed_units": {"input_tokens": 7}, "tokens": {"output_tokens": 3}},
@@ -97,21 +97,21 @@ UNSOUND: list[Any] = [
 
 
 @pytest.mark.parametrize("usage", SOUND)
-def test_sound_usage_stays(usage: Any) -> None:
+def test_a_valid_usage_is_kept(usage: Any) -> None:
     reply = {"usage": usage, "id": "x"}
     assert not sound_usage(reply)
     assert reply == {"usage": usage, "id": "x"}
 
 
 @pytest.mark.parametrize("usage", UNSOUND)
-def test_one_wrong_number_makes_all_unknown(usage: Any) -> None:
+def test_a_wrong_number_makes_the_usage_unknown(usage: Any) -> None:
     reply = {"usage": usage, "id": "x"}
     assert sound_usage(reply)
     assert set(reply["usage"].values()) == {0}
     assert {*OPENAI} <= {*reply["usage"]}
 
 
-def test_usage_of_other_providers() -> None:
+def test_usages_of_other_providers_are_read() -> None:
     gemini = {"usageMetadata": {"promptTokenCount": -7, "candidatesTokenCount": 3}}
     assert sound_usage(gemini)
     assert gemini["usageMetadata"]["promptTokenCount"] == 0
@@ -121,7 +121,7 @@ def test_usage_of_other_providers() -> None:
     assert not sound_usage([{"usage": 7}])
 
 
-# The length of an answer.
+# The length of an answer
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_an_answer_is_cut_between_characters(text: str, kept: str) -> None:
     assert (reply.finish_reason, reply.prompt_tokens) == ("stop", 7)
 
 
-def test_an_own_providers_answer_is_cut() -> None:
+def test_an_answer_of_a_users_provider_is_truncated() -> None:
     reply = limited(Reply("x" * 5_000_000), MAX_REPLY)
     assert (len(reply.text), reply.cut) == (1_000_000, True)
     assert len(limited(Reply("x" * 5000), 1000).text) == 1000
@@ -153,7 +153,7 @@ def test_an_own_providers_answer_is_cut() -> None:
     ("returned", "named"),
     [("26", "str"), (None, "NoneType"), (Reply(26), "int")],  # type: ignore[arg-type]
 )
-def test_an_own_provider_that_returns_no_answer(returned: Any, named: str) -> None:
+def test_a_users_provider_that_returns_no_reply_is_named(returned: Any, named: str) -> None:
     with pytest.raises(ModelError, match=f"returned {named}; it has to return a Reply") as caught:
         limited(returned, MAX_REPLY)
     assert caught.value.reason == "bad_reply"
