@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Settings and fixtures of all tests."""
 
 import gc
 import os
@@ -12,32 +12,32 @@ from tests.support.matrix import draws
 
 pytest_plugins = ["pytester"]
 
-# What collection makes stays: looking through it again and again is a quarter of its time.
+# Garbage collection during pytest's collection takes a quarter of its time and frees nothing.
 gc.disable()
 
-# Pytest as tests start it has only the plugins they name: with `-p randomly`, say.
+# Pytest processes of tests have only the plugins that they name, for instance with `-p randomly`.
 PLAIN = "-p no:randomly -p no:rerunfailures -p no:hypothesispytest -p no:anyio -p no:platformdirs"
 os.environ["PYTEST_ADDOPTS"] = PLAIN
-# Commands are shown by name where the environment is activated, as it is here.
+# Messages name commands without a path if the environment is activated.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-# Pytest prints whole messages in its summary where one of these is set: tests read the short form.
+# With one of these variables pytest prints long messages in its summary; tests read the short form.
 for _name in ("CI", "BUILD_NUMBER"):
     os.environ.pop(_name, None)
-# What one process has compiled, the next need not compile again.
+# Processes share compiled bytecode.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @pytest.fixture(autouse=True)
 def _plain_pytest(request, monkeypatch):
     if "pytester" in request.fixturenames:
-        request.getfixturevalue("pytester")  # takes the variable away
+        request.getfixturevalue("pytester")  # removes the variable
     monkeypatch.setenv("PYTEST_ADDOPTS", PLAIN)
 
 
 def pytest_collection_finish():
-    """Take what is loaded out of the collector's sight: it stays, and is a million objects.
+    """Exclude the million loaded objects from garbage collection.
 
-    Sessions that tests start here would have it looked through again and again.
+    Otherwise every session started by a test would traverse them again.
     """
     gc.collect()
     gc.freeze()
@@ -45,6 +45,6 @@ def pytest_collection_finish():
     gc.enable()
 
 
-# A busy machine is no failure: no test is timed. Fewer draws than hypothesis makes by itself.
+# No deadline, because the machine may be busy. Fewer examples than hypothesis's default.
 settings.register_profile("untimed", deadline=None, max_examples=draws(100))
 settings.load_profile("untimed")

@@ -1,4 +1,4 @@
-"""The order of rooms that docs/architecture.md shows, held against the imports."""
+"""Imports follow the order of rooms in docs/architecture.md."""
 
 from __future__ import annotations
 
@@ -39,25 +39,25 @@ ROOMS = [
     "errors",
     "util",
 ]
-"""From the top down: what a room imports stands behind it."""
+"""From the top down; a room imports only from rooms after it."""
 
 UP_FOR_TYPES = {"registry", "hookspecs"}
-"""Rooms that name the types of what is registered: those may lie above them."""
+"""Rooms that may use types from rooms above them, because they name registered objects."""
 
 
 @cache
 def modules() -> list[tuple[str, Path]]:
-    """Dotted name below the package, and file, of every module."""
-    found = []
+    """Return the dotted name below the package and the file of every module."""
+    named = []
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE).with_suffix("").parts
-        found.append((".".join(parts[:-1] if parts[-1] == "__init__" else parts), path))
-    return found
+        named.append((".".join(parts[:-1] if parts[-1] == "__init__" else parts), path))
+    return named
 
 
 @cache
 def import_nodes(path: Path) -> list[tuple[ast.Import | ast.ImportFrom, bool]]:
-    """Every import of a module, wherever it stands, and whether it is for types alone."""
+    """Return every import of a module, and whether it is for types only."""
     nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     typing = {
         id(inner)
@@ -70,7 +70,7 @@ def import_nodes(path: Path) -> list[tuple[ast.Import | ast.ImportFrom, bool]]:
 
 
 def imports(path: Path) -> Iterator[tuple[str, bool]]:
-    """Room of each import of our own, wherever it stands, and whether it is for types alone."""
+    """Yield the room of each import from the package, and whether it is for types only."""
     for node, typing in import_nodes(path):
         names: list[str] = []
         if isinstance(node, ast.Import):
@@ -83,7 +83,7 @@ def imports(path: Path) -> Iterator[tuple[str, bool]]:
                 yield rest.partition(".")[0], typing
 
 
-def test_every_module_lies_in_a_room() -> None:
+def test_every_module_is_in_a_room() -> None:
     top = {name.partition(".")[0] for name, _ in modules()} - {""}
     assert top == set(ROOMS)
 
@@ -102,7 +102,7 @@ def test_imports_point_down(room: str) -> None:
     assert up == set()
 
 
-def test_nothing_knows_pytest_below_the_session() -> None:
+def test_rooms_below_the_session_do_not_import_pytest() -> None:
     below = ROOMS[ROOMS.index("session") + 1 :]
     knows = {
         name
@@ -137,7 +137,7 @@ def circles(graph: dict[str, set[str]]) -> set[tuple[str, ...]]:
 
 
 def imported_modules(path: Path) -> Iterator[str]:
-    """Return the modules of ours that a module imports, wherever and whatever for."""
+    """Yield the modules of the package that a module imports."""
     names = {name for name, _ in modules()}
     for node, _ in import_nodes(path):
         if isinstance(node, ast.Import):
@@ -151,13 +151,13 @@ def imported_modules(path: Path) -> Iterator[str]:
         yield from names.intersection(inner)
 
 
-def test_a_circle_is_one_group_of_modules() -> None:
+def test_a_circle_of_imports_is_one_group_of_modules() -> None:
     graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set(), "e": {"a"}}
     assert circles(graph) == {("a", "b", "c")}
 
 
-def test_no_new_circles_of_imports() -> None:
-    # An __init__ hands on the names of its modules, so that it is left out.
+def test_there_are_no_circles_of_imports() -> None:
+    # An __init__ re-exports names of its modules, so it is left out.
     files = {name: path for name, path in modules() if path.name != "__init__.py"}
     graph = {
         name: {other for other in imported_modules(path) if other in files}

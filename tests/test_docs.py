@@ -1,4 +1,4 @@
-"""The documentation: it builds without a warning, leaves nothing out, and its examples run."""
+"""The documentation builds without a warning, is complete, and its examples run."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _text(page: Path) -> str:
     return html.unescape(re.sub(r"<[^>]+>", "", page.read_text("utf-8")))
 
 
-def test_the_reference_leaves_nothing_out(site: Path) -> None:
+def test_the_reference_is_complete(site: Path) -> None:
     for page in ("option-help", "options"):
         options = _text(site / f"{page}.html")
         assert {flag for flag in FLAGS - {"--model"} if flag not in options} == set()
@@ -120,7 +120,7 @@ _AFTER_A_SPACE = re.compile(
 
 
 def test_values_of_options_follow_an_equals_sign() -> None:
-    """After a space pytest may take them for places with tests and a settings file."""
+    """After a space pytest may read a value as a path of tests with a configuration file."""
     texts = [path.read_text("utf-8") for path in (DOCS.parent / "README.md", *PAGES, *WORKFLOWS)]
     assert [match for text in texts for match in _AFTER_A_SPACE.findall(text)] == []
 

@@ -1,4 +1,4 @@
-"""The public surface for other packages: what is on it, and that examples need nothing else."""
+"""The public names for other packages, and examples that use only these."""
 
 from __future__ import annotations
 
@@ -65,22 +65,22 @@ PROMISED = [
     "table_question",
     "text_field",
 ]
-"""Names that other packages import: none is taken off this list without a release that warns."""
+"""Names that other packages import. A name is removed only after a release with a warning."""
 
 PAGES = [
     page
     for page in sorted((ROOT / "docs").glob("*.md"))
-    if page.name != "fidelity.md"  # shows single functions that no package builds on
+    if page.name != "fidelity.md"  # shows single functions that are not public
 ]
 
 
-def test_every_promised_name_is_there() -> None:
+def test_every_public_name_exists() -> None:
     assert sorted(extend.__all__) == sorted(PROMISED)
     assert [name for name in PROMISED if not hasattr(extend, name)] == []
 
 
 def imports(source: str) -> Iterator[tuple[str, str]]:
-    """Module and name of what a source imports from this package."""
+    """Yield module and name of each import from this package."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pytest_tablebench"):
             for alias in node.names:
@@ -90,7 +90,7 @@ def imports(source: str) -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize(
     "path", sorted((ROOT / "tests" / "extensions").glob("*/*.py")), ids=lambda path: path.stem
 )
-def test_an_example_package_imports_public_names_alone(path: Path) -> None:
+def test_an_example_package_imports_public_names_only(path: Path) -> None:
     names = list(imports(path.read_text(encoding="utf-8")))
     assert names
     assert {module for module, _ in names} <= {"pytest_tablebench", "pytest_tablebench.extend"}
@@ -98,7 +98,7 @@ def test_an_example_package_imports_public_names_alone(path: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_page_imports_public_names_alone(page: Path) -> None:
+def test_a_page_imports_public_names_only(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for code in re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
         for module, name in imports(code):

@@ -1,4 +1,4 @@
-"""Walls between rooms; and in rooms that are put in order one class a name, plain variables."""
+"""Rooms import only public names; class names are unique and variables have clear names."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ROOMS = [
     "strategies",
     "running",
 ]
-"""Rooms that these tests hold in order; add a room when it is."""
+"""Rooms that these tests check."""
 
 # fmt: off
 VAGUE = frozenset({
@@ -45,7 +45,7 @@ VAGUE = frozenset({
     "who", "here", "there",
 })
 # fmt: on
-"""Names that do not say what they hold."""
+"""Names that do not say what the variable contains."""
 
 
 @cache
@@ -64,7 +64,7 @@ def room_of(module: str) -> str:
 
 
 def imported_names(tree: ast.Module) -> Iterator[str]:
-    """Yield what a module imports from the package, modules and names alike."""
+    """Yield the modules and names that a module imports from the package."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -89,7 +89,7 @@ def bound_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.arg
 
 
-def test_rooms_import_public_names_of_each_other_only() -> None:
+def test_rooms_import_only_public_names_of_each_other() -> None:
     private = {
         f"{module} imports {name}"
         for module, tree in trees().items()
@@ -100,7 +100,7 @@ def test_rooms_import_public_names_of_each_other_only() -> None:
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_a_class_has_a_name_of_its_own(room: str) -> None:
+def test_class_names_are_unique(room: str) -> None:
     places: dict[str, list[str]] = {}
     for module, tree in trees().items():
         for node in tree.body:
@@ -115,7 +115,7 @@ def test_a_class_has_a_name_of_its_own(room: str) -> None:
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_a_variable_says_what_it_holds(room: str) -> None:
+def test_no_variable_has_a_vague_name(room: str) -> None:
     vague = [
         f"{module}:{line} {name}"
         for module, tree in trees().items()

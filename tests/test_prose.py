@@ -1,4 +1,4 @@
-"""The habits that make English hard to read are gone from the rooms and pages listed here."""
+"""Rooms and pages that are in plain English stay free of habits that are hard to read."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ PLACES: list[str] = [
     "suites",
     "tests/support",
 ]
-"""Rooms, modules and pages that are in plain English, from the project's root."""
+"""Rooms, modules and pages in plain English, by path from the project's root."""
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_plain_english(place: str) -> None:
+def test_the_text_of_a_place_is_plain_english(place: str) -> None:
     if not (ROOT / place).exists():
         pytest.skip(f"no checkout: {place} is absent")
     listed = [habit for path in files([ROOT / place]) for habit in habits(path)]

@@ -1,4 +1,4 @@
-"""Every command and figure of the README and of the pages it grew from, run as it stands there."""
+"""Every command and figure of the README and of several pages is run as printed."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def copy(folder: Path, target: Path, *skipped: str) -> Path:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A copy of the project, so that what runs leave behind stays out of it."""
+    """Return a copy of the project, so that runs leave no files in it."""
     return copy(ROOT, tmp_path / "checkout", *NOT_RUN)
 
 
@@ -100,7 +100,7 @@ def records(folder: Path) -> list[Record]:
     return list(read_records(found))
 
 
-def test_every_command_is_known_here() -> None:
+def test_every_command_of_the_pages_has_a_test() -> None:
     tested = {*MAKE, *PLAIN, *PULL, *API, *OLLAMA, *SERVER, *INSTALLED, *OWN, *REPORT}
     tested |= {*BEFOREHAND, *GATED, *AGAIN, *OWN_TABLES, *NEW, *WHEEL}
     assert set(COMMANDS) == tested
@@ -114,16 +114,16 @@ MAKE = {
 
 
 @pytest.mark.parametrize("command", MAKE)
-def test_make(command: str, checkout: Path) -> None:
+def test_a_make_command_runs(command: str, checkout: Path) -> None:
     if shutil.which("make") is None:
         pytest.skip("make is not installed")
     if command == "make test" and not FULL:
-        # These tests were most likely started by this command.
+        # This command probably started these tests.
         commands = run("make lint test -n", checkout, VENV=sys.prefix, WORKERS="1").stdout
         for tool in ("ruff check .", "ruff format --check .", "mypy", "pytest tests -n 1"):
             assert f"{sys.prefix}/bin/python -m {tool}" in commands
         return
-    # The environment these tests run in stands for the one that make would install.
+    # Use the environment of these tests instead of the one that make would install.
     stamp = checkout / "installed"
     stamp.touch()
     environment = {"VENV": sys.prefix, "STAMP": str(stamp), "RUNS": str(stamp)}
@@ -131,14 +131,14 @@ def test_make(command: str, checkout: Path) -> None:
     done = run(command, checkout, ARGS=" ".join(MAKE[command]), **environment)
     assert done.returncode == 0, done.stdout + done.stderr
     if command == "make bench":
-        assert len(records(checkout)) == 3 * 35  # of three datasets
+        assert len(records(checkout)) == 3 * 35  # three datasets
         assert "tablebench: tablebench/lexical" in done.stdout
 
 
 PLAIN = {
     # command: exit codes, cases
     "pytest --bench-limit=20 --bench-serializer=html,csv --bench-perturbation=none,transpose": (
-        80 + 78 + 76  # questions about places of the last two are not asked of a transposed table
+        80 + 78 + 76  # questions about positions in the last two do not apply to a transposed table
     ),
     'pytest --bench-dataset=starter -k "argmax and markdown" -x': None,
     'pytest "suites/test_starter.py::test_starter[fin-01-lookup-1-html-none]"': 1,
@@ -149,7 +149,7 @@ PLAIN = {
 
 
 @pytest.mark.parametrize("command", PLAIN)
-def test_command_without_a_model_of_ones_own(command: str, checkout: Path) -> None:
+def test_a_command_with_a_built_in_model_runs(command: str, checkout: Path) -> None:
     done = run(command, checkout)
     assert done.returncode in {0, 1}, done.stdout + done.stderr
     cases = PLAIN[command]
@@ -166,7 +166,7 @@ PULL = ["tablebench pull wikitq tabfact"]
 
 
 @pytest.mark.parametrize("command", PULL)
-def test_pull(command: str, checkout: Path) -> None:
+def test_a_pull_command_runs(command: str, checkout: Path) -> None:
     wikitq = upstream.wikitq(checkout / "upstream/wikitq")
     shutil.copy(wikitq / "data/random-split-1-train.tsv", wikitq / "data/random-split-1-dev.tsv")
     tabfact = upstream.tabfact(checkout / "upstream/tabfact")
@@ -188,11 +188,11 @@ SERVER = [
 
 
 @pytest.mark.parametrize("command", reduced([*API, *SERVER], *API))
-def test_command_with_an_openai_server(command: str, checkout: Path) -> None:
+def test_a_command_with_an_openai_server_runs(command: str, checkout: Path) -> None:
     with OpenAIServer() as server:
         server.always(text("1969"))
         done = run(
-            # Sixteen workers for one case show nothing that one does not.
+            # One worker instead of sixteen is enough for one case.
             command.replace("http://localhost:8000/v1", server.url)
             if FULL
             else command.replace("http://localhost:8000/v1", server.url).replace("-n 16", "-n 1"),
@@ -213,7 +213,7 @@ OLLAMA = ["pytest --model ollama/llama3.2"]
 
 @contextmanager
 def ollama(reply: str) -> Iterator[str]:
-    """A server that speaks as much of Ollama's own protocol as a generation takes."""
+    """Run a server with the part of Ollama's protocol that a generation needs."""
 
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
@@ -243,7 +243,7 @@ def ollama(reply: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("command", OLLAMA)
-def test_command_with_ollama(command: str, checkout: Path) -> None:
+def test_a_command_with_ollama_runs(command: str, checkout: Path) -> None:
     with ollama("1969") as url:
         done = run(command, checkout, PYTEST_ADDOPTS=ONE, OLLAMA_API_BASE=url)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -255,7 +255,7 @@ INSTALLED = ["pytest --pyargs pytest_tablebench.suites --model tablebench/lexica
 
 
 @pytest.mark.parametrize("command", INSTALLED)
-def test_command_with_the_installed_suites(command: str, tmp_path: Path) -> None:
+def test_a_command_with_the_installed_suites_runs(command: str, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     package = copy(ROOT / "pytest_tablebench", tmp_path / "site/pytest_tablebench")
@@ -269,7 +269,7 @@ OWN = ["pytest test_prices.py --model=tablebench/lexical"]
 
 
 @pytest.mark.parametrize("command", OWN)
-def test_suite_of_ones_own(command: str, tmp_path: Path) -> None:
+def test_the_example_suite_runs(command: str, tmp_path: Path) -> None:
     conftest, suite = PYTHON_BLOCKS
     (tmp_path / "conftest.py").write_text(conftest, encoding="utf-8")
     (tmp_path / "test_prices.py").write_text(suite, encoding="utf-8")
@@ -286,7 +286,7 @@ OWN_TABLES = [
 ]
 
 
-def test_tables_of_ones_own(checkout: Path) -> None:
+def test_the_example_folder_of_tables_is_run_and_judged(checkout: Path) -> None:
     import openpyxl
 
     (questions,) = re.findall(r"```csv\n(.*?)```", README, re.DOTALL)
@@ -306,7 +306,9 @@ def test_tables_of_ones_own(checkout: Path) -> None:
     checked, judged = (run(command, checkout) for command in OWN_TABLES)
     assert checked.stdout == "shop: 3 questions (1 number, 1 text, 1 list), no problem\n"
     assert checked.returncode == 0, checked.stderr
-    assert judged.returncode == 11, judged.stdout + judged.stderr  # three questions decide nothing
+    assert judged.returncode == 11, (
+        judged.stdout + judged.stderr
+    )  # three questions are too few for a decision
     assert "The gate is undecided." in judged.stdout
     assert len(records(checkout)) == 3 * 35
 
@@ -315,7 +317,7 @@ NEW = ["tablebench new mine"]
 
 
 @pytest.mark.parametrize("command", NEW)
-def test_a_folder_to_begin_with(command: str, checkout: Path) -> None:
+def test_the_folder_written_by_new_is_checked_and_run(command: str, checkout: Path) -> None:
     done = run(command, checkout)
     assert done.returncode == 0, done.stderr
     done = run(
@@ -328,7 +330,7 @@ def test_a_folder_to_begin_with(command: str, checkout: Path) -> None:
 GENERATED = ["tablebench generate rules tables -o my_dataset", "pytest --bench-data=my_dataset"]
 
 
-def test_questions_by_rule(checkout: Path) -> None:
+def test_the_generated_questions_are_run(checkout: Path) -> None:
     write_tables(checkout / "tables", 2)
     made, ran = (
         run(command, checkout, PYTEST_ADDOPTS=f"{SMALL} --bench-dataset=my_dataset")
@@ -344,8 +346,8 @@ WHEEL = ["python -m pip wheel --no-deps --wheel-dir dist ."]
 
 
 @pytest.mark.parametrize("command", WHEEL)
-def test_a_wheel(command: str, checkout: Path) -> None:
-    # What builds it is installed here: nothing is downloaded.
+def test_the_wheel_is_built_and_runs(command: str, checkout: Path) -> None:
+    # The build tools are installed in this environment, so nothing is downloaded.
     done = run(command, checkout, PIP_NO_BUILD_ISOLATION="0", PIP_NO_INDEX="1")
     assert done.returncode == 0, done.stderr
     assert len(list(checkout.glob("dist/pytest_tablebench-*.whl"))) == 1
@@ -355,7 +357,7 @@ BEFOREHAND = ["pytest --model gpt-4o-mini --bench-limit=20 --bench-plan"]
 
 
 @pytest.mark.parametrize("command", BEFOREHAND)
-def test_plan(command: str, checkout: Path) -> None:
+def test_the_printed_plan_equals_that_of_the_run(command: str, checkout: Path) -> None:
     with OpenAIServer() as server:
         done = run(command, checkout, OPENAI_API_KEY="sk-none", OPENAI_API_BASE=server.url)
         assert server.calls == 0
@@ -378,8 +380,8 @@ FEW = (
 
 
 @pytest.mark.parametrize("command", GATED)
-def test_gates(command: str, checkout: Path) -> None:
-    # The best format of the table above: both gates hold, wrong answers or not.
+def test_the_printed_gates_hold(command: str, checkout: Path) -> None:
+    # Both gates hold for the best format of the printed table, despite wrong answers.
     done = run(command, checkout, PYTEST_ADDOPTS=FEW)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "All 2 gates hold." in done.stdout
@@ -394,7 +396,7 @@ AGAIN = [
 ]
 
 
-def test_reporting_judging_and_comparing_what_was_run(checkout: Path) -> None:
+def test_a_run_is_reported_judged_and_compared(checkout: Path) -> None:
     options = f"{SMALL} --bench-limit=2 --bench-results=tablebench-results/RUN"
     first = run("pytest suites/test_starter.py", checkout, PYTEST_ADDOPTS=options)
     (row,) = (line for line in first.stdout.splitlines() if line.startswith("starter   "))
@@ -405,20 +407,20 @@ def test_reporting_judging_and_comparing_what_was_run(checkout: Path) -> None:
     for name in ("BEFORE", "AFTER"):
         shutil.copytree(results / "RUN", results / name)
     judged, compared = (run(command, checkout) for command in AGAIN)
-    assert judged.returncode == 11, judged.stderr  # two questions decide nothing
+    assert judged.returncode == 11, judged.stderr  # two questions are too few for a decision
     assert "The gate is undecided." in judged.stdout
     assert compared.returncode == 0, compared.stderr
     assert "starter" in compared.stdout
 
 
 def plain(text: str) -> str:
-    """Lines without the width of their columns, which hangs on the longest name."""
+    """Return the text without column widths, which depend on the longest name."""
     return re.sub(" +", " ", text)
 
 
 @pytest.mark.parametrize("name", ["starter", *(["starter_skills", "starter_zh"] if FULL else [])])
-def test_the_table_shown_is_what_the_run_gives(name: str) -> None:
-    """The whole embedded run, without pytest around it."""
+def test_the_printed_table_equals_that_of_the_run(name: str) -> None:
+    """Run the whole embedded dataset without pytest."""
     runner = Runner(Settings(), builtin_registry())
     dataset, source = runner.registry.datasets[name], runner.source(name)
     ids = source.example_ids(dataset.limit)

@@ -1,4 +1,4 @@
-"""What a release needs: the check before it, the package built and tried, files that hosts read."""
+"""The release check, the built package, and files that hosts read."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def script() -> ModuleType:
 
 @pytest.fixture
 def project(script: ModuleType, tmp_path: Path) -> Path:
-    """A project that is ready for the release of version 2.0.0."""
+    """Return a project that is ready for the release of version 2.0.0."""
     for name in ("pyproject.toml", "CITATION.cff", "constraints.txt", *script.COPIES):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
@@ -60,7 +60,7 @@ def replace(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new), "utf-8")
 
 
-def test_the_owner_is_set_in_one_file_and_written_into_the_others(
+def test_the_owner_is_copied_from_one_file_into_the_others(
     script: ModuleType, project: Path
 ) -> None:
     address = "https://github.com/{}/pytest-tablebench"
@@ -80,7 +80,9 @@ def test_the_owner_is_set_in_one_file_and_written_into_the_others(
     ).read_text("utf-8")
 
 
-def test_each_thing_that_is_not_ready_is_named(script: ModuleType, project: Path) -> None:
+def test_the_release_check_names_everything_that_is_missing(
+    script: ModuleType, project: Path
+) -> None:
     replace(project / "pyproject.toml", script.owner(project), "acme")
     script.write_owner(project)
     replace(project / "CHANGELOG.md", "2.0.0", "1.9.0")
@@ -96,7 +98,9 @@ def test_each_thing_that_is_not_ready_is_named(script: ModuleType, project: Path
     assert problems[-1].endswith("pytest differ; run `make locks`")
 
 
-def test_every_locked_package_has_digests_and_the_constrained_version(script: ModuleType) -> None:
+def test_every_locked_package_has_digests_and_the_version_of_the_constraints(
+    script: ModuleType,
+) -> None:
     constraints = script.pins(ROOT / "constraints.txt")
     for name in ("runs", "tests", "uv"):
         path = ROOT / "requirements" / f"{name}.txt"
@@ -121,7 +125,7 @@ def test_a_file_follows_the_schema_of_its_reader(name: str) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the release is built by a shell script")
-def test_the_package_is_built_and_tried_in_an_empty_environment(tmp_path: Path) -> None:
+def test_the_package_is_built_and_installed_in_an_empty_environment(tmp_path: Path) -> None:
     pytest.importorskip("cyclonedx", reason="cyclonedx-bom is not installed")
     listing = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
@@ -150,7 +154,7 @@ def test_the_package_is_built_and_tried_in_an_empty_environment(tmp_path: Path) 
     assert all(component["version"] for component in components)
 
 
-def test_the_pictures_show_the_report_as_it_is_drawn_now() -> None:
+def test_the_screenshots_show_the_current_report() -> None:
     module = load_script(ROOT / "docs" / "screenshots.py", "screenshots")
     facts = json.loads(module.FACTS.read_text("utf-8"))
     assert facts["sources"] == module.digest(), "the report has changed: run `make screenshots`"

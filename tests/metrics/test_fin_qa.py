@@ -1,4 +1,4 @@
-"""The FinQA metric beyond the golden vectors: both modes, hostile programs, its short cuts."""
+"""The FinQA metric outside of the golden vectors: both modes, hostile programs, shortcuts."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def result(program: str, table: Table = TABLE) -> Any:
     return "invalid" if outcome.invalid else outcome.value
 
 
-# What `fixed` changes: torr.md section 9, rows 3, 4, 5, 6 and 8
+# Changes of the mode `fixed`: torr.md section 9, rows 3, 4, 5, 6 and 8
 
 
 def test_row_3_table_operations_work_on_the_rows_only_in_fixed() -> None:
@@ -67,18 +67,18 @@ def test_row_4_fixed_compares_with_the_exact_result() -> None:
     gold, other = "divide(2424, 7034)", "divide(4848, 14068)"
     assert parts(gold, gold, 0.34461, answer="34%") == (1.0, 1.0)
     assert parts(other, gold, 0.34461, answer="34%") == (0.0, 1.0)
-    # With a percentage the published code asks for the gold program's own text.
+    # With a percentage the published code requires the text of the gold program.
     assert parts(gold, gold, 0.34461, answer="34%", mode="reference") == (1.0, 1.0)
     assert parts(other, gold, 0.34461, answer="34%", mode="reference") == (0.0, 0.0)
     assert parts(gold, gold, 0.34461, answer="0.34", mode="reference") == (1.0, 0.0)
 
 
-def test_row_4_verdicts() -> None:
+def test_row_4_verdicts_are_compared() -> None:
     assert parts("greater(3, 2)", "greater(4, 2)", "yes") == (0.0, 1.0)
     assert parts("greater(2, 3)", "greater(4, 2)", "yes") == (0.0, 0.0)
 
 
-def test_row_5_which_side_may_hold_unused_steps() -> None:
+def test_row_5_unused_steps_are_allowed_on_one_side() -> None:
     gold, longer = "subtract(410, 380)", "add(1, 1), subtract(410, 380)"
     assert parts(longer, gold, 30.0)[0] == 0.0
     assert parts(gold, longer, 30.0)[0] == 1.0
@@ -102,7 +102,7 @@ def test_row_8_hyphens_are_accepted_only_in_fixed() -> None:
         for program, gold in ((hyphen, underscore), (underscore, hyphen)):
             assert parts(program, gold, value) == (1.0, 1.0)
             assert parts(program, gold, answer=str(value), mode="reference") == (0.0, 0.0)
-    # A name in an argument is left as it is.
+    # A name in an argument is not changed.
     assert parts("table-max(table-max, none)", "table_max(table_max, none)", 1.0) == (0.0, 0.0)
     assert parts("add(table-max, 1)", "add(table_max, 1)", 1.0) == (0.0, 0.0)
 
@@ -120,7 +120,7 @@ def test_reference_needs_the_answer() -> None:
 
 
 @pytest.mark.parametrize("table", [[["a", "1"]], {"rows": []}, "a,1"])
-def test_a_table_that_is_none(table: Any) -> None:
+def test_a_missing_table_has_no_result(table: Any) -> None:
     with pytest.raises(SettingsError, match="Table or have 'header' and 'rows'"):
         score("fin_qa", "add(1, 2)", ["add(1, 2)"], table=table)
 
@@ -133,7 +133,7 @@ def test_a_mapping_is_a_table_too() -> None:
         assert dict(found.parts) == {"program_accuracy": 0.0, "execution_accuracy": 1.0}
 
 
-def test_no_table_and_no_reference() -> None:
+def test_without_table_and_reference_the_score_is_zero() -> None:
     found = score("fin_qa", "table_sum(net loss, none)", [], exe_ans=-75)
     assert dict(found.parts) == {"program_accuracy": 0.0, "execution_accuracy": 0.0}
 
@@ -185,7 +185,7 @@ def test_result(program: str, expected: Any) -> None:
 @pytest.mark.parametrize(
     "rows", [[["a", 1.5]], [["a", None]], [[], ["a", "1"]], [[["x"], "1"], ["a", "1"]]]
 )
-def test_cells_no_program_can_read(rows: list[list[Any]]) -> None:
+def test_unreadable_cells_have_no_result(rows: list[list[Any]]) -> None:
     assert result("table_max(a, none)", Table(["h", "i"], rows)) == "invalid"
 
 
@@ -225,7 +225,7 @@ def test_cells_no_program_can_read(rows: list[list[Any]]) -> None:
         ("", "", False),
     ],
 )
-def test_equal_programs(first: str, second: str, expected: bool) -> None:
+def test_programs_are_equal_or_different(first: str, second: str, expected: bool) -> None:
     assert same(first, second) is expected
     assert plain_same_programs(first, second) is expected
 
@@ -235,14 +235,14 @@ ARGUMENTS = st.sampled_from(["1", "2", "const_100", "4"])
 
 @st.composite
 def programs(draw: st.DrawFn, last: str | None = None) -> str:
-    """A program of up to four steps."""
+    """Draw a program of up to four steps."""
     steps: list[str] = []
     for number in range(draw(st.integers(1, 4))):
         argument = ARGUMENTS
         if number:
             argument = st.one_of(ARGUMENTS, st.integers(0, number - 1).map(lambda n: f"#{n}"))
         names = ["add", "subtract", "multiply", "divide"]
-        # Formulas as exponents are outside the bounds or have tests of their own.
+        # Formulas as exponents are outside the bounds or tested separately.
         name = draw(st.sampled_from([*names, "exp"]))
         steps.append(f"{name}({draw(argument)}, {draw(ARGUMENTS if name == 'exp' else argument)})")
     if last:
@@ -251,7 +251,7 @@ def programs(draw: st.DrawFn, last: str | None = None) -> str:
 
 
 def judged_alike(first: str, second: str, leaves: int) -> None:
-    """Compare with sympy alone; formulas of more symbols than `leaves` are not of interest."""
+    """Compare with sympy only, for formulas of at most `leaves` symbols."""
     texts = formula_texts(first, second)
     assume(texts is None or max(text.count("a") for text in texts) <= leaves)
     assert same(first, second) is plain_same_programs(first, second)
@@ -259,22 +259,22 @@ def judged_alike(first: str, second: str, leaves: int) -> None:
 
 @settings(max_examples=draws(150))
 @given(programs(), programs())
-def test_short_cuts_decide_as_sympy_alone(first: str, second: str) -> None:
+def test_shortcuts_agree_with_sympy(first: str, second: str) -> None:
     judged_alike(first, second, 12)
 
 
 @settings(max_examples=draws(30))
 @given(programs(last="greater"), programs(last="greater"))
-def test_short_cuts_decide_comparisons_as_sympy_alone(first: str, second: str) -> None:
+def test_shortcuts_agree_with_sympy_on_comparisons(first: str, second: str) -> None:
     judged_alike(first, second, 8)
 
 
 @settings(max_examples=draws(50))
 @given(programs(), ARGUMENTS, ARGUMENTS)
-def test_programs_of_equal_value_are_judged_as_sympy_alone(
+def test_shortcuts_agree_with_sympy_on_programs_of_equal_value(
     program: str, one: str, other: str
 ) -> None:
-    # The same value in two forms, which sympy may or may not bring together.
+    # The same value in two forms, which sympy may or may not recognize as equal.
     last = program.count("(") - 1
     start = f"add(1, 2), add(const_100, 4), {_shifted(program, 2)}"
     summed = f"{start}, add({one}, {other}), multiply(#{last + 2}, #{last + 3})"
@@ -291,7 +291,7 @@ def _shifted(program: str, by: int) -> str:
     return program
 
 
-# Hostile programs: bounded work, and no point
+# Hostile programs
 
 
 def _steps(count: int, name: str = "add") -> str:
@@ -336,7 +336,9 @@ HOSTILE = {
 
 @pytest.mark.parametrize("mode", ["fixed", "reference"])
 @pytest.mark.parametrize("program", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_programs(program: str, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hostile_programs_score_zero_with_bounded_work(
+    program: str, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def asked(_: Any) -> None:
         raise AssertionError("sympy was asked about a hostile program")
 
@@ -346,7 +348,7 @@ def test_hostile_programs(program: str, mode: str, monkeypatch: pytest.MonkeyPat
         assert parts(program, gold, 0.9, mode=mode, answer=answer) == (0.0, 0.0)
 
 
-def test_a_pair_beyond_the_bounds_is_different_unread_by_sympy(
+def test_a_pair_beyond_the_bounds_is_different_without_sympy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[Any] = []
@@ -361,7 +363,7 @@ def test_a_pair_beyond_the_bounds_is_different_unread_by_sympy(
     assert len(asked) == 1  # one form without a result is enough
 
 
-def test_sympy_is_loaded_only_when_in_doubt() -> None:
+def test_sympy_is_loaded_only_if_shortcuts_do_not_decide() -> None:
     script = """
 import json, sys
 from pytest_tablebench import score

@@ -1,4 +1,4 @@
-"""The value of a FinQA answer, where it is given as such and not by a program."""
+"""FinQA answers that are values instead of programs."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from pytest_tablebench.running.scoring import asked_by
         ("9" * 5000, 9.0, False),
     ],
 )
-def test_a_value_is_right_as_it_is_or_rounded(said, value, right):
+def test_a_value_is_right_exactly_or_rounded(said, value, right):
     found = score("fin_qa_value", said, ["add(1, 2)"], exe_ans=value)
     assert (found.value, found.part) == (float(right), "execution_accuracy")
 
 
-def test_without_a_recorded_result_the_gold_program_tells():
+def test_without_a_recorded_result_the_gold_program_is_run():
     assert score("fin_qa_value", "3", ["add(1, 2)"], table={"header": [], "rows": []}).value == 1.0
 
 

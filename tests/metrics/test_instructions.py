@@ -1,4 +1,4 @@
-"""Rules that tell whether an instruction was kept, by hand."""
+"""Rules that check whether an instruction was followed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         ("starts_with_longer_than", {}, "teas..", True, True),
     ],
 )
-def test_rules(
+def test_each_rule_accepts_and_refuses_answers(
     rule: str, changed: dict[str, Any], answer: str, reference: bool, fixed: bool
 ) -> None:
     arguments = {**ARGUMENTS[rule], **changed}
@@ -70,7 +70,7 @@ def test_a_rule_is_a_metric() -> None:
         ("reversed", {"text": "a", "unit": "letter"}, "'letter'.*'letters'"),
     ],
 )
-def test_a_rule_that_cannot_be_read_is_named(rule: str, arguments: Any, named: str) -> None:
+def test_an_invalid_rule_is_named(rule: str, arguments: Any, named: str) -> None:
     with pytest.raises(SettingsError, match=named):
         follows(rule, arguments, "abc", "fixed")
 

@@ -1,4 +1,4 @@
-"""Marks in replies of judges: every expectation was worked out by hand."""
+"""Marks in replies of judges."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_both_modes_read_a_plain_mark(reply: str, judged: Judged) -> None:
         (r"\boxed{7th}", 0, None),
     ],
 )
-def test_marks_from_0_to_10(reply: str, published: float, mark: float | None) -> None:
+def test_marks_from_0_to_10_are_read(reply: str, published: float, mark: float | None) -> None:
     assert read_judgement(reply, "an answer").score == mark
     assert reference_score(reply, "an answer") == published
 
@@ -118,12 +118,12 @@ def test_marks_from_0_to_10(reply: str, published: float, mark: float | None) ->
         ("Underscore: 85", None),
     ],
 )
-def test_marks_from_0_to_100(reply: str, mark: float | None) -> None:
+def test_marks_from_0_to_100_are_read(reply: str, mark: float | None) -> None:
     assert read_score(reply) == mark
 
 
 @pytest.mark.parametrize("prediction", ["", None])
-def test_nothing_is_not_judged(prediction: str | None) -> None:
+def test_an_empty_prediction_is_not_judged(prediction: str | None) -> None:
     assert read_judgement(r"\boxed{9}", prediction) == Judged("empty_prediction")
     assert reference_score(r"\boxed{nan}", prediction) == 0
 

@@ -1,4 +1,4 @@
-"""Metrics and post-processors as corrected: every expectation here was worked out by hand."""
+"""Corrected metrics and post-processors, against values worked out by hand."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def parts(dataset: str, reply: str, *references: str, compat: str = "fixed") -> 
         ("7", ["-7"], 0, 0),
         ("5 %", ["5"], 2 / 3, 0),
         ("17", ["17 years"], 2 / 3, 0),
-        # All references are wanted, in any order.
+        # All references are required, in any order.
         ("Italy, France", ["Italy", "France"], 1, 1),
         ("France, Italy", ["Italy", "France"], 1, 1),
         ("Italy", ["Italy", "France"], 2 / 3, 0),
@@ -64,13 +64,13 @@ def parts(dataset: str, reply: str, *references: str, compat: str = "fixed") -> 
         # A date whose comma the chain splits at.
         ("January 26, 1995", ["January 26, 1995"], 1, 1),
         ("January 26 1995", ["January 26, 1995"], 1, 1),
-        # Marks that only wrap or separate do not count.
+        # Punctuation that only wraps or separates does not count.
         ('"Italy"', ["Italy"], 1, 1),
         ("Italy.", ["Italy"], 1, 1),
-        # Nor does what models wrap an answer in.
+        # Nor do wrappers that models put around an answer.
         ("The answer is Italy", ["Italy"], 1, 1),
         ("It was won by Italy", ["Italy"], 2 / 6, 0),
-        # Unless there is nothing else.
+        # Except if there is nothing else.
         ("?", ["?"], 1, 1),
         ("...", ["..."], 1, 1),
         ("?", ["..."], 0, 0),
@@ -78,13 +78,15 @@ def parts(dataset: str, reply: str, *references: str, compat: str = "fixed") -> 
         ("Italy", ["Italy", "?"], 2 / 3, 0),
         # Only the first line counts.
         ("Italy\nbecause it won", ["Italy"], 1, 1),
-        # Words that other programs take for a missing value.
+        # Words that other programs read as a missing value.
         ("None", ["None"], 1, 1),
         ("nan", ["NaN"], 1, 1),
         ("NA", ["None"], 0, 0),
     ],
 )
-def test_wikitq(reply: str, references: list[str], f1: float, exact: float) -> None:
+def test_answers_to_wikitq_are_scored(
+    reply: str, references: list[str], f1: float, exact: float
+) -> None:
     result = score_answer("wikitq", reply, references)
     assert result.value == pytest.approx(f1, abs=1e-12)
     assert dict(result.parts) == pytest.approx(
@@ -115,14 +117,14 @@ def test_wikitq(reply: str, references: list[str], f1: float, exact: float) -> N
         ("7, 415", ["415 pages", "7"], "How many pages does it have?", True),
     ],
 )
-def test_wikitq_notes_and_units(
+def test_notes_and_units_of_wikitq_are_optional(
     reply: str, references: list[str], question: str, right: bool
 ) -> None:
     found = score_answer("wikitq", reply, references, question=question)
     assert (found.value == 1) is right
 
 
-def test_wikitq_reference_mode_keeps_the_published_numbers() -> None:
+def test_the_mode_reference_keeps_the_published_scores_of_wikitq() -> None:
     # spec torr.md section 8.2: 0.8 for a wrong word, 0.5 for nothing at all.
     assert parts("wikitq", "France", "Italy", compat="reference")["f1_strings"] == pytest.approx(
         0.8
@@ -150,7 +152,7 @@ def test_wikitq_reference_mode_keeps_the_published_numbers() -> None:
         (".refuted", 0),
     ],
 )
-def test_tabfact(reply: str, right: int) -> None:
+def test_answers_to_tabfact_are_scored(reply: str, right: int) -> None:
     result = score_answer("tabfact", reply, ["refuted"])
     assert result.value == right
     assert dict(result.parts) == {
@@ -161,13 +163,13 @@ def test_tabfact(reply: str, right: int) -> None:
     }
 
 
-def test_a_blank_before_the_full_stop_is_wrong_in_reference_mode_only() -> None:
+def test_only_the_mode_reference_refuses_a_blank_before_the_full_stop() -> None:
     assert score_answer("tabfact", "refuted .", ["refuted"], compat="reference").value == 0
     assert score_answer("tabfact", "refuted .", ["refuted"], compat="fixed").value == 1
 
 
-def test_tabfact_scores_accuracy_where_micro_f1_is_kinder() -> None:
-    # Two of five right. Unknown words cost recall alone: micro F1 is 2*2 / (2*2 + 3 + 1).
+def test_tabfact_is_scored_by_accuracy_and_not_by_micro_f1() -> None:
+    # Two of five are right. Unknown words lower only the recall: micro F1 is 2*2 / (2*2 + 3 + 1).
     predictions = ["maybe", "maybe", "entailed", "refuted", "refuted"]
     gold = [["entailed"], ["refuted"], ["entailed"], ["entailed"], ["refuted"]]
     fixed = score("tab_fact_batch", predictions, gold)
@@ -207,20 +209,22 @@ def test_an_empty_batch_scores_nothing() -> None:
         ("", ["x"], 0, 0),
     ],
 )
-def test_starter(reply: str, references: list[str], exact: float, partial: float) -> None:
+def test_answers_to_starter_are_scored(
+    reply: str, references: list[str], exact: float, partial: float
+) -> None:
     result = score_answer("starter", reply, references)
     assert result.value == exact
     assert dict(result.parts) == pytest.approx({"exact_match": exact, "partial": partial})
 
 
 @given(st.text("1,.-$%a ", max_size=12))
-def test_a_number_that_gives_nothing_back_is_found_all_the_same(text: str) -> None:
+def test_possessive_patterns_of_numbers_match_the_same_text(text: str) -> None:
     giving_back = re.compile(_WITH_UNIT.pattern.replace("++", "+"))
     found, plain = _WITH_UNIT.fullmatch(text), giving_back.fullmatch(text)
     assert (found and found.groupdict()) == (plain and plain.groupdict())
 
 
-def test_nothing_is_not_the_answer_to_nothing() -> None:
+def test_an_empty_reply_to_an_empty_reference_is_wrong() -> None:
     assert score("exact_match", "", [""]).value == 0
     assert score("wikitq", [""], [[""]]).value == 0
 
@@ -234,7 +238,7 @@ def test_nothing_is_not_the_answer_to_nothing() -> None:
     st.lists(ANY_TEXT, min_size=1, max_size=3),
     st.sampled_from(["fixed", "reference"]),
 )
-def test_every_number_is_from_0_to_1(
+def test_every_part_is_between_0_and_1(
     dataset: str, reply: str, references: list[str], compat: Any
 ) -> None:
     result = score_answer(dataset, reply, references, compat=compat)
@@ -280,10 +284,10 @@ def test_order_does_not_matter(items: list[str], random: Any) -> None:
         ("B-23, B-17, B-17", 0),
     ],
 )
-def test_an_ordered_answer_counts_in_its_order_alone(reply: str, value: float) -> None:
+def test_an_ordered_answer_is_right_only_in_its_order(reply: str, value: float) -> None:
     result = score_answer("starter", reply, ["B-23", "B-17"], ordered=True)
     assert result.value == value
-    # The share of items found knows no order.
+    # The share of matching items does not depend on the order.
     assert score_answer("starter", reply, ["B-23", "B-17"]).parts["partial"] == pytest.approx(
         result.parts["partial"]
     )
@@ -307,7 +311,7 @@ def test_an_ordered_answer_is_right_in_one_order_only(items: list[str], random: 
         ("England, France", False, 0),
     ],
 )
-def test_an_alias_stands_for_its_answer(reply: str, ordered: bool, value: float) -> None:
+def test_an_alias_counts_as_its_answer(reply: str, ordered: bool, value: float) -> None:
     aliases = {"United Kingdom": ["UK", "Great Britain", "London, England"]}
     result = score(
         "exact_match", reply, ["United Kingdom", "France"], ordered=ordered, aliases=aliases
@@ -318,7 +322,7 @@ def test_an_alias_stands_for_its_answer(reply: str, ordered: bool, value: float)
 @given(ITEMS, ITEMS)
 def test_case_does_not_matter(given_items: list[str], wanted: list[str]) -> None:
     reply = ", ".join(given_items)
-    # Some letters have no single upper case (ß): upper and lower are asked separately.
+    # Some letters have no single upper case (ß), so upper and lower case are tested separately.
     assume(reply.upper().lower() == reply.lower())
     for metric in ("exact_match", "wikitq"):
         values = {
@@ -329,7 +333,7 @@ def test_case_does_not_matter(given_items: list[str], wanted: list[str]) -> None
 
 
 @given(NUMBERS)
-def test_number_form_does_not_matter(number: int) -> None:
+def test_the_form_of_a_number_does_not_matter(number: int) -> None:
     for written in (f"{number:,}", f"{number}.0", f"{number:,}.000", str(number)):
         assert score_answer("starter", written, [str(number)]).value == 1
         assert score_answer("wikitq", written, [str(number)]).value == 1
@@ -347,7 +351,7 @@ def test_long_numbers_keep_every_digit(length: int, before: str) -> None:
 
 
 @given(NUMBERS, NUMBERS)
-def test_other_numbers_are_wrong(given_number: int, wanted: int) -> None:
+def test_different_numbers_are_wrong(given_number: int, wanted: int) -> None:
     assume(given_number != wanted)
     assert score_answer("starter", str(given_number), [str(wanted)]).value == 0
     assert score_answer("wikitq", str(given_number), [str(wanted)]).value == 0
@@ -360,13 +364,13 @@ def test_other_numbers_are_wrong(given_number: int, wanted: int) -> None:
 def test_modes_agree_on_tabfact_without_a_blank_before_the_mark(reply: str, label: str) -> None:
     fixed = score_answer("tabfact", reply, [label], compat="fixed")
     reference = score_answer("tabfact", reply, [label], compat="reference")
-    # The mode decides which of its numbers is the main one, and here they are all the same.
+    # The mode decides which part is the score, and here all parts are equal.
     assert (fixed.value, fixed.parts) == (reference.value, reference.parts)
 
 
 @given(WORDS, WORDS)
 def test_modes_agree_on_one_bare_word_in_raw_f1(reply: str, wanted: str) -> None:
-    # Letters only: no marks, no numbers, nothing that a correction touches.
+    # Letters only, which no correction changes.
     fixed = score("f1_strings", reply, [wanted], compat="fixed")
     assert fixed == score("f1_strings", reply, [wanted], compat="reference")
 
@@ -408,18 +412,18 @@ HOSTILE = {
 @pytest.mark.parametrize("compat", ["fixed", "reference"])
 @pytest.mark.parametrize("dataset", ["wikitq", "tabfact", "starter"])
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_replies_finish(text: str, dataset: str, compat: Any) -> None:
+def test_hostile_replies_are_scored_quickly(text: str, dataset: str, compat: Any) -> None:
     start = time.process_time()
     result = score_answer(dataset, text, ["refuted"], compat=compat)
     assert 0.0 <= result.value <= 1.0
-    # Work that grows with the square of the length would take hours.
+    # Quadratic work would take hours.
     assert time.process_time() - start < 20
 
 
-# What is wrong with a call is said by name
+# Wrong calls
 
 
-def test_unknown_names() -> None:
+def test_unknown_names_are_refused() -> None:
     with pytest.raises(SettingsError, match=r"unknown metric 'exact_mach'.*'exact_match'"):
         score("exact_mach", "a", ["a"])
     with pytest.raises(SettingsError, match=r"unknown post-processor 'lower_cas'.*'lower_case'"):

@@ -1,4 +1,4 @@
-"""Replies to questions over one's own tables, each with the verdict that a person gave it."""
+"""Replies to questions over user tables, each with a verdict by a person."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def replies() -> list[dict[str, str]]:
 
 
 def judged(row: dict[str, str]) -> tuple[str, float]:
-    """The kind and the score of a reply, with the context that a folder dataset gives."""
+    """Return kind and score of a reply, with the context of a folder dataset."""
     table = Table([row["column"]], [[cell] for cell in row["cells"].split(" | ")])
     answers = row["answer"].split(" | ")
     settings = dict(part.split("=") for part in row["settings"].split(";") if part)
@@ -36,7 +36,7 @@ def judged(row: dict[str, str]) -> tuple[str, float]:
 @pytest.mark.parametrize(
     "row", [pytest.param(row, id=f"line-{line}") for line, row in enumerate(replies(), 2)]
 )
-def test_a_reply_is_judged_as_a_person_judged_it(row: dict[str, str]) -> None:
+def test_a_reply_has_the_verdict_of_a_person(row: dict[str, str]) -> None:
     assert judged(row) == (row["kind"], float(row["verdict"] == "right")), row["why"]
 
 

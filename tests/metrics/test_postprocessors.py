@@ -1,4 +1,4 @@
-"""Post-processors: what they take off a reply, and that they take any text."""
+"""Post-processors of replies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_tablebench.tables.table import Table
 
 
 @given(st.sampled_from(sorted(POSTPROCESSORS)), st.text())
-def test_postprocessors_take_any_text(name: str, value: str) -> None:
+def test_postprocessors_accept_any_text(name: str, value: str) -> None:
     result = postprocess(name, value)
     assert isinstance(result, str) or all(isinstance(item, str) for item in result)
 
@@ -47,12 +47,12 @@ def test_postprocessors_take_any_text(name: str, value: str) -> None:
         ("'Tis", "'Tis"),
     ],
 )
-def test_strip_answer_marker(reply: str, cleaned: str) -> None:
+def test_the_answer_marker_is_removed(reply: str, cleaned: str) -> None:
     assert postprocess("strip_answer_marker", reply) == cleaned
 
 
 @pytest.mark.parametrize("wrapped", ["Answer: {}", "**{}**", "`{}`.", "The answer is **{}**"])
-def test_no_dataset_of_short_answers_counts_what_an_answer_is_wrapped_in(wrapped: str) -> None:
+def test_datasets_of_short_answers_ignore_wrappers(wrapped: str) -> None:
     vocabulary = ("music.artist", "people.person")
     for dataset, answer, context in (
         ("starter", "5", {}),

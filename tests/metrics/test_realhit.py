@@ -1,4 +1,4 @@
-"""RealHiTBench's replies and text metrics: every expectation here was worked out by hand."""
+"""RealHiTBench's replies and text metrics, against values worked out by hand."""
 
 from __future__ import annotations
 
@@ -65,12 +65,14 @@ def parts(prediction: str, *references: str, compat: Any = "fixed") -> dict[str,
         ("12.5%", "$12.50%", 1, 1),
     ],
 )
-def test_exact_match(prediction: str, reference: str, published: int, fixed: int) -> None:
+def test_exact_match_is_published_or_corrected_by_mode(
+    prediction: str, reference: str, published: int, fixed: int
+) -> None:
     assert parts(prediction, reference, compat="reference")["em"] == published
     assert parts(prediction, reference)["em"] == fixed
 
 
-def test_the_parts_of_an_answer_by_hand() -> None:
+def test_the_parts_of_an_answer_agree_with_values_worked_out_by_hand() -> None:
     # Three words against two, both shared in order: precision 1, recall 2/3.
     expected = {"em": 0.0, "f1": 0.8, "rouge_l": pytest.approx(0.8)}
     assert parts("Leeds York", "Leeds, York, Hull") == expected
@@ -81,7 +83,7 @@ def test_the_parts_of_an_answer_by_hand() -> None:
     assert parts("yes as it is so", "yes")["f1"] == pytest.approx(1 / 3)
 
 
-def test_bleu_of_four_words_by_hand() -> None:
+def test_bleu_of_four_words_agrees_with_a_value_worked_out_by_hand() -> None:
     # 4 of 4 words, 2 of 3 pairs (x y, z w), no longer run: halved, then halved again.
     found = parts("x y z w", "z w x y", compat="reference")["sacrebleu"]
     assert found == pytest.approx((1 * 2 / 3 * 1 / 4 * 1 / 4) ** 0.25, abs=5e-5)
@@ -89,7 +91,7 @@ def test_bleu_of_four_words_by_hand() -> None:
     assert "sacrebleu" not in parts("x y z w", "x y z w")
 
 
-def test_rouge_reads_other_scripts_in_fixed_alone() -> None:
+def test_only_the_mode_fixed_reads_other_scripts_in_rouge() -> None:
     assert parts("北京", "北京", compat="reference")["rouge_l"] == 0
     assert parts("北京", "北京")["rouge_l"] == 1
     assert parts("南京", "北京")["rouge_l"] == 0.5
@@ -108,7 +110,7 @@ def test_each_part_takes_its_best_reference() -> None:
     assert parts("Leeds") == {"em": 0, "f1": 0, "rouge_l": 0}
 
 
-def test_the_score_is_what_the_question_is_reported_by() -> None:
+def test_the_score_is_the_main_part_of_the_question() -> None:
     found = score("realhit", "Leeds York", ["Leeds, York, Hull"])
     assert (found.value, found.part) == (0.0, "em")
     found = score("realhit_analysis", "Leeds York", ["Leeds, York, Hull"])
@@ -125,7 +127,7 @@ def test_the_score_is_what_the_question_is_reported_by() -> None:
         ("[final answer]: 1", Reading("missing", None)),
     ],
 )
-def test_reading_a_reply(reply: str, reading: Reading) -> None:
+def test_the_answer_is_read_from_a_reply(reply: str, reading: Reading) -> None:
     assert read_reply(reply) == reading
     assert postprocess("realhit_answer_or_nothing", reply) == (reading.answer or "")
     wanted = reply if reading.answer is None else reading.answer
@@ -158,13 +160,13 @@ def test_attempts_end_with_the_first_answer_or_the_last_try() -> None:
         ("85", "85", None),  # no marker, no score
     ],
 )
-def test_scores_of_judges(reply: str, published: str, value: float | None) -> None:
+def test_marks_of_judges_are_read(reply: str, published: str, value: float | None) -> None:
     assert score_text(reply) == published
     assert read_score(reply) == value
 
 
 @given(ANY_TEXT, ANY_TEXT, st.sampled_from(["fixed", "reference"]))
-def test_any_texts_have_scores(prediction: str, reference: str, compat: Any) -> None:
+def test_any_texts_are_scored(prediction: str, reference: str, compat: Any) -> None:
     found = parts(prediction, reference, compat=compat)
     assert all(0 <= part <= 1 for part in found.values())
     assert found["em"] == 0 or found["f1"] == 1
@@ -173,7 +175,7 @@ def test_any_texts_have_scores(prediction: str, reference: str, compat: Any) -> 
 
 
 @given(ANY_TEXT.filter(lambda text: text.strip() != ""))
-def test_every_answer_is_right_as_it_is_written(text: str) -> None:
+def test_every_answer_is_right_word_for_word(text: str) -> None:
     assert parts(text, text)["em"] == 1
 
 
@@ -194,7 +196,7 @@ def test_numbers_are_equal_within_half_of_the_last_place(number: Any, thousandth
         ("48.68", "84.68%", "What percentage of farms is small?", 0),
     ],
 )
-def test_a_percent_sign_may_be_missing_where_a_percentage_is_asked_for(
+def test_a_percent_sign_is_optional_if_the_question_asks_for_a_percentage(
     prediction: str, reference: str, question: str, right: int
 ) -> None:
     found = score("realhit", prediction, [reference], question=question)
@@ -213,11 +215,13 @@ def test_a_percent_sign_may_be_missing_where_a_percentage_is_asked_for(
         ("Leeds,York", "Leeds, York", 1),
     ],
 )
-def test_commas_of_a_table_with_decimal_commas(prediction: str, reference: str, right: int) -> None:
+def test_commas_are_decimal_in_a_table_with_decimal_commas(
+    prediction: str, reference: str, right: int
+) -> None:
     assert score("realhit", prediction, [reference], decimal_comma=True).value == right
 
 
-def test_tables_with_decimal_commas() -> None:
+def test_tables_with_decimal_commas_are_recognized() -> None:
     assert has_decimal_commas(["Ort", "2,5", "-1.234,56 €", 3, None])
     assert not has_decimal_commas(["2.5", "1,234", "12,345,678"])
     assert not has_decimal_commas(["2,5", "2.5"])  # no more than points
@@ -258,7 +262,7 @@ def test_a_date_or_code_is_one_word(prediction: str, reference: str, f1: float) 
     ],
 )
 @pytest.mark.parametrize("compat", ["fixed", "reference"])
-def test_long_replies_finish(text: str, compat: Any) -> None:
+def test_long_replies_are_scored_quickly(text: str, compat: Any) -> None:
     start = time.process_time()
     assert 0 <= parts(text, "one two three four", compat=compat)["f1"] <= 1
     read_score(postprocess("realhit_answer_or_reply", text))

@@ -1,4 +1,4 @@
-"""GPT-EVAL: what the judge is shown, what is read of his marks, what counts without them."""
+"""GPT-EVAL: the prompt of the judge, its marks, and scores without them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GIVEN: dict[str, Any] = {"question": "Why?", "subtype": "Exploratory Analysis", 
 
 
 def judged(*replies: str | Exception, **context: Any) -> tuple[Score, list[str]]:
-    """Have an answer judged, and return the score and the last text of each question."""
+    """Judge an answer; return the score and the last text of each request."""
     conversation = begin("realhit_judged", "it rained", ["it rained a lot"], **context)
     asked: list[Any] = []
     step = next(conversation)
@@ -35,42 +35,42 @@ def judged(*replies: str | Exception, **context: Any) -> tuple[Score, list[str]]
     raise AssertionError(f"asks more: {step}")
 
 
-def test_the_judges_marks_count_and_the_other_scores_stay() -> None:
+def test_the_judges_mark_is_the_score_and_the_other_parts_are_kept() -> None:
     found, [asked] = judged("Good. [Score]: 85/100", **GIVEN)
     assert (found.value, found.part) == (0.85, "gpt_eval")
-    # By hand: both words, of three that are left of the expected ones without the article.
+    # Both words match, of three expected words without the article.
     assert found.parts["rouge_l"] == pytest.approx(0.8)
     assert "Question: Why?\n\nReference: it rained a lot\n\nAnswer: it rained\n" in asked
 
 
 @pytest.mark.parametrize("subtype", ["Summary Analysis", "Anomaly Analysis"])
 @pytest.mark.parametrize("compat", ["fixed", "reference"])
-def test_the_table_is_shown_where_the_papers_prompt_names_it(compat: str, subtype: str) -> None:
+def test_the_judge_gets_the_table_if_the_papers_prompt_names_it(compat: str, subtype: str) -> None:
     _, [asked] = judged("[Score]: 1", compat=compat, **{**GIVEN, "subtype": subtype})
     assert "\\begin{tabular}" in asked
     assert ("Coherence" in asked) == (subtype == "Summary Analysis")
 
 
-def test_fixed_shows_every_judge_the_table_and_reference_does_not() -> None:
+def test_only_the_mode_fixed_sends_the_table_to_every_judge() -> None:
     _, [fixed] = judged("[Score]: 1", **GIVEN)
     _, [reference] = judged("[Score]: 1", compat="reference", **GIVEN)
     assert ("Oslo" in fixed, "Oslo" in reference) == (True, False)
 
 
-def test_a_table_as_upstream_has_it_is_shown_so() -> None:
+def test_a_table_in_upstreams_form_is_sent_in_that_form() -> None:
     table = TableFile(TABLE.table, b"\\begin{tabular} as it is")
     _, [asked] = judged("[Score]: 1", **{**GIVEN, "table": table})
     assert "Table:\n\\begin{tabular} as it is\n\n" in asked
 
 
-def test_where_nobody_judges_rouge_counts_and_there_is_no_judges_score() -> None:
+def test_without_a_judge_rouge_is_the_score() -> None:
     found, _ = judged(NotJudgedError("nobody", no_judge=True), **GIVEN)
     assert (found.value, found.part) == (found.parts["rouge_l"], "rouge_l")
     assert "gpt_eval" not in found.parts
 
 
 @pytest.mark.parametrize("reply", ["splendid", "[Score]: 101/100", "[Score]: good"])
-def test_marks_that_cannot_be_read_are_a_status_of_their_own(reply: str) -> None:
+def test_unreadable_marks_have_a_separate_status(reply: str) -> None:
     with pytest.raises(NotJudgedError) as told:
         judged(reply, **GIVEN)
     assert (told.value.reason, told.value.flags) == ("judge_parse_error", ("judge_parse_error",))
@@ -85,7 +85,7 @@ def test_the_published_code_asks_five_times_with_a_note() -> None:
         judged(*"?????", compat="reference", **GIVEN)
 
 
-def test_a_judge_without_an_answer_leaves_the_other_scores() -> None:
+def test_without_an_answer_of_the_judge_the_other_parts_are_kept() -> None:
     with pytest.raises(NotJudgedError, match="timeout") as told:
         judged(NotJudgedError("timeout"), **GIVEN)
     assert (told.value.reason, "em" in told.value.parts) == ("not_judged", True)

@@ -1,4 +1,4 @@
-"""One question about a table and its rearranged twin: what the two answers have to equal."""
+"""Questions about a table and its rearranged twin."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from pytest_tablebench import score
 
-# By hand: (answers, self, gold, both) against the gold answer `north, 3`.
+# Answers and the parts self, gold and both against the gold answer `north, 3`.
 CASES = [
     (["North, 3", "north, 3"], 1, 1, 1),
     (["south", "south"], 1, 0, 0),
@@ -17,7 +17,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("answers", "own", "gold", "both"), CASES)
-def test_what_counts_is_chosen_and_all_of_it_is_there(
+def test_the_option_selects_the_score_and_all_parts_are_present(
     answers: list[str], own: int, gold: int, both: int
 ) -> None:
     expected = {"self": own, "gold": gold, "both": both}
@@ -32,13 +32,13 @@ def test_the_lower_of_two_answers_counts_in_every_part() -> None:
     assert found.parts["f1"] == pytest.approx(2 / 3)
 
 
-def test_without_a_gold_answer_only_the_models_own_counts() -> None:
+def test_without_a_gold_answer_only_consistency_counts() -> None:
     found = score("realhit_structure", ["a b", "a b"], [], structure="self")
     assert found.value == 1
     assert "em_gold" not in found.parts
 
 
-def test_a_constant_wrong_answer_is_consistent_in_the_published_code() -> None:
+def test_a_constant_wrong_answer_counts_as_consistent_in_the_published_code() -> None:
     answers = ["I cannot tell.", "I cannot tell."]
     found = score("realhit_structure", answers, ["3"], structure="self", compat="reference")
     assert (found.value, found.parts["em_both"]) == (1.0, 0.0)

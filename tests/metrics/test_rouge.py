@@ -1,4 +1,4 @@
-"""ROUGE: by hand, against the rouge-score package, and on texts nobody should write."""
+"""ROUGE worked out by hand, against the rouge-score package, and on hostile texts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.matrix import FULL, draws
 
 PACKAGE = RougeScorer(list(VARIANTS))
 
-# Few words, so that texts share some; marks and line ends, so that sentences differ.
+# Few words, so that texts share some; punctuation and line breaks, so that sentences differ.
 WORDS = st.sampled_from(
     ["the", "The", "cat", "sat", "on", "mat", "42", "3.5", "naïve", "K", "İ", "東京", "U.S.", "a_b"]
 )
@@ -47,23 +47,23 @@ def test_f_measures_of_a_short_pair() -> None:
     )
 
 
-def test_precision_and_recall_count_alike() -> None:
+def test_precision_and_recall_have_equal_weight() -> None:
     # 2 of 2 and 2 of 6: 2 * 1 * (1/3) / (4/3)
     assert parts("b c", "a b c d e f")["rouge1"] == pytest.approx(0.5, abs=1e-12)
     assert parts("a b c d e f", "b c")["rougeL"] == pytest.approx(0.5, abs=1e-12)
 
 
-def test_repeated_words_count_as_often_as_both_sides_hold_them() -> None:
+def test_repeated_words_count_as_often_as_in_both_texts() -> None:
     assert parts("a a a a", "a a")["rouge1"] == pytest.approx(2 * 0.5 / 1.5, abs=1e-12)
 
 
-def test_sum_variant_finds_sentences_in_another_order() -> None:
+def test_rouge_lsum_matches_sentences_in_another_order() -> None:
     found = parts("One two three. Four five six.", "Four five six. One two three.")
     assert found["rougeL"] == 0.5
     assert found["rougeLsum"] == 1.0
 
 
-def test_sum_variant_of_the_union() -> None:
+def test_rouge_lsum_uses_the_union_of_subsequences() -> None:
     # Reference sentence w1..w5 against two sentences w1 w2 w6 w7 w8 and w1 w3 w8 w9 w5: the union
     # is w1 w2 w3 w5, four of five (Lin 2004, section 3.2); ten tokens in the prediction.
     found = parts("w1 w2 w6 w7 w8\nw1 w3 w8 w9 w5", "w1 w2 w3 w4 w5")
@@ -89,7 +89,7 @@ def test_accents_separate_and_case_does_not_matter() -> None:
     assert parts("running", "run")["rouge1"] == 0.0  # no stemming
 
 
-def test_only_the_variants_asked_for() -> None:
+def test_only_the_requested_variants_are_computed() -> None:
     result = rouge("a b c", ["a c"], variants=("rougeL", "rouge1"))
     assert list(result.parts) == ["rouge1", "rougeL"]
     assert result.value == result.parts["rougeL"] == pytest.approx(0.8, abs=1e-12)
@@ -115,7 +115,7 @@ def test_equal_to_the_package_given_the_same_sentences(prediction: str, referenc
 def test_equal_to_the_package_where_ties_abound(
     prediction: list[list[str]], reference: list[list[str]]
 ) -> None:
-    # Which of several common subsequences is taken shows in the union over sentences.
+    # The union over sentences depends on which of several common subsequences is chosen.
     given_text, wanted = ("\n".join(map(" ".join, text)) for text in (prediction, reference))
     theirs = PACKAGE.score(wanted, given_text)
     assert dict(rouge(given_text, [wanted]).parts) == pytest.approx(
@@ -124,7 +124,7 @@ def test_equal_to_the_package_where_ties_abound(
 
 
 @given(TEXTS, st.lists(TEXTS, min_size=1, max_size=3))
-def test_several_references_as_the_package_takes_them(
+def test_several_references_are_scored_as_by_the_package(
     prediction: str, references: list[str]
 ) -> None:
     theirs = PACKAGE.score_multi([lined(text) for text in references], lined(prediction))
@@ -135,7 +135,7 @@ def test_several_references_as_the_package_takes_them(
 
 @given(TEXTS, st.lists(TEXTS, min_size=1, max_size=2))
 @settings(max_examples=draws(100))
-def test_reference_is_the_package(prediction: str, references: list[str]) -> None:
+def test_the_mode_reference_equals_the_package(prediction: str, references: list[str]) -> None:
     theirs = PACKAGE.score_multi([lined(text) for text in references], lined(prediction))
     published = rouge(prediction, references, compat="reference")
     assert dict(published.parts) == {name: value.fmeasure for name, value in theirs.items()}
@@ -197,7 +197,7 @@ ALNUM = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
         ('He said "Go." Then he left.', ['He said "Go."', "Then he left."]),
     ],
 )
-def test_sentences(text: str, expected: list[str]) -> None:
+def test_texts_are_split_into_sentences(text: str, expected: list[str]) -> None:
     assert sentences(text) == expected
 
 
@@ -209,8 +209,8 @@ def test_sentences_keep_every_character_that_is_not_white_space(text: str) -> No
 # Bounds
 
 
-def test_bounds_leave_normal_texts_alone() -> None:
-    # 3,000 words in 250 sentences, six times what a benchmark lets a model write.
+def test_bounds_do_not_affect_normal_texts() -> None:
+    # 3,000 words in 250 sentences, six times the limit of a benchmark.
     words = [f"w{number % 700}" for number in range(3000)]
     text = ". ".join(" ".join(words[at : at + 12]) for at in range(0, 3000, 12))
     assert len(text) < MAX_CHARACTERS
@@ -248,11 +248,11 @@ def test_a_megabyte_of_anything_is_scored_in_seconds(name: str) -> None:
     assert all(0.0 <= value <= 1.0 for value in found.values())
 
 
-def test_a_megabyte_against_itself() -> None:
+def test_a_megabyte_is_scored_against_itself() -> None:
     reply = HOSTILE["other sentences"]
     started = time.process_time()
     found = parts(reply, reply)
     assert time.process_time() - started < 30  # measured: 2
     assert found["rouge1"] == 1.0
-    # What the bound leaves out counts as not matched.
+    # Text beyond the bound counts as not matched.
     assert found["rougeL"] == pytest.approx(MAX_TOKENS / 240_000, abs=1e-12)

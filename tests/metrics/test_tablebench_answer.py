@@ -1,4 +1,4 @@
-"""TableBench's own scores and replies: every expectation here was worked out by hand."""
+"""TableBench's scores and replies, against values worked out by hand."""
 
 from __future__ import annotations
 
@@ -49,22 +49,24 @@ def figures(answer: str, prediction: str, compat: Any = "fixed") -> tuple[float,
         ("1, 234", "1,234", (0, 0, 0, 0)),
         ("1,23", "1, 23", (1, 1, 1, 1)),
         ("12,3456", "123456", (0, 0, 0, 0)),
-        # Either side's surplus costs.
+        # Surplus items on either side lower the score.
         ("a1, b1", "a1, b1, c1", (2 / 3,) * 4),
         ("a1, b1, c1", "a1", (1 / 3,) * 4),
         ("x, y", "y, x", (0, 0, 0, 0)),
-        # What is all mark or article stays.
+        # Text of only punctuation or articles is kept.
         ("A", "a", (1, 1, 1, 1)),
         ("A", "the", (0, 0, 0, 0)),
         ("?", "", (0, 0, 0, 0)),
         ("The U.S.", "us", (1, 1, 1, 1)),
-        # A number is not given by words around it.
+        # A number inside words is no answer.
         ("5", "5 goals", (0, 0, 0, 0)),
         ("9" * 400, "9" * 399 + "8", (0, 1, 1, 1)),
         ("9" * 401, "9" * 400 + "8", (0, 0, 0, 0)),  # too long for a number
     ],
 )
-def test_fixed(answer: str, prediction: str, expected: tuple[float, ...]) -> None:
+def test_answers_are_scored_in_the_mode_fixed(
+    answer: str, prediction: str, expected: tuple[float, ...]
+) -> None:
     assert figures(answer, prediction) == pytest.approx(expected)
 
 
@@ -79,7 +81,7 @@ def test_fixed(answer: str, prediction: str, expected: tuple[float, ...]) -> Non
         ("84.68%", "48.68", "What percentage is it?", 0),
     ],
 )
-def test_a_percent_sign_may_be_missing_where_a_percentage_is_asked_for(
+def test_a_percent_sign_is_optional_if_the_question_asks_for_a_percentage(
     answer: str, prediction: str, question: str, em: float
 ) -> None:
     found = score("tablebench_answer", prediction, [answer], question=question)
@@ -98,11 +100,13 @@ def test_a_percent_sign_may_be_missing_where_a_percentage_is_asked_for(
         ("5.0", "51", (0, 1, 1, 1)),  # 50 against 51
     ],
 )
-def test_reference(answer: str, prediction: str, expected: tuple[float, ...]) -> None:
+def test_answers_are_scored_in_the_mode_reference(
+    answer: str, prediction: str, expected: tuple[float, ...]
+) -> None:
     assert figures(answer, prediction, "reference") == expected
 
 
-def test_the_function_alone_lets_surplus_items_pass() -> None:
+def test_the_function_without_the_metric_ignores_surplus_items() -> None:
     wanted = answer_items("Leeds, 5")
     assert matches(wanted, answer_items("Leeds,5.2 , York"), 0, compat="reference") == 2
     assert matches(wanted, answer_items("Leeds"), 0, compat="reference") == 1
@@ -122,7 +126,7 @@ def test_the_function_alone_lets_surplus_items_pass() -> None:
         ("", "", "em"),
     ],
 )
-def test_the_part_that_counts(qtype: str, qsubtype: str, part: str) -> None:
+def test_the_type_of_question_selects_the_score(qtype: str, qsubtype: str, part: str) -> None:
     found = score("tablebench_answer", "10 of 11", ["11"], qtype=qtype, qsubtype=qsubtype)
     assert (found.part, found.value) == (part, found.parts[part])
     # One word of three against one: precision 1/3, recall 1.
@@ -138,7 +142,7 @@ def test_the_best_reference_counts_for_each_part() -> None:
 
 
 @pytest.mark.parametrize("compat", ["fixed", "reference"])
-def test_no_text_is_a_reply_that_was_not_read(compat: Any) -> None:
+def test_an_empty_reply_counts_as_not_read(compat: Any) -> None:
     found = score("tablebench_answer", "", ["42"], compat=compat)
     assert (found.value, found.parts["parse@1"]) == (0, 0)
 
@@ -157,7 +161,7 @@ ROWS = [
 ]
 
 
-def test_figures_by_type() -> None:
+def test_published_figures_are_by_type() -> None:
     found = published_figures(ROWS)
     assert found["FactChecking"] == {
         "EM": 66.67,
@@ -168,7 +172,7 @@ def test_figures_by_type() -> None:
         "Parse@1": 66.67,
         "total": 3,
     }
-    # The trend is near, the impact right; one word of three is half of ROUGE-L.
+    # The trend is near, the impact right; one of three words is half of ROUGE-L.
     assert found["DataAnalysis"]["Mix_Metric"] == 83.33
     assert found["DataAnalysis"]["EM"] == 33.33
     assert found["Visualization"] == {"ECR@1": 75.0, "Pass@1": 50.0, "total": 4}
@@ -193,7 +197,7 @@ def test_figures_by_type() -> None:
         ("Final Answer:", "", ""),
     ],
 )
-def test_reading_a_reply(reply: str, published: str, fixed: str) -> None:
+def test_the_answer_is_read_from_a_reply(reply: str, published: str, fixed: str) -> None:
     assert postprocess("tablebench_final_answer", reply) == published
     assert postprocess("tablebench_marked_answer", reply) == fixed
     assert postprocess("tablebench_printed_answer", reply) == (published or reply.strip())
@@ -201,14 +205,14 @@ def test_reading_a_reply(reply: str, published: str, fixed: str) -> None:
 
 
 @given(ANY_TEXT, ANY_TEXT, st.sampled_from(["fixed", "reference"]))
-def test_any_texts_have_scores(answer: str, prediction: str, compat: Any) -> None:
+def test_any_texts_are_scored(answer: str, prediction: str, compat: Any) -> None:
     assert all(0 <= part <= 1 for part in figures(answer, prediction, compat))
     for reader in ("final", "marked", "printed"):
         assert isinstance(postprocess(f"tablebench_{reader}_answer", prediction), str)
 
 
 @given(ANY_TEXT, st.sampled_from(["fixed", "reference"]))
-def test_every_answer_is_right_as_it_is_written(text: str, compat: Any) -> None:
+def test_every_answer_is_right_word_for_word(text: str, compat: Any) -> None:
     assert figures(text, text, compat) == (1, 1, 1, 1)
 
 
@@ -234,7 +238,7 @@ def test_errors_are_shares_of_the_answer(answer: int, prediction: int) -> None:
     ],
 )
 @pytest.mark.parametrize("compat", ["fixed", "reference"])
-def test_long_replies_finish(text: str, compat: Any) -> None:
+def test_long_replies_are_scored_quickly(text: str, compat: Any) -> None:
     start = time.process_time()
     assert figures("1, 2", text, compat)[0] <= 1
     postprocess("tablebench_marked_answer", text)

@@ -1,4 +1,4 @@
-"""TAT-QA's metric on replies: the lines it reads, and scores worked out by hand."""
+"""TAT-QA's metric: reading a reply, and scores worked out by hand."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from pytest_tablebench.metrics._tatqa import ScaledAnswer, read_reply
         ("", ScaledAnswer([], "")),
     ],
 )
-def test_answer_and_scale_are_the_last_lines_of_their_marks(reply: str, expected: ScaledAnswer):
+def test_answer_and_scale_are_read_from_their_last_labelled_lines(
+    reply: str, expected: ScaledAnswer
+):
     assert read_reply(reply) == expected
 
 
@@ -28,7 +30,7 @@ def test_answer_and_scale_are_the_last_lines_of_their_marks(reply: str, expected
     [
         # 55,607.5 thousand is 55607500.0000 on both sides.
         ("Answer: 55,607.5\nScale: thousand", ["55607.5"], "arithmetic thousand", 1, 1),
-        # The value stands in other words: 12.5 million are 12500 thousand.
+        # The same value at another scale: 12.5 million is 12500 thousand.
         ("Answer: 12.5\nScale: million", ["12500"], "arithmetic thousand", 1, 1),
         ("Answer: 12.5\nScale: thousand", ["12500"], "arithmetic thousand", 0, 0),
         # {net, income} against {net, income, loss}: precision 1, recall 2/3, F1 .8.
@@ -38,7 +40,9 @@ def test_answer_and_scale_are_the_last_lines_of_their_marks(reply: str, expected
         ("", ["3"], "count ", 0, 0),
     ],
 )
-def test_scores_by_hand(reply: str, references: list[str], context: str, em: float, f1: float):
+def test_scores_agree_with_values_worked_out_by_hand(
+    reply: str, references: list[str], context: str, em: float, f1: float
+):
     answer_type, scale = context.split(" ")
     scored = score("tatqa", reply, references, answer_type=answer_type, scale=scale)
     assert (scored.value, scored.parts["em"], scored.parts["f1"]) == (em, em, f1)

@@ -1,4 +1,4 @@
-"""TReB's metrics without a judge, by hand."""
+"""TReB's metrics without a judge, against values worked out by hand."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ HOSTILE = st.lists(st.sampled_from(PIECES), max_size=20).map("".join) | st.text(
         ("É", "é", 1, 0),
     ],
 )
-def test_em(prediction: str, answer: str, reference: float, fixed: float) -> None:
+def test_exact_match_is_published_or_corrected_by_mode(
+    prediction: str, answer: str, reference: float, fixed: float
+) -> None:
     assert score("treb_em", prediction, [answer], compat="reference").value == reference
     assert score("treb_em", prediction, [answer]).value == fixed
 
@@ -47,11 +49,13 @@ def test_em(prediction: str, answer: str, reference: float, fixed: float) -> Non
         ("nan", "3.14", 10.0, 0),
     ],
 )
-def test_numbers_may_be_near(prediction: str, answer: str, tolerance: float, value: float) -> None:
+def test_numbers_are_right_within_the_tolerance(
+    prediction: str, answer: str, tolerance: float, value: float
+) -> None:
     assert score("treb_em", prediction, [answer], tolerance=tolerance).value == value
 
 
-def test_the_nearest_reference_counts() -> None:
+def test_the_best_of_several_references_counts() -> None:
     assert score("treb_em", "b", ["a", "b"]).value == 1
     assert score("treb_rouge", "b c", ["a", "b", "b c"]).value == 1
     for metric in METRICS:
@@ -66,7 +70,7 @@ def test_the_nearest_reference_counts() -> None:
         ("cat sat on", "cat sat in", (2 / 3 * 1 / 2 * 1 / 2) ** (1 / 3)),
         # 1 of 3 words; half of one of 2 pairs; a quarter of one triple.
         ("x sat y", "cat sat in", (1 / 3 * 1 / 4 * 1 / 4) ** (1 / 3)),
-        # All of it is there, and as much again is missing.
+        # Every word matches, and half of the reference is missing.
         ("a b", "a b c d", exp(1 - 4 / 2)),
         # A word counts no more often than the answer has it.
         ("a a", "a b", (1 / 2 * 1 / 2) ** 0.5),
@@ -80,7 +84,9 @@ def test_the_nearest_reference_counts() -> None:
         ("北京", "北京大", exp(1 - 2 / 1)),
     ],
 )
-def test_bleu(prediction: str, answer: str, value: float) -> None:
+def test_bleu_agrees_with_values_worked_out_by_hand(
+    prediction: str, answer: str, value: float
+) -> None:
     assert score("treb_bleu", prediction, [answer]).value == pytest.approx(value, abs=1e-12)
 
 
@@ -102,12 +108,14 @@ def test_bleu(prediction: str, answer: str, value: float) -> None:
         ("是。", "。", 0.0),
     ],
 )
-def test_rouge(prediction: str, answer: str, value: float) -> None:
+def test_rouge_agrees_with_values_worked_out_by_hand(
+    prediction: str, answer: str, value: float
+) -> None:
     assert is_chinese(answer) == (answer in {"我爱上海", "是"})
     assert score("treb_rouge", prediction, [answer]).value == pytest.approx(value, abs=1e-12)
 
 
-def test_words_are_cut_without_a_file_from_a_shared_folder(
+def test_chinese_words_are_split_without_a_cache_in_a_shared_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -124,7 +132,7 @@ def test_words_joined_are_the_text(text: str) -> None:
 
 
 @given(HOSTILE, HOSTILE)
-def test_scores_of_anything(prediction: str, answer: str) -> None:
+def test_any_texts_are_scored(prediction: str, answer: str) -> None:
     for metric in METRICS:
         for compat in COMPAT_MODES:
             assert 0 <= score(metric, prediction, [answer], compat=compat).value <= 1
@@ -133,7 +141,7 @@ def test_scores_of_anything(prediction: str, answer: str) -> None:
 
 @pytest.mark.parametrize("piece", ["龘", "中国", "a", "y", "a ", "1,.", "\n", "…", "。", "A"])
 @pytest.mark.parametrize("compat", COMPAT_MODES)
-def test_long_replies_are_scored_in_time(piece: str, compat: Compat) -> None:
+def test_long_replies_are_scored_quickly(piece: str, compat: Compat) -> None:
     text = piece * (100_000 // len(piece))
     start = time.process_time()
     for metric in METRICS:

@@ -1,4 +1,4 @@
-"""TReB's scores in one metric: what counts, what a judge says, what is odd about an answer."""
+"""TReB's combined metric: the main score, judges, and flags of an answer."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def judged(
     raise AssertionError("it asks twice")
 
 
-def test_the_judges_marks_count_and_the_others_stand_beside() -> None:
+def test_the_judges_mark_is_the_score_and_the_other_parts_are_kept() -> None:
     found = judged("thirty", "\\boxed{9}", question="How many?")
     assert (found.value, found.part) == (0.9, "llm_score")
     assert found.parts == {
@@ -42,14 +42,14 @@ def test_the_judges_marks_count_and_the_others_stand_beside() -> None:
     }  # fmt: skip
 
 
-def test_the_judge_sees_question_truth_and_answer() -> None:
+def test_the_judge_gets_question_reference_and_answer() -> None:
     (system, user) = next(begin("treb", "thirty", ["30"], question="How many?")).messages  # type: ignore[union-attr]
     assert (system.role, user.role) == ("system", "user")
     assert "\\boxed{}" in str(system.content)
     assert user.content == "Question:\nHow many?\n\nTrue answer:\n30\n\nStudent's answer:\nthirty"
 
 
-def test_where_nobody_judges_the_subtasks_own_score_counts() -> None:
+def test_without_a_judge_the_subtasks_main_part_is_the_score() -> None:
     found = judged("30", NotJudgedError("nobody", no_judge=True), main="rougeL")
     assert (found.value, found.part) == (1.0, "rougeL")
     assert "llm_score" not in found.parts
@@ -64,7 +64,9 @@ def test_where_nobody_judges_the_subtasks_own_score_counts() -> None:
         ("\\boxed{a} or \\boxed{b}", ("judge_several_boxes", "judge_not_a_number")),
     ],
 )
-def test_a_judge_without_marks_leaves_the_other_scores(reply: str, flags: tuple[str, ...]) -> None:
+def test_without_marks_of_the_judge_the_other_parts_are_kept(
+    reply: str, flags: tuple[str, ...]
+) -> None:
     with pytest.raises(NotJudgedError, match="has no marks from 0 to 10") as caught:
         judged("30", reply)
     assert caught.value.flags == flags
@@ -75,7 +77,7 @@ def test_a_judge_without_marks_leaves_the_other_scores(reply: str, flags: tuple[
     assert (published.value, published.part, published.flags) == (0.0, "llm_score", flags)
 
 
-def test_a_judge_that_has_no_answer_leaves_them_too() -> None:
+def test_without_an_answer_of_the_judge_the_other_parts_are_kept() -> None:
     with pytest.raises(NotJudgedError, match="overloaded") as caught:
         judged("30", NotJudgedError("the judge has no answer (timeout): overloaded"))
     assert caught.value.parts["em"] == 1.0
@@ -84,7 +86,7 @@ def test_a_judge_that_has_no_answer_leaves_them_too() -> None:
 
 
 @pytest.mark.parametrize("compat", ["fixed", "reference"])
-def test_nobody_is_asked_about_an_empty_answer(compat: Compat) -> None:
+def test_an_empty_answer_is_not_judged(compat: Compat) -> None:
     conversation = begin("treb", " ", ["30"], compat=compat)
     with pytest.raises(StopIteration) as end:
         next(conversation)
@@ -97,14 +99,14 @@ def test_nobody_is_asked_about_an_empty_answer(compat: Compat) -> None:
     ("prediction", "em"),
     [("30", 1), ("30.004", 1), ("30.01", 0), ("1,000", 0), ("thirty", 0), ("nan", 0)],
 )
-def test_a_number_may_meet_the_samples_number(prediction: str, em: float) -> None:
+def test_a_number_can_match_the_number_of_the_sample(prediction: str, em: float) -> None:
     found = judged(prediction, NotJudgedError("", no_judge=True), number=30.0)
     assert found.parts["em"] == em
 
 
-def test_the_letter_rule_is_a_metric_of_its_own() -> None:
+def test_the_letter_rule_is_a_separate_metric() -> None:
     assert score("em_letters", "B, D", ["DB"]).value == 1
-    assert score("em_letters", "12", ["99"]).value == 1  # why nobody should use it for numbers
+    assert score("em_letters", "12", ["99"]).value == 1  # so it is not suitable for numbers
     assert score("em_letters", "A", ["B"]).value == 0
     assert {"em_letters", "treb", "treb_em", "treb_instruction"} <= set(METRICS)
     with pytest.raises(SettingsError, match="asks a judge"):
@@ -121,5 +123,5 @@ def test_the_letter_rule_is_a_metric_of_its_own() -> None:
         ("\\boxed{1} \\boxed{2} \\boxed{3}", ("several_boxes",)),
     ],
 )
-def test_what_is_odd_about_a_reply(reply: str, flags: tuple[str, ...]) -> None:
+def test_unusual_replies_have_flags(reply: str, flags: tuple[str, ...]) -> None:
     assert oddities(reply) == flags

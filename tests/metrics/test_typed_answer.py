@@ -1,4 +1,4 @@
-"""Answers by kind: the examples of docs/answer-kinds.md, and what they do not say."""
+"""Answers by kind: the examples of docs/answer-kinds.md, and further cases."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def examples() -> list[tuple[str, ...]]:
 
 
 def told(settings: str) -> tuple[dict[str, Any], str | None]:
-    """What the metric is told, and the alias, of one setting as the page writes it."""
+    """Return the arguments of the metric, and the alias, from a setting on the page."""
     name, _, value = settings.partition("=")
     if not name:
         return {}, None
@@ -47,7 +47,7 @@ def test_the_page_has_examples_of_every_kind_right_and_wrong() -> None:
 
 
 @pytest.mark.parametrize("example", examples(), ids="-".join)
-def test_an_example_of_the_page(example: tuple[str, ...]) -> None:
+def test_an_example_of_the_page_has_its_verdict(example: tuple[str, ...]) -> None:
     answer, settings, reply, right = example
     context, alias = told(settings)
     answers = [part.strip() for part in answer.split("\\|")]
@@ -59,13 +59,13 @@ def test_an_example_of_the_page(example: tuple[str, ...]) -> None:
 
 
 @given(st.text(min_size=1, max_size=60))
-def test_an_answer_given_word_for_word_is_right(answer: str) -> None:
+def test_an_answer_repeated_word_for_word_is_right(answer: str) -> None:
     assert score("typed_answer", answer, [answer], kind="text").value == 1
     assert score("typed_answer", f"{answer}\nx", [f"y{answer}"], kind="text").value == 0
 
 
 @given(st.integers(-(10**12), 10**12), st.sampled_from([".", ","]))
-def test_a_number_is_its_value_with_and_without_thousands(number: int, decimal: str) -> None:
+def test_a_number_is_equal_with_and_without_thousands_separators(number: int, decimal: str) -> None:
     written = f"{number:,}".replace(",", "," if decimal == "." else ".")
     for reply in (written, str(number), f"{number:,}".replace(",", " ")):
         told: dict[str, Any] = {"kind": "number", "decimal": decimal}
@@ -79,7 +79,7 @@ def test_free_text_is_scored_by_rouge() -> None:
     assert found.value == pytest.approx(6 / 7)
 
 
-def test_part_of_a_list_is_seen() -> None:
+def test_a_part_of_a_list_has_a_partial_score() -> None:
     found = score("typed_answer", "tea", ["tea", "coffee"])
     assert found.value == 0
     assert found.parts["partial"] == pytest.approx(2 / 3)
@@ -95,7 +95,7 @@ def test_an_unknown_kind_is_refused() -> None:
 
 
 @pytest.mark.parametrize("reply", ["9" * 100_000, "1," * 50_000, "x" * 100_000, "", " \n "])
-def test_replies_no_model_should_write_are_wrong_soon(reply: str) -> None:
+def test_hostile_replies_are_wrong_quickly(reply: str) -> None:
     for answers in (["1234.5"], ["2024-03-05"], ["yes"], ["tea", "coffee"]):
         assert score("typed_answer", reply, answers).value == 0
 
@@ -126,15 +126,15 @@ HUGE = (
 
 
 @pytest.mark.parametrize("piece", HUGE)
-def test_a_reply_of_a_megabyte_is_wrong_soon(piece: str) -> None:
-    """Quadratic reading takes hours here, and the limit of a test is a minute."""
+def test_a_reply_of_a_megabyte_is_wrong_quickly(piece: str) -> None:
+    """Quadratic reading would take hours, and a test may take a minute."""
     reply = f"Not so: {(piece * 1_000_000)[:1_000_000]} end"
     for answers in (["1234.5"], ["2024-03-05"], ["yes"], ["tea", "milk"], ["tea"], ["1", "2"]):
         assert not right(reply, *answers)
 
 
 def test_with_a_tolerance_as_many_items_as_possible_are_paired() -> None:
-    # 11 is near both, 9 near 10 alone.
+    # 11 is near both, 9 only near 10.
     assert right("11, 9", "10", "12", tolerance="1")
     assert right("9, 11", "12", "10", tolerance="1")
     assert not right("9, 9", "10", "12", tolerance="1")

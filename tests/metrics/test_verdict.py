@@ -1,4 +1,4 @@
-"""Which verdict a reply to TabFact is read as in `fixed`."""
+"""The verdict read from a reply to TabFact in the mode `fixed`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_wrapped_verdict_is_read(wrapper: str, label: str) -> None:
 @pytest.mark.parametrize("label", LABELS)
 @pytest.mark.parametrize("note", NOTES)
 @pytest.mark.parametrize("wrapper", ["{}", "**{}**", "({})", "Answer: {}"])
-def test_a_note_may_stand_behind(wrapper: str, note: str, label: str) -> None:
+def test_a_note_after_the_verdict_is_ignored(wrapper: str, note: str, label: str) -> None:
     other = OTHER[label]
     behind = note.format(other=other, stem=other.removesuffix("ed"), label=label)
     assert read(wrapper.format(label) + behind) == label
@@ -68,7 +68,7 @@ def test_a_note_may_stand_behind(wrapper: str, note: str, label: str) -> None:
         "{label}, since it {stem}s it", "Answer: {label}\nAnswer: {other}",
         "{label}. Wait, it is {other}",
         "neither {label} nor {other}", "{label}\nrow 2\n({other}) after all", "{label}-{other}",
-        # No verdict at all, or one taken back.
+        # No verdict, or a retracted verdict.
         "not {label}", "un{label}", "{label}ness", "{label}2", "{label}: no", "{label}: yes",
         "{label} = false",
         "{label}? Not at all", "{label}?\tno", "!{label}", "¬{label}", "~{label}", "-{label}",
@@ -86,7 +86,7 @@ def test_two_verdicts_or_none_are_not_read(reply: str, label: str) -> None:
 
 
 @given(st.text(max_size=30), st.sampled_from(LABELS), st.text(max_size=30))
-def test_what_is_read_is_there_and_the_same_in_any_case(
+def test_a_verdict_read_is_in_the_reply_and_independent_of_case(
     before: str, label: str, behind: str
 ) -> None:
     reply = before + label + behind
@@ -96,17 +96,17 @@ def test_what_is_read_is_there_and_the_same_in_any_case(
 
 
 @given(st.sampled_from(LABELS), st.text(" \t.,;:()-*\n", max_size=6))
-def test_two_bare_verdicts_are_never_one(label: str, between: str) -> None:
+def test_two_verdicts_are_never_read_as_one(label: str, between: str) -> None:
     assert read(f"{label} {between} {OTHER[label]}") not in OTHER
 
 
-def test_what_is_read_is_read_as_itself() -> None:
+def test_a_verdict_is_read_as_itself() -> None:
     for label in LABELS:
         assert read(read(label)) == label
     assert read("Refuted?  No,\nEntailed") == "refuted? no, entailed"
 
 
-def test_reference_mode_cuts_at_the_first_mark_alone() -> None:
+def test_the_mode_reference_cuts_at_the_first_punctuation_mark() -> None:
     assert (
         score_answer("tabfact", "refuted, or entailed", ["refuted"], compat="reference").value == 1
     )
@@ -121,7 +121,7 @@ def test_reference_mode_cuts_at_the_first_mark_alone() -> None:
      "refuted, " + "not " * 100_000, "refuted" + "? " * 300_000, "refuted, not " * 50_000],
     ids=["colons", "words", "lines", "brackets", "nots", "questions", "negated"],
 )  # fmt: skip
-def test_hostile_replies_finish(text: str) -> None:
+def test_hostile_replies_are_read_quickly(text: str) -> None:
     start = time.process_time()
     read(text)
     assert time.process_time() - start < 10

@@ -1,9 +1,8 @@
-"""Programs that mean harm, and the world they try to harm.
+"""Hostile programs and the targets that they try to reach.
 
-Each is run in a world of its own making: a secret, an answer store, a server, the process that
-started the sandbox. It prints `ESCAPED` where it has reached something. `python -m
-tests.sandbox.hostile BACKEND` runs those that end and prints as JSON what came of each, for a test
-that is another user then.
+The targets are a secret, an answer store, a server, and the process that started the sandbox. A
+program prints `ESCAPED` if it has reached one. `python -m tests.sandbox.hostile BACKEND` runs the
+programs that end and prints their results as JSON, for a test as another user.
 """
 
 from __future__ import annotations
@@ -71,9 +70,9 @@ STOPPED = frozenset({"timeout"})
 DENIED = frozenset({"ok", "error"})
 MEMORY = frozenset({"memory", "error", "killed"})
 
-# Name: what may come of it, and the program.
+# Name: the allowed outcomes, and the program.
 HOSTILE: dict[str, tuple[frozenset[str], str]] = {
-    # Other people's files.
+    # Files of others
     "reads a secret": (DENIED, "tries(lambda: open(world['secret']).read())"),
     "reads the passwords": (DENIED, "tries(lambda: open('/etc/passwd').read())"),
     "reads a key of the user's": (
@@ -161,7 +160,7 @@ HOSTILE: dict[str, tuple[frozenset[str], str]] = {
         "call(here(294, 26), 0)",
     ),
     "makes a device": (DENIED, "tries(os.mknod, 'disk', 0o60666, os.makedev(254, 0))"),
-    # The environment and other processes.
+    # The environment and other processes
     "reads its environment": (
         DENIED,
         "if world['word'] in repr(dict(os.environ)): escaped()\n"
@@ -222,7 +221,7 @@ HOSTILE: dict[str, tuple[frozenset[str], str]] = {
         DENIED,
         "import resource\ntries(resource.prlimit, world['pid'], resource.RLIMIT_NOFILE)",
     ),
-    # System calls by number.
+    # System calls by number
     "forks by ctypes": (DENIED, "import ctypes\nif ctypes.CDLL(None).fork() >= 0: escaped()"),
     "clones by number": (
         DENIED,
@@ -241,7 +240,7 @@ HOSTILE: dict[str, tuple[frozenset[str], str]] = {
     ),
     "becomes root": (DENIED, "tries(os.setuid, 0)\ntries(os.setresuid, 0, 0, 0)"),
     "asks the kernel's newest doors": (DENIED, "for n in (425, 428, 434, 438, 600): call(n, 0, 0)"),
-    # The network.
+    # The network
     "connects to a server": (
         DENIED,
         "import socket\ntries(socket.create_connection, ('127.0.0.1', world['port']), 1)",
@@ -256,7 +255,7 @@ HOSTILE: dict[str, tuple[frozenset[str], str]] = {
         "import socket\ntries(socket.create_server, ('127.0.0.1', 0))\n"
         "tries(socket.socket, socket.AF_UNIX)\ntries(socket.socketpair)",
     ),
-    # More than its share.
+    # Resources
     "never ends": (STOPPED, "while True: pass"),
     "sleeps for ever": (STOPPED, "import time\ntime.sleep(60)"),
     "never ends in C": (STOPPED, "sum(range(10 ** 12))"),
@@ -363,7 +362,7 @@ HOSTILE: dict[str, tuple[frozenset[str], str]] = {
         "import threading, time\n"
         "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
     ),
-    # What it says of itself.
+    # Reports of the program about itself
     "says that there is no sandbox": (
         frozenset({"killed"}),
         "os.write(3, b'absent\\n\"\"\\nnull')\nos._exit(0)",
@@ -382,7 +381,7 @@ HOSTILE: dict[str, tuple[frozenset[str], str]] = {
 
 @dataclass(frozen=True)
 class World:
-    """What there is to be harmed."""
+    """The targets."""
 
     folder: Path
     port: int
@@ -424,7 +423,7 @@ class World:
 
 @contextmanager
 def world() -> Iterator[World]:
-    """Make what there is to be harmed; all of it open to everybody, but for the sandbox."""
+    """Create the targets, accessible to every user, so that only the sandbox protects them."""
     with tempfile.TemporaryDirectory() as name, socket.create_server(("127.0.0.1", 0)) as server:
         made = World(Path(name), server.getsockname()[1])
         (made.folder / ".ssh").mkdir()
@@ -444,7 +443,7 @@ def world() -> Iterator[World]:
 
 @dataclass(frozen=True)
 class Found:
-    """What came of a hostile program."""
+    """The result of a hostile program."""
 
     outcome: str
     error: str
@@ -453,7 +452,7 @@ class Found:
 
 
 def attack(worker: SandboxProcess, where: World, name: str) -> Found:
-    """Run one hostile program, and look at what it did."""
+    """Run a hostile program and return its result."""
     task = Execute(
         START + HOSTILE[name][1], {"world.json": where.described()}, LIMITS, keeps=("kept",)
     )
@@ -462,13 +461,13 @@ def attack(worker: SandboxProcess, where: World, name: str) -> Found:
 
 
 def left_behind(worker: SandboxProcess) -> list[str]:
-    """Return what is in the folder below which the programs of a worker work."""
+    """Return the files in the folder of a worker's programs."""
     folder = worker.folder
     return [] if folder is None else [path.name for path in folder.iterdir()]
 
 
 def all_backends() -> dict[str, Backend]:
-    """Return the backends by name; with bubblewrap as it is on a kernel without Landlock."""
+    """Return the backends by name; bubblewrap as on a kernel without Landlock."""
     made = {one.name: one for one in backends()}
     parts = frozenset({WITHOUT_LANDLOCK})
     made["bubblewrap alone"] = replace(made["bubblewrap"], name="bubblewrap alone", parts=parts)

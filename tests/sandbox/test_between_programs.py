@@ -1,4 +1,4 @@
-"""No text of a program is left in the memory of the process that starts the next one."""
+"""No text of a program remains in the memory of the process that starts the next one."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ print(text * 20)
 value = [text + str(n) for n in range(50)]
 """
 
-# It knows the digests of the marks alone, so it finds no copy of its own. The kernel copies memory
-# for `write`, and refuses a page that does not exist instead of ending the process.
+# The program has only the digests of the marks, so it finds no copy of its own. `write` copies
+# memory in the kernel and returns an error for a missing page instead of ending the process.
 SEARCHES = """
 import ctypes, gc, hashlib, os, re, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -71,7 +71,7 @@ def worker() -> Iterator[SandboxProcess]:
     made.close()
 
 
-def test_a_program_finds_no_text_of_the_one_before(worker: SandboxProcess) -> None:
+def test_a_program_finds_no_text_of_the_previous_program(worker: SandboxProcess) -> None:
     for number in range(3):
         files = {"table.csv": EARLIER.encode()}
         ran = worker.run(Execute(f"# {EARLIER} {number}", files, runner=SHOWS))

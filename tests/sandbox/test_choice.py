@@ -1,4 +1,4 @@
-"""Which way to shut programs in is chosen, and what the escape test sees."""
+"""The choice of a sandbox backend, and the escape test."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from pytest_tablebench.sandbox.inside import _seccomp
 BARE = backends(unsafe=True)[-1]
 
 
-def test_the_escape_test_sees_that_nothing_is_held() -> None:
+def test_the_escape_test_reports_a_backend_without_isolation() -> None:
     worker = SandboxProcess(BARE, warm=False)
     try:
-        # The process that forks is gone, so the program's own list is; what it did is seen.
+        # The forking process is killed, so its report is lost, but its effects are visible.
         found = {"it killed its parent", "it reached the network", "it wrote outside its folder"}
         assert set(escapes(worker)) == found
-        # The same program, but for its last two lines.
+        # The same program without its last two lines.
         files = {"probe.json": json.dumps(NOBODYS).encode()}
         ran = worker.run(Execute("", files, runner=ESCAPE.partition('attempt("it sent')[0]))
     finally:
@@ -46,7 +46,7 @@ def test_the_escape_test_sees_that_nothing_is_held() -> None:
 NOBODYS = {"secret": "/dev/null", "outside": "/dev/null", "port": 9, "names": ["PATH"]}
 
 
-def test_the_first_that_holds_is_used() -> None:
+def test_the_first_backend_that_passes_is_used() -> None:
     def absent() -> str:
         return "it is not here"
 
@@ -59,13 +59,13 @@ def test_the_first_that_holds_is_used() -> None:
     assert len(choose([missing, BARE, BARE], every=True)) == 3
 
 
-def test_a_container_comes_first_and_no_isolation_last_and_only_when_asked_for() -> None:
+def test_a_container_is_tried_first_and_no_isolation_last_on_request() -> None:
     assert [one.name for one in backends()] == ["landlock", "bubblewrap", "seatbelt"]
     asked = [one.name for one in backends("image", unsafe=True)]
     assert asked == ["container", "landlock", "bubblewrap", "seatbelt", "bare"]
 
 
-def test_what_does_not_start_says_why() -> None:
+def test_a_backend_that_does_not_start_has_a_reason() -> None:
     broken = Backend(
         "broken",
         "",
@@ -77,7 +77,7 @@ def test_what_does_not_start_says_why() -> None:
     assert tried.why == "it does not start: no such image"
 
 
-def test_without_a_sandbox_no_program_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_sandbox_no_program_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_sandbox, "choose", lambda _: [Tried(BARE, "it is not here")])
     sandbox = Sandbox()
     for _ in range(2):
@@ -89,7 +89,7 @@ def test_without_a_sandbox_no_program_is_run(monkeypatch: pytest.MonkeyPatch) ->
 
 PID = 123
 CALLS = {
-    # Name: number on x86_64 and aarch64, arguments, and what the kernel answers.
+    # Name: number on x86_64 and aarch64, arguments, and the kernel's answer.
     "read": ((0, 63), (), "allowed"),
     "openat": ((257, 56), (0, 0, os.O_RDWR | os.O_CREAT), "allowed"),
     "openat, O_PATH": ((257, 56), (0, 0, 0x200000 | os.O_CLOEXEC), "EPERM"),
@@ -147,7 +147,7 @@ ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 
 def answer(code: bytes, architecture: int, number: int, arguments: tuple[int, ...]) -> str:
-    """Return what a filter answers to a system call, as the kernel's interpreter does."""
+    """Return the answer of a filter to a system call, interpreted as by the kernel."""
     filled = [*arguments, *[0] * (6 - len(arguments))]
     data = struct.pack("=IIQ6Q", number, architecture, 0, *filled)
     instructions = list(struct.iter_unpack("=HBBI", code))
@@ -165,12 +165,12 @@ def answer(code: bytes, architecture: int, number: int, arguments: tuple[int, ..
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
-def test_the_filter_allows_what_programs_need_and_nothing_else(
+def test_the_filter_allows_only_system_calls_that_programs_need(
     machine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(platform, "machine", lambda: machine)
     code = _seccomp.filter_code(PID)
-    assert len(code) // 8 < 4096  # the kernel takes no longer ones
+    assert len(code) // 8 < 4096  # the limit of the kernel
     column = list(ARCHITECTURES).index(machine)
     answers = {
         name: answer(code, ARCHITECTURES[machine], number, arguments)
@@ -178,10 +178,10 @@ def test_the_filter_allows_what_programs_need_and_nothing_else(
         if (number := numbers[column]) is not None
     }
     assert answers == {name: CALLS[name][2] for name in answers}
-    assert answer(code, 0x40000003, 0, ()) == "killed"  # another machine's numbers
+    assert answer(code, 0x40000003, 0, ()) == "killed"  # the numbers of another architecture
 
 
-def test_the_command_says_what_holds(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_names_the_backend_that_passes(capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["sandbox"])
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[:3]] == ["landlock", "bubblewrap", "seatbelt"]
@@ -190,7 +190,7 @@ def test_the_command_says_what_holds(capsys: pytest.CaptureFixture[str]) -> None
     assert "cpu_s 10" in lines[-1]
 
 
-def test_a_container_is_started_without_network_rights_and_places_to_write() -> None:
+def test_a_container_has_no_network_no_rights_and_no_writable_folder() -> None:
     command = backends("an/image:1")[0].command("")
     image = command.index("an/image:1")
     assert command[1:3] == ["run", "--rm"]
@@ -198,7 +198,7 @@ def test_a_container_is_started_without_network_rights_and_places_to_write() -> 
         "--network=none", "--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges",
         "--user=65534:65534", "--pids-limit=64", "--pull=never", "--entrypoint=python3",
     } < set(command[:image])  # fmt: skip
-    # All that it sees of the machine are the sandbox's own modules, and it cannot change them.
+    # It can read only the modules of the sandbox from the machine, and cannot change them.
     shown = [word for word in command if word.startswith(("--volume", "--mount", "-v"))]
     assert [word.split(":")[1:] for word in shown] == [
         ["/opt/tablebench/sandbox/inside", "ro"],
@@ -208,7 +208,7 @@ def test_a_container_is_started_without_network_rights_and_places_to_write() -> 
     assert "sandbox.inside.serve" in command[-1]
 
 
-def test_seatbelt_denies_all_but_reading_libraries_and_the_programs_folder(tmp_path: Path) -> None:
+def test_seatbelt_allows_only_libraries_and_the_programs_folder(tmp_path: Path) -> None:
     folder = tmp_path / 'with a "quote'
     folder.mkdir()
     link = tmp_path / "link"

@@ -1,4 +1,4 @@
-"""Hostile programs: nothing of the host's is harmed, and the sandbox goes on."""
+"""Hostile programs reach no target, and the sandbox continues."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ def where() -> Iterator[World]:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_program_harms_nobody(name: str, worker: SandboxProcess, where: World) -> None:
+def test_a_hostile_program_reaches_no_target(
+    name: str, worker: SandboxProcess, where: World
+) -> None:
     found = attack(worker, where, name)
     assert found.harm == ()
     assert found.outcome in HOSTILE[name][0]
@@ -72,7 +74,9 @@ OTHER_WALLS = ("bubblewrap", "bubblewrap alone")
 
 
 @pytest.mark.parametrize("name", OTHER_WALLS)
-def test_bubblewrap_holds_as_well(name: str, where: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hostile_program_reaches_no_target_in_bubblewrap(
+    name: str, where: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     worker = SandboxProcess(present(name), warm=False)
     try:
@@ -82,7 +86,7 @@ def test_bubblewrap_holds_as_well(name: str, where: World, monkeypatch: pytest.M
                 attacked = attack(worker, where, program)
                 assert (attacked.harm, attacked.kept) == ((), ()), program
                 assert attacked.outcome in outcomes, program
-        # Nothing can be written beside the folder of the programs, nor stays in it.
+        # Nothing can be written outside the folder of the programs, and nothing remains in it.
         ran = worker.run(Execute(WRITES_ANYWHERE))
     finally:
         worker.close()
@@ -101,7 +105,7 @@ except OSError: pass
 
 
 def present(name: str) -> Backend:
-    """Return a backend, or skip the test where it cannot be on this machine."""
+    """Return a backend, or skip the test if this machine lacks it."""
     backend = all_backends()[name]
     why = backend.absent() or choose([backend])[0].why
     if why is not None:
@@ -110,7 +114,7 @@ def present(name: str) -> Backend:
 
 
 def ordinary_python() -> str | None:
-    """Return a python of this version that every user may start."""
+    """Return a python of this version that every user can start."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     for path in (sys.executable, shutil.which(version, path="/usr/bin:/usr/local/bin")):
         if path is not None:
@@ -126,7 +130,7 @@ def ordinary_python() -> str | None:
     not hasattr(os, "getuid") or os.getuid() != 0, reason="the other tests are an ordinary user's"
 )
 @pytest.mark.parametrize("name", ["landlock", *OTHER_WALLS])
-def test_an_ordinary_user_is_as_safe_as_root(name: str) -> None:
+def test_hostile_programs_of_an_ordinary_user_reach_no_target(name: str) -> None:
     backend = present(name)
     python = ordinary_python()
     if python is None:
@@ -175,7 +179,9 @@ os.write = os._exit = os.fork = os.read = Liar()
 """
 
 
-def test_who_patches_what_reads_his_values_lies_about_these_alone(backend: Backend) -> None:
+def test_a_program_that_patches_the_reading_of_values_falsifies_only_its_own(
+    backend: Backend,
+) -> None:
     sandbox = shared_sandbox()
     if sandbox.backend.name != backend.name:
         raise AssertionError("two sandboxes were chosen differently")
@@ -186,13 +192,13 @@ def test_who_patches_what_reads_his_values_lies_about_these_alone(backend: Backe
     assert (told.outcome, told.value, told.output) == ("ok", [3, 4], "")
 
 
-def test_a_program_sees_nothing_of_the_one_before(worker: SandboxProcess) -> None:
+def test_a_program_has_no_access_to_the_previous_program(worker: SandboxProcess) -> None:
     worker.run(Execute("open('left', 'w').close()\nimport sys\nsys.path.append('mine')"))
     ran = worker.run(Execute("import os, sys\nprint(os.listdir(), 'mine' in sys.path)"))
     assert ran.output == "[] False\n"
 
 
-def test_what_a_program_gives_back_comes_as_values(worker: SandboxProcess) -> None:
+def test_the_results_of_a_program_are_plain_values(worker: SandboxProcess) -> None:
     runner = "import math\nvalue = {'a': [1, 2.5, math.nan, None, 'é'], 'program': program}"
     ran = worker.run(Execute("text", runner=runner))
     assert ran.outcome == "ok"
@@ -202,7 +208,7 @@ def test_what_a_program_gives_back_comes_as_values(worker: SandboxProcess) -> No
     assert ran.error == "TypeError: its value contains object, which JSON does not have"
 
 
-def test_a_process_that_is_gone_is_started_anew(backend: Backend) -> None:
+def test_a_dead_process_is_replaced(backend: Backend) -> None:
     worker = SandboxProcess(backend, warm=False)
     try:
         worker.start()

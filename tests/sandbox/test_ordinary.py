@@ -1,4 +1,4 @@
-"""What ordinary programs do works inside the sandbox."""
+"""Ordinary programs run in the sandbox."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What programs may read and import, as the backends receive it."""
+"""The paths that programs may read and import."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def test_other_packages_are_not_readable() -> None:
     assert is_covered(Path(os.__file__), readable)
 
 
-def test_each_library_brings_what_it_requires() -> None:
+def test_each_library_includes_its_requirements() -> None:
     names = {one.name for one in LIBRARIES}
     assert {"numpy", "pandas", "matplotlib", "openpyxl", "beautifulsoup4"} <= names
     modules = host_libraries().modules
-    # six is required by dateutil, which pandas requires; mpl_toolkits has no file of its own.
+    # six is required by dateutil, which pandas requires; mpl_toolkits has no file at top level.
     assert {"numpy", "pandas", "dateutil", "six", "PIL", "bs4", "mpl_toolkits"} <= set(modules)
     assert modules["mpl_toolkits"][0] is None
     assert modules["six"][1] is None
@@ -51,7 +51,7 @@ def test_hidden_folders_are_left_out_at_any_depth(tmp_path: Path) -> None:
     assert sorted(map(Path, shown.each())) == expected
 
 
-def test_a_folder_that_stays_hidden_is_so_below_the_standard_library_too() -> None:
+def test_a_hidden_folder_below_the_standard_library_is_left_out_too() -> None:
     inner = Path(os.__file__).parent / "json"
     readable = list(places([], never=[str(inner)]).each())
     assert not is_covered(inner / "decoder.py", readable)

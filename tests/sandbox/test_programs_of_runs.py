@@ -1,4 +1,4 @@
-"""Programs as steps of a run: run by the engine, kept in the store, and never run in a replay."""
+"""Programs as steps of a run are run by the engine, stored, and not run in a replay."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KILLS = "import os\nplt.bar([1], [36])\nos.kill(os.getppid(), 9)"
 
 @pytest.fixture
 def bench(pytester: pytest.Pytester) -> Bench:
-    """The toy dataset as one of charts: its answers are heights of bars."""
+    """Return the toy dataset with charts, whose answers are heights of bars."""
     made = Bench(pytester)
     text = CONFTEST.replace('metric = "exact_match"', 'metric = "tablebench_chart"')
     text = text.replace('return ("take_first_non_empty_line",)', "return ()")
@@ -36,7 +36,7 @@ def bench(pytester: pytest.Pytester) -> Bench:
     return made
 
 
-def test_a_chart_is_drawn_once_kept_and_replayed(bench: Bench) -> None:
+def test_a_chart_is_drawn_once_stored_and_replayed(bench: Bench) -> None:
     model = bench.script(
         {"match": "old is ada", "text": REPLY.format(READS)},
         {"match": "old is bo", "text": REPLY.format("plt.bar([1], [36])")},
@@ -56,7 +56,7 @@ def test_a_chart_is_drawn_once_kept_and_replayed(bench: Bench) -> None:
     assert len(pictures) == 2
     assert "picture" not in found["cy"]["steps"][1]
 
-    # The engine does not even start, so nothing could run a program.
+    # The engine does not start, so no program can run.
     bench.run_apart(*given, "--bench-replay", results="again")
     again = {record["example_id"]: record for record in bench.records("again")}
     assert {name: one["parts"] for name, one in again.items()} == {

@@ -1,4 +1,4 @@
-"""Shared stores, over a network folder: what is brought where, and what is not believed."""
+"""Shared stores in a network folder: copying, verification and compaction."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ def known(folder: Path, *texts: str) -> dict[str, str | None]:
         return {text: text_of(store, ask(text)) for text in texts}
 
 
-def test_what_one_machine_stored_another_finds(tmp_path: Path) -> None:
+def test_answers_of_one_machine_are_found_by_another(tmp_path: Path) -> None:
     filled(tmp_path / "a", "one", "two")
     filled(tmp_path / "a", "three")
     place = shared(tmp_path)
     assert place.push(tmp_path / "a").files == 2
-    assert place.push(tmp_path / "a").files == 0  # nothing twice
+    assert place.push(tmp_path / "a").files == 0  # no file is copied twice
     assert place.fetch(tmp_path / "b").files == 2
     assert place.fetch(tmp_path / "b").files == 0
-    assert place.fetch(tmp_path / "a").files == 0  # its own it has
+    assert place.fetch(tmp_path / "a").files == 0  # its own answers are present
     assert known(tmp_path / "b", "one", "three") == {"one": "to one", "three": "to three"}
-    # What was fetched is brought on to another shared store, and from there back again.
+    # Fetched answers are pushed to another shared store and fetched back from there.
     other = Shared(f"file://{tmp_path}/other")
     assert other.push(tmp_path / "b").files == 2
     assert place.copy_to(other).files == 0
     assert other.copy_to(shared(tmp_path / "third")).files == 2
 
 
-def test_a_segment_that_grows_is_brought_piece_by_piece(tmp_path: Path) -> None:
+def test_a_growing_segment_is_pushed_piece_by_piece(tmp_path: Path) -> None:
     place = shared(tmp_path)
     with Store.open(tmp_path / "a") as store:
         for number in range(3):
@@ -59,7 +59,7 @@ def test_a_segment_that_grows_is_brought_piece_by_piece(tmp_path: Path) -> None:
         [own] = segments(tmp_path / "a")
         with own.open("ab") as file:
             file.write(b'{"schema": 1, "key": "half a li')
-        assert place.push(tmp_path / "a").files == 0  # until the line is whole
+        assert place.push(tmp_path / "a").files == 0  # until the line is complete
     found = [present(Piece.read(path.name)) for path in pieces(tmp_path)]
     assert [piece.start for piece in found] == [0, found[0].end, found[1].end]
     place.fetch(tmp_path / "b")
@@ -81,7 +81,7 @@ def test_large_segments_are_cut_between_lines(
     assert covered(gap) == {own.stem: found[0][0].end}
 
 
-def test_what_was_cut_off_on_its_way_is_not_read_and_sent_again(tmp_path: Path) -> None:
+def test_a_truncated_upload_is_not_read_and_sent_again(tmp_path: Path) -> None:
     filled(tmp_path / "a", "one", "two")
     warnings: list[str] = []
     place = shared(tmp_path, warnings)
@@ -99,7 +99,7 @@ def test_what_was_cut_off_on_its_way_is_not_read_and_sent_again(tmp_path: Path) 
     assert place.fetch(tmp_path / "b").files == 1
 
 
-def test_what_is_not_what_its_name_says_is_not_read(tmp_path: Path) -> None:
+def test_a_piece_whose_digest_differs_from_its_name_is_not_read(tmp_path: Path) -> None:
     filled(tmp_path / "a", "one")
     warnings: list[str] = []
     place = shared(tmp_path, warnings)
@@ -115,11 +115,13 @@ def test_what_is_not_what_its_name_says_is_not_read(tmp_path: Path) -> None:
     assert all("\x1b" not in text for text in warnings)
 
 
-def test_lines_that_somebody_made_up_are_refused_as_in_any_store(tmp_path: Path) -> None:
+def test_forged_lines_are_refused(tmp_path: Path) -> None:
     [request] = filled(tmp_path / "a", "one")
     [own] = segments(tmp_path / "a")
     bad = own.read_bytes().replace(b"to one", b"to two") + b"[[[[\n"
-    piece = Piece.of("20260101T000000.000000Z-1-00000000", 0, bad)  # whoever may write there can
+    piece = Piece.of(
+        "20260101T000000.000000Z-1-00000000", 0, bad
+    )  # anyone with write access can do this
     place = shared(tmp_path)
     place.write(piece, bad)
     assert place.fetch(tmp_path / "b").files == 1
@@ -150,7 +152,7 @@ def test_a_key_in_an_address_is_refused_and_not_shown(
     assert KEY not in capsys.readouterr().err
 
 
-def test_a_shared_store_has_a_folder_of_this_machine_before_it(
+def test_a_shared_store_has_a_local_folder_in_front(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -165,7 +167,7 @@ def test_a_shared_store_has_a_folder_of_this_machine_before_it(
     assert Settings(store=tmp_path).shared_stores() == []
 
 
-def test_a_run_goes_on_sending_and_says_what_could_not_be_sent(
+def test_a_run_retries_uploads_and_reports_failed_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = f"file://{tmp_path}/net"
@@ -191,14 +193,14 @@ def test_a_run_goes_on_sending_and_says_what_could_not_be_sent(
     assert str(tmp_path / "a") in again.warnings[-1]
 
 
-def test_what_cannot_be_reached_ends_the_run_before_it_begins(
+def test_a_store_that_cannot_be_reached_ends_the_run_before_its_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(SettingsError, match="answer store nowhere://x: "):
         SharedStores([("nowhere://x", tmp_path, False)])
 
 
-def test_a_shared_store_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+def test_a_shared_store_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "net").write_text("a file, no folder")
     with pytest.raises(StoreError, match=r"answer store file://.*/net: cannot be written: "):
         shared(tmp_path).claim()
@@ -208,10 +210,10 @@ def test_a_shared_store_that_cannot_be_written_says_so(tmp_path: Path) -> None:
         other.fetch()
 
 
-# The commands
+# Commands
 
 
-def test_stores_are_brought_together_by_command(
+def test_the_command_sync_copies_between_stores(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -243,7 +245,7 @@ def test_stores_are_brought_together_by_command(
     assert "--idle is for folders" in capsys.readouterr().err
 
 
-def test_damage_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_check_names_damage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     filled(tmp_path, "one", "two")
     [own] = segments(tmp_path)
     own.write_bytes(own.read_bytes().replace(b"to two", b"to six"))
@@ -253,7 +255,7 @@ def test_damage_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "1 entry checked: 1 problem" in output
 
 
-def test_many_segments_become_one_that_serves_the_same(tmp_path: Path) -> None:
+def test_compaction_merges_segments_that_serve_the_same_answers(tmp_path: Path) -> None:
     for number in range(3):  # the first answer of each request is served
         with Store.open(tmp_path) as store:
             for name in ("shared", f"own {number}"):
@@ -278,11 +280,11 @@ def test_many_segments_become_one_that_serves_the_same(tmp_path: Path) -> None:
 
 
 def objects(tmp_path: Path) -> list[int]:
-    """How many pieces and notes a shared store holds."""
+    """Return the numbers of pieces and of compaction notes in a shared store."""
     return [len(list((tmp_path / "net" / one).iterdir())) for one in ("segments", "compacted")]
 
 
-def test_pieces_of_many_machines_become_one_and_none_is_sent_again(tmp_path: Path) -> None:
+def test_compacted_pieces_are_not_sent_again(tmp_path: Path) -> None:
     address, machines = f"file://{tmp_path}/net", [tmp_path / name for name in "abc"]
     for number, machine in enumerate(machines):
         with Store.open(machine) as store:
@@ -297,12 +299,12 @@ def test_pieces_of_many_machines_become_one_and_none_is_sent_again(tmp_path: Pat
     done = place.compact()
     assert (done.before[0], done.after[0], done.stopped) == (3, 1, "")
     assert done.after[1] < done.before[1]
-    # What the segments have grown by is sent, and nothing besides; what others fetched is not.
+    # Only new lines of the segments are sent, and not answers fetched from others.
     assert [Shared(address).push(machine).files for machine in machines] == [1, 1, 1]
     assert Shared(address).push(tmp_path / "before").files == 0
     assert objects(tmp_path) == [4, 1]
     place.compact()
-    assert objects(tmp_path) == [1, 1]  # the second note says what the first said
+    assert objects(tmp_path) == [1, 1]  # the second note includes the first
     assert [Shared(address).push(machine).files for machine in machines] == [0, 0, 0]
     Shared(address).fetch(tmp_path / "after")
     assert known(tmp_path / "after", *names) == {
@@ -310,14 +312,14 @@ def test_pieces_of_many_machines_become_one_and_none_is_sent_again(tmp_path: Pat
         **{f"later {number}": "later" for number in range(3)},
     }
     assert survey(tmp_path / "after").entries == len(names)
-    assert place.compact().after[0] == 1  # there is nothing to do
-    # A piece that somebody lost: the note is not believed, and who has the answers sends them.
+    assert place.compact().after[0] == 1  # a second compaction changes nothing
+    # If a piece is missing, the note is ignored and a machine with the answers sends them again.
     [piece] = (tmp_path / "net" / "segments").iterdir()
     piece.unlink()
     assert [Shared(address).push(machine).files for machine in machines] == [1, 1, 1]
 
 
-def test_what_a_compaction_leaves_that_is_broken_off_is_whole(
+def test_an_interrupted_compaction_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = f"file://{tmp_path}/net"
@@ -341,7 +343,7 @@ def test_what_a_compaction_leaves_that_is_broken_off_is_whole(
     assert known(tmp_path / "c", "a", "b") == {"a": "to a", "b": "to b"}
 
 
-def test_a_piece_that_goes_while_it_is_fetched_is_fetched_with_what_holds_it(
+def test_a_piece_compacted_during_a_fetch_is_fetched_from_its_successor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = f"file://{tmp_path}/net"
@@ -372,7 +374,7 @@ def test_a_damaged_note_is_named_and_left_out(tmp_path: Path) -> None:
     assert warnings[0].endswith("compacted/x.json is damaged")
 
 
-def test_a_damaged_segment_is_left_as_it_is(tmp_path: Path) -> None:
+def test_a_damaged_segment_is_not_changed(tmp_path: Path) -> None:
     for number in range(4):
         filled(tmp_path, f"{number}")
     damaged = segments(tmp_path)[2]

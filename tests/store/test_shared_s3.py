@@ -1,4 +1,4 @@
-"""Shared stores, over S3: a real server of that protocol on loopback, and real processes."""
+"""Shared stores on S3, with a real server on loopback and real processes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _server() -> Iterator[str]:
 
 @pytest.fixture
 def s3(_server: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
-    """The address of a bucket, empty for each test; all that is needed stands in variables."""
+    """Return the address of an empty bucket; its settings are in environment variables."""
     import boto3
 
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
@@ -103,7 +103,7 @@ def test_two_machines_write_while_a_third_compacts_and_nothing_is_lost(
     assert (found.keys, found.entries, found.damaged) == (len(wanted), len(wanted), 0)
 
 
-def test_an_upload_that_was_cut_off_is_not_read_as_whole(s3: str, tmp_path: Path) -> None:
+def test_a_truncated_upload_is_not_read(s3: str, tmp_path: Path) -> None:
     import boto3
 
     filled(tmp_path / "a", "one", "two")
@@ -117,7 +117,7 @@ def test_an_upload_that_was_cut_off_is_not_read_as_whole(s3: str, tmp_path: Path
     assert place.fetch(tmp_path / "b").files == 0
     assert len(warnings) == 1
     assert "is incomplete" in warnings[0]
-    # As long as it says, and other bytes: the digest tells.
+    # The length is right and the bytes differ, so only the digest reveals it.
     client.put_object(Bucket=bucket, Key=key, Body=whole[:-40] + b" " * 40)
     assert place.fetch(tmp_path / "b").files == 0
     assert "its digest differs" in warnings[-1]
@@ -127,7 +127,7 @@ def test_an_upload_that_was_cut_off_is_not_read_as_whole(s3: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("kind", reduced(["file", "s3"], "file"))  # s3fs takes seconds to load
-def test_a_second_machine_asks_nothing_that_the_first_has_paid_for(
+def test_a_second_machine_reuses_the_answers_of_the_first(
     s3: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     address = s3 if kind == "s3" else f"file://{tmp_path}/net"
@@ -146,7 +146,7 @@ def test_a_second_machine_asks_nothing_that_the_first_has_paid_for(
         assert not path.is_file() or SECRET.encode() not in path.read_bytes(), path
 
 
-def test_a_store_that_is_only_read_is_not_written(s3: str, tmp_path: Path) -> None:
+def test_a_read_only_store_is_not_written(s3: str, tmp_path: Path) -> None:
     filled(tmp_path / "a", "one")
     Shared(s3).push(tmp_path / "a")
     stores = SharedStores([(s3, tmp_path / "b", False)])
@@ -158,9 +158,7 @@ def test_a_store_that_is_only_read_is_not_written(s3: str, tmp_path: Path) -> No
     assert len(Shared(s3).pieces()) == 1
 
 
-def test_a_place_that_is_not_there_is_said_before_anything_is_asked(
-    s3: str, tmp_path: Path
-) -> None:
+def test_a_missing_bucket_is_named_before_the_first_call(s3: str, tmp_path: Path) -> None:
     stores = SharedStores([("s3://no-such-bucket/x", tmp_path, True)])
     with pytest.raises(SettingsError, match="answer store s3://no-such-bucket/x: cannot be") as no:
         stores.fetch()

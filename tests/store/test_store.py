@@ -1,4 +1,4 @@
-"""The answer store: what is put comes back whole, or not at all."""
+"""The answer store returns what was put, or nothing."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ REPLIES = st.builds(
 )
 
 
-# What comes back
+# Reading
 
 
 @settings(max_examples=draws(150))
 @given(reply=REPLIES, prompt=ANY_TEXT | NASTY, case_id=ANY_TEXT)
-def test_any_reply_comes_back_equal(tmp_path_factory, reply, prompt, case_id):
+def test_any_reply_is_read_back_equal(tmp_path_factory, reply, prompt, case_id):
     path = tmp_path_factory.mktemp("store")
     request = ask(prompt, case_id=case_id)
     with Store.open(path) as store:
@@ -77,7 +77,7 @@ def test_every_field_of_a_reply_is_kept(tmp_path):
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
-def test_numbers_that_json_does_not_know_are_unknown(tmp_path, number):
+def test_numbers_without_a_json_form_are_unknown(tmp_path, number):
     with Store.open(tmp_path) as store:
         store.put(ask(params={"top_p": number}), Reply("t", cost_usd=number, latency_s=number))
     with Store.open(tmp_path) as store:
@@ -86,7 +86,7 @@ def test_numbers_that_json_does_not_know_are_unknown(tmp_path, number):
     json.loads(segments(tmp_path)[0].read_text(), parse_constant=pytest.fail)
 
 
-def test_what_was_never_put_is_absent(tmp_path):
+def test_an_answer_never_put_is_absent(tmp_path):
     with Store.open(tmp_path) as store:
         filled(tmp_path, "a")
         for key in (ask("b").key(), "", "00", "no key at all", "g" * 64):
@@ -123,7 +123,7 @@ def test_every_part_of_a_message_is_in_the_key(changed):
     assert ask(messages=(changed,)).key() != ask().key()
 
 
-def test_the_case_is_not_in_the_key():
+def test_the_case_id_is_not_in_the_key():
     assert [field.name for field in fields(Request) if not field.compare] == ["case_id"]
     assert ask(case_id="another").key() == ask().key()
     assert re.fullmatch("[0-9a-f]{64}", ask().key())
@@ -132,7 +132,7 @@ def test_the_case_is_not_in_the_key():
 # The files
 
 
-def test_a_line_is_as_documented_and_holds_no_prompt(tmp_path):
+def test_a_line_has_the_documented_format_and_no_prompt(tmp_path):
     filled(tmp_path, "a secret recipe")
     (path,) = segments(tmp_path)
     assert re.fullmatch(rf"\d{{8}}T\d{{6}}\.\d{{6}}Z-{os.getpid()}-[0-9a-f]{{8}}\.jsonl", path.name)
@@ -149,12 +149,12 @@ def test_a_line_is_as_documented_and_holds_no_prompt(tmp_path):
             "characters": 15,
         }
     ]
-    # A generation is only written where there is one.
+    # A generation is written only if there is one.
     assert {*data["request"], "generation"} == {field.name for field in fields(Request)}
     assert "recipe" not in line.replace("to a secret recipe", "")
 
 
-def test_no_key_and_no_credential_reaches_the_files(tmp_path, monkeypatch):
+def test_the_files_contain_no_key_and_no_credential(tmp_path, monkeypatch):
     monkeypatch.setenv("ACME_API_KEY", "from-the-environment")
     params = {
         "extra_body": {"api_key": "one-1", "deep": [{"Authorization": "two-2"}], "seed": 7},
@@ -183,7 +183,7 @@ def test_no_key_and_no_credential_reaches_the_files(tmp_path, monkeypatch):
     assert request["params"]["max_tokens"] == 512
 
 
-def test_the_segment_is_made_with_the_first_answer(tmp_path):
+def test_the_segment_is_created_with_the_first_answer(tmp_path):
     with Store.open(tmp_path / "new" / "store") as store:
         assert segments(tmp_path / "new" / "store") == []
         store.put(ask("a"), Reply("1"))
@@ -193,7 +193,7 @@ def test_the_segment_is_made_with_the_first_answer(tmp_path):
     assert len(segments(tmp_path / "new" / "store")) == 2
 
 
-def test_nothing_but_lines_of_segments_is_looked_at(tmp_path):
+def test_only_lines_of_segments_are_read(tmp_path):
     requests = filled(tmp_path, "a")
     (tmp_path / "segments" / "notes.txt").write_text("garbage\n")
     (tmp_path / "segments" / "folder.jsonl").mkdir()
@@ -204,10 +204,10 @@ def test_nothing_but_lines_of_segments_is_looked_at(tmp_path):
         assert store.warnings == []
 
 
-# What is refused
+# Errors
 
 
-def test_a_store_without_a_writable_folder_takes_nothing(tmp_path):
+def test_a_store_without_a_writable_folder_stores_nothing(tmp_path):
     filled(tmp_path, "a")
     with Store.open(None, [tmp_path]) as store:
         with pytest.raises(StoreError, match="no writable folder"):
@@ -216,7 +216,7 @@ def test_a_store_without_a_writable_folder_takes_nothing(tmp_path):
     assert len(segments(tmp_path)) == 1
 
 
-def test_a_closed_store_takes_nothing(tmp_path):
+def test_a_closed_store_stores_nothing(tmp_path):
     with Store.open(tmp_path) as store:
         pass
     with pytest.raises(StoreError, match="closed"):
@@ -237,7 +237,7 @@ def test_a_reply_above_the_limit_is_refused(tmp_path):
         assert store.warnings == []
 
 
-def test_a_missing_read_only_folder_is_named_and_not_made(tmp_path):
+def test_a_missing_read_only_folder_is_named_and_not_created(tmp_path):
     with pytest.raises(SettingsError, match=r"--bench-store-readonly: .*absent does not exist"):
         Store.open(tmp_path / "mine", [tmp_path / "absent"])
     assert not (tmp_path / "absent").exists()
@@ -246,7 +246,7 @@ def test_a_missing_read_only_folder_is_named_and_not_made(tmp_path):
         Store.open(None, [tmp_path / "file"])
 
 
-def test_a_first_folder_that_is_only_read_is_named_and_not_made(tmp_path):
+def test_a_missing_first_folder_without_writing_is_named_and_not_created(tmp_path):
     with pytest.raises(SettingsError, match=r"--bench-store: .*absent does not exist"):
         Store.open(tmp_path / "absent", write=False)
     assert not (tmp_path / "absent").exists()
@@ -258,7 +258,7 @@ def test_a_first_folder_that_is_only_read_is_named_and_not_made(tmp_path):
     assert len(segments(tmp_path / "kept")) == 1
 
 
-def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+def test_a_folder_that_cannot_be_created_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(SettingsError, match=r"--bench-store: cannot write into .*file.*choose"):
         Store.open(tmp_path / "file" / "store")

@@ -1,4 +1,4 @@
-"""The answer store over damaged files: nothing wrong is served, and what is wrong is named."""
+"""The answer store with damaged files serves no wrong answer and names the damage."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.stores import ask, filled, segments, text_of
 HEAD = '{"schema": 1, "key": "'
 
 
-def test_a_segment_cut_anywhere_serves_whole_answers_only(tmp_path):
+def test_a_truncated_segment_serves_only_whole_answers(tmp_path):
     requests = filled(tmp_path, "a", "b\ud83d", "c")
     (path,) = segments(tmp_path)
     content = path.read_bytes()
@@ -38,7 +38,7 @@ def test_a_segment_cut_anywhere_serves_whole_answers_only(tmp_path):
 
 
 @pytest.mark.parametrize("mask", [0x01, 0x20, 0x80, 0xFF])
-def test_a_changed_byte_never_changes_what_is_served(tmp_path, mask):
+def test_a_changed_byte_never_changes_a_served_answer(tmp_path, mask):
     requests = filled(tmp_path, "a", "b", "c")
     (path,) = segments(tmp_path)
     content = path.read_bytes()
@@ -49,14 +49,14 @@ def test_a_changed_byte_never_changes_what_is_served(tmp_path, mask):
             assert text_of(store, requests[0]) == "to a"
             assert text_of(store, requests[1]) in (None, "to b")
             assert text_of(store, requests[2]) in (None, "to c")
-            # Where the key became another one, nothing is served under that.
+            # If the byte changes the key, nothing is served under the new key.
             line = path.read_bytes()[start:]
             changed = line[len(HEAD) : len(HEAD) + 64].decode("latin-1")
             assert text_of(store, requests[1]) is not None or store.get(changed) is None
             assert len(store.warnings) >= (text_of(store, requests[1]) is None)
 
 
-def test_a_changed_reply_or_key_is_asked_again_with_one_warning(tmp_path):
+def test_a_changed_reply_or_key_is_missing_with_one_warning(tmp_path):
     (request, other) = filled(tmp_path, "a", "b")
     (path,) = segments(tmp_path)
     content = path.read_text()
@@ -109,7 +109,7 @@ def test_a_bad_line_is_left_out_and_named(tmp_path, bad, said):
         assert len(store.warnings) == 1
 
 
-def test_many_bad_lines_are_few_warnings(tmp_path):
+def test_many_bad_lines_give_few_warnings(tmp_path):
     (request,) = filled(tmp_path, "a")
     (path,) = segments(tmp_path)
     path.write_bytes(b"bad\n" * 1000 + path.read_bytes())
@@ -129,7 +129,7 @@ FORGED = [
 
 
 def checked(line: bytes, at: int) -> bytes:
-    """A forged line: its content is changed, its check is right."""
+    """Return a forged line, whose content is changed and whose checksum is right."""
     data = json.loads(line)
     del data["check"]
     data["reply"] = FORGED[at]
@@ -154,7 +154,7 @@ def test_a_reply_of_the_wrong_shape_is_not_served(tmp_path, at):
         assert text_of(store, request) == "to a"
 
 
-def test_an_answer_is_served_whatever_numbers_stand_beside_it(tmp_path):
+def test_an_answer_with_damaged_numbers_is_served(tmp_path):
     (request,) = filled(tmp_path, "a")
     (path,) = segments(tmp_path)
     path.write_bytes(checked(path.read_bytes(), 4))
@@ -163,19 +163,19 @@ def test_an_answer_is_served_whatever_numbers_stand_beside_it(tmp_path):
         assert store.warnings == []
 
 
-def test_a_file_that_was_replaced_under_a_reader_serves_no_other_answer(tmp_path):
+def test_a_file_replaced_during_reading_serves_no_wrong_answer(tmp_path):
     first, second = filled(tmp_path, "a", "b")
     (path,) = segments(tmp_path)
     lines = path.read_bytes().splitlines(keepends=True)
     with Store.open(None, [tmp_path]) as store:
-        path.write_bytes(lines[1] + lines[0])  # both of one length
+        path.write_bytes(lines[1] + lines[0])  # both have the same length
         assert store.get(first.key()) is None
         assert store.get(second.key()) is None
         assert len(store.warnings) == 2
 
 
 @pytest.mark.parametrize("block", [1, 2, 100, 701, 1 << 20])
-def test_lines_are_found_however_the_file_is_read(tmp_path, monkeypatch, block):
+def test_lines_are_found_with_any_block_size(tmp_path, monkeypatch, block):
     texts = ["a", "b" * 3000, "c" * 50, "d", "e" * 9000, "f", "g" * 200]
     requests = filled(tmp_path, *texts)
     monkeypatch.setattr(_segment, "BLOCK", block)
@@ -184,7 +184,7 @@ def test_lines_are_found_however_the_file_is_read(tmp_path, monkeypatch, block):
         assert [text_of(store, request) for request in requests] == [f"to {text}" for text in texts]
         assert store.warnings == []
     if block > 3000:
-        return  # read in one piece: nothing is long
+        return  # read in one block, so no line is longer
     monkeypatch.setattr(_segment, "MAX_LINE", 2000)
     with Store.open(None, [tmp_path]) as store:
         served = [text_of(store, request) for request in requests]
@@ -192,7 +192,7 @@ def test_lines_are_found_however_the_file_is_read(tmp_path, monkeypatch, block):
         assert len(store.warnings) == 2
 
 
-def test_a_line_that_is_finished_while_the_store_opens_is_taken_in(tmp_path, monkeypatch):
+def test_a_line_completed_while_the_store_opens_is_read(tmp_path, monkeypatch):
     requests = filled(tmp_path, "a", "b")
     (path,) = segments(tmp_path)
     content = path.read_bytes()
@@ -220,7 +220,7 @@ def test_few_files_are_open_at_once(tmp_path):
 
 @pytest.mark.parametrize("whole", [False, True], ids=["segment", "store"])
 @pytest.mark.parametrize("asked", [False, True])
-def test_a_segment_that_vanished_is_one_warning(tmp_path, whole, asked):
+def test_a_removed_segment_gives_one_warning(tmp_path, whole, asked):
     folder = tmp_path / "answers"
     (request,) = filled(folder, "a")
     (path,) = segments(folder)
@@ -237,7 +237,7 @@ def test_a_segment_that_vanished_is_one_warning(tmp_path, whole, asked):
 
 @pytest.mark.skipif(os.name != "posix", reason="an open file cannot be removed there")
 @pytest.mark.parametrize("replaced", [False, True])
-def test_a_writer_whose_segment_was_removed_says_so_and_begins_another(tmp_path, replaced):
+def test_a_writer_whose_segment_was_removed_warns_and_starts_another(tmp_path, replaced):
     first, second = (ask(text) for text in "ab")
     with Store.open(tmp_path) as store:
         store.put(first, Reply("1"))
@@ -255,7 +255,7 @@ def test_a_writer_whose_segment_was_removed_says_so_and_begins_another(tmp_path,
 
 
 @pytest.mark.parametrize("ends", [b"\r\n", b"\n"])
-def test_other_line_ends_are_read(tmp_path, ends):
+def test_other_line_endings_are_read(tmp_path, ends):
     requests = filled(tmp_path, "a", "b")
     with Store.open(tmp_path) as store:
         store.put_resolution({"key": "k", "facts": 1})

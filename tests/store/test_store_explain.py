@@ -1,4 +1,4 @@
-"""Why an answer is not in the store: the first differing field, by name."""
+"""The explanation why an answer is not in the store names the first differing field."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STORED = Request(
 
 
 def kept(path, *requests: Request) -> Store:
-    """A store with an answer to each request, opened anew."""
+    """Return a newly opened store with an answer to each request."""
     with Store.open(path) as store:
         for request in requests:
             store.put(request, Reply("t"))
@@ -83,7 +83,7 @@ def test_the_differing_field_is_named(tmp_path, changes, said):
         assert store.explain(replace(STORED, **changes)) == said
 
 
-def test_every_compared_field_has_a_case_above():
+def test_every_compared_field_is_tested():
     changed = {name for changes, _ in CASES.values() for name in changes}
     assert changed == {field.name for field in fields(Request) if field.compare}
 
@@ -116,7 +116,7 @@ def test_the_nearest_of_several_is_compared(tmp_path):
         assert store.explain(asked).startswith("messages[2].content differs")
 
 
-def test_another_case_of_the_same_model(tmp_path):
+def test_without_the_case_the_nearest_request_of_the_model_is_compared(tmp_path):
     asked = replace(STORED, case_id="wikitq/nu-2/html/none", messages=(Message("user", "other"),))
     with kept(tmp_path, STORED) as store:
         assert store.explain(asked) == "no answer of this case is stored"
@@ -129,25 +129,25 @@ def test_another_case_of_the_same_model(tmp_path):
         )
 
 
-def test_an_empty_store(tmp_path):
+def test_an_empty_store_is_named(tmp_path):
     with Store.open(tmp_path) as store:
         assert store.explain(STORED) == "no answer of this case is stored, nor any of gpt-4o"
 
 
-def test_what_differs_only_in_secrets_is_said_so(tmp_path):
+def test_a_difference_only_in_secrets_is_named(tmp_path):
     with kept(tmp_path, replace(STORED, params=params(auth_token="a"))) as store:
         said = store.explain(replace(STORED, params=params(auth_token="b")))
         assert "something that is not stored differs" in said
 
 
-def test_all_layers_are_looked_at(tmp_path):
+def test_all_layers_are_compared(tmp_path):
     with kept(tmp_path / "below", STORED), kept(tmp_path / "top", replace(STORED, model="m")):
         pass
     with Store.open(tmp_path / "top", [tmp_path / "below"]) as store:
         assert store.explain(replace(STORED, repeat=3)) == "repeat: stored 1, asked 3"
 
 
-def test_answers_that_came_since_the_first_explanation_count(tmp_path):
+def test_answers_stored_after_the_first_explanation_count(tmp_path):
     asked = replace(STORED, repeat=2)
     with Store.open(tmp_path) as store, Store.open(tmp_path) as other:
         assert store.explain(asked).startswith("no answer of this case is stored")
@@ -169,7 +169,7 @@ def test_a_damaged_entry_explains_nothing(tmp_path):
         assert len(store.warnings) == 1
 
 
-def test_what_is_said_is_one_printable_line(tmp_path):
+def test_an_explanation_is_one_printable_line(tmp_path):
     with kept(tmp_path, replace(STORED, model="a\x1b[31m\nb")) as store:
         said = store.explain(replace(STORED, model="c\u202e" + "d" * 500))
         assert said.isprintable()
@@ -178,7 +178,7 @@ def test_what_is_said_is_one_printable_line(tmp_path):
 
 
 @pytest.mark.parametrize(("case_id", "most"), [(None, 1), ("", 200)])
-def test_each_entry_is_read_once_and_a_miss_reads_few(tmp_path, monkeypatch, case_id, most):
+def test_each_entry_is_read_once_and_a_miss_reads_few_entries(tmp_path, monkeypatch, case_id, most):
     reads = []
     read = Layer.read
 

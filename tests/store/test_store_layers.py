@@ -1,4 +1,4 @@
-"""The answer store with several entries, writers and layers; its resolutions."""
+"""The answer store with several entries, writers and layers, and its resolutions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.stores import ask, filled, segments, text_of
 # Several entries, several layers
 
 
-def test_of_several_entries_the_first_segment_and_the_first_line_win(tmp_path):
+def test_of_several_entries_the_first_line_of_the_first_segment_is_served(tmp_path):
     for text in ("one", "two"):
         with Store.open(tmp_path) as store:
             store.put(ask(), Reply(text))
@@ -29,7 +29,7 @@ def test_of_several_entries_the_first_segment_and_the_first_line_win(tmp_path):
     with Store.open(tmp_path) as store:
         assert text_of(store, ask()) == "one"
         assert len(store) == 1
-        # A segment that is found later, but was made earlier.
+        # A segment that is listed later but was created earlier.
         early = segments(tmp_path)[0].with_name("20000101T000000.000000Z-1-00000000.jsonl")
         with Store.open(tmp_path / "elsewhere") as other:
             other.put(ask(), Reply("zero"))
@@ -39,7 +39,7 @@ def test_of_several_entries_the_first_segment_and_the_first_line_win(tmp_path):
 
 
 @pytest.mark.parametrize("damaged", [("one",), ("one", "two"), ("two", "three"), ("three", "one")])
-def test_where_one_entry_is_damaged_another_is_served(tmp_path, damaged):
+def test_if_an_entry_is_damaged_another_is_served(tmp_path, damaged):
     with Store.open(tmp_path) as store:
         for text in ("one", "two", "three"):
             store.put(ask(), Reply(text))
@@ -55,7 +55,7 @@ def test_where_one_entry_is_damaged_another_is_served(tmp_path, damaged):
         assert len(store.warnings) == ["one", "two", "three"].index(sound[0])
 
 
-def test_the_first_layer_that_has_a_key_wins(tmp_path):
+def test_the_first_layer_with_the_key_is_served(tmp_path):
     top, middle, bottom = tmp_path / "top", tmp_path / "middle", tmp_path / "bottom"
     for path, texts in ((bottom, "abc"), (middle, "ab"), (top, "a")):
         with Store.open(path) as store:
@@ -74,7 +74,7 @@ def test_the_first_layer_that_has_a_key_wins(tmp_path):
         assert len(segments(bottom)) == len(segments(middle)) == 1
 
 
-def test_below_a_damaged_entry_the_next_layer_is_served(tmp_path):
+def test_if_an_entry_is_damaged_the_next_layer_is_served(tmp_path):
     for name in ("top", "bottom"):
         filled(tmp_path / name, "a")
     (path,) = segments(tmp_path / "top")
@@ -84,7 +84,7 @@ def test_below_a_damaged_entry_the_next_layer_is_served(tmp_path):
         assert len(store.warnings) == 1
 
 
-def test_a_layer_may_be_a_folder_of_segment_files(tmp_path):
+def test_a_layer_can_be_a_folder_of_segment_files(tmp_path):
     filled(tmp_path / "store", "a")
     copy = tmp_path / "artifact"
     copy.mkdir()
@@ -97,7 +97,7 @@ def test_a_layer_may_be_a_folder_of_segment_files(tmp_path):
         assert "contains no segments" in store.warnings[0]
 
 
-def test_refresh_takes_in_what_others_wrote(tmp_path):
+def test_refresh_reads_new_answers_of_other_writers(tmp_path):
     with Store.open(tmp_path) as reader, Store.open(tmp_path) as writer:
         for text in "abc":
             writer.put(ask(text), Reply(text))
@@ -108,8 +108,8 @@ def test_refresh_takes_in_what_others_wrote(tmp_path):
         assert reader.warnings == []
 
 
-def test_a_look_again_finds_what_others_wrote_and_takes_little_time(tmp_path, monkeypatch):
-    seconds = itertools.count()  # every look takes one second
+def test_repeated_looks_find_new_answers_and_are_limited_in_time(tmp_path, monkeypatch):
+    seconds = itertools.count()  # every look takes a second
     clock = SimpleNamespace(perf_counter=lambda: next(seconds))
     monkeypatch.setattr("pytest_tablebench.store._store.time", clock)
     store, other = Store.open(tmp_path), Store.open(tmp_path)
@@ -124,7 +124,7 @@ def test_a_look_again_finds_what_others_wrote_and_takes_little_time(tmp_path, mo
     other.close()
 
 
-def test_an_unfinished_line_is_waited_for(tmp_path):
+def test_an_unfinished_line_is_read_once_complete(tmp_path):
     requests = filled(tmp_path, "a", "b")
     (path,) = segments(tmp_path)
     content = path.read_bytes()
@@ -136,7 +136,7 @@ def test_an_unfinished_line_is_waited_for(tmp_path):
         assert text_of(store, requests[1]) == "to b"
 
 
-def test_several_threads_may_use_a_store(tmp_path):
+def test_several_threads_can_use_a_store(tmp_path):
     wrong: list[str] = []
 
     def work(name: str) -> None:
@@ -170,7 +170,7 @@ VALUES = st.recursive(
 
 @settings(max_examples=draws(50))
 @given(key=st.text(st.characters(), min_size=1, max_size=30), value=VALUES)
-def test_a_resolution_comes_back(tmp_path_factory, key, value):
+def test_a_resolution_is_read_back(tmp_path_factory, key, value):
     path = tmp_path_factory.mktemp("store")
     with Store.open(path) as store:
         store.put_resolution({"key": key, "sent": value})
@@ -182,7 +182,7 @@ def test_a_resolution_comes_back(tmp_path_factory, key, value):
         assert store.warnings == []
 
 
-def test_the_last_resolution_wins_and_upper_layers_first(tmp_path):
+def test_the_last_resolution_of_the_first_layer_is_served(tmp_path):
     top, bottom = tmp_path / "top", tmp_path / "bottom"
     with Store.open(top) as first, Store.open(top) as second, Store.open(bottom) as below:
         second.put_resolution({"key": "m", "price": 1})
@@ -201,7 +201,7 @@ def test_the_last_resolution_wins_and_upper_layers_first(tmp_path):
         assert store.get_resolution("n") == {"key": "n", "price": 4}
 
 
-def test_what_litellm_knows_of_a_model_comes_back_whole(tmp_path):
+def test_the_resolution_of_a_model_is_read_back_completely(tmp_path):
     known = Resolution(
         params={"max_tokens": 512},
         sent={"max_completion_tokens": 512},
@@ -228,7 +228,7 @@ def test_what_litellm_knows_of_a_model_comes_back_whole(tmp_path):
 
 @settings(max_examples=draws(20))
 @given(where=st.lists(st.sampled_from(["top", "bottom"]), max_size=6))
-def test_all_resolutions_come_the_last_one_first(tmp_path_factory, where):
+def test_all_resolutions_are_listed_with_the_last_first(tmp_path_factory, where):
     path = tmp_path_factory.mktemp("store")
     with Store.open(path / "top") as top, Store.open(path / "bottom") as bottom:
         for number, name in enumerate(where):

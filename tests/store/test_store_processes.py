@@ -1,4 +1,4 @@
-"""The answer store among real processes, dying writers and full disks."""
+"""The answer store with several processes, killed writers and full disks."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ def expected(name: str, number: int) -> Reply:
     return Reply(f"to {name} {number}" + "é" * (number % 300), from_store=True)
 
 
-def test_eight_writers_at_once_while_one_reads(tmp_path):
+def test_a_reader_finds_the_answers_of_eight_concurrent_writers(tmp_path):
     names, count = "abcdefgh", 500
     with Store.open(tmp_path) as reader:
         writers = [start(WRITE, tmp_path, name, count) for name in names]
         seen = 0
         while any(writer.poll() is None for writer in writers):
-            # Reading what they report also keeps their pipes from filling up.
+            # Reading their reports also prevents their pipes from filling up.
             for writer in writers:
                 if line := present(writer.stdout).readline():
                     reader.refresh()
@@ -98,7 +98,7 @@ def test_eight_writers_at_once_while_one_reads(tmp_path):
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
 @pytest.mark.parametrize("after", [1, 3, 40, 200])
-def test_what_a_killed_writer_has_put_is_there(tmp_path, after):
+def test_answers_of_a_killed_writer_are_kept(tmp_path, after):
     writer = start(WRITE, tmp_path, "a", 1_000_000)
     reported = [int(present(writer.stdout).readline()) for _ in range(after)]
     writer.kill()
@@ -142,7 +142,7 @@ print(put)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="this system has no RLIMIT_FSIZE")
-def test_a_limit_on_the_size_of_files(tmp_path):
+def test_a_limit_on_file_size_loses_only_answers_beyond_it(tmp_path):
     message, put = finish(start(FULL, tmp_path)).splitlines()
     assert str(tmp_path) in message
     assert os.strerror(errno.EFBIG) in message
@@ -159,7 +159,7 @@ def test_a_limit_on_the_size_of_files(tmp_path):
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A disk of 64 KiB, where this system lets us make one."""
+    """Return a disk of 64 KiB, or skip if this system does not allow it."""
     disk = tmp_path / "disk"
     disk.mkdir()
     mount, umount = shutil.which("mount"), shutil.which("umount")
@@ -187,7 +187,7 @@ def fill(store: Store) -> int:
     raise AssertionError("the disk is not full")
 
 
-def test_a_full_disk(small_disk):
+def test_on_a_full_disk_stored_answers_are_kept(small_disk):
     ballast = small_disk / "ballast"
     with Store.open(small_disk) as store:
         store.put(ask("first"), Reply("1"))
@@ -205,7 +205,7 @@ def test_a_full_disk(small_disk):
         assert store.warnings == []
 
 
-def test_a_disk_with_no_room_for_a_segment(tmp_path):
+def test_a_disk_without_room_for_a_segment_is_a_warning(tmp_path):
     with Store.open(tmp_path / "store") as store:
         shutil.rmtree(tmp_path / "store")
         (tmp_path / "store").write_text("no folder any more")
@@ -219,7 +219,7 @@ def test_a_disk_with_no_room_for_a_segment(tmp_path):
 # Failures of single writes
 
 
-def test_a_line_written_in_pieces_is_whole(tmp_path, monkeypatch):
+def test_a_line_written_in_several_pieces_is_whole(tmp_path, monkeypatch):
     write = os.write
     monkeypatch.setattr(os, "write", lambda file, data: write(file, data[:7]))
     with Store.open(tmp_path) as store:
@@ -232,7 +232,7 @@ def test_a_line_written_in_pieces_is_whole(tmp_path, monkeypatch):
 
 
 class Failing:
-    """An `os.write` that writes so many bytes of one line, then fails with an error."""
+    """An `os.write` that writes `room` bytes of a line and then raises an error."""
 
     def __init__(self, error: BaseException, room: int) -> None:
         self.error, self.room, self.write = error, room, os.write
@@ -267,7 +267,7 @@ def test_after_a_failed_write_the_next_line_is_whole(tmp_path, monkeypatch, room
         assert len(store.warnings) == bool(torn)
 
 
-def test_an_interrupt_behind_the_last_byte_loses_nothing(tmp_path, monkeypatch):
+def test_an_interrupt_after_the_last_byte_loses_nothing(tmp_path, monkeypatch):
     write = os.write
 
     def interrupted(file: int, data: bytes) -> int:
@@ -305,7 +305,7 @@ assert not store.warnings
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_a_forked_process_writes_its_own_segment(tmp_path):
+def test_a_forked_process_writes_a_separate_segment(tmp_path):
     finish(start(FORK, tmp_path))
     assert sorted(path.read_bytes().count(b"\n") for path in segments(tmp_path)) == [1, 101]
 
@@ -336,9 +336,9 @@ with Store.open(None, [folder]) as store:
 
 
 @pytest.mark.skipif(not hasattr(os, "setuid"), reason="permissions of this system are others")
-def test_a_layer_without_permission_to_write():
+def test_a_layer_without_write_permission_is_read():
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)  # outside of `tmp_path`, which other users cannot enter
+        folder = Path(name)  # outside `tmp_path`, which other users cannot enter
         with Store.open(folder) as store:
             store.put(ask("a"), Reply("1"))
         (path,) = segments(folder)
@@ -359,7 +359,7 @@ def test_a_layer_without_permission_to_write():
         assert (path.read_bytes(), path.stat().st_mtime_ns, folder.stat().st_mtime_ns) == before
 
 
-def test_the_store_loads_nothing_heavy():
+def test_importing_the_store_loads_no_heavy_library():
     script = COMMON + "import json\nprint(json.dumps(sorted(sys.modules)))"
     done = subprocess.run(
         [sys.executable, "-c", script, "."], capture_output=True, text=True, check=True, cwd=ROOT

@@ -1,4 +1,4 @@
-"""Perturbations outside ToRR's grid: what each keeps, and what it is marked for."""
+"""Perturbations outside of ToRR's grid."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ CELLS = st.one_of(
 
 @st.composite
 def tables(draw: st.DrawFn) -> Table:
-    """Rectangular tables with names that the dictionaries know, and cells of several types."""
+    """Draw rectangular tables with names from the dictionaries and cells of several types."""
     width = draw(st.integers(1, 4))
     header = draw(st.lists(NAMES, min_size=width, max_size=width))
     return Table(
@@ -71,13 +71,13 @@ CHANGE_MEANING = {
 }
 
 
-def test_those_that_change_the_meaning_say_so():
+def test_perturbations_that_change_the_meaning_declare_it():
     marked = {n for n, f in PERTURBATIONS.items() if not getattr(f, "preserves_meaning", True)}
     assert marked == CHANGE_MEANING
     assert not marked & set(GRID)
 
 
-def test_the_documentation_lists_all_of_them_as_they_are():
+def test_the_documentation_lists_all_perturbations():
     text = (Path(__file__).parents[2] / "docs" / "perturbations.md").read_text(encoding="utf-8")
     found = re.findall(r"^\| `(\w+)` \|.*\| (yes|no) \|$", text, re.MULTILINE)
     assert dict(found) == {n: "no" if n in CHANGE_MEANING else "yes" for n in PERTURBATIONS}
@@ -98,16 +98,16 @@ def test_the_documentation_lists_all_of_them_as_they_are():
 
 @pytest.mark.parametrize("name", ["synonym_names", "abbreviate_names"])
 @given(table=tables())
-def test_other_names_stand_over_the_same_cells_and_stay_apart(name, table):
+def test_other_names_keep_the_cells_and_stay_distinct(name, table):
     result = perturb(table, name)
     assert result.rows == table.rows
     assert len(result.header) == len(table.header)
-    # Two columns have one name afterwards only where they had before.
+    # Two columns have equal names only if they had before.
     for (a, x), (b, y) in product(zip(table.header, result.header, strict=True), repeat=2):
         assert (a == b) == (x == y)
 
 
-def test_words_are_replaced_as_they_are_written():
+def test_words_are_replaced_in_their_spelling():
     table = Table(
         ["Population 2020", "COMPANY", "average", "Nothing known", "营业收入（万元）"], []
     )
@@ -131,7 +131,7 @@ def test_header_lines_and_structure_are_kept():
     assert result.path(1, 1).column == ("Year", "Inhabitants")
 
 
-def test_masked_names_hide_all_header_lines_and_structure_stays():
+def test_masked_names_hide_all_header_lines_and_keep_the_structure():
     result = perturb(STRUCTURED, "mask_cols_names")
     assert result.header == ("Col1", "Col2", "Col3")
     assert result.header_rows == (("Group1", "Group2", ""),)
@@ -150,7 +150,7 @@ def test_more_or_fewer_rows_need_a_flat_table(text):
 
 
 @pytest.mark.parametrize("name", ["synonyms", "abbreviations"])
-def test_the_dictionary_has_english_in_lower_case_and_nothing_for_itself(name):
+def test_the_dictionary_is_in_lower_case_and_maps_no_word_to_itself(name):
     words = _dictionary(name)
     assert len(words) > 60
     assert sum(not word.isascii() for word in words) >= 14
@@ -163,7 +163,7 @@ def test_the_dictionary_has_english_in_lower_case_and_nothing_for_itself(name):
 @pytest.mark.parametrize("name", ["repeat_rows", "distractor_rows"])
 @settings(max_examples=draws(40))
 @given(table=tables(), tokens=st.integers(0, 60))
-def test_the_old_rows_stay_in_their_order_and_the_length_is_reached(name, table, tokens):
+def test_distractor_rows_keep_the_order_and_reach_the_length(name, table, tokens):
     result = perturb(table, name, tokens=tokens)
     rest = list(map(repr, table.rows))
     for row in result.rows:
@@ -176,7 +176,7 @@ def test_the_old_rows_stay_in_their_order_and_the_length_is_reached(name, table,
         assert {*map(repr, result.rows)} == {*map(repr, table.rows)}
 
 
-def test_distractor_rows_are_about_things_that_are_not_there():
+def test_distractor_rows_are_about_absent_entities():
     table = Table(["City", "People"], [["Lund", 90], ["Aarhus", 280], ["Bergen", 270]])
     result = perturb(table, "distractor_rows[tokens=60]")
     added = [row for row in result.rows if row not in table.rows]
@@ -190,7 +190,7 @@ def test_distractor_rows_are_about_things_that_are_not_there():
 
 @settings(max_examples=draws(40))
 @given(tables(), st.integers(0, 4))
-def test_further_columns_stand_behind_the_others(table, count):
+def test_further_columns_are_after_the_others(table, count):
     result = perturb(table, "distractor_columns", count=count)
     width = len(table.header)
     assert (result.header[:width], len(result.header)) == (table.header, width + count)
@@ -198,7 +198,7 @@ def test_further_columns_stand_behind_the_others(table, count):
     assert not set(result.header[width:]) & set(table.header)
 
 
-def test_further_columns_leave_structure():
+def test_further_columns_keep_the_structure():
     result = perturb(STRUCTURED, "distractor_columns")
     assert result.rows[0][3:] == ("", "")
     assert all(result.rows[1][3:])
@@ -210,24 +210,24 @@ def test_further_columns_leave_structure():
 
 @settings(max_examples=draws(40))
 @given(tables(), st.sampled_from([0, 0.1, 0.5, 1]))
-def test_a_share_of_the_cells_is_emptied_and_no_other_changed(table, share):
+def test_a_share_of_the_cells_is_emptied_and_the_others_kept(table, share):
     result = perturb(table, "missing_values", share=share)
     cells = [
         pair
         for before, after in zip(table.rows, result.rows, strict=True)
         for pair in zip(before, after, strict=True)
     ]
-    there = sum(before not in ("", None) for before, _ in cells)
+    filled = sum(before not in ("", None) for before, _ in cells)
     changed = [(before, after) for before, after in cells if before is not after]
     assert all(after == "" for _, after in changed)
-    assert len(changed) == round(Decimal(str(share)) * there)
+    assert len(changed) == round(Decimal(str(share)) * filled)
 
 
 # Numbers
 
 
 @given(tables(), st.sampled_from(["thousands", "plain", "scientific"]))
-def test_numbers_keep_their_value_in_another_form(table, style):
+def test_numbers_keep_their_value_in_another_style(table, style):
     result = perturb(table, "number_format", style=style)
     assert result.header == table.header
     for before, after in zip(table.rows, result.rows, strict=True):
@@ -251,26 +251,26 @@ def test_numbers_are_written_in_a_style(style, expected):
     assert list(perturb(table, "number_format", style=style).rows[0]) == expected
 
 
-def asked(name, table, text="?", answers=(), **arguments):
+def ask(name, table, text="?", answers=(), **arguments):
     question = Question((table,), text, tuple(answers))
     return apply_to_question(PERTURBATIONS[name], question, name, seed=0, arguments=arguments)
 
 
 def test_an_answer_that_is_a_cell_is_written_as_the_cell():
     table = Table(["Year", "City", "People"], [[2001, "Lund", "91000"], [2002, "Bo", "7"]])
-    changed = asked("number_format", table, answers=["91000", "Lund", "13"])
+    changed = ask("number_format", table, answers=["91000", "Lund", "13"])
     assert changed.answers == ("91,000", "Lund", "13")
-    assert changed.tables[0].rows[0] == (2001, "Lund", "91,000")  # years are no amounts
-    # Written in two ways, the answer would be unclear.
+    assert changed.tables[0].rows[0] == (2001, "Lund", "91,000")  # years are not amounts
+    # With two spellings the answer would be ambiguous.
     both = Table(["Year", "People"], [[2001, 2001], [2002, 70000]])
-    assert asked("number_format", both, answers=["2001"]).tables == (both,)
+    assert ask("number_format", both, answers=["2001"]).tables == (both,)
 
 
 LENGTHS = Table(["River", "Length (km)"], [["Aa", "1.5"], ["Bo", "2,300"], ["Cy", ""]])
 
 
 def test_a_unit_changes_with_its_column_and_the_answer():
-    changed = asked("change_units", LENGTHS, "How long is Bo?", ["2,300"])
+    changed = ask("change_units", LENGTHS, "How long is Bo?", ["2,300"])
     assert changed.tables[0] == Table(
         ["River", "Length (m)"], [["Aa", "1,500"], ["Bo", "2,300,000"], ["Cy", ""]]
     )
@@ -286,13 +286,13 @@ def test_a_unit_changes_with_its_column_and_the_answer():
 @pytest.mark.parametrize(
     ("text", "answers"),
     [
-        ("Which rivers are longer than 2?", ["Bo"]),  # the number would be of the old unit
+        ("Which rivers are longer than 2?", ["Bo"]),  # the number has the old unit
         ("How many km is Bo long?", ["2,300"]),
-        ("How long are both?", ["2,301.5"]),  # worked out from cells
+        ("How long are both?", ["2,301.5"]),  # computed from cells
     ],
 )
-def test_units_stay_where_the_meaning_could_change(text, answers):
-    changed = asked("change_units", LENGTHS, text, answers)
+def test_units_are_kept_if_the_meaning_could_change(text, answers):
+    changed = ask("change_units", LENGTHS, text, answers)
     assert (changed.tables, changed.answers) == ((LENGTHS,), tuple(answers))
 
 
@@ -301,7 +301,7 @@ def test_a_column_with_other_texts_keeps_its_unit():
     assert perturb(table, "change_units") == table
 
 
-# Other facts
+# Counterfactual tables
 
 
 CITIES = Table(
@@ -310,7 +310,7 @@ CITIES = Table(
 )
 
 
-def test_the_answer_and_its_cell_become_another_name():
+def test_the_answer_and_its_cell_get_another_name():
     question = Question((CITIES,), "Who is mayor of Lund?", ("Ann Berg",))
     function = PERTURBATIONS["counterfactual"]
     changed = apply_to_question(function, question, "counterfactual", seed=0, arguments={})
@@ -337,14 +337,14 @@ def test_the_answer_and_its_cell_become_another_name():
         (Question((), "?", ("Cy",)), "is not the text of one cell"),
     ],
 )
-def test_where_the_rule_does_not_know_it_nothing_is_changed(question, why):
+def test_a_question_outside_of_the_rule_is_not_changed(question, why):
     with pytest.raises(TableError, match=why):
         apply_to_question(
             PERTURBATIONS["counterfactual"], question, "counterfactual", seed=0, arguments={}
         )
 
 
-def test_a_number_is_changed_where_it_is_only_looked_up():
+def test_a_number_is_changed_only_in_lookup_questions():
     question = Question((CITIES,), "How many people has Lund?", ("91000",), kind="lookup")
     changed = asked_of(question)
     [new] = changed.answers
@@ -359,7 +359,7 @@ def asked_of(question):
     )
 
 
-def test_no_table_shows_nothing():
+def test_no_table_removes_the_table():
     result = perturb(CITIES, "no_table")
     assert (result.header, result.rows) == ((), ())
 
@@ -385,8 +385,8 @@ def test_wrong_arguments_are_settings_errors(text, said):
         perturb(CITIES, text)
 
 
-def test_facts_are_counted_alike_whatever_the_form():
-    # What is looked up keeps its value in every perturbation that says it keeps the meaning.
+def test_facts_are_the_same_in_every_form():
+    # A looked-up value is kept by every perturbation that keeps the meaning.
     kept = [name for name in PERTURBATIONS if name not in CHANGE_MEANING and name not in GRID]
     for name in kept:
         result = perturb(CITIES, name)

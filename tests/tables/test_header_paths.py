@@ -1,4 +1,4 @@
-"""Tables made of header paths: levels, merged cells, and paths that do not fit the cells."""
+"""Tables from header paths: levels, merged cells, and paths that do not fit the cells."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_tablebench.tables.hierarchy.header_paths import table_of_paths
 from pytest_tablebench.tables.table import Table
 
 
-def test_neighbours_share_a_cell_as_long_as_their_paths_are_the_same() -> None:
+def test_neighbours_with_equal_paths_share_a_cell() -> None:
     table = table_of_paths(
         [["1", "2", "3"], ["4", "5", "6"], ["7", "8", "9"]],
         Table,
@@ -39,13 +39,13 @@ def test_html_has_the_spans() -> None:
     assert '<th colspan="2">A</th>' in serialize(table, "html")
 
 
-def test_equal_last_headers_stay_two_columns() -> None:
+def test_equal_last_headers_remain_two_columns() -> None:
     table = table_of_paths([["1", "2"]], Table, columns=[["A", "x"], ["A", "x"]])
     assert table.header == ("x", "x")
     assert table.spans == (Span(0, 0, 1, 2),)
 
 
-def test_a_group_and_a_column_of_its_name_stay_apart() -> None:
+def test_a_group_and_a_column_with_its_name_are_separate() -> None:
     table = table_of_paths([["1", "2"]], Table, columns=[["A"], ["A", "x"]])
     assert table.header_rows == (("A", "A"),)
     assert table.spans == (Span(0, 0, 2, 1),)
@@ -64,7 +64,7 @@ _PATHS = st.lists(st.lists(st.sampled_from(["a", "b", ""]), max_size=3), max_siz
 
 
 @given(columns=_PATHS, rows=_PATHS, cells=st.lists(st.lists(st.just("1"), max_size=6), max_size=5))
-def test_any_paths_make_a_table_that_can_be_shown(
+def test_any_paths_make_a_valid_table(
     columns: list[list[str]], rows: list[list[str]], cells: list[list[str]]
 ) -> None:
     table = table_of_paths(cells, Table, columns=columns, rows=rows)

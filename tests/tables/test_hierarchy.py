@@ -1,4 +1,4 @@
-"""What is read of merged cells, header lines, sections, captions and notes."""
+"""Merged cells, header lines, sections, captions and notes of workbooks and HTML."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_sheet_without_merges_is_a_table_with_a_row_header(tmp_path: Path) -> 
     assert table.path(1, 1) == (("York",), ("2020",))
 
 
-def test_captions_sections_and_notes_of_a_sheet(tmp_path: Path) -> None:
+def test_captions_sections_and_notes_of_a_sheet_are_read(tmp_path: Path) -> None:
     table = sheet(
         tmp_path,
         [
@@ -98,7 +98,7 @@ def test_groups_merged_over_rows_make_two_row_headers(tmp_path: Path) -> None:
     assert table.path(2, 2) == (("2021", "Q1"), ("Sum",))
 
 
-def test_header_lines_without_merges_are_words_over_numbers(tmp_path: Path) -> None:
+def test_header_lines_without_merges_are_text_above_numbers(tmp_path: Path) -> None:
     table = sheet(
         tmp_path,
         [["0 mg", "", "5 mg", ""], ["time", "rate", "time", "rate"], [0, 1, 0, 2], [1, 5, 1, 6]],
@@ -141,12 +141,12 @@ def test_names_and_values_above_a_wide_table_are_captions(tmp_path: Path) -> Non
     assert table.header == ("Region", "a", "b", "c")
 
 
-def test_the_value_of_a_formula_is_read_and_never_run(tmp_path: Path) -> None:
+def test_the_stored_value_of_a_formula_is_read_and_never_computed(tmp_path: Path) -> None:
     table = sheet(tmp_path, [["a", "b"], ["x", "=1+1"], ["y", 3]])
-    assert table.rows == (("x", ""), ("y", 3))  # nothing had worked it out before it was saved
+    assert table.rows == (("x", ""), ("y", 3))  # the file was saved without a computed value
 
 
-def test_what_a_merged_cell_hides_is_not_read() -> None:
+def test_values_hidden_by_a_merged_cell_are_not_read() -> None:
     table = Table.from_html(
         "<table><tr><th>K<th colspan=3>V<tr><th rowspan=0>x<td>1<td colspan=2>2<tr><td>3</table>",
         structure=True,
@@ -164,7 +164,7 @@ def test_a_colspan_ends_before_a_cell_merged_from_above() -> None:
     assert table.spans == (Span(1, 2, 2, 1),)
 
 
-def test_text_of_html_breaks_where_a_browser_breaks_it() -> None:
+def test_text_of_html_has_the_line_breaks_of_a_browser() -> None:
     table = Table.from_html(
         "<table>\n<tr><td>\n  a\n  b<br />\n c </td><td> d  e</td></tr>"
         "<tr><td>&nbsp;</td><td>1</td></tr></table>",
@@ -173,7 +173,7 @@ def test_text_of_html_breaks_where_a_browser_breaks_it() -> None:
     assert table.lines == (("a b\nc ", " d  e"), ("", "1"))
 
 
-def test_indents_of_exported_html_come_from_its_style_sheet() -> None:
+def test_indents_of_exported_html_are_read_from_its_style_sheet() -> None:
     table = Table.from_html(
         "<style>td.style5 { text-align:left; padding-left:9px; color:red }</style>"
         '<table><tr><td>Item<td>n<tr><td>All<td>3<tr><td class="s style5">One<td>1'

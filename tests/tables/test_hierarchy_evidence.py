@@ -1,4 +1,4 @@
-"""Sheets in which type, borders, links and periods tell what merges and indents do not."""
+"""Sheets whose structure follows from bold type, borders, links and periods."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def paths(table: Table) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("name", SHEETS)
-def test_a_workbook_and_a_page_are_read_alike(name: str, tmp_path: Path) -> None:
+def test_a_workbook_and_a_page_have_the_same_structure(name: str, tmp_path: Path) -> None:
     lines, merged, captions, header, row_paths = SHEETS[name]
     book = Table.from_xlsx(as_workbook(tmp_path, lines, merged), structure=True)
     page = Table.from_html(as_page(lines, merged), structure=True)
@@ -206,7 +206,7 @@ def test_a_workbook_and_a_page_are_read_alike(name: str, tmp_path: Path) -> None
     assert book.row_levels == page.row_levels
 
 
-def test_links_over_values_are_a_header() -> None:
+def test_links_above_values_are_a_header() -> None:
     lines: list[list[Any]] = [["@Name", "@Height"], ["Ada", 170], ["Ben", 180]]
     table = Table.from_html(as_page(lines, []), structure=True)
     assert (table.captions, table.header) == ((), ("Name", "Height"))
@@ -233,19 +233,19 @@ def test_bold_totals_are_no_groups() -> None:
 def test_a_group_ends_at_a_blank_row() -> None:
     lines = [*QUARTERS, [], ["", "Sum", 15, 150]]
     table = Table.from_html(as_page(lines, []), structure=True)
-    # The sum belongs to no year: no name can be told to hold for the blank cells.
+    # The sum belongs to no year, because no name is known for the blank cells.
     assert table.path(1, 3).row == ("Q2",)
     assert table.path(6, 3).row == ("Sum",)
 
 
-def test_shuffled_rows_stay_in_their_group() -> None:
+def test_shuffled_rows_remain_in_their_group() -> None:
     table = Table.from_html(as_page(QUARTERS, []), structure=True)
     orders = {perturb(table, "shuffle_rows", seed=seed).rows for seed in range(9)}
     years = {tuple(row[0] for row in rows) for rows in orders}
     assert years == {("2022", "", "", "2023", ""), ("2023", "", "2022", "", "")}
 
 
-def test_a_title_merged_over_a_whole_row_is_cut_at_the_last_value(tmp_path: Path) -> None:
+def test_a_title_merged_over_a_whole_row_ends_at_the_last_value(tmp_path: Path) -> None:
     lines: list[list[Any]] = [
         ["Table 7"],
         ["Base", "2022"],
@@ -267,7 +267,7 @@ def test_reasons_are_the_same_for_both_formats(tmp_path: Path) -> None:
         assert [*map(str, explain(book))] == [*map(str, explain(page))], name
 
 
-def test_what_is_ambiguous_is_named() -> None:
+def test_ambiguous_structure_is_named() -> None:
     lines: list[list[Any]] = [
         ["Item", "n"],
         ["*All", 9],

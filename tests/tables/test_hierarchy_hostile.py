@@ -1,4 +1,4 @@
-"""Files that would not stay small, or that are no tables, are one clear error."""
+"""Files that expand too much, or that are no tables, give one clear error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_tablebench import Table, TableError
 
 
 def workbook(path: Path, *, old: str = "", new: str = "", more: bytes = b"") -> Path:
-    """Save a small workbook in whose sheet one text is replaced, and whose archive holds more."""
+    """Save a small workbook with a text of its sheet replaced and more bytes in its archive."""
     plain, file = path / "plain.xlsx", path / "bad.xlsx"
     book = openpyxl.Workbook()
     book.worksheets[0].append(["a", "b"])
@@ -40,7 +40,7 @@ def workbook(path: Path, *, old: str = "", new: str = "", more: bytes = b"") -> 
         ("<row r", "<row /><row r", "at most|more than 100,000 lines"),
     ],
 )
-def test_a_sheet_that_would_not_stay_small(
+def test_a_sheet_that_expands_too_much_is_refused(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     if new.startswith("<row"):
@@ -51,7 +51,7 @@ def test_a_sheet_that_would_not_stay_small(
     assert "bad.xlsx" in str(caught.value)
 
 
-def test_a_workbook_that_unpacks_to_too_much(tmp_path: Path) -> None:
+def test_a_workbook_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
     file = workbook(tmp_path, more=b"\0" * (64 * 1024 * 1024))
     assert file.stat().st_size < 200_000
     with pytest.raises(TableError, match=r"bad\.xlsx' unpacks to [\d,]+ bytes; at most 67,108,864"):
@@ -67,7 +67,7 @@ def test_a_value_far_away_makes_no_large_grid(tmp_path: Path) -> None:
         Table.from_xlsx(tmp_path / "far.xlsx", structure=True)
 
 
-def test_no_workbook_at_all(tmp_path: Path) -> None:
+def test_a_file_that_is_no_workbook_is_refused(tmp_path: Path) -> None:
     (tmp_path / "no.xlsx").write_bytes(b"PK\x03\x04 nothing")
     with pytest.raises(TableError, match=r"no\.xlsx' cannot be read as a workbook"):
         Table.from_xlsx(tmp_path / "no.xlsx", structure=True)
@@ -85,18 +85,18 @@ def test_no_workbook_at_all(tmp_path: Path) -> None:
         ("<table><td>a</td></table>", "a <td> is outside of any <tr>"),
     ],
 )
-def test_html_that_would_not_stay_small(html: str, message: str) -> None:
+def test_html_that_expands_too_much_is_refused(html: str, message: str) -> None:
     with pytest.raises(TableError, match=message):
         Table.from_html(html, structure=True)
 
 
-def test_a_long_text_is_read_in_no_time() -> None:
+def test_a_long_text_is_read_quickly() -> None:
     text = " " * 300_000
     table = Table.from_html(f"<table><tr><td>a{text}b<td>{text}\n{text}c</table>", structure=True)
     assert table.header == (f"a{text}b", "c")
 
 
-def test_missing_end_tags_cost_nothing() -> None:
-    # Each row lies in the one before; asking upwards from each took minutes for so many.
+def test_missing_end_tags_are_read_quickly() -> None:
+    # Each row is nested in the previous one; a walk to the root from each would take minutes.
     table = Table.from_html("<table>" + "<tr><td>a<td>b" * 2000, structure=True)
     assert table.shape == (1999, 2)

@@ -14,11 +14,11 @@ def table(*lines: list[str]) -> Table:
 
 
 def test_one_table_is_its_only_part() -> None:
-    one = table(["City", "a", "b"], ["Leeds", "1", "2"])
-    assert one.parts() == (one,)
+    single = table(["City", "a", "b"], ["Leeds", "1", "2"])
+    assert single.parts() == (single,)
 
 
-def test_tables_below_each_other_begin_with_the_same_header() -> None:
+def test_stacked_tables_start_with_the_same_header() -> None:
     head = ["City", "a", "b"]
     first, second = table(
         ["One", "", ""], head, ["Leeds", "1", "2"], ["", "", ""], ["Two"], head, ["York", "3", "4"]
@@ -28,7 +28,7 @@ def test_tables_below_each_other_begin_with_the_same_header() -> None:
     assert (second.header, second.rows) == (("City", "a", "b"), (("York", "3", "4"),))
 
 
-def test_tables_beside_each_other_have_the_same_names() -> None:
+def test_tables_side_by_side_have_the_same_names() -> None:
     first, second = table(
         ["luminal", "", "", "basal", ""],
         ["no", "mean", "", "no", "mean"],
@@ -41,13 +41,13 @@ def test_tables_beside_each_other_have_the_same_names() -> None:
     assert (len(first.rows), len(second.rows)) == (2, 1)
 
 
-def test_what_stands_in_the_gap_makes_it_one_table() -> None:
+def test_a_value_in_the_gap_makes_it_one_table() -> None:
     lines = [["no", "mean", "", "no", "mean"], ["1", "2", "x", "3", "4"]]
     assert len(table(*lines).parts()) == 1
 
 
 @needs_slices("realhitbench")
-def test_real_sheets_of_several_tables() -> None:
+def test_real_sheets_with_several_tables_are_split() -> None:
     counts = {
         stem: len(Table.from_xlsx(REAL / f"{stem}.xlsx", structure=True).parts())
         for stem in ("health-table32", "science-table01", "science-table29", "health-table36")

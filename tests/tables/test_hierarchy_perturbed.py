@@ -1,4 +1,4 @@
-"""However a table with structure is arranged, each value stands under what it stood under."""
+"""Perturbations of structured tables keep the headers of each value."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REAL = ROOT / "realhitbench" / "data" / "tables"
 
 
 def facts(table: Table, *, turned: bool = False) -> Counter[object]:
-    """Each value with the names of its row and of its column; blank rows hold none."""
+    """Count each value with the names of its row and column; blank rows have none."""
     first = len(table.captions) + len(table.header_rows) + 1
     lines = expanded(table)
     found: Counter[object] = Counter()
@@ -68,7 +68,7 @@ TABLE = Table(
 )
 
 
-def test_rows_move_inside_their_section() -> None:
+def test_rows_move_within_their_section() -> None:
     orders = {
         tuple(row[0] for row in perturb(TABLE, "shuffle_rows", seed=n).rows) for n in range(9)
     }
@@ -79,7 +79,7 @@ def test_rows_move_inside_their_section() -> None:
     }
 
 
-def test_columns_move_under_their_name() -> None:
+def test_columns_move_with_their_name() -> None:
     headers = {perturb(TABLE, "shuffle_cols", seed=n).header for n in range(40)}
     assert headers == {
         ("", "2022", "2023", "Note"),
@@ -89,7 +89,7 @@ def test_columns_move_under_their_name() -> None:
     }
 
 
-def test_a_turned_table_has_the_names_of_its_rows_above() -> None:
+def test_a_transposed_table_has_the_row_names_as_headers() -> None:
     table = perturb(TABLE, "transpose")
     assert table.lines == (
         ("Place", "", "North", "", "", "South"),
@@ -110,7 +110,7 @@ def test_a_turned_table_has_the_names_of_its_rows_above() -> None:
     )
 
 
-def test_empty_rows_part_nothing_that_is_indented() -> None:
+def test_empty_rows_do_not_split_indented_rows() -> None:
     for seed in range(20):
         rows = [row[0] for row in perturb(TABLE, "insert_empty_rows", seed=seed).rows]
         assert rows[rows.index("All") + 1] == "Selby"

@@ -1,4 +1,4 @@
-"""What is written is read again: generated tables, and the benchmark's real ones."""
+"""Written tables are read back: generated tables, and real tables of the benchmark."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(drawn=deep_tables())
-def test_a_generated_table_is_read_again_from_html(drawn: tuple[Table, Paths]) -> None:
+def test_a_generated_table_is_read_back_from_html(drawn: tuple[Table, Paths]) -> None:
     table = as_text(drawn[0])
     assert Table.from_html(serialize(table, "html"), structure=True) == table
 
 
 @given(drawn=deep_tables())
-def test_a_generated_table_is_read_again_from_a_workbook(
+def test_a_generated_table_is_read_back_from_a_workbook(
     file: Path, drawn: tuple[Table, Paths]
 ) -> None:
     drawn[0].to_xlsx(file)
@@ -38,7 +38,7 @@ def test_a_generated_table_is_read_again_from_a_workbook(
 
 
 @given(drawn=deep_tables())
-def test_every_cell_of_a_generated_table_knows_its_path(drawn: tuple[Table, Paths]) -> None:
+def test_every_cell_of_a_generated_table_has_its_path(drawn: tuple[Table, Paths]) -> None:
     table, paths = drawn
     found = [
         (path.row, path.column)
@@ -60,7 +60,7 @@ def both(stem: str) -> Iterator[Table]:
 
 
 def parts(table: Table) -> dict[str, object]:
-    """What of a table does not depend on how its numbers are shown."""
+    """Return the parts of a table that do not depend on number formats."""
     labels = [[one_line(cell) for cell in line] for line in (*table.header_rows, table.header)]
     return {
         "labels": labels,
@@ -75,7 +75,7 @@ def parts(table: Table) -> dict[str, object]:
 
 
 def rounded(table: Table) -> list[list[object]]:
-    """The lines with 12 digits of each float: a workbook keeps fewer than Python has."""
+    """Return the lines with floats of 12 digits, because a workbook keeps fewer than Python."""
     return [
         [float(f"{cell:.12g}") if isinstance(cell, float) else cell for cell in line]
         for line in table.lines
@@ -84,7 +84,7 @@ def rounded(table: Table) -> list[list[object]]:
 
 @needs_slices("realhitbench")
 @pytest.mark.parametrize("stem", STEMS)
-def test_a_real_table_is_read_again(file: Path, stem: str) -> None:
+def test_a_real_table_is_read_back(file: Path, stem: str) -> None:
     book, page = both(stem)
     if stem != "society-table20":  # its page has a merged cell more than its workbook
         assert parts(book) == parts(page)
@@ -95,13 +95,13 @@ def test_a_real_table_is_read_again(file: Path, stem: str) -> None:
     assert Table.from_html(serialize(page, "html"), structure=True) == page
 
 
-def test_text_stays_text_in_a_workbook(file: Path) -> None:
+def test_text_remains_text_in_a_workbook(file: Path) -> None:
     table = Table(["a", "b"], [["=1+1", 2], ["#REF!", True]], row_headers=1)
     table.to_xlsx(file)
     assert Table.from_xlsx(file, structure=True) == table
 
 
-def test_what_no_sheet_takes_is_named() -> None:
+def test_text_that_no_sheet_can_contain_is_named() -> None:
     table = Table(["a", "b"], [["x", "\x00"]], name="odd.html")
     with pytest.raises(
         TableError, match=r"table 'odd.html': line 2, column 2: .* cannot be written"

@@ -1,4 +1,4 @@
-"""Small files that ask for hours or gigabytes are read at once, or refused in one line."""
+"""Small files that would need hours or gigabytes are read quickly or refused in one line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.nasty_workbooks import nasty_workbook
 
 
 def rows(count: int, cells: str) -> str:
-    """The sheet data of equal rows."""
+    """Return sheet data with equal rows."""
     return f"<sheetData>{f'<row>{cells}</row>' * count}</sheetData>"
 
 
@@ -48,7 +48,7 @@ SHEETS = {
 
 @pytest.mark.parametrize("structure", [False, True])
 @pytest.mark.parametrize(("sheet", "message"), SHEETS.values(), ids=SHEETS)
-def test_a_workbook_beyond_a_limit(
+def test_a_workbook_beyond_a_limit_is_refused(
     sheet: str, message: str, structure: bool, tmp_path: Path
 ) -> None:
     file = nasty_workbook(tmp_path / "nasty.xlsx", sheet)
@@ -65,8 +65,8 @@ def test_a_million_closed_cells_are_left_out(tmp_path: Path) -> None:
     assert Table.from_xlsx(file) == Table(["a"], [[7]])
 
 
-def test_a_wide_and_a_long_table_take_a_time_that_grows_with_their_cells(tmp_path: Path) -> None:
-    # The first and last column were looked for anew in each row.
+def test_the_time_for_wide_and_long_tables_is_linear_in_their_cells(tmp_path: Path) -> None:
+    # Searching the first and last column again in each row would be quadratic.
     cells = "<c><v>1</v></c>" * 10
     file = nasty_workbook(tmp_path / "long.xlsx", rows(10_000, cells))
     assert Table.from_xlsx(file).shape == (9_999, 10)
@@ -86,21 +86,21 @@ HTML = {
 
 @pytest.mark.parametrize("structure", [False, True])
 @pytest.mark.parametrize(("text", "message"), HTML.values(), ids=HTML)
-def test_html_beyond_a_limit(text: str, message: str, structure: bool) -> None:
+def test_html_beyond_a_limit_is_refused(text: str, message: str, structure: bool) -> None:
     with pytest.raises(TableError, match=message) as caught:
         Table.from_html(f"{text}\n", structure=structure)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("structure", [False, True])
-def test_many_line_ends_bold_blanks_and_inner_tables_cost_little(structure: bool) -> None:
+def test_many_line_breaks_bold_blanks_and_inner_tables_are_read_quickly(structure: bool) -> None:
     parts = ("<br>" * 3_000, " <b></b>" * 3_000, "<table><tr><td>i</table>" * 1_000)
     table = Table.from_html(f"<table><tr><td>a{''.join(parts)}</table>\n", structure=structure)
     text = table.header[0]
     assert (text.count("\n"), text.count("i")) == (3_000, 1_000)
 
 
-def test_long_number_formats_in_many_cells(tmp_path: Path) -> None:
+def test_long_number_formats_in_many_cells_are_read_quickly(tmp_path: Path) -> None:
     book = openpyxl.Workbook(write_only=True)
     sheet = book.create_sheet("S")
     cell = WriteOnlyCell(sheet, value=1)
@@ -115,7 +115,7 @@ def test_long_number_formats_in_many_cells(tmp_path: Path) -> None:
     assert "more than 6,000,000 characters of number formats" in problem.message
 
 
-def test_a_workbook_of_too_many_parts(tmp_path: Path) -> None:
+def test_a_workbook_with_too_many_parts_is_refused(tmp_path: Path) -> None:
     file = nasty_workbook(tmp_path / "parts.xlsx", rows(1, VALUE))
     with zipfile.ZipFile(file, "a") as archive:
         for number in range(5_000):

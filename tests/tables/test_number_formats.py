@@ -1,4 +1,4 @@
-"""Excel's number formats, against what Excel shows."""
+"""Excel's number formats, against the text that Excel shows."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_value_is_shown_as_excel_shows_it(value: object, code: str, text: str)
         (None, "0"),
     ],
 )
-def test_what_is_not_understood_is_none(value: object, code: str) -> None:
+def test_an_unknown_format_gives_none(value: object, code: str) -> None:
     assert shown_text(value, code) is None
 
 
@@ -92,6 +92,6 @@ def test_what_is_not_understood_is_none(value: object, code: str) -> None:
     st.one_of(st.floats(), st.integers(), st.datetimes(), st.timedeltas(), st.text(max_size=5)),
     st.text(alphabet='0#?.,%E+-/@;[]<>=$"\\_*ymdhsAP General', max_size=20),
 )
-def test_no_format_is_an_error(value: object, code: str) -> None:
+def test_no_format_raises_an_error(value: object, code: str) -> None:
     text = shown_text(value, code)
     assert text is None or isinstance(text, str)

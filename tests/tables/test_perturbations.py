@@ -1,4 +1,4 @@
-"""What every perturbation keeps, what it never touches, and what it refuses."""
+"""The perturbations of ToRR's grid."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAMES = st.one_of(st.sampled_from(["a", "b", "", " "]), st.text(max_size=4))
 
 @st.composite
 def tables(draw: st.DrawFn) -> Table:
-    """Rectangular tables; names repeat, cells repeat and are of every type."""
+    """Draw rectangular tables with repeated names and cells of every type."""
     width = draw(st.integers(1, 5))
     header = draw(st.lists(NAMES, min_size=width, max_size=width))
     rows = draw(st.lists(st.lists(CELLS, min_size=width, max_size=width), max_size=6))
@@ -41,7 +41,7 @@ def run(name: str, table: Table, seed: int = 0) -> Table:
 
 
 def row_facts(table: Table) -> list[Any]:
-    """Per row the multiset of (column name, value), which no order of columns changes.
+    """Return per row the multiset of (column name, value), independent of the column order.
 
     repr keeps 1, 1.0, True and "1" apart and makes NaN equal to itself.
     """
@@ -52,7 +52,7 @@ def row_facts(table: Table) -> list[Any]:
 
 
 def numbered_facts(table: Table) -> Counter[tuple[int, str, str]]:
-    """The multiset of (row number, column name, value)."""
+    """Return the multiset of (row number, column name, value)."""
     return Counter(
         (number, repr(name), repr(value))
         for number, row in enumerate(table.rows)
@@ -67,15 +67,15 @@ def test_none_keeps_the_table(table, seed):
 
 @given(tables(), st.integers(0, 5))
 def test_shuffled_rows_are_the_same_rows(table, seed):
-    # A row's identity is its content: rows move as wholes, the order of columns stays.
+    # A row is identified by its content: whole rows move, and the column order is kept.
     result = run("shuffle_rows", table, seed)
     assert result.header == table.header
     assert Counter(map(repr, result.rows)) == Counter(map(repr, table.rows))
 
 
 @given(tables(), st.integers(0, 5))
-def test_shuffled_columns_leave_each_row_its_facts(table, seed):
-    # Rows keep their numbers, so the facts are equal with the row number as identity.
+def test_shuffled_columns_keep_the_facts_of_each_row(table, seed):
+    # Rows keep their numbers, so the facts are equal by row number.
     result = run("shuffle_cols", table, seed)
     assert row_facts(result) == row_facts(table)
     assert numbered_facts(result) == numbered_facts(table)
@@ -84,8 +84,8 @@ def test_shuffled_columns_leave_each_row_its_facts(table, seed):
 
 
 @given(tables(), st.integers(0, 5))
-def test_transposing_says_the_same_facts_the_other_way_round(table, seed):
-    # There a line begins with the column name, and the header's text is the row number.
+def test_transposing_keeps_the_facts_with_rows_and_columns_swapped(table, seed):
+    # A transposed row starts with the column name, and the header has the row numbers.
     result = run("transpose", table, seed)
     assert result.header == (" ", *(str(number) for number in range(len(table.rows))))
     facts = Counter(
@@ -99,8 +99,8 @@ def test_transposing_says_the_same_facts_the_other_way_round(table, seed):
 
 @given(tables(), st.integers(0, 5), st.integers(0, 4))
 def test_inserted_rows_add_only_empty_text(table, seed, times):
-    # The old rows are there in their order; what is between them is `times` empty rows. So
-    # the old facts survive, with the row's rank among the old rows as its identity.
+    # The old rows keep their order, with `times` empty rows between them. So the old facts are
+    # kept, with a row identified by its rank among the old rows.
     result = perturb(table, "insert_empty_rows", seed=seed, times=times)
     assert result.header == table.header
     assert len(result.rows) == len(table.rows) + times
@@ -134,7 +134,7 @@ def test_every_order_is_drawn(name):
 
 
 @given(tables(), st.integers(0, 3))
-def test_duplicated_rows_and_columns_stand_in_their_place(table, times):
+def test_duplicated_rows_and_columns_are_next_to_their_originals(table, times):
     columns = perturb(table, "duplicate_columns", column_indices=[0], times=times)
     assert columns.header == (table.header[0],) * times + table.header[1:]
     assert repr(columns.rows) == repr(tuple((row[0],) * times + row[1:] for row in table.rows))
@@ -155,7 +155,7 @@ def test_truncated_rows_are_a_subsequence(table, keep, seed):
 
 
 @given(tables())
-def test_masked_and_shuffled_names_leave_the_cells(table):
+def test_masked_and_shuffled_names_keep_the_cells(table):
     masked = run("mask_cols_names", table)
     assert masked.header == tuple(f"Col{n}" for n in range(1, len(table.header) + 1))
     shuffled = run("shuffle_cols_names", table)
@@ -197,20 +197,20 @@ def test_title_and_name_are_kept(name):
 
 
 @pytest.mark.parametrize("name", ["shuffle_cols", "transpose", "duplicate_columns"])
-def test_a_short_row_is_refused_where_columns_move(name):
+def test_a_short_row_is_refused_if_columns_move(name):
     with pytest.raises(TableError, match=rf"table 't': row 2 has 1 cell.*'{name}'"):
         run(name, Table(["a", "b"], [[1, 2], [3]], name="t"))
 
 
 @pytest.mark.parametrize("name", ["none", "shuffle_rows", "insert_empty_rows", "truncate_rows"])
-def test_ragged_rows_move_as_wholes(name):
+def test_ragged_rows_move_as_a_whole(name):
     table = Table(["a", "b"], [[1, 2], [3], [4, 5, 6]])
     kept = [row for row in run(name, table).rows if row != ("", "")]
     assert set(kept) <= set(table.rows)
     assert len(kept) == (2 if name == "truncate_rows" else 3)
 
 
-def test_the_grid_is_the_published_one():
+def test_the_grid_equals_the_published_one():
     assert GRID == ("none", "shuffle_rows", "shuffle_cols", "transpose", "insert_empty_rows")
     assert set(GRID) <= set(PERTURBATIONS)
 
@@ -261,7 +261,7 @@ def test_arguments_in_the_name_reach_the_perturbation():
     ],
     ids=lambda text: ascii(text)[1:30],
 )
-def test_hostile_text_is_refused_and_shown_harmlessly(text):
+def test_hostile_text_is_refused_and_escaped(text):
     with pytest.raises(SettingsError) as caught:
         parse_perturbation(text)
     message = str(caught.value)
@@ -269,7 +269,7 @@ def test_hostile_text_is_refused_and_shown_harmlessly(text):
     assert len(message) < 400
 
 
-def test_nothing_in_the_arguments_is_run(tmp_path):
+def test_arguments_are_never_evaluated(tmp_path):
     target = tmp_path / "hit"
     with pytest.raises(SettingsError):
         perturb(Table(["a"], [[1]]), f"truncate_rows[rows_to_keep=open({str(target)!r}, 'w')]")
@@ -277,7 +277,7 @@ def test_nothing_in_the_arguments_is_run(tmp_path):
 
 
 @given(st.text(max_size=30))
-def test_any_text_is_read_or_refused(text):
+def test_any_text_is_parsed_or_refused(text):
     try:
         name, arguments = parse_perturbation(f"x[{text}]")
     except SettingsError:
@@ -315,7 +315,7 @@ def test_arguments_of_the_wrong_kind_are_settings_errors(text):
 
 
 @pytest.mark.parametrize("index", [1, -1, "0"])
-def test_a_row_or_column_that_is_not_there_is_named(index):
+def test_a_missing_row_or_column_is_named(index):
     table = Table(["a"], [[1]], name="t")
     with pytest.raises(TableError, match=rf"table 't': row_indices contains {index!r}"):
         perturb(table, "duplicate_rows", row_indices=[index])

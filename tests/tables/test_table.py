@@ -1,4 +1,4 @@
-"""The table value: what it copies, refuses, and says about itself."""
+"""The class of tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pytest_tablebench.errors import TableError
 from pytest_tablebench.tables.table import Table
 
 
-def test_a_change_of_the_lists_afterwards_changes_nothing():
+def test_later_changes_of_the_lists_do_not_change_the_table():
     header, first = ["a", "b"], [1, 2]
     rows = [first]
     table = Table(header, rows)
@@ -20,7 +20,7 @@ def test_a_change_of_the_lists_afterwards_changes_nothing():
     assert table == Table(("a", "b"), ((1, 2),))
 
 
-def test_mapping_form_can_be_changed_without_changing_the_table():
+def test_changes_of_the_mapping_do_not_change_the_table():
     table = Table(["a"], [[1]])
     mapping = table.as_mapping()
     mapping["header"].append("b")
@@ -33,7 +33,7 @@ def test_fields_cannot_be_assigned():
         Table(["a"], [[1]]).header = ("b",)  # type: ignore[misc]
 
 
-def test_any_sequence_of_sequences_will_do():
+def test_any_sequence_of_sequences_is_accepted():
     expected = Table(("a", "b"), ((1, 2), (3, 4)))
     assert Table(iter("ab"), (iter(row) for row in ([1, 2], [3, 4]))) == expected
     assert isinstance(expected.header, tuple)
@@ -66,12 +66,12 @@ def test_cells_keep_their_type():
     assert [type(cell) for cell in row] == [int, float, str, bool, type(None), list]
 
 
-def test_name_is_for_messages_only():
+def test_the_name_is_used_only_in_messages():
     assert Table(["a"], [[1]], name="x") == Table(["a"], [[1]], name="y")
     assert Table(["a"], [[1]], "x") != Table(["a"], [[1]], "y")
 
 
-def test_label_prefers_name_then_title_then_columns():
+def test_the_label_is_the_name_else_the_title_else_the_columns():
     assert Table(["a"], [], "title", name="file.csv").label == "table 'file.csv'"
     assert Table(["a"], [], "title").label == "table 'title'"
     assert Table(["a", 2], []).label == "table with columns ['a', 2]"
@@ -79,7 +79,7 @@ def test_label_prefers_name_then_title_then_columns():
     assert len(Table(["x" * 1000], []).label) < 80
 
 
-def test_ragged_rows_are_kept_and_named_where_they_matter():
+def test_ragged_rows_are_kept_and_named_if_they_matter():
     table = Table(["a", "b"], [[1, 2], [3], [4, 5, 6]], name="t")
     assert table.rows[1:] == ((3,), (4, 5, 6))
     with pytest.raises(TableError, match=r"table 't': row 2 has 1 cell, the header has 2; x needs"):
@@ -93,7 +93,7 @@ def test_duplicate_and_empty_headers_are_kept():
     assert Table([], [[]]).shape == (1, 0)
 
 
-def test_replace_keeps_the_rest():
+def test_replace_keeps_the_other_fields():
     table = Table(["a"], [[1]], "title", name="name")
     changed = table.replace(rows=[[2], [3]])
     assert (changed.header, changed.rows) == (("a",), ((2,), (3,)))

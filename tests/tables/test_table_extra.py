@@ -1,4 +1,4 @@
-"""What a table carries beside header and rows: in its mapping, its draws and its equality."""
+"""Extra entries of a table in its mapping, its seeds and its equality."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def table(extra: Any = UPSTREAM) -> Table:
         ["header", "rows"],
     ],
 )
-def test_the_mapping_comes_back_in_its_order(order: list[str]) -> None:
+def test_the_mapping_keeps_its_order(order: list[str]) -> None:
     upstream = {key: UPSTREAM[key] for key in order}
     for extra in (upstream, tuple(upstream.items())):
         mapping = table(extra).as_mapping()
@@ -37,19 +37,19 @@ def test_the_mapping_comes_back_in_its_order(order: list[str]) -> None:
         assert list(mapping) == order
 
 
-def test_without_marks_header_and_rows_come_first() -> None:
+def test_without_marks_header_and_rows_are_first() -> None:
     assert list(table({"title": "T"}).as_mapping()) == ["header", "rows", "title"]
     assert table({"title": "T"}).as_mapping()["header"] == HEADER
 
 
-def test_the_mapping_shows_the_table_not_what_stood_at_the_marks() -> None:
+def test_the_mapping_has_the_table_in_place_of_the_marks() -> None:
     changed = table().replace(header=["c", "d"], rows=[[1, 2]])
     assert changed.as_mapping() == {
         "title": "T", "header": ["c", "d"], "rows": [[1, 2]], "table_id": "x-1",
     }  # fmt: skip
 
 
-def test_equality_sees_keys_values_and_order() -> None:
+def test_equality_compares_keys_values_and_order() -> None:
     assert table() == table(dict(UPSTREAM))
     assert table() != Table(HEADER, ROWS)
     assert table() != table({**UPSTREAM, "title": "U"})
@@ -57,13 +57,13 @@ def test_equality_sees_keys_values_and_order() -> None:
     assert table({"header": HEADER, "rows": ROWS}) == Table(HEADER, ROWS)
 
 
-def test_what_is_no_mapping_is_refused() -> None:
+def test_extra_entries_must_be_a_mapping() -> None:
     for bad in (5, ["abc"], "title"):
         with pytest.raises(TableError, match="extra must be a mapping or pairs"):
             table(bad)
 
 
-def test_no_format_shows_it() -> None:
+def test_no_format_shows_the_extra_entries() -> None:
     for serializer in SERIALIZERS:
         assert serialize(table(), serializer) == serialize(Table(HEADER, ROWS), serializer)
 
@@ -83,7 +83,7 @@ def test_shuffles_are_seeded_by_the_whole_mapping_in_its_order() -> None:
     assert len(orders) > 1
 
 
-def test_transpose_and_empty_rows_drop_it_and_the_others_keep_it() -> None:
+def test_transpose_and_empty_rows_drop_extra_entries_and_others_keep_them() -> None:
     # torr.md section 6.2
     dropped = {"transpose", "insert_empty_rows"}
     for name in {*PERTURBATIONS} - {"counterfactual"}:  # that one needs an answer

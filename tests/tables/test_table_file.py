@@ -1,4 +1,4 @@
-"""Tables as files beside programs."""
+"""Tables as files for programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_tablebench.tables.table_file import TableFile, file_of
 TABLE = Table(["City", "Year"], [["Leeds", 2019], ["York", None]])
 
 
-def test_an_unchanged_table_is_the_file_it_comes_from() -> None:
+def test_an_unchanged_table_is_its_original_file() -> None:
     file = TableFile(TABLE, b"as published")
     assert file.changed(lambda table: table).read("table.xlsx") == b"as published"
     changed = file.changed(lambda table: Table(table.header, table.rows[::-1]))
@@ -23,7 +23,7 @@ def test_an_unchanged_table_is_the_file_it_comes_from() -> None:
     assert changed.read("table.csv") == b"City,Year\nYork,\nLeeds,2019\n"
 
 
-def test_a_workbook_is_the_same_whenever_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_workbook_does_not_depend_on_the_time_of_writing(monkeypatch: pytest.MonkeyPatch) -> None:
     first = TableFile(TABLE).read("table.xlsx")
     monkeypatch.setattr(time, "time", lambda: 2e9)
     assert TableFile(TABLE).read("table.xlsx") == first
@@ -41,7 +41,7 @@ def test_other_files_are_refused() -> None:
         TableFile(TABLE).read("table.json")
 
 
-def test_a_bare_table_is_a_file_whose_texts_that_are_numbers_are_numbers() -> None:
+def test_numbers_written_as_text_become_numbers_in_the_file() -> None:
     table = Table(("a", "b"), (("36", "007"), ("-2.5", "1,234"), ("x", None)))
     found = file_of(table)
     assert found is not None

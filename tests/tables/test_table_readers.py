@@ -1,4 +1,4 @@
-"""CSV and HTML in; what cannot be held flat or read is refused by name."""
+"""Reading CSV and HTML."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ CSV_CELLS = ANY_TEXT | st.text(',"\n\r\\ ', max_size=5)
         lambda n: st.lists(st.lists(CSV_CELLS, min_size=n, max_size=n), min_size=1)
     )
 )
-def test_whatever_a_csv_writer_writes_is_read_back(lines):
+def test_output_of_a_csv_writer_is_read_back(lines):
     buffer = io.StringIO()
     csv.writer(buffer, quoting=csv.QUOTE_ALL).writerows(lines)
     # A first name with a byte order mark is quoted here, so none of the text is taken for one.
@@ -73,7 +73,7 @@ def test_wikitq_backslash_before_anything_else_is_a_backslash():
     assert table.rows == (("x\\n", 'say "hi" \\ C:\\dir'),)
 
 
-def test_csv_details():
+def test_details_of_csv_are_read():
     assert Table.from_csv("a,b\r1,2\r").rows == (("1", "2"),)
     assert Table.from_csv("a\n\n1\n\n\n").rows == (("1",),), "blank lines are no rows"
     assert Table.from_csv('a\n""\n').rows == (("",),), "but a quoted empty cell is one"
@@ -135,7 +135,7 @@ def _wikitq_pairs() -> list[object]:
 
 
 @pytest.mark.parametrize("path", _wikitq_pairs())
-def test_wikitq_csv_holds_the_cells_of_its_tsv_twin(path):
+def test_csv_files_of_wikitq_have_the_cells_of_their_tsv_files(path):
     # The twins differ in two ways that no reader can undo. The .csv files have a plain blank
     # for each no-break space (25 tables). And a run of blanks that this made is one blank in
     # the .tsv of 203-csv/304, where the .csv kept both.
@@ -193,7 +193,7 @@ def test_bytes_that_are_not_utf_8_are_named(read, tmp_path):
 
 
 @pytest.mark.parametrize("read", [Table.from_csv, Table.from_html])
-def test_one_line_text_is_taken_for_a_path_and_the_message_says_so(read):
+def test_text_of_one_line_is_read_as_a_path_and_the_message_says_so(read):
     with pytest.raises(TableError, match="text instead of a path has a line end"):
         read("a,b,c")
 
@@ -218,7 +218,7 @@ def test_html_header_is_the_last_row_of_thead():
     assert table == Table(["a", "a"], [["1", "2"], ["3", "4"]])
 
 
-def test_html_cells_are_text_with_white_space_as_written():
+def test_html_cells_are_text_with_unchanged_white_space():
     table = Table.from_html(
         "<table>\n <tr> <th> a </th>\n\t<th>\n\t\n</th> </tr>\n"
         "<tr><td>1 &lt; 2 &amp; <b>3</b><!-- no --></td><td>x<br>y<br/>z</td></tr>\n</table>\n"
@@ -226,7 +226,7 @@ def test_html_cells_are_text_with_white_space_as_written():
     assert table == Table([" a ", "\n\t\n"], [["1 < 2 & 3", "x\ny\nz"]])
 
 
-def test_html_end_tags_may_be_missing_where_html_allows_it():
+def test_html_end_tags_can_be_missing_if_html_allows_it():
     table = Table.from_html(
         "<table><thead><tr><th>a<th>b<tbody><tr><td>1<td>2 <i>x</i><tr><td>3</td>\n<td>4</table>"
     )
@@ -278,7 +278,7 @@ def test_bad_html_is_refused_naming_file_and_row(tmp_path, text, message):
         Table.from_html(path)
 
 
-def test_html_nested_thousands_deep_is_read():
+def test_html_nested_thousands_of_levels_deep_is_read():
     table = Table.from_html(f"<table><tr><td>{'<div>' * 5000}x</table>")
     assert table.header == ("x",)
 

@@ -1,4 +1,4 @@
-"""What a table with merged cells and several header lines keeps, and what it refuses."""
+"""Tables with merged cells and several header lines."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def test_structure_is_kept_and_sorted() -> None:
     assert hash(DEEP) == hash(Table(HEADER, ROWS, **STRUCTURE))
 
 
-def test_seeds_know_no_structure() -> None:
+def test_seeds_do_not_depend_on_the_structure() -> None:
     assert DEEP.as_mapping() == FLAT.as_mapping()
 
 
-def test_lines_stand_as_in_a_sheet() -> None:
+def test_lines_are_those_of_the_sheet() -> None:
     table = Table(HEADER, ROWS, captions=[["Table 1", "", ""]], notes=[["n", "", ""]], **STRUCTURE)
     assert table.lines == (
         ("Table 1", "", ""),
@@ -47,14 +47,14 @@ def test_lines_stand_as_in_a_sheet() -> None:
     )
 
 
-def test_a_cell_knows_its_path() -> None:
+def test_a_cell_has_a_path() -> None:
     assert DEEP.path(1, 2) == (("North", "Aldermoor"), ("Visitors", "2023"))
     assert FLAT.path(1, 2) == ((), ("2023",))
     with pytest.raises(TableError, match="no cell in row 3, column 0; there are 3 rows"):
         DEEP.path(3, 0)
 
 
-def test_another_arrangement_has_no_structure() -> None:
+def test_rearranged_tables_have_no_structure() -> None:
     turned = DEEP.replace(rows=reversed(ROWS))
     assert turned == FLAT.replace(rows=reversed(ROWS))
     assert not turned.is_structured

@@ -1,4 +1,4 @@
-"""XLSX and data frames in; what cannot be held flat or read is refused by name."""
+"""Reading XLSX and data frames."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_xlsx_dates_become_iso_text(tmp_path):
 
 
 def test_xlsx_formulas_give_their_stored_value(tmp_path):
-    # A program that computes nothing stores none, so there is no value to give.
+    # A program that does not compute formulas stores no value.
     path = _workbook(tmp_path / "t.xlsx", [["a", "b"], ["=1+1", "x"]])
     assert Table.from_xlsx(path).rows == ((None, "x"),)
 
@@ -85,7 +85,7 @@ def test_xlsx_table_is_the_block_of_values(tmp_path):
     )
 
 
-def test_xlsx_sheets_by_name_and_index(tmp_path):
+def test_xlsx_sheets_are_selected_by_name_and_index(tmp_path):
     path = _workbook(tmp_path / "t.xlsx", [["a"]], Second=[["b"], [1]], Empty=[])
     assert Table.from_xlsx(path, sheet="Second") == Table.from_xlsx(path, sheet=1)
     assert Table.from_xlsx(path, sheet=1) == Table(["b"], [[1]])
@@ -166,17 +166,17 @@ def test_frame_values_become_plain_python():
     )
 
 
-def test_frame_with_equal_names_and_an_index():
+def test_frames_with_equal_names_and_an_index_are_read():
     frame = pd.DataFrame([[1, "x"], [2, "y"]], columns=["a", "a"], index=["r1", "r2"])
     assert Table.from_pandas(frame) == Table(["a", "a"], [[1, "x"], [2, "y"]])
 
 
-def test_frame_without_rows_or_columns():
+def test_frames_without_rows_or_columns_are_read():
     assert Table.from_pandas(pd.DataFrame(columns=["a"])) == Table(["a"], [])
     assert Table.from_pandas(pd.DataFrame(index=[0, 1])) == Table([], [[], []])
 
 
-def test_frame_names_are_kept_as_they_are():
+def test_frame_names_are_unchanged():
     header = Table.from_pandas(pd.DataFrame([[1, 2]], columns=[2019, "x"])).header
     assert repr(header) == "(2019, 'x')"
     assert repr(Table.from_pandas(pd.DataFrame([[1, 2]])).header) == "(0, 1)"
@@ -188,7 +188,7 @@ def test_a_column_multiindex_is_refused():
         Table.from_pandas(pd.DataFrame([[1, 2]], columns=columns))
 
 
-def test_what_is_no_frame_is_refused():
+def test_an_object_that_is_no_frame_is_refused():
     with pytest.raises(TableError, match="a DataFrame is needed, not Series"):
         Table.from_pandas(pd.Series([1]))  # type: ignore[arg-type]
 
@@ -204,7 +204,7 @@ def test_to_pandas_keeps_equal_names_and_infers_types():
     )
 
 
-def test_to_pandas_without_rows_and_with_names_pandas_would_convert():
+def test_to_pandas_keeps_names_that_pandas_would_convert():
     assert list(Table(["a", "b"], []).to_pandas().columns) == ["a", "b"]
     names = [("a", "x"), ("a", "y"), None, 1, "1"]
     frame = Table(names, [[1, 2, 3, 4, 5]]).to_pandas()
@@ -227,6 +227,6 @@ def test_to_pandas_refuses_ragged_rows(row):
         max_size=5,
     )
 )
-def test_columns_of_one_type_survive_the_way_through_pandas(rows):
+def test_columns_of_one_type_are_unchanged_by_pandas(rows):
     table = Table(["int", "float", "bool", "text"], rows)
     assert repr(Table.from_pandas(table.to_pandas())) == repr(table)

@@ -1,4 +1,4 @@
-"""Header trees: a table's own, and those that models write."""
+"""Header trees of tables and of model replies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_tablebench.tables.hierarchy.aligned import aligned
 from pytest_tablebench.tables.hierarchy.tree import Header, HeaderTree, read_tree, true_tree
 from pytest_tablebench.tables.table import Table
 
-# A corner, two years with two quarters each, and indented rows below a section.
+# A corner, two years with two quarters each, and indented rows in a section.
 SALES = Table(
     ["", "Q1", "Q2", "Q1", "Q2"],
     [
@@ -42,7 +42,7 @@ HEADERS = (
 )
 
 
-def test_a_table_has_the_tree_of_its_merges_sections_and_indents():
+def test_the_tree_of_a_table_follows_merges_sections_and_indents():
     tree = true_tree(SALES)
     assert tree.headers == HEADERS
     assert tree.parents == (None, None, 1, 1, None, 4, 4, None, 7, 8, 8)
@@ -64,7 +64,7 @@ def test_a_table_has_the_tree_of_its_merges_sections_and_indents():
     ]
 
 
-def test_a_flat_table_has_column_headers_alone_and_equal_names_are_two():
+def test_a_flat_table_has_only_column_headers_and_equal_names_are_two():
     tree = true_tree(Table(["a", "b", "b"], [["1", "2", "3"]]))
     assert tree.headers == tuple(
         Header("C", 0, at, at, text) for at, text in enumerate("abb", start=1)
@@ -103,7 +103,7 @@ def test_every_tuple_of_a_reply_is_read_once():
 def test_the_f1_is_over_labelled_edges():
     true = true_tree(SALES)
     assert HeaderTree(HEADERS).f1(true) == 1.0
-    # The years are left out: four quarters hang at the root, and three edges are missing beside.
+    # Without the years four quarters are children of the root, and three more edges are missing.
     flat = HeaderTree(tuple(one for one in HEADERS if one.text not in {"2020", "2021"}))
     # 9 edges here, 11 there, of which 5 are the same: Region, Europe, All, North, South.
     assert flat.f1(true) == pytest.approx(2 * 5 / 20)
@@ -111,7 +111,7 @@ def test_the_f1_is_over_labelled_edges():
     assert HeaderTree(()).f1(HeaderTree(())) == 1.0
 
 
-def test_a_range_that_no_higher_header_holds_hangs_at_the_root():
+def test_a_range_outside_of_higher_headers_is_a_child_of_the_root():
     top = Header("C", 0, 1, 2, "a")
     tree = HeaderTree((top, Header("C", 2, 2, 3, "b"), Header("R", 1, 1, 1, "c")))
     assert tree.parents == (None, None, None)
@@ -142,21 +142,21 @@ PEOPLE = Table(
     ("question", "threshold", "rows", "columns"),
     [
         ("What age is Bo Diddley?", 0.9, (1,), (0, 1)),
-        # City and cities share two of their 4 and 6 pieces of three letters: 2 * 2 / 10.
+        # City and cities share two of their 4 and 6 trigrams: 2 * 2 / 10.
         ("Which cities are there?", 0.4, (0, 1), (0, 2)),
         ("Which cities are there?", 0.41, (0, 1), (0, 1, 2, 3)),
         ("Everything about home", 1.0, (0, 1), (0, 2, 3)),
         ("", 0.1, (0, 1), (0, 1, 2, 3)),
     ],
 )
-def test_rows_and_columns_that_a_question_names_are_kept(question, threshold, rows, columns):
+def test_rows_and_columns_named_in_a_question_are_kept(question, threshold, rows, columns):
     part = aligned(PEOPLE, question, threshold)
     assert (part.rows, part.columns) == (rows, columns)
     assert part.table.header == tuple(PEOPLE.header[at] for at in columns)
     assert part.table.rows == tuple(tuple(PEOPLE.rows[row][at] for at in columns) for row in rows)
 
 
-def test_the_recall_is_over_the_cells_that_say_the_answer():
+def test_the_recall_is_over_the_cells_with_the_answer():
     part = aligned(PEOPLE, "age of Bo Diddley", 0.9)
     assert part.recall(PEOPLE, ["41"]) == 1.0
     assert part.recall(PEOPLE, ["36, 41"]) == 0.5

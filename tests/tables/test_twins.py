@@ -1,4 +1,4 @@
-"""Twins of tables with structure: parts change places, values keep their names."""
+"""Twins of structured tables: parts are swapped, and values keep their headers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def made(exchange: str, table: Table = TABLE) -> Table:
     return found
 
 
-def test_groups_of_columns_change_places_with_all_that_is_merged_in_them() -> None:
+def test_groups_of_columns_are_swapped_with_their_merged_cells() -> None:
     table = made("header_groups")
     assert table.header_rows == (("Place", "Nights", "", "Visitors", "", "Note"),)
     assert table.rows[1] == ("All", 3, 4, 1, 2, "a")
@@ -49,7 +49,7 @@ def test_groups_of_columns_change_places_with_all_that_is_merged_in_them() -> No
     assert table.path(1, 1) == TABLE.path(1, 3) == (("North", "All"), ("Nights", "2022"))
 
 
-def test_sections_change_places_with_the_rows_that_they_name() -> None:
+def test_sections_are_swapped_with_their_rows() -> None:
     table = made("sections")
     names = [row[0] for row in table.rows]
     assert names == ["South", "Hove", "North", "All", "Selby", "Hull"]
@@ -60,12 +60,12 @@ def test_sections_change_places_with_the_rows_that_they_name() -> None:
     assert table.path(4, 0).row == ("North", "All", "Selby")
 
 
-def test_groups_of_rows_change_places_inside_of_their_section() -> None:
+def test_groups_of_rows_are_swapped_within_their_section() -> None:
     names = [row[0] for row in made("row_groups").rows]
     assert names == ["North", "Hull", "All", "Selby", "South", "Hove"]
 
 
-def test_groups_below_a_heading_over_all_columns_are_found() -> None:
+def test_groups_below_a_heading_over_all_columns_are_swapped() -> None:
     table = Table(
         ["a", "b", "c"],
         [["1", "2", "3"]],
@@ -75,7 +75,7 @@ def test_groups_below_a_heading_over_all_columns_are_found() -> None:
     assert made("header_groups", table).header == ("c", "a", "b")
 
 
-def test_empty_columns_between_groups_stay() -> None:
+def test_empty_columns_between_groups_are_kept() -> None:
     table = Table(
         ["", "a", "b", "", "c"],
         [["r", "1", "2", "", "3"]],
@@ -87,7 +87,7 @@ def test_empty_columns_between_groups_stay() -> None:
 
 
 @pytest.mark.parametrize("exchange", EXCHANGES)
-def test_what_has_no_two_parts_or_equal_ones_has_no_twin(exchange: str) -> None:
+def test_a_table_without_two_different_parts_has_no_twin(exchange: str) -> None:
     assert twin(Table(["a", "b"], [["1", "2"]]), exchange, Random(0)) is None
     equal = Table(
         ["", "x", "y", "x", "y"],
@@ -119,7 +119,7 @@ _FEW = ("food-table02", "health-table24", "labor-table07", "science-table29", "s
 
 
 @needs_slices("realhitbench")
-def test_twins_of_real_tables_are_read_as_they_were_made() -> None:
+def test_twins_of_real_tables_are_read_back() -> None:
     folder = ROOT / "realhitbench" / "data" / "tables"
     exchanged = dict.fromkeys(EXCHANGES, 0)
     files = sorted(folder.glob("*.xlsx"))
@@ -135,9 +135,9 @@ def test_twins_of_real_tables_are_read_as_they_were_made() -> None:
     assert all(exchanged.values())
 
 
-def test_lines_that_are_read_in_another_way_are_not_kept() -> None:
+def test_a_twin_that_would_be_read_differently_is_discarded() -> None:
     assert is_kept(TABLE, TABLE)
-    assert not is_kept(TABLE, TABLE.replace())  # without merged cells names reach over others
+    assert not is_kept(TABLE, TABLE.replace())  # without merged cells names span other columns
 
 
 @pytest.mark.parametrize(
@@ -176,6 +176,6 @@ def test_complexity_is_counted(table: Table, expected: tuple[int, ...], score: i
     assert complexity(table).score == score
 
 
-def test_complexity_is_said_in_words() -> None:
+def test_complexity_is_described_in_words() -> None:
     said = "complexity 36 of 100 (column header 5, row header 5, partition 6, compound 1)"
     assert str(Complexity(5, 5, 6, 1)) == said
