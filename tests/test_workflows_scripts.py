@@ -280,8 +280,8 @@ def test_a_wrong_input_is_named_before_anything_is_installed(
 
 def chosen(github: GitHub, workspace: Path, folder: Path, **inputs: str) -> Job:
     """Run the first step only."""
-    inputs = LEXICAL | {"gates": "starter.performance >= 0.05"} | inputs
-    return run_action(github, folder, workspace, steps=1, **inputs)
+    first_step = LEXICAL | {"gates": "starter.performance >= 0.05"} | inputs
+    return run_action(github, folder, workspace, steps=1, **first_step)
 
 
 def outputs(job: Job) -> dict[str, str]:

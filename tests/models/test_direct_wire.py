@@ -147,15 +147,15 @@ def test_environment_variables_are_read_as_by_litellm(
     variables = ENVIRONMENTS[case] | ({base: "{url}"} if "address" in case else {})
     for variable, value in variables.items():
         monkeypatch.setenv(variable, value.format(url=url, server=url.removesuffix("/v1")))
-    base: Any = url
+    address: Any = url
     if "address" in case:
-        base = None
+        address = None
     if case == "proxy":
         openai_server.paths = ("http://models.invalid/v1/chat/completions",)
-        base = "http://models.invalid/v1"
+        address = "http://models.invalid/v1"
     both = Both(name, url, loop_thread)
     for model in (both._plain, both._direct._model):
-        object.__setattr__(model, "api_base", base)
+        object.__setattr__(model, "api_base", address)
     both._server = openai_server
     openai_server.always(text("26"))
     check(both, Request(name, MESSAGES["text"], {}))
