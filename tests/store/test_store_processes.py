@@ -44,6 +44,11 @@ def ask(text: str) -> Request:
     return Request("m", (Message("user", text),), case_id=text)
 
 
+def unmeasured() -> dict[str, str]:
+    """Return an environment in which coverage neither writes files nor imports modules."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
+
+
 def start(script: str, folder: Path, *arguments: object) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", COMMON + script, str(folder), *map(str, arguments)],
@@ -51,6 +56,7 @@ def start(script: str, folder: Path, *arguments: object) -> subprocess.Popen[str
         stderr=subprocess.PIPE,
         text=True,
         cwd=ROOT,
+        env=unmeasured(),
     )
 
 
@@ -362,7 +368,12 @@ def test_a_layer_without_write_permission_is_read():
 def test_importing_the_store_loads_no_heavy_library():
     script = COMMON + "import json\nprint(json.dumps(sorted(sys.modules)))"
     done = subprocess.run(
-        [sys.executable, "-c", script, "."], capture_output=True, text=True, check=True, cwd=ROOT
+        [sys.executable, "-c", script, "."],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        env=unmeasured(),
     )
     loaded = {name.partition(".")[0] for name in json.loads(done.stdout)}
     assert loaded & {"litellm", "numpy", "pandas", "sqlite3", "pickle", "tenacity"} == set()

@@ -86,7 +86,7 @@ def read_questions(
         kind: upstream's `QuestionType`.
         tables: the tables of the data folder.
         check: raises `BadRowError` for an unusable row.
-        subtypes: sub-types by table and question; they have priority over those of the rows.
+        subtypes: sub-types by table and question; they replace the sub-types that rows name.
     """
     rows = queries(opened, file)
     tables.measure({str(row.get("FileName")) for row in rows if isinstance(row, dict)})

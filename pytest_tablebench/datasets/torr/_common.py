@@ -99,7 +99,7 @@ def read_table(
     path = inside(folder, name)
     rows = read_rows(path, delimiter, quoted=quoted)
     if not rows:
-        raise DataError(f"{path}: contains no line; the first line must be the header")
+        raise DataError(f"{path}: is empty; its first line must be the header")
     if strip:
         rows = [[cell.replace("\n", " ").strip() for cell in row] for row in rows]
     return Table(tuple(rows[0]), tuple(tuple(row) for row in rows[1:]), name=name)
