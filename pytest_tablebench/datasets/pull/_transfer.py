@@ -6,6 +6,7 @@ broken download from zero, so this module passes it a file object and a response
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import sys
@@ -265,6 +266,7 @@ def _download(body: _PartWriter, end: float = float("inf")) -> None:
 
     Raises `PassingFailure` and `DataError`.
     """
+    importlib.import_module("pooch")  # an error of the import is raised in this thread
     done: Future[None] = Future()
     Thread(target=_run, args=(body, done), daemon=True).start()
     last = body.size
