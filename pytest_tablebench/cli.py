@@ -48,14 +48,22 @@ def make_parser() -> GroupedParser:
     )
 
     listing = commands.add_parser(
-        "list", help="show datasets, serializers, perturbations and built-in models"
+        "list",
+        help="show datasets, serializers, perturbations and built-in models",
+        description="Show the datasets with their licence and whether their data is present, and "
+        "the names of serializers, perturbations and built-in models.",
     )
     listing.add_argument(
         "--bench-data", type=Path, metavar="DIR", help="folder with the datasets' files"
     )
     listing.set_defaults(run=lambda options: _list(options.bench_data))
 
-    pulling = commands.add_parser("pull", help="download the files of datasets")
+    pulling = commands.add_parser(
+        "pull",
+        help="download the files of datasets",
+        description="Download the files of datasets into the data folder. Repeat an interrupted "
+        "command to continue the download.",
+    )
     pulling.add_argument("names", nargs="+", metavar="NAME", help="dataset, as `list` shows it")
     pulling.add_argument(
         "--bench-data", type=Path, metavar="DIR", help="folder with the datasets' files"

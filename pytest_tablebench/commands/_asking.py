@@ -36,7 +36,11 @@ def add_asking(
     """
     action = "append" if several else "store"
     parser.add_argument("--model", required=required, action=action, metavar="NAME", help=does)
-    parser.add_argument("--yes", action="store_true", help="ask the models, and pay for it")
+    parser.add_argument(
+        "--yes",
+        action="store_true",
+        help="call the models, and pay for it. Default: only show the calls and their price",
+    )
     parser.add_argument(
         "--bench-api-base",
         metavar="URL",
@@ -46,7 +50,7 @@ def add_asking(
         "--bench-param", action="append", metavar="K=V", help="parameter of every call. Repeatable"
     )
     parser.add_argument(
-        "--bench-max-cost", metavar="USD", help="stop asking when this much is spent"
+        "--bench-max-cost", metavar="USD", help="stop calling after spending this much"
     )
     parser.add_argument(
         "--bench-store", metavar="DIR", help="folder of the answer store, or `none`"

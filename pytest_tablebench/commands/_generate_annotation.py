@@ -36,13 +36,26 @@ _PROSE = {"max_tokens": 4096}
 
 def add_ways(ways: Any) -> None:
     """Add both steps of the annotation."""
-    asks = ways.add_parser("questions", help="let a model write questions by task, without answers")
+    asks = ways.add_parser(
+        "questions",
+        help="let a model write questions by task, without answers",
+        description="Let a model write questions by task, without answers. `generate answers` then "
+        "adds the answers.",
+    )
     add_common(asks, per_table=20)
-    asks.add_argument("--task", metavar="A,B", help="tasks: fc, nr, sc, da, cg. Default: all")
+    asks.add_argument(
+        "--task",
+        metavar="A,B",
+        help="tasks: fc (fact checking), nr (numerical reasoning), sc (structure comprehending), "
+        "da (data analysis), cg (chart generation). Default: all",
+    )
     add_asking(asks, "model that writes the questions")
     asks.set_defaults(lines=_questions)
     answers = ways.add_parser(
-        "answers", help="let several models answer these questions, and a judge rate the answers"
+        "answers",
+        help="let several models answer these questions, and a judge rate the answers",
+        description="Let several models answer the questions of `generate questions`, and let a "
+        "judge rate each answer.",
     )
     answers.add_argument(
         "folder", type=Path, metavar="FOLDER", help="folder that `generate questions` has written"
@@ -56,7 +69,8 @@ def add_ways(ways: Any) -> None:
         "--strategy",
         choices=("direct", "treethinker"),
         default="direct",
-        help="strategy of the questions; treethinker asks for the tree of each table first",
+        help="how the models answer. With treethinker they first draw the tree of each table. "
+        "Default: direct",
     )
     answers.set_defaults(lines=_answers, per_table=10, seed=0)
 

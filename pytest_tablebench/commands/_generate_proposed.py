@@ -35,7 +35,7 @@ def add_ways(ways: Any) -> None:
         "--discriminator",
         action="append",
         metavar="NAME",
-        help="model that marks the questions; give it twice for two. Default: the proposer",
+        help="model that marks the questions. Repeat it to name two. Default: that of --model",
     )
     parser.set_defaults(lines=_llm)
     parser = ways.add_parser(
@@ -49,13 +49,14 @@ def add_ways(ways: Any) -> None:
     parser.add_argument(
         "--critic",
         metavar="NAME",
-        help="model that attacks the questions. Default: the one that proposes",
+        help="model that attacks the questions. Default: the model of --model",
     )
     parser.add_argument(
         "--solver",
         action="append",
         metavar="NAME",
-        help="model that answers the questions; up to three. Default: the one that proposes",
+        help="model that answers the questions. Repeatable, up to three. Default: the model of "
+        "--model",
     )
     parser.set_defaults(lines=_adversarial)
 
@@ -85,7 +86,9 @@ def _adversarial(options: argparse.Namespace) -> tuple[list[str], int]:
 def _add_proposing(parser: argparse.ArgumentParser, does: str) -> None:
     """Add the options of both commands; `does` is the help of `--model`."""
     add_common(parser, per_table=10, needs_tables=False)
-    parser.add_argument("--subtask", metavar="A,B", help="ask these subtasks only")
+    parser.add_argument(
+        "--subtask", metavar="A,B", help="only questions of these subtasks. Default: all"
+    )
     parser.add_argument(
         "--invent",
         type=count_from_1,

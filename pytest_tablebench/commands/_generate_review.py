@@ -20,7 +20,10 @@ _SHOWN = 10
 def add_way(ways: Any) -> None:
     """Add the command."""
     parser = ways.add_parser(
-        "review", help="summarize review.csv of two reviewers: acceptance and agreement"
+        "review",
+        help="summarize review.csv of two reviewers: acceptance and agreement",
+        description="Summarize the file review.csv that two reviewers have filled in: how many "
+        "questions they accept, and how far they agree.",
     )
     parser.add_argument(
         "folder", type=Path, metavar="FOLDER", help="folder that `generate answers` has written"

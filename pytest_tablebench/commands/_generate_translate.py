@@ -30,7 +30,9 @@ def add_way(ways: Any) -> None:
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="a dataset folder")
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="new folder")
     parser.add_argument(
-        "--to", choices=("en", "zh"), help="target language. Default: the other one"
+        "--to",
+        choices=("en", "zh"),
+        help="target language. Default: the one of the two that the first question is not in",
     )
     parser.add_argument(
         "--limit", type=count_from_1, metavar="N", help="translate only the first N questions"
@@ -39,7 +41,7 @@ def add_way(ways: Any) -> None:
     parser.add_argument(
         "--solver",
         metavar="NAME",
-        help="model that checks by answering. Default: the one that translates",
+        help="model that checks by answering. Default: the model of --model",
     )
     # A folder has as many questions of a table as it has, in an order of its own.
     parser.set_defaults(lines=_translate, per_table=1, seed=0)

@@ -20,8 +20,8 @@ def add_way(ways: Any) -> None:
     """Add the command."""
     parser = ways.add_parser(
         "treb",
-        help="write dataset folders as TReB's samples, without duplicates",
-        description="Write dataset folders as TReB's samples, a file for each subtask. Every "
+        help="write dataset folders in the format of TReB's samples, without duplicates",
+        description="Write dataset folders in TReB's format, a file for each subtask. Every "
         "table is written as CSV, Markdown and HTML, read back, and compared.",
     )
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="dataset folders")

@@ -15,7 +15,12 @@ from pytest_tablebench.util.programs import program
 
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
-    parser = commands.add_parser("compare", help="show what changed from one run to another")
+    parser = commands.add_parser(
+        "compare",
+        help="show what changed from one run to another",
+        description="Show what changed from run A to run B: the differences of all figures with "
+        "their intervals, and the cases that are right, or answered, in only one run.",
+    )
     parser.add_argument("before", type=Path, metavar="A", help="run folder of the earlier run")
     parser.add_argument("after", type=Path, metavar="B", help="run folder of the later run")
     parser.add_argument(

@@ -9,8 +9,14 @@ from typing import Any
 
 def add_parser(commands: Any, program: argparse.ArgumentParser) -> None:
     """Add the command to `program`, the parser to complete, whose commands are `commands`."""
-    parser = commands.add_parser("completion", help="print a completion script for your shell")
-    parser.add_argument("shell", choices=("bash", "zsh", "fish", "powershell", "tcsh"))
+    parser = commands.add_parser(
+        "completion",
+        help="print a completion script for your shell",
+        description="Print a script that completes commands, options and files in your shell.",
+    )
+    parser.add_argument(
+        "shell", choices=("bash", "zsh", "fish", "powershell", "tcsh"), help="your shell"
+    )
     parser.set_defaults(lines=lambda options: ([_script(program, options.shell)], 0))
 
 

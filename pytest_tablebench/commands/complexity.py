@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
-        "complexity", help="measure how complex tables are, by rule and by a model"
+        "complexity",
+        help="measure how complex tables are, by rule and by a model",
+        description="Measure how complex tables are, by rule and with --model also by a model.",
     )
     parser.add_argument(
         "tables",
@@ -35,7 +37,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "-o", "--out", type=Path, metavar="DIR", help="folder for complexity.csv and the map"
     )
-    add_asking(parser, "model that judges the complexity too", required=False)
+    add_asking(parser, "model that also judges the complexity", required=False)
     parser.set_defaults(lines=_complexity)
 
 

@@ -20,12 +20,13 @@ _FORMATS = {
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
-        "convert", help="write a table as LaTeX, HTML, Markdown, CSV, JSON or a picture"
+        "convert",
+        help="write a table as LaTeX, HTML, Markdown, CSV, JSON or a picture",
+        description="Write a table as a model sees it: LaTeX, HTML, Markdown, CSV, JSON or a "
+        "picture.",
     )
     parser.add_argument("table", type=Path, metavar="TABLE", help="file: .xlsx, .html, .csv")
-    parser.add_argument(
-        "--to", required=True, choices=tuple(_FORMATS), help="format, as a model sees it"
-    )
+    parser.add_argument("--to", required=True, choices=tuple(_FORMATS), help="format to write")
     parser.add_argument("--sheet", metavar="NAME", help="sheet of a workbook. Default: the first")
     parser.add_argument(
         "-o",

@@ -15,19 +15,29 @@ from pytest_tablebench.util.names import counted, printable
 
 def add_parsers(commands: Any) -> None:
     """Add both commands to the `tablebench` parser."""
-    new = commands.add_parser("new", help="write a small dataset folder to start from")
-    new.add_argument("folder", type=Path, nargs="?", metavar="DIR", help="new folder")
+    new = commands.add_parser(
+        "new",
+        help="write a small dataset folder to start from",
+        description="Write a small dataset folder to start from: a table and its questions. With "
+        "--from, describe your own file of questions instead.",
+    )
+    new.add_argument(
+        "folder", type=Path, nargs="?", metavar="DIR", help="new folder; optional with --from"
+    )
     new.add_argument(
         "--from",
         dest="questions",
         type=Path,
         metavar="FILE",
-        help="write a first tablebench.toml for a file of questions (JSON, JSON lines, CSV, "
-        "Parquet), "
-        "next to it, or with a copy of it into DIR",
+        help="write a first tablebench.toml for this file of questions (JSON, JSON lines, CSV, "
+        "Parquet). It is written next to the file, or into DIR with a copy of the file",
     )
     new.set_defaults(lines=_new)
-    check = commands.add_parser("check", help="find mistakes in dataset folders")
+    check = commands.add_parser(
+        "check",
+        help="find mistakes in dataset folders",
+        description="Find mistakes in dataset folders before a run. Exit code: 1 if there is one.",
+    )
     check.add_argument(
         "folder",
         type=Path,

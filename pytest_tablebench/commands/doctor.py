@@ -41,12 +41,18 @@ Finding = tuple[State, str]
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
-        "doctor", help="check what works on this machine, and what to do about the rest"
+        "doctor",
+        help="check what works on this machine, and what to do about the rest",
+        description="Check what works on this machine, and what to do about the rest. A line with "
+        "`NO` must be fixed before any run; a line with `-` is optional. Exit code: 1 if a line "
+        "has `NO`.",
     )
     parser.add_argument(
         "--bench-data", type=Path, metavar="DIR", help="folder with the datasets' files"
     )
-    parser.add_argument("--bench-store", type=Path, metavar="DIR", help="folder of the store")
+    parser.add_argument(
+        "--bench-store", type=Path, metavar="DIR", help="folder of the answer store"
+    )
     parser.set_defaults(lines=_doctor)
 
 

@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
-    parser = commands.add_parser("export", help="write a run in the format of another tool")
+    parser = commands.add_parser(
+        "export",
+        help="write a run in the format of another tool",
+        description="Write a run in the format of another tool. An option that starts with the "
+        "name of a format applies to that format only.",
+    )
     parser.add_argument("run", type=Path, metavar="RUN", help="run folder, finished or interrupted")
     parser.add_argument("--to", required=True, choices=sorted(_FORMS), help="format to write")
     parser.add_argument("-o", "--out", type=Path, metavar="DIR", help="folder. Default: RUN/export")

@@ -26,21 +26,35 @@ def add_parser(commands: Any) -> None:
         "generate",
         help="write a dataset folder with questions about tables",
         description="Write questions about tables into a dataset folder, which `pytest "
-        "--bench-data=DIR` runs. rules, probes, twins and treb ask no model. The other commands "
-        "show "
-        "the calls and their price first, and ask with --yes. No reply is paid twice.",
+        "--bench-data=DIR` runs. rules, probes, twins, review and treb call no model. The other "
+        "commands show the calls and their price, and make the calls only with --yes. No reply is "
+        "paid for twice.",
     )
     ways = parser.add_subparsers(required=True, metavar="WAY")
-    rules = ways.add_parser("rules", help="make questions on every table skill, by rule")
+    rules = ways.add_parser(
+        "rules",
+        help="make questions on every table skill, by rule",
+        description="Make questions on every table skill by rule. Every answer is computed twice, "
+        "in independent ways.",
+    )
     add_common(rules, per_table=20)
-    rules.add_argument("--subtask", metavar="A,B", help="ask these subtasks only")
+    rules.add_argument(
+        "--subtask", metavar="A,B", help="only questions of these subtasks. Default: all"
+    )
     rules.set_defaults(lines=_rules)
-    probes = ways.add_parser("probes", help="make questions on sizes, cells, rows and columns")
+    probes = ways.add_parser(
+        "probes",
+        help="make questions on sizes, cells, rows and columns",
+        description="Make questions on sizes, cells, rows and columns. A model that fails them "
+        "cannot read the tables.",
+    )
     add_common(probes, per_table=20)
     probes.set_defaults(lines=_probes)
     twins = ways.add_parser(
         "twins",
         help="ask each question about a table with merged cells and about its rearranged twin",
+        description="Make each question twice: for a table with merged cells, and for its twin, "
+        "in which parts are rearranged.",
     )
     add_common(twins, per_table=10)
     twins.set_defaults(lines=_twins)

@@ -16,8 +16,15 @@ from pytest_tablebench.util.names import printable
 
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
-    parser = commands.add_parser("import", help="write another tool's results as a run folder")
-    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="file, or folder")
+    parser = commands.add_parser(
+        "import",
+        help="write another tool's results as a run folder",
+        description="Read the results of another tool and write them as a run folder, which "
+        "`report` and `compare` accept.",
+    )
+    parser.add_argument(
+        "paths", nargs="+", type=Path, metavar="PATH", help="file of results, or a folder of them"
+    )
     parser.add_argument(
         "--from",
         dest="form",

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
-        "merge", help="join the parts of a run (--bench-shard) and judge its gates"
+        "merge",
+        help="join the parts of a run (--bench-shard) and judge its gates",
+        description="Join the run folders of the parts of a run (--bench-shard), judge the gates "
+        "of the whole run, and write its reports. Exit code: 0 if all gates hold, 10 if one fails, "
+        "11 if one is undecided or the run is incomplete.",
     )
     parser.add_argument(
         "runs", nargs="+", type=Path, metavar="RUN", help="run folder, or a folder of them"
@@ -43,8 +47,8 @@ def add_parser(commands: Any) -> None:
         const="auto",
         choices=("auto", "all", "wrong", "summary"),
         metavar="MODE",
-        help="write Allure results into the folder: all, wrong or summary. Default: by the number "
-        "of cases",
+        help="write Allure results into the folder. MODE is all, wrong or summary. Default: the "
+        "number of cases decides",
     )
     parser.set_defaults(lines=_merge)
 

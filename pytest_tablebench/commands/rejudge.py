@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
-        "rejudge", help="judge stored answers again: other gates, thresholds, metrics"
+        "rejudge",
+        help="judge stored answers again: other gates, thresholds, metrics",
+        description="Judge the stored answers of a run again, with other gates, thresholds, "
+        "metrics or another judge. Only the judge is called, and only with --yes. Exit code: 0 if "
+        "all gates hold, 10 if one fails, 11 if one is undecided.",
     )
     parser.add_argument("run", type=Path, metavar="RUN", help="run folder, finished or interrupted")
     baseline = "run folder to compare with; it is judged by the same rules"
@@ -42,17 +46,17 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--judge",
         metavar="MODEL",
-        help="let another model judge the answers. Shows the price first, and asks with --yes; "
-        "replies in the run's store are used again",
+        help="let another model judge the answers. Without --yes, only show the price. Replies in "
+        "the run's store are reused",
     )
-    parser.add_argument("--yes", action="store_true", help="ask the judge, and pay for it")
+    parser.add_argument("--yes", action="store_true", help="call the judge, and pay for it")
     parser.add_argument(
         "--bench-api-base",
         metavar="URL",
         help="address of the judge's server. Default: the provider's",
     )
     parser.add_argument(
-        "--bench-max-cost", metavar="USD", help="stop asking the judge when this much is spent"
+        "--bench-max-cost", metavar="USD", help="stop calling the judge after spending this much"
     )
     parser.add_argument(
         "--bench-data", metavar="DIR", help="folder with the datasets' files. Default: the run's"

@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
-    parser = commands.add_parser("report", help="write tables, figures and a leaderboard of runs")
+    parser = commands.add_parser(
+        "report",
+        help="write tables, figures and a leaderboard of runs",
+        description="Print the results of one or more runs, and write their tables, figures and "
+        "leaderboard. Makes no model call.",
+    )
     parser.add_argument(
         "runs", nargs="+", type=Path, metavar="RUN", help="run folder, or a folder of them"
     )
@@ -25,8 +30,7 @@ def add_parser(commands: Any) -> None:
         type=Path,
         metavar="DIR",
         help="folder for tables and figures; the page is written next to it. Default: RUN/report, "
-        "or "
-        "tablebench-report for several runs",
+        "or tablebench-report for several runs",
     )
     parser.add_argument("--no-plots", action="store_true", help="write no figures")
     parser.add_argument(
@@ -40,7 +44,8 @@ def add_parser(commands: Any) -> None:
         "--marks",
         type=Path,
         metavar="FILE",
-        help="complexity.csv with a model's marks on the structure of RealHiTBench's tables",
+        help="complexity.csv of `tablebench complexity --model`, with a model's marks on the "
+        "structure of RealHiTBench's tables",
     )
     parser.add_argument(
         "--page",

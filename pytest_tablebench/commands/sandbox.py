@@ -16,7 +16,10 @@ TRIED = (
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
-        "sandbox", help="test which sandboxes for models' programs work on this machine"
+        "sandbox",
+        help="test which sandboxes for models' programs work on this machine",
+        description="Test which sandboxes for models' programs work on this machine: each one must "
+        "withstand attempts to escape. Exit code: 1 if none works.",
     )
     parser.add_argument(
         "--bench-sandbox-container", metavar="IMAGE", help="also try a container of this image"

@@ -19,7 +19,12 @@ MOST = 5
 
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
-    parser = commands.add_parser("show", help="show one case of a run: prompt, reply, score")
+    parser = commands.add_parser(
+        "show",
+        help="show one case of a run: prompt, reply, score",
+        description="Show one case of a run: its prompt, the whole reply, the expected answer, how "
+        "the reply was parsed, and the score.",
+    )
     parser.add_argument("run", type=Path, metavar="RUN", help="run folder")
     parser.add_argument(
         "case", metavar="CASE", help="case id, its beginning, or the node id of its test"

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
-        "stats", help="count the questions, tables, sizes and kinds of datasets"
+        "stats",
+        help="count the questions, tables, sizes and kinds of datasets",
+        description="Count the questions and tables of datasets, by size, structure and kind.",
     )
     parser.add_argument(
         "names",
@@ -35,7 +37,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "-o", "--out", type=Path, metavar="DIR", help="folder for tables, figures and JSON"
     )
-    parser.add_argument("--no-plots", action="store_true", help="no figures")
+    parser.add_argument("--no-plots", action="store_true", help="write no figures")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the tables")
     parser.set_defaults(lines=_stats)
 

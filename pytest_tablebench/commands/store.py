@@ -21,10 +21,16 @@ _PLACE = "folder of a store, or the address of a shared one, such as s3://bucket
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
     parser = commands.add_parser(
-        "store", help="work on stored answers: sync, stats, verify, compact"
+        "store",
+        help="work on stored answers: sync, stats, verify, compact",
+        description="Copy, count, verify or compact stored answers.",
     )
     verbs = parser.add_subparsers(required=True, metavar="VERB")
-    sync = verbs.add_parser("sync", help="copy answers that one store has and another lacks")
+    sync = verbs.add_parser(
+        "sync",
+        help="copy answers that one store has and another lacks",
+        description="Copy the answers that store FROM has and store TO lacks.",
+    )
     sync.add_argument("source", metavar="FROM", help=_PLACE)
     sync.add_argument("target", metavar="TO", help=_PLACE)
     sync.set_defaults(lines=_sync)
@@ -32,10 +38,14 @@ def add_parser(commands: Any) -> None:
         ("stats", "count answers by model", _stats),
         ("verify", "check every line; exit code 1 if one is damaged", _verify),
     ):
-        verb = verbs.add_parser(name, help=does)
+        verb = verbs.add_parser(name, help=does, description=f"{does.capitalize()}.")
         verb.add_argument("place", metavar="STORE", help=_PLACE)
         verb.set_defaults(lines=run)
-    compact = verbs.add_parser("compact", help="join many segments into one, with each answer once")
+    compact = verbs.add_parser(
+        "compact",
+        help="join many segments into one, with each answer once",
+        description="Join the many segment files of a store into one, with each answer once.",
+    )
     compact.add_argument("place", metavar="STORE", help=_PLACE)
     compact.add_argument(
         "--idle",

@@ -18,7 +18,12 @@ PAGES = (".html", ".htm")
 
 def add_parser(commands: Any) -> None:
     """Add the command to the `tablebench` parser."""
-    parser = commands.add_parser("tree", help="show the tree of a table's headers")
+    parser = commands.add_parser(
+        "tree",
+        help="show the tree of a table's headers",
+        description="Show the tree of a table's headers, and the table's complexity. The strategy "
+        "treethinker compares the trees of models with this tree.",
+    )
     parser.add_argument("table", type=Path, metavar="TABLE", help="file: .xlsx, .html, .csv")
     parser.add_argument("--sheet", metavar="NAME", help="sheet of a workbook. Default: the first")
     parser.add_argument(
