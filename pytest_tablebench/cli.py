@@ -27,6 +27,7 @@ from pytest_tablebench.commands import (
     stats,
     store,
     tree,
+    warm,
 )
 from pytest_tablebench.commands.data_state import data_state
 from pytest_tablebench.commands.grouped_help import GroupedParser
@@ -87,6 +88,7 @@ def make_parser() -> GroupedParser:
         complexity.add_parser,
         convert.add_parser,
         doctor.add_parser,
+        warm.add_parser,
     ):
         add_parser(commands)
     completion.add_parser(commands, parser)
@@ -98,7 +100,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     `rejudge` and `merge` return the code of the gates: 0 all hold, 10 one fails, 11 one is
     undecided or the merged run is incomplete. `check` and `store verify` return 1 if they find a
-    problem, `sandbox` if no sandbox works, and `doctor` if no run is possible.
+    problem, `sandbox` if no sandbox works, `doctor` if no run is possible, and `warm` if litellm
+    itself has to call a model.
     """
     # A terminal that cannot show a character gets an escape for it instead of a traceback.
     for stream in (sys.stdout, sys.stderr):

@@ -11,7 +11,7 @@ GROUPS = {
     "your own tables": ("new", "check", "generate", "tree", "complexity", "convert"),
     "data": ("list", "pull", "stats"),
     "finished runs": ("report", "show", "compare", "rejudge", "merge", "export", "import"),
-    "this machine": ("doctor", "sandbox", "store", "completion"),
+    "this machine": ("doctor", "sandbox", "store", "warm", "completion"),
 }
 """All commands, by task."""
 

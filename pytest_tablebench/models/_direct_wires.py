@@ -40,32 +40,41 @@ class Unforeseen(Exception):
 
 
 @dataclass(frozen=True)
-class Wire:
-    """The parts that all calls with the same parameters share.
+class Target:
+    """Where calls go.
 
     Arguments:
-        name: the model's name at its provider.
         provider: litellm's name of the provider.
-        config: litellm's configuration of the provider.
         url: the complete address.
         headers: all headers except the length and the host.
-        options: the parameters for `transform_request`.
-        extra: fields that are added to the body unchanged.
-        encode: encodes the body as JSON.
         proxy: the address of the proxy; None without one.
         tls: how the server's certificate is verified, as aiohttp takes it.
     """
 
-    name: str
     provider: str
-    config: Any = field(repr=False)
     url: str
     headers: Mapping[str, str] = field(repr=False)
-    options: Mapping[str, Any]
-    extra: Mapping[str, Any]
-    encode: Callable[[Any], str]
     proxy: str | None = field(repr=False)
     tls: Any
+
+
+@dataclass(frozen=True)
+class Wire(Target):
+    """The parts that all calls with the same parameters share.
+
+    Arguments:
+        name: the model's name at its provider.
+        config: litellm's configuration of the provider.
+        options: the parameters for `transform_request`.
+        extra: fields that are added to the body unchanged.
+        compact: whether the body is the JSON of OpenAI's client.
+    """
+
+    name: str
+    config: Any = field(repr=False)
+    options: Mapping[str, Any]
+    extra: Mapping[str, Any]
+    compact: bool
 
     def body(self, messages: Sequence[Message]) -> bytes:
         """Return the body of a request. Raises `Unforeseen`, or any error of litellm."""
@@ -78,7 +87,7 @@ class Wire:
             litellm_params={"custom_llm_provider": self.provider, "api_base": self.url},
             headers=dict(self.headers),
         )
-        return self.encode({**sent, **self.extra}).encode()
+        return encoder(compact=self.compact).encode({**sent, **self.extra}).encode()
 
 
 def wire(litellm: Any, model: LiteLLMModel, params: Mapping[str, Any]) -> Wire | None:
@@ -108,14 +117,22 @@ def wire(litellm: Any, model: LiteLLMModel, params: Mapping[str, Any]) -> Wire |
     headers = {**(litellm.headers or {}), **dict(params.get("extra_headers") or {})}
     make = WIRES[provider]
     route = _WireRoute(name, key, base, config, options, headers, model.timeout)
-    url, sent, encode = make(litellm, route)
+    url, sent = make(litellm, route)
     parts = urlsplit(url)
     if parts.username is not None or parts.password is not None:
         raise Unforeseen("an address that contains a user name or password")
+    trusts_proxies = not litellm.disable_aiohttp_trust_env
     return Wire(
-        *(name, provider, config, url, sent, options, extra, encode),
-        proxy=_proxy(litellm, parts.scheme, parts.hostname or ""),
+        provider,
+        url,
+        sent,
+        proxy=proxy_of(url) if trusts_proxies else None,
         tls=_tls() if parts.scheme == "https" else True,
+        name=name,
+        config=config,
+        options=options,
+        extra=extra,
+        compact=provider == "openai",
     )
 
 
@@ -130,7 +147,7 @@ class _WireRoute:
     timeout: float
 
 
-_Made = tuple[str, Mapping[str, str], Callable[[Any], str]]
+_Made = tuple[str, Mapping[str, str]]
 
 
 def _openai(litellm: Any, route: _WireRoute) -> _Made:
@@ -171,8 +188,7 @@ def _openai(litellm: Any, route: _WireRoute) -> _Made:
         "X-Stainless-Read-Timeout": str(float(route.timeout)),
     }
     text = {name: value for name, value in environment.items() if isinstance(value, str)}
-    encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
-    return f"{str(client.base_url).rstrip('/')}/chat/completions", _over(text, route), encode
+    return f"{str(client.base_url).rstrip('/')}/chat/completions", _over(text, route)
 
 
 def _handler(litellm: Any, route: _WireRoute) -> _Made:
@@ -183,8 +199,7 @@ def _handler(litellm: Any, route: _WireRoute) -> _Made:
     common |= {"model": route.name, "api_base": base}
     headers = route.config.validate_environment(headers=dict(route.headers), messages=[], **common)
     url = route.config.get_complete_url(stream=False, **common)
-    sent = _over({"Accept": "*/*", **get_default_headers()}, route, headers)
-    return url, sent, json.JSONEncoder().encode
+    return url, _over({"Accept": "*/*", **get_default_headers()}, route, headers)
 
 
 def _over(
@@ -222,16 +237,24 @@ def _check_transport(litellm: Any) -> None:
         raise Unforeseen("an HTTP client that the user has set")
 
 
-def _proxy(litellm: Any, scheme: str, host: str) -> str | None:
+def proxy_of(url: str) -> str | None:
     """Return the environment's proxy for a server, by litellm's rules; None without one."""
     from urllib.request import getproxies, proxy_bypass
 
+    parts = urlsplit(url)
     distrusted = os.environ.get("DISABLE_AIOHTTP_TRUST_ENV", "False").strip().lower() == "true"
-    if litellm.disable_aiohttp_trust_env or distrusted or proxy_bypass(host):
+    if distrusted or proxy_bypass(parts.hostname or ""):
         return None
     proxies = getproxies()
-    proxy = proxies.get(scheme) or proxies.get("all")
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
     return proxy if proxy is None or "://" in proxy else f"http://{proxy}"
+
+
+def encoder(*, compact: bool) -> json.JSONEncoder:
+    """Return the encoder of OpenAI's client (compact) or of litellm's."""
+    if compact:
+        return json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return json.JSONEncoder()
 
 
 def _tls() -> Any:

@@ -16,9 +16,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.models._direct_wires import WIRES, Unforeseen, Wire, wire
+from pytest_tablebench.models._direct_wires import WIRES, Target, Unforeseen, Wire, wire
 from pytest_tablebench.models.base import Reply, Request, limited
-from pytest_tablebench.models.litellm_facts import litellm_version, not_tested
+from pytest_tablebench.models.litellm_facts import litellm_version, not_tested, table_of
 from pytest_tablebench.models.litellm_load import load
 from pytest_tablebench.models.litellm_model import LiteLLMModel
 
@@ -71,30 +71,47 @@ class DirectModel:
 
     async def acomplete(self, request: Request) -> Reply:
         """Answer one request with one call; every failure is a `ModelError`."""
-        call = self._translated(request)
+        call = self.translated(request)
         if call is None:
             return await self._model.acomplete(request)
-        how, body = call
+        return await self.read(request, call[0], *await self.send(*call))
+
+    async def send(self, target: Target, body: bytes) -> tuple[BoundedResponse | Exception, float]:
+        """Send one request; return the response or the error, and the seconds that it took.
+
+        Raises `ModelError` after the time limit.
+        """
         from pytest_tablebench.models import _litellm_session as sessions
 
-        reading = sessions.ResponseReading(direct=True)
-        mark = sessions.READING.set(reading)
+        mark = sessions.READING.set(sessions.ResponseReading(direct=True))
         start = time.perf_counter()
         try:
             async with asyncio.timeout(self._model.timeout):
-                outcome = await self._send(how, body)
+                outcome = await self._send(target, body)
         except TimeoutError:
             raise self._model.failures.timed_out() from None
         finally:
             sessions.READING.reset(mark)
-        latency_s = time.perf_counter() - start
-        reply = self._read(how, outcome, latency_s)
+        return outcome, time.perf_counter() - start
+
+    async def read(
+        self,
+        request: Request,
+        wire: Wire | None,
+        outcome: BoundedResponse | Exception,
+        latency_s: float,
+    ) -> Reply:
+        """Return the reply in the outcome of a request; every failure is a `ModelError`.
+
+        Without a wire litellm interprets the outcome.
+        """
+        reply = None if wire is None else self._read(wire, outcome, latency_s)
         if reply is None:
             reply = await self._model.acomplete(request, recorded=outcome)
             reply = replace(reply, latency_s=latency_s)
         return limited(reply, self._model.max_reply)
 
-    def _translated(self, request: Request) -> tuple[Wire, bytes] | None:
+    def translated(self, request: Request) -> tuple[Wire, bytes] | None:
         """Return the wire and the body of a request; None if litellm has to send it."""
         if self._by_litellm:
             return None
@@ -132,7 +149,7 @@ class DirectModel:
         self._by_litellm = True
         self._tell(f"calls to {self._model.model} are made by litellm, {why}")
 
-    async def _send(self, how: Wire, body: bytes) -> BoundedResponse | Exception:
+    async def _send(self, how: Target, body: bytes) -> BoundedResponse | Exception:
         from pytest_tablebench.models._litellm_session import direct_session
 
         try:
@@ -153,25 +170,27 @@ class DirectModel:
         self, how: Wire, outcome: BoundedResponse | Exception, latency_s: float
     ) -> Reply | None:
         """Read a plain answer; return None if litellm has to interpret the outcome."""
-        if isinstance(outcome, Exception) or (body := _plain(outcome)) is None:
+        if isinstance(outcome, Exception) or (body := plain_body(outcome)) is None:
             return None
         litellm = sys.modules["litellm"]
         try:
-            response = how.config.transform_response(
-                model=how.name,
-                raw_response=_Raw(outcome.headers, body),
-                model_response=litellm.ModelResponse(),
-                logging_obj=_UNLOGGED,
-                request_data={},
-                messages=[],
-                optional_params=dict(how.options),
-                litellm_params={},
-                encoding=None,
-            )
+            response = _response(litellm, how, outcome.headers, body)
             response._hidden_params["response_cost"] = self._cost(litellm, how, response, body)
             return self._model.reply_of(response, latency_s)
         except Exception:
             return None
+
+    def price(self, wire: Wire, body: dict[str, Any]) -> float | None:
+        """Return litellm's price of a reply in US dollars; None if it is unknown."""
+        litellm = load()
+        return self._litellm_cost(litellm, wire, _response(litellm, wire, {}, body))
+
+    def price_tables(self, wire: Wire, named: str) -> list[Mapping[str, Any]]:
+        """Return litellm's facts about the model that a reply names, and about the called model."""
+        return [
+            table_of(load(), f"{wire.provider}/{name}", name, wire.provider)
+            for name in (named, wire.name)
+        ]
 
     def _cost(
         self, litellm: Any, how: Wire, response: Any, body: Mapping[str, Any]
@@ -214,6 +233,21 @@ class DirectModel:
         return cost
 
 
+def _response(litellm: Any, how: Wire, headers: Mapping[str, str], body: dict[str, Any]) -> Any:
+    """Return litellm's response for the body of a reply."""
+    return how.config.transform_response(
+        model=how.name,
+        raw_response=_Raw(headers, body),
+        model_response=litellm.ModelResponse(),
+        logging_obj=_UNLOGGED,
+        request_data={},
+        messages=[],
+        optional_params=dict(how.options),
+        litellm_params={},
+        encoding=None,
+    )
+
+
 @dataclass(frozen=True)
 class _Raw:
     """A parsed response as litellm's configurations read it.
@@ -230,7 +264,7 @@ class _Raw:
         return self.body
 
 
-def _plain(answer: BoundedResponse) -> dict[str, Any] | None:
+def plain_body(answer: BoundedResponse) -> dict[str, Any] | None:
     """Return a response's body if it is a completion with one text and no unusual field."""
     if answer.status != 200:
         return None

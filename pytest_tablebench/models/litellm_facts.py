@@ -137,7 +137,7 @@ def resolve(model: str, api_base: str | None, params: Mapping[str, Any]) -> Reso
     provider, name = provider_of(litellm, model, api_base, requested.get("custom_llm_provider"))
     kept, dropped = _sift(litellm, name, provider, requested) if provider else (requested, {})
     sent = _sent(litellm, name, provider, kept)
-    facts = _table(litellm, model, name, provider)
+    facts = table_of(litellm, model, name, provider)
     return Resolution(
         params=kept,
         sent=sent,
@@ -298,7 +298,7 @@ def _sent(litellm: Any, name: str, provider: str | None, kept: Mapping[str, Any]
     return plain
 
 
-def _table(litellm: Any, model: str, name: str, provider: str | None) -> Mapping[str, Any]:
+def table_of(litellm: Any, model: str, name: str, provider: str | None) -> Mapping[str, Any]:
     """Return the entry in litellm's table of models; empty if the model has none."""
     for key in (model, f"{provider}/{name}", name):
         entry = litellm.model_cost.get(key)

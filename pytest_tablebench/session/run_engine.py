@@ -10,6 +10,7 @@ from typing import Any
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.executors.local import BrokerProcess, Engine, EngineConfig, LaneConfig
+from pytest_tablebench.models.translation.place import are_kept
 from pytest_tablebench.session.messages import EngineNeeds
 
 
@@ -34,7 +35,12 @@ class RunEngine:
         """Start the process that makes calls before the calls are known."""
         with self._lock:
             if self._early is None and self._engine is None and not self._is_closed:
-                self._early = BrokerProcess.ahead()
+                settings = self._settings
+                models = [(model, settings.api_base) for model in settings.models]
+                is_kept = settings.transport != "litellm" and are_kept(
+                    settings.store_folder(), models, settings.timeout
+                )
+                self._early = BrokerProcess.ahead(is_kept=is_kept)
 
     def start(self, needs: EngineNeeds) -> Engine:
         """Return the engine, started on first use. Raises `SettingsError` if the run is over."""

@@ -13,6 +13,7 @@ PARTS = [
     "litellm",
     "keys",
     "store",
+    "warm",
     "data",
     "sandbox",
     "pictures",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import json
 import os
 import sys
@@ -29,16 +30,24 @@ from pytest_tablebench.executors._wire import (
     read_request,
     reply_fields,
 )
+from pytest_tablebench.executors.local._caller_processes import KEPT, LITELLM
 from pytest_tablebench.executors.local.providers import CalledProvider
 from pytest_tablebench.models.base import Message, Reply, Request
 from pytest_tablebench.models.direct import DirectModel
-from pytest_tablebench.models.litellm_facts import count_tokens, resolve
+from pytest_tablebench.models.litellm_facts import count_tokens, may_be_direct, resolve
 from pytest_tablebench.models.litellm_load import load
 from pytest_tablebench.models.litellm_model import LiteLLMModel, close
+from pytest_tablebench.models.translated import TranslatedModel
+from pytest_tablebench.models.translation.check import SentRequest, differences
+from pytest_tablebench.models.translation.environment import record
+from pytest_tablebench.models.translation.place import FOLDER
 from pytest_tablebench.store import Store
 
 APART_S = 0.004
 """Seconds between the starts of two calls: litellm needs about that long to send one."""
+
+
+CalledModel = LiteLLMModel | DirectModel | TranslatedModel | CalledProvider
 
 
 class Caller(asyncio.Protocol):
@@ -60,8 +69,9 @@ class Caller(asyncio.Protocol):
         # The processes that run cases have found the first warnings themselves.
         self._sent_warnings = len(self._store.warnings) if self._store is not None else 0
         self._closing = False
+        self._checked: dict[TranslatedModel, asyncio.Task[None]] = {}
 
-    def _model(self, lane: Mapping[str, Any]) -> LiteLLMModel | DirectModel | CalledProvider:
+    def _model(self, lane: Mapping[str, Any]) -> CalledModel:
         limits = {name: self._config[name] for name in ("timeout", "max_reply")}
         if lane.get("reference") is not None:
             settings = self._config["settings"]
@@ -74,12 +84,20 @@ class Caller(asyncio.Protocol):
         )
         if self._config["transport"] == "litellm":
             return model
-        return DirectModel(
+
+        def tell(why: str) -> None:
+            self._note(f"{PROBLEMS} transport of {lane['model']}", [why])
+
+        direct = DirectModel(
             model,
             connections=self._config["connections"],
-            tell=lambda why: self._note(f"{PROBLEMS} transport of {lane['model']}", [why]),
+            tell=tell,
             insist=self._config["transport"] == "direct",
         )
+        store = self._config["store"]
+        if store is None or lane.get("file") is not None or not may_be_direct(model.model):
+            return direct
+        return TranslatedModel(model, direct, Path(store) / FOLDER, tell)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Introduce this process to the broker."""
@@ -91,7 +109,7 @@ class Caller(asyncio.Protocol):
         """Prepare the models, and report to the broker whether calls can be made."""
         try:
             models = [model for model in self._models if not isinstance(model, CalledProvider)]
-            if models:
+            if not all(isinstance(model, TranslatedModel) and model.is_warm for model in models):
                 load()  # raises an error of the first import again
             for model in models:
                 await model.warm_up()
@@ -111,7 +129,9 @@ class Caller(asyncio.Protocol):
             elif do == "close":
                 self._close()
             else:
-                self._send({"n": head["n"], "result": self._look_up(do, json.loads(body))})
+                task = asyncio.create_task(self._answer(head["n"], do, json.loads(body)))
+                self._tasks.add(task)
+                task.add_done_callback(self._ended)
 
     def _find_server(self, lane: int, server: Sequence[str] | None) -> None:
         if server is not None and self._servers.get(lane) != server:
@@ -131,7 +151,15 @@ class Caller(asyncio.Protocol):
             task = asyncio.create_task(self._call(number, model, body))
             self._tasks.add(task)
             task.add_done_callback(self._ended)
-            await asyncio.sleep(0 if isinstance(model, DirectModel) and model.direct else APART_S)
+            is_direct = isinstance(model, DirectModel | TranslatedModel) and model.direct
+            await asyncio.sleep(0 if is_direct else APART_S)
+
+    async def _answer(self, number: int, name: str, question: Mapping[str, Any]) -> None:
+        try:
+            await asyncio.to_thread(load)  # calls in flight continue
+            self._send({"n": number, "result": self._look_up(name, question)})
+        except ModelError as error:
+            self._send({"n": number, "broken": error_fields(error)})
 
     def _look_up(self, name: str, question: Mapping[str, Any]) -> Any:
         if name == "facts":
@@ -145,12 +173,11 @@ class Caller(asyncio.Protocol):
             count_tokens(question["model"], (Message("user", text),)) for text in question["texts"]
         ]
 
-    async def _call(
-        self, number: int, model: LiteLLMModel | DirectModel | CalledProvider, body: bytes
-    ) -> None:
+    async def _call(self, number: int, model: CalledModel, body: bytes) -> None:
         try:
             request = read_request(body)
             reply = await model.acomplete(request)
+            self._check(model)
         except ModelError as error:
             if error.refused is not None:
                 name = f"{REFUSALS} {request.model} {error.refused}"
@@ -176,6 +203,31 @@ class Caller(asyncio.Protocol):
             self._sent_warnings = len(self._store.warnings)
             self._note(f"{PROBLEMS} {os.getpid()}", self._store.warnings)
 
+    def _check(self, model: CalledModel) -> None:
+        """Check a kept translation once, meanwhile, in another process."""
+        if isinstance(model, TranslatedModel) and model.sent is not None:
+            sent, model.sent = model.sent, None
+            if model not in self._checked:
+                self._checked[model] = asyncio.create_task(self._compare(model, sent))
+
+    async def _compare(self, model: TranslatedModel, sent: SentRequest) -> None:
+        parts = await differences(sent)
+        if not parts:
+            return
+        model.forget()
+        with contextlib.suppress(OSError):
+            if self._store is not None:
+                self._store.discard_written()
+        name = sent.model.model
+        failure = ModelError(
+            f"the kept translation of {name} is out of date (litellm would send another "
+            f"{' and '.join(parts)}); it is removed, and so are the answers of this run: start "
+            "the run again",
+            reason="translation",
+            whole_run=True,
+        )
+        self._send({"broken": error_fields(failure)})
+
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if self._closing and not self._tasks:
@@ -195,6 +247,11 @@ class Caller(asyncio.Protocol):
                 assert self._store is not None  # noqa: S101 - it has refused them
                 self._store.put(request, reply)
         self._unstored.clear()
+        for check in self._checked.values():
+            check.cancel()
+        for model in self._models:
+            if isinstance(model, TranslatedModel):
+                model.keep()
         self.done.set()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
@@ -221,8 +278,11 @@ async def _serve(config: Mapping[str, Any]) -> None:
 
 def main() -> int:
     """Serve the broker that started this process."""
-    # Import litellm while the broker still starts.
-    if "litellm" in sys.argv[1:]:
+    record()  # the variables that litellm reads are a part of what is kept
+    # Make the imports while the broker still starts.
+    if KEPT in sys.argv[1:]:
+        importlib.import_module("pytest_tablebench.models._litellm_session")
+    if LITELLM in sys.argv[1:]:
         with contextlib.suppress(ModelError):
             load()
     line = sys.stdin.readline()
