@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.errors import ModelError, SettingsError
 from pytest_tablebench.executors.local import (
     BrokerProcess,
     Engine,
@@ -52,6 +52,18 @@ def test_modules_in_the_working_folder_are_not_imported(
         assert len(psutil.Process(ahead.process.pid).children()) == 1
     assert facts["provider"] == "openai"
     assert facts["sent"] == {"temperature": 0}
+
+
+def test_a_question_that_fails_ends_with_an_error(tmp_path: Path) -> None:
+    with engine(tmp_path / "answers") as running:
+        client = LocalExecutor(running.address, "runner")
+        with pytest.raises(ModelError, match="the facts about a model: KeyError"):
+            client.question("facts", {"model": MODEL})
+        facts = client.question(
+            "facts", {"model": MODEL, "api_base": None, "params": {}, "key": "k"}
+        )
+        client.close()
+    assert facts["provider"] == "openai"
 
 
 def test_a_broker_started_early_ends_without_a_run() -> None:

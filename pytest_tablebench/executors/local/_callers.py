@@ -108,9 +108,9 @@ class LocalCallers(CallerPool):
             self._break(read_error(head["broken"]))
         elif "note" in head:
             self._listener.note(head["note"], head["texts"])
-        elif "result" in head:
+        elif head["n"] in self._asked:
             _, (_, _, on_answer) = self._asked.pop(head["n"])
-            on_answer({"result": head["result"]})
+            on_answer({name: head[name] for name in ("result", "error") if name in head})
         else:
             self._listener.called(connection.jobs.pop(head["n"]), head)
 

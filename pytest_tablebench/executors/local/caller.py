@@ -159,7 +159,10 @@ class Caller(asyncio.Protocol):
             await asyncio.to_thread(load)  # calls in flight continue
             self._send({"n": number, "result": self._look_up(name, question)})
         except ModelError as error:
-            self._send({"n": number, "broken": error_fields(error)})
+            self._send({"n": number, "error": error_fields(error)})
+        except Exception as error:  # a defect must not keep the run waiting for ever
+            failure = ModelError(f"the facts about a model: {type(error).__name__}", reason="error")
+            self._send({"n": number, "error": error_fields(failure)})
 
     def _look_up(self, name: str, question: Mapping[str, Any]) -> Any:
         if name == "facts":
