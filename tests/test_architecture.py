@@ -21,6 +21,7 @@ ROOMS = [
     "session",
     "reports",
     "interchange",
+    "audit",
     "running",
     "results",
     "strategies",

@@ -1,0 +1,1 @@
+"""Which gold answers and which judges can be trusted: evidence, ranking, agreement."""
