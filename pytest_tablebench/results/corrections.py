@@ -1,0 +1,165 @@
+"""`corrections.csv`: verdicts of people on gold answers, an overlay over a published dataset."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import astuple, dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Literal, get_args
+
+from pytest_tablebench.errors import SettingsError, writing
+from pytest_tablebench.util.names import printable
+
+Verdict = Literal["right", "wrong", "several", "unclear", "broken"]
+"""The gold is right or wrong, several answers are right, the question is unclear, or the table is
+broken."""
+
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+
+WITH_ANSWERS = ("wrong", "several")
+"""The verdicts that replace the gold by the correction's answers; `right` keeps it."""
+
+
+@dataclass(frozen=True)
+class Correction:
+    """A verdict on the gold of one example; each field is a column of the file (`COLUMNS`).
+
+    Arguments:
+        digest: the `row_digest` of the example for which the verdict was given.
+        answers: the right answers, as one JSON array in the file. Without any, `wrong` and
+            `several` leave the example out, as `unclear` and `broken` do.
+        evidence: the reasons, for readers.
+        reviewer: the person or tool that gave the verdict.
+        date: as ISO 8601.
+    """
+
+    dataset: str
+    example: str
+    digest: str
+    verdict: Verdict
+    answers: tuple[str, ...] = ()
+    evidence: str = ""
+    reviewer: str = ""
+    date: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The dataset and the example."""
+        return self.dataset, self.example
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether the corrected figures leave the example out."""
+        return self.verdict != "right" and not self.answers
+
+
+COLUMNS = ("dataset", "example", "digest", "verdict", "answers", "evidence", "who", "when")
+"""The columns of the file, in the order of the fields."""
+
+
+@dataclass(frozen=True)
+class Corrections:
+    """The verdicts of a file, by dataset and example, and the digest of their content."""
+
+    by_example: Mapping[tuple[str, str], Correction]
+    digest: str
+
+    @classmethod
+    def of(cls, corrections: Iterable[Correction]) -> Corrections:
+        """Return an overlay; its digest ignores order, reviewers, dates and reasons."""
+        by_example = {item.key: item for item in corrections}
+        content = sorted(
+            [*item.key, item.digest, item.verdict, list(item.answers)]
+            for item in by_example.values()
+        )
+        text = json.dumps(content).encode()
+        return cls(by_example, blake2b(text, digest_size=10).hexdigest())
+
+
+def read_corrections(path: Path) -> Corrections:
+    """Read a file. Raises `SettingsError` with the row for content that it cannot have."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{printable(str(path))}: cannot be read: {error}") from None
+    try:
+        rows = list(csv.reader(io.StringIO(text), strict=True))
+    except csv.Error as error:
+        raise SettingsError(f"{printable(str(path))}: is not CSV: {error}") from None
+    lines = [(number, row) for number, row in enumerate(rows, 1) if row]
+    if len(lines) < 2:
+        raise SettingsError(f"{printable(str(path))}: contains no corrections")
+    header = lines[0][1]
+    missing = [name for name in COLUMNS[:4] if name not in header]
+    if missing:
+        raise SettingsError(
+            f"{printable(str(path))}: the first row lacks the column {missing[0]}; the columns are "
+            f"{', '.join(COLUMNS)}"
+        )
+    corrections: dict[tuple[str, str], tuple[int, Correction]] = {}
+    for number, row in lines[1:]:
+        place = f"{printable(str(path))}, row {number}"
+        if len(row) != len(header):
+            raise SettingsError(f"{place}: has {len(row)} cells, not {len(header)}")
+        item = _correction(place, dict(zip(header, row, strict=True)))
+        first, former = corrections.setdefault(item.key, (number, item))
+        if (former.digest, former.verdict, former.answers) != (
+            item.digest,
+            item.verdict,
+            item.answers,
+        ):
+            raise SettingsError(
+                f"{place}: contradicts row {first} about {printable('/'.join(item.key))}; keep one "
+                f"of them"
+            )
+    return Corrections.of(item for _, item in corrections.values())
+
+
+def _correction(place: str, cells: Mapping[str, str]) -> Correction:
+    verdict = next((name for name in VERDICTS if name == cells["verdict"].strip()), None)
+    if verdict is None:
+        raise SettingsError(
+            f"{place}: unknown verdict {printable(cells['verdict'])!r}; use one of "
+            f"{', '.join(VERDICTS)}"
+        )
+    empty = next((name for name in COLUMNS[:3] if not cells[name].strip()), None)
+    if empty is not None:
+        raise SettingsError(f"{place}: {empty} is empty")
+    answers = _answers(cells.get("answers", ""))
+    if answers and verdict not in WITH_ANSWERS:
+        raise SettingsError(
+            f"{place}: the verdict {verdict} takes no answers; with answers it is wrong or several"
+        )
+    texts = (cells.get(name, "") for name in ("evidence", "who", "when"))
+    example = cells["dataset"].strip(), cells["example"].strip(), cells["digest"].strip()
+    return Correction(*example, verdict, answers, *texts)
+
+
+def _answers(cell: str) -> tuple[str, ...]:
+    """Return the texts of a JSON array; any other text is one answer."""
+    if not cell.strip():
+        return ()
+    try:
+        values = json.loads(cell)
+    except ValueError:
+        return (cell,)
+    if not isinstance(values, list):
+        return (cell,)
+    return tuple(value if isinstance(value, str) else json.dumps(value) for value in values)
+
+
+def write_corrections(path: Path, corrections: Iterable[Correction]) -> None:
+    """Write a file. Raises `SettingsError` if it cannot be written."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for item in corrections:
+        cells = {name: str(value) for name, value in zip(COLUMNS, astuple(item), strict=True)}
+        answers = json.dumps(item.answers, ensure_ascii=False) if item.answers else ""
+        writer.writerow((cells | {"answers": answers}).values())
+    with writing(f"{printable(str(path))}: cannot be written"):
+        path.write_text(text.getvalue(), encoding="utf-8")
