@@ -125,3 +125,35 @@ def test_a_connection_without_a_greeting_is_closed_in_time() -> None:
         call()
     assert [transport.closed for transport in ends] == [True, False]
     listener.close()
+
+
+class Held(Board):
+    """A broker that keeps its connections."""
+
+    def __init__(self) -> None:
+        self.connections: list[Connection] = []
+
+    def joined(self, connection: Connection) -> None:
+        self.connections.append(connection)
+
+
+def test_small_messages_are_sent_at_once() -> None:
+    """Without this option they wait for the other side's delayed acknowledgement."""
+
+    async def option() -> int:
+        broker = Held()
+        listener = Listener(broker, asyncio.get_running_loop())
+        letting_in = asyncio.create_task(listener.let_in())
+        _, writer = await asyncio.open_connection("127.0.0.1", listener.port)
+        writer.write(pack({"token": TOKEN, "role": "runner"}))
+        while not broker.connections:
+            await asyncio.sleep(0)
+        transport = broker.connections[0].transport
+        assert transport is not None
+        accepted = transport.get_extra_info("socket")
+        letting_in.cancel()
+        writer.close()
+        listener.close()
+        return int(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+
+    assert asyncio.run(asyncio.wait_for(option(), 30)) != 0

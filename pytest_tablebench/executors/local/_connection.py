@@ -124,6 +124,9 @@ class Listener:
                 await self._make_room()
             try:
                 connection, _ = await self._loop.sock_accept(self._socket)
+                # asyncio does this only for connections that it accepts itself. Without it, a
+                # message can wait for the other side's delayed acknowledgement, 40 ms.
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 await self._loop.connect_accepted_socket(self._new_connection, connection)
             except OSError:  # no file descriptor is left, or the connection is gone already
                 await self._make_room()
