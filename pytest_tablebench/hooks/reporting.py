@@ -166,6 +166,7 @@ class ReportingHooks:
             self._stop(f"{OUR_STOP}stopped: the run cannot be written: {error}")
             return
         self._skipped += received.record is None
+        self.session.run.add_to_page(message, received.record)
         self._show()
         if received.record is not None:
             why = self.session.ending.feed(message.case_id, received)

@@ -13,6 +13,7 @@ from pytest_tablebench.results.texts import TEXTS, read_texts
 from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
+    from pytest_tablebench.reports.html import PageAhead
     from pytest_tablebench.results.compare import RunComparison
     from pytest_tablebench.results.gates import GateResult
 
@@ -33,6 +34,7 @@ def publish(
     baseline: LoadedRun | None = None,
     allure: tuple[str, Path] | None = None,
     summary: bool = False,
+    ahead: PageAhead | None = None,
 ) -> list[str]:
     """Write the reports of a run whose folder is closed; return what could not be written.
 
@@ -44,6 +46,7 @@ def publish(
         baseline: the baseline.
         allure: mode (`auto` chooses by size) and folder of Allure results; None for no results.
         summary: whether `summary.md` is written without gates or a comparison too.
+        ahead: what was packed for the page during the run.
 
     Raises `OSError` and `TableBenchError` for a file that cannot be read or written.
     """
@@ -58,6 +61,7 @@ def publish(
             baseline=baseline,
             comparison=comparison,
             snapshots=changes,
+            ahead=ahead,
         )
     kinds = {change["case_id"]: change["kind"] for change in changes or ()}
     if allure is not None:

@@ -221,6 +221,7 @@ class RunEnding:
                 comparison=verdict.comparison if verdict else None,
                 baseline=verdicts.baseline if verdicts else None,
                 allure=allure,
+                ahead=self._run.pages.get(model),
             )
         except (OSError, TableBenchError) as error:
             self.problems.append(f"{model}: a report could not be written: {error}")

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +25,12 @@ from pytest_tablebench.util.interrupts import uninterrupted
 
 if TYPE_CHECKING:
     from pytest_tablebench.executors.batch import Batches
+    from pytest_tablebench.reports.html import PageAhead
+    from pytest_tablebench.results.message import CaseMessage, CaseRecord
     from pytest_tablebench.store.shared import SharedStores
+
+APART_S = 0.2
+"""Seconds between two preparations for the end."""
 
 
 def run_paths(settings: Settings, base: Path, now: datetime) -> dict[str, Path]:
@@ -50,9 +59,17 @@ class KeptRun:
         self.engine = RunEngine(settings)
         self.batches: Batches | None = None
         """The batches of a run with `--bench-executor batch`; else None."""
+        self.pages: dict[str, PageAhead] = {}
+        """What is packed of the page of each model."""
         self._shared: SharedStores | None = None
         self._lock = threading.Lock()
-        self._is_prepared = False
+        self._preparations: deque[Callable[[], object]] = deque(
+            [partial(import_module, name) for name in ("numpy", "scipy.special")]
+        )
+        if settings.page:
+            self._preparations.append(self._prepare_page)
+        self._preparations.append(freeze_garbage)
+        self._prepare_at = 0.0
 
     @property
     def paths(self) -> dict[str, Path]:
@@ -115,21 +132,37 @@ class KeptRun:
 
     # While it runs.
 
-    def prepare_end(self) -> None:
-        """Import the modules for the end of the run, once, while calls are in flight."""
-        if self._is_prepared or not self.engine.is_running:
+    def add_to_page(self, message: CaseMessage, record: CaseRecord | None) -> None:
+        """Pack a recorded case for the page, unless a comparison changes what the page shows."""
+        if not self.settings.page or self.settings.baseline is not None:
             return
-        self._is_prepared = True
+        ahead = self.pages.get(message.model)
+        if ahead is None:
+            from pytest_tablebench.reports.html import PageAhead
+
+            ahead = self.pages[message.model] = PageAhead(self.paths[message.model])
+        ahead.add(message, record)
+
+    def prepare_end(self) -> None:
+        """Import and compile the next part of what the end needs, while calls are in flight.
+
+        One part at a time, because on a busy machine the calls wait meanwhile.
+        """
+        if not self._preparations or not self.engine.is_running:
+            return
+        now = time.monotonic()
+        if now < self._prepare_at:
+            return
         # An error is raised again when the module is needed. Others' warnings may be errors here.
         with uninterrupted(), warnings.catch_warnings(), contextlib.suppress(Exception):
             warnings.simplefilter("ignore")
-            import scipy.special  # noqa: F401 - intervals need it
+            self._preparations.popleft()()
+        self._prepare_at = time.monotonic() + APART_S
 
-            if self.settings.page:
-                from pytest_tablebench.reports.html import prepare_page
+    def _prepare_page(self) -> None:
+        from pytest_tablebench.reports.html import page_preparations
 
-                prepare_page()
-        freeze_garbage()
+        self._preparations.extendleft(reversed(page_preparations()))
 
     def poll_engine(self) -> Sequence[Mapping[str, Any]]:
         """Record the totals so far; return the lanes that are without an answer at the moment."""

@@ -6,6 +6,7 @@ models and datasets are always escaped.
 
 from __future__ import annotations
 
-from pytest_tablebench.reports.html._page import prepare_page, write_page
+from pytest_tablebench.reports.html._ahead import PageAhead
+from pytest_tablebench.reports.html._page import page_preparations, write_page
 
-__all__ = ["prepare_page", "write_page"]
+__all__ = ["PageAhead", "page_preparations", "write_page"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.config.settings import Settings
-from pytest_tablebench.reports.html._details import finite, text_of
+from pytest_tablebench.reports.html._details import text_of
 from pytest_tablebench.results import Record
 from pytest_tablebench.util.names import slug
 
@@ -45,8 +45,9 @@ def case_columns(records: Sequence[Record]) -> dict[str, Any]:
     names = {axis: sorted({getattr(record, axis) for record in records}) for axis in _AXES}
     counts: Counter[str] = Counter()
     for record in records:
-        counts.update(name for name, value in record.parts.items() if _number(value, 6) is not None)
-    parts = [name for name, _ in counts.most_common(_PARTS)]
+        for name, value in record.parts.items():
+            counts[name] += _number(value, 6) is not None
+    parts = [name for name, count in counts.most_common(_PARTS) if count]
     columns: dict[str, list[Any]] = {}
     for axis in _AXES:
         numbers = {name: number for number, name in enumerate(names[axis])}
@@ -73,10 +74,10 @@ def _answers(records: Sequence[Record]) -> Iterator[int]:
 
 
 def _number(value: Any, digits: int) -> float | int | None:
-    number = finite(value, digits)
-    if not isinstance(number, float):
+    """Return a finite number rounded to so many digits; None for any other value."""
+    if not isinstance(value, int | float) or not -1e300 < value < 1e300:
         return None
-    return number if digits else round(number)
+    return round(float(value), digits) if digits else round(value)
 
 
 def _node(record: Record) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,8 +15,12 @@ from pytest_tablebench.results import Record
 DETAILS = 256
 """Cases in a block."""
 
-_REPLY_LIMITS = (20_000, 8_000, 3_000, 1_200, 500, 200)
-_DETAIL_BUDGET = 13_000_000
+REPLY_LIMIT = 20_000
+"""Characters of a reply on a page whose replies all fit."""
+DETAIL_BUDGET = 13_000_000
+"""Characters of all blocks."""
+
+_REPLY_LIMITS = (REPLY_LIMIT, 8_000, 3_000, 1_200, 500, 200)
 _STEPS = 80
 _OUTCOMES = ("right", "wrong", "no_answer", "scored")
 
@@ -43,11 +47,16 @@ def pack_details(
     return _details(records, before, 0) or {}, 0
 
 
+def packed_details(records: Iterable[Record]) -> str:
+    """Return the block of some cases, with replies of the largest length."""
+    return deflated([_detail(record, None, REPLY_LIMIT) for record in records])
+
+
 def _details(
     records: Sequence[Record], before: Mapping[str, Record], limit: int
 ) -> dict[str, str] | None:
     # An estimate that saves compressing: compression rarely gains more than a factor of 6.
-    if limit and sum(min(len(r.raw or ""), limit) for r in records) > 6 * _DETAIL_BUDGET:
+    if limit and sum(min(len(r.raw or ""), limit) for r in records) > 6 * DETAIL_BUDGET:
         return None
     blocks, size = {}, 0
     for number, start in enumerate(range(0, len(records), DETAILS)):
@@ -57,7 +66,7 @@ def _details(
         ]
         block = deflated(chunk)
         size += len(block)
-        if limit and size > _DETAIL_BUDGET:
+        if limit and size > DETAIL_BUDGET:
             return None
         blocks[f"d{number}"] = block
     return blocks
@@ -79,9 +88,9 @@ def excerpt(record: Record) -> Record:
 
 
 def _beginning(text: Any) -> Any:
-    if not isinstance(text, str) or len(text) <= _REPLY_LIMITS[0]:
+    if not isinstance(text, str) or len(text) <= REPLY_LIMIT:
         return text
-    beginning = _CutText(text[: _REPLY_LIMITS[0] + 1])
+    beginning = _CutText(text[: REPLY_LIMIT + 1])
     beginning.whole = len(text)
     return beginning
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.reports.html._case_columns import case_columns
 from pytest_tablebench.reports.html._details import (
@@ -21,21 +21,19 @@ from pytest_tablebench.reports.html._details import (
     pack_details,
     text_of,
 )
-from pytest_tablebench.reports.html._tables import is_cut, shown_example
+from pytest_tablebench.reports.html._pack_texts import PROMPTS, TABLES, TextPlaces, packed_texts
 from pytest_tablebench.results import Record
-from pytest_tablebench.results.texts import ExampleText, Text, TranscriptText, example_key
+from pytest_tablebench.results.texts import Text, example_key
 from pytest_tablebench.util.names import are, counted
+
+if TYPE_CHECKING:
+    from pytest_tablebench.reports.html._ahead import PageAhead
 
 MIXED, WORSE, BETTER, CHANGED, TURNED, LOST, GAINED, OTHER = (1 << bit for bit in range(8))
 """Marks of a case. Its example is right in some configurations and wrong in others. It is worse, or
 better, than in the other run. Its text differs from the snapshot, with the same or another verdict.
 Only this run, or only the other run, has no answer. Its answer differs from the other run's."""
 
-_TABLES, _PROMPTS = 64, 24
-_TABLE_BUDGET = 6_500_000
-_WRONG_PROMPT_BUDGET, _RIGHT_PROMPT_BUDGET = 9_000_000, 5_000_000
-_TURNS, _TURN_LIMIT = 40, 20_000
-_PROMPT_LIMIT = 60_000
 _ANSWER = 120
 _COLUMNS = (
     *("example", "serializer", "perturbation", "outcome", "score", "reason", "marks", "answer"),
@@ -63,6 +61,7 @@ def pack(
     *,
     marks: Mapping[str, int],
     before: Mapping[str, Record] | None = None,
+    ahead: PageAhead | None = None,
 ) -> Pack:
     """Return all cases of one run as blocks, in the order of `records`.
 
@@ -73,14 +72,16 @@ def pack(
         tags: numbers of (name, value) pairs that filters use.
         marks: marks from outside the run, by case id.
         before: records of the other run by case id, if there is one.
+        ahead: the texts and details of these records, if they were packed during the run.
     """
     names = {
         axis: tuple(sorted({getattr(record, axis) for record in records}))
         for axis in ("dataset", "serializer", "perturbation")
     }
-    blocks, places = _pack_texts(records, texts)
-    details, limit = pack_details(records, before or {})
-    blocks |= details
+    packed = packed_texts(records, texts) if ahead is None else ahead.texts
+    details, limit = pack_details(records, before or {}) if ahead is None else ahead.details()
+    places = packed.close()
+    blocks = {**packed.blocks, **details}
     index = _index(records, names, places, marks)
     if before is not None:
         index["columns"] |= _columns_before(records, before)
@@ -89,7 +90,7 @@ def pack(
     index["tags"] = [{"name": name[:80], "value": value[:200]} for name, value in tags]
     left_out = tuple(_notes(records, places, limit))
     facts = {**facts, "unsearched": left_out}
-    sizes = {"details": DETAILS, "tables": _TABLES, "prompts": _PROMPTS}
+    sizes = {"details": DETAILS, "tables": TABLES, "prompts": PROMPTS}
     index |= {"facts": facts, "sizes": sizes, "limit": limit}
     blocks["index"] = deflated(index)
     return Pack(blocks, names, left_out)
@@ -101,7 +102,7 @@ def pack(
 def _index(
     records: Sequence[Record],
     names: Mapping[str, tuple[str, ...]],
-    places: _TextPlaces,
+    places: TextPlaces,
     marks: Mapping[str, int],
 ) -> dict[str, Any]:
     numbers = {
@@ -197,117 +198,10 @@ def _mixed(records: Iterable[Record]) -> set[tuple[str, str]]:
     return {key for key, outcomes in seen.items() if len(outcomes) > 1}
 
 
-# Tables and prompts
-
-
-@dataclass
-class _TextPlaces:
-    """Questions by example; places of tables and prompts as in `_Blocks`."""
-
-    questions: dict[tuple[str, str], str]
-    tables: dict[str, int]
-    prompts: dict[str, int]
-    tables_cut: int = 0
-    prompts_cut: int = 0
-    tables_left_out: int = 0
-    prompts_left_out: int = 0
-
-
-class _Blocks:
-    """Collects values into blocks until a budget is used up, and records their places.
-
-    Arguments:
-        letter: first letter of the ids of the blocks.
-        size: values in a block.
-        budget: characters of all these blocks.
-        blocks: receives the blocks by id.
-        places: receives, by a value's key, its block's number times `size` plus its place there.
-    """
-
-    def __init__(
-        self, letter: str, size: int, budget: int, blocks: dict[str, str], places: dict[str, int]
-    ) -> None:
-        self._letter, self._size, self._budget = letter, size, budget
-        self._blocks, self._places = blocks, places
-        self._waiting: dict[str, Any] = {}
-        self.left_out = 0
-
-    def add(self, key: str, value: Any) -> None:
-        if self._budget <= 0:
-            self.left_out += 1
-            return
-        self._waiting[key] = value
-        if len(self._waiting) == self._size:
-            self.close()
-
-    def close(self) -> None:
-        """Store the waiting values if they still fit."""
-        if not self._waiting:
-            return
-        block = deflated(list(self._waiting.values()))
-        self._budget -= len(block)
-        if self._budget < 0:
-            self.left_out += len(self._waiting)
-        else:
-            number = sum(name.startswith(self._letter) for name in self._blocks)
-            self._blocks[f"{self._letter}{number}"] = block
-            for place, key in enumerate(self._waiting, number * self._size):
-                self._places[key] = place
-        self._waiting = {}
-
-
-def _pack_texts(
-    records: Sequence[Record], texts: Iterable[Text]
-) -> tuple[dict[str, str], _TextPlaces]:
-    """Return blocks and places. Prompts of cases that are not right have their own budget."""
-    keys = {example_key(r.dataset, r.example_id, r.perturbation): r for r in records}
-    wrong = {
-        digest
-        for r in records
-        if r.outcome != "right"
-        for digest in (r.prompt_digest, r.transcript)
-    }
-    digests = {digest for r in records for digest in (r.prompt_digest, r.transcript)}
-    blocks: dict[str, str] = {}
-    places = _TextPlaces({}, {}, {})
-
-    tables = _Blocks("t", _TABLES, _TABLE_BUDGET, blocks, places.tables)
-    first = _Blocks("q", _PROMPTS, _WRONG_PROMPT_BUDGET, blocks, places.prompts)
-    rest = _Blocks("q", _PROMPTS, _RIGHT_PROMPT_BUDGET, blocks, places.prompts)
-    for text in texts:
-        if isinstance(text, ExampleText):
-            record = keys.get(text.id)
-            if record is not None:
-                places.questions.setdefault((record.dataset, record.example_id), text.question)
-                places.tables_cut += is_cut(text)
-                tables.add(text.id, shown_example(text))
-        elif text.digest in digests:
-            target = first if text.digest in wrong else rest
-            if isinstance(text, TranscriptText):
-                turns = text.turns[:_TURNS]
-                places.prompts_cut += len(text.turns) > _TURNS or any(
-                    len(content) > _TURN_LIMIT for _, content in turns
-                )
-                target.add(text.digest, {"turns": [_turn(*turn) for turn in turns]})
-            else:
-                places.prompts_cut += len(text.text) > _PROMPT_LIMIT
-                shown = {"text": text.text[:_PROMPT_LIMIT], "length": len(text.text)}
-                target.add(text.digest, shown)
-    for part in (tables, first, rest):
-        part.close()
-    places.tables_left_out = tables.left_out
-    places.prompts_left_out = first.left_out + rest.left_out
-    return blocks, places
-
-
-def _turn(role: str, content: str) -> dict[str, Any]:
-    return {"role": role, "text": content[:_TURN_LIMIT], "length": len(content)}
-
-
 # What does not fit
 
 
-def _notes(records: Sequence[Record], places: _TextPlaces, limit: int) -> Iterator[str]:
+def _notes(records: Sequence[Record], places: TextPlaces, limit: int) -> Iterator[str]:
     cut = sum(len(record.raw or "") > limit for record in records)
     if cut:
         yield (

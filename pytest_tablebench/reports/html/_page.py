@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ from pytest_tablebench.results.texts import TEXTS, read_texts
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
+    from pytest_tablebench.reports.html._ahead import PageAhead
     from pytest_tablebench.results.compare import RunComparison
     from pytest_tablebench.results.gates import GateResult
 
@@ -59,10 +61,9 @@ _LISTED = 200
 """Flipped cases and changed answers the page lists above the explorer, which has all."""
 
 
-def prepare_page() -> None:
-    """Compile the templates ahead, before the end of the run."""
-    for template in (_TEMPLATE, *_PARTS):
-        compiled(template)
+def page_preparations() -> list[Callable[[], object]]:
+    """Return what can be done before the end of the run, in parts: compiling the templates."""
+    return [partial(compiled, template) for template in (_TEMPLATE, *_PARTS)]
 
 
 def write_page(
@@ -74,6 +75,7 @@ def write_page(
     comparison: RunComparison | None = None,
     snapshots: Sequence[Mapping[str, Any]] | None = None,
     notes: Sequence[str] = (),
+    ahead: PageAhead | None = None,
 ) -> None:
     """Write the page of a run, finished or not, as one file without any dependency.
 
@@ -86,13 +88,16 @@ def write_page(
         snapshots: answers that are not the stored ones, as snapshots.json has them; None where
             nothing was compared.
         notes: sentences on what is missing in the page.
+        ahead: what was packed of the cases during the run.
 
     Raises `SettingsError` for a folder that is no run, or where `out` cannot be written.
     """
     loaded = load_run(loaded)
     run, summary, folder = loaded.run, loaded.summary, loaded.path
     tags = _further_figures.numbered_tags(summary)
-    records = [excerpt(record) for record in loaded.records]
+    if comparison is not None or (ahead is not None and not ahead.is_whole(len(loaded.scores))):
+        ahead = None
+    records = [excerpt(r) for r in loaded.records] if ahead is None else ahead.records
     case_ids = {case_key(record): record.case_id for record in records} if comparison else {}
     before = records_before(case_ids, comparison, baseline)
     baseline_media = () if baseline is None else (load_run(baseline).path / "media",)
@@ -111,6 +116,7 @@ def write_page(
         tags,
         marks=marks_of(case_ids, comparison, snapshots),
         before=before,
+        ahead=ahead,
     )
     cut = [*([line] if (line := cut_line(summary, run)) else []), *thinking_lines(summary)]
     plots, plot_notes = _facts.plots(records, loaded.scores)
