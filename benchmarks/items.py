@@ -1,6 +1,6 @@
 """The cost of one item of this plugin and of a bare parametrized no-op test with the same id.
 
-    python benchmarks/items.py [--examples 1000] [--workers 2]
+    python benchmarks/items.py [--examples 1000] [--workers 2] [--collect]
 
 Prints collection (seconds, CPU, peak memory) and a whole run with a model that answers at once
 (CPU per case). All figures are measured in one run, each as the best of `--repeat`, and compared
@@ -106,6 +106,7 @@ def main() -> None:
     parser.add_argument("--examples", type=int, default=1000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--collect", action="store_true", help="measure only collection")
     given = parser.parse_args()
     cases = given.examples * FORMATS * CHANGES
     with tempfile.TemporaryDirectory() as temporary:
@@ -141,7 +142,7 @@ def main() -> None:
         show("collect: wall s", bare.wall, mine.wall)
         show("collect: CPU s", bare.cpu, mine.cpu)
         show("collect: peak MB", bare.peak_mb, mine.peak_mb)
-        for workers in (0, given.workers):
+        for workers in () if given.collect else (0, given.workers):
             spread = ["-n", str(workers)]
             bare = measure(root, "test_bare.py", *spread, repeat=1)
             mine = measure(root, *ours, *spread, repeat=1)

@@ -21,6 +21,7 @@ from pytest_tablebench.hooks.current import make_keeper, make_worker
 from pytest_tablebench.hooks.keys import CASE_SESSION, MARKER, RUN, SESSION
 from pytest_tablebench.hooks.preparation import check_keys
 from pytest_tablebench.registry import Registry
+from pytest_tablebench.session.garbage import resume_collections
 from pytest_tablebench.util.names import escaped
 
 if TYPE_CHECKING:
@@ -146,6 +147,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Close our session if pytest started none, and wait for the processes that are ending."""
+    resume_collections()  # after an early error
     open_session = config.stash.get(SESSION, None)
     if open_session is not None and open_session.is_used:
         open_session.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product, repeat
+from typing import Any, NamedTuple
 
 from pytest_tablebench.util.names import slug
 from pytest_tablebench.util.seeds import seeded_random
@@ -19,23 +20,124 @@ NO_TABLE = "none"
 """The serializer of questions without a table."""
 
 
-@dataclass(frozen=True, slots=True)
+class CaseExample(NamedTuple):
+    """The example of a case, and the start of the case's id; shared by all its cases."""
+
+    dataset: str
+    example_id: str
+    id_start: str
+
+
+class Configuration(NamedTuple):
+    """How a case asks its example, and the end of the case's id; shared by all examples."""
+
+    serializer: str
+    perturbation: str
+    model: str
+    repeat: int
+    strategy: str
+    modality: str
+    id_end: str
+
+
 class Case:
     """One item of a run.
 
     `case_id` is `dataset/example/serializer/perturbation`. Strategy, modality and model follow,
     each only if a run has several. The second and later repeats end in `r2`, `r3`, ....
+
+    A run may have half a million cases, so each consists of two references.
     """
 
-    dataset: str
-    example_id: str
-    serializer: str
-    perturbation: str
-    model: str
-    case_id: str
-    repeat: int = 1
-    strategy: str = DIRECT
-    modality: str = TEXT
+    __slots__ = ("_configuration", "_example")
+
+    FIELDS = (
+        *("dataset", "example_id", "serializer", "perturbation", "model", "case_id"),
+        *("repeat", "strategy", "modality"),
+    )
+    """The names of its values, in the order of the arguments."""
+
+    def __init__(  # noqa: PLR0917 - the order of `FIELDS`
+        self,
+        dataset: str,
+        example_id: str,
+        serializer: str,
+        perturbation: str,
+        model: str,
+        case_id: str,
+        repeat: int = 1,
+        strategy: str = DIRECT,
+        modality: str = TEXT,
+    ) -> None:
+        self._example = CaseExample(dataset, example_id, case_id)
+        self._configuration = Configuration(
+            serializer, perturbation, model, repeat, strategy, modality, ""
+        )
+
+    @classmethod
+    def of(cls, example: CaseExample, configuration: Configuration) -> Case:
+        """Return the case of an example and a configuration."""
+        case = cls.__new__(cls)
+        case._example, case._configuration = example, configuration
+        return case
+
+    @property
+    def dataset(self) -> str:
+        """The name of the dataset."""
+        return self._example.dataset
+
+    @property
+    def example_id(self) -> str:
+        """The id of the example in its dataset."""
+        return self._example.example_id
+
+    @property
+    def serializer(self) -> str:
+        """The name of the serializer."""
+        return self._configuration.serializer
+
+    @property
+    def perturbation(self) -> str:
+        """The name of the perturbation."""
+        return self._configuration.perturbation
+
+    @property
+    def model(self) -> str:
+        """The name of the model."""
+        return self._configuration.model
+
+    @property
+    def case_id(self) -> str:
+        """The id of the case."""
+        return self._example.id_start + self._configuration.id_end
+
+    @property
+    def repeat(self) -> int:
+        """1 for the first time that the case is asked."""
+        return self._configuration.repeat
+
+    @property
+    def strategy(self) -> str:
+        """The name of the strategy."""
+        return self._configuration.strategy
+
+    @property
+    def modality(self) -> str:
+        """The name of the modality."""
+        return self._configuration.modality
+
+    def values(self) -> tuple[Any, ...]:
+        """Return the values of `FIELDS`; `Case(*values)` is equal."""
+        return tuple(getattr(self, name) for name in self.FIELDS)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Case) and self.values() == other.values()
+
+    def __hash__(self) -> int:
+        return hash(self.case_id)
+
+    def __repr__(self) -> str:
+        return f"Case{self.values()!r}"
 
 
 def cross(
@@ -88,30 +190,33 @@ def cross(
     drawn: Iterable[frozenset[tuple[str, str]] | None] = repeat(None)
     if per_example is not None:
         drawn = draw_configurations(dataset, len(examples), grid, per_example, seed=seed)
+    configurations = [
+        (
+            (perturbation, serializer),
+            Configuration(
+                serializer,
+                perturbation,
+                ending.model,
+                ending.repeat,
+                ending.strategy,
+                ending.modality,
+                f"/{form}/{change}{ending.case_tail}",
+            ),
+            f"-{short[1][serializer]}-{short[2][perturbation]}{ending.node_tail}",
+        )
+        for (perturbation, change), (serializer, form) in product(changes.items(), formats.items())
+        for ending in endings[serializer]
+    ]
     cases, node_ids = [], []
     for (example_id, example), chosen in zip(examples.items(), drawn, strict=False):
         if only is not None and example_id not in only:
             continue
-        for (perturbation, change), (serializer, form) in product(changes.items(), formats.items()):
-            if chosen is not None and (perturbation, serializer) not in chosen:
-                continue
-            case_id = f"{dataset}/{example}/{form}/{change}"
-            node_id = f"{short[0][example_id]}-{short[1][serializer]}-{short[2][perturbation]}"
-            for ending in endings[serializer]:
-                cases.append(
-                    Case(
-                        dataset,
-                        example_id,
-                        serializer,
-                        perturbation,
-                        ending.model,
-                        case_id + ending.case_tail,
-                        ending.repeat,
-                        ending.strategy,
-                        ending.modality,
-                    )
-                )
-                node_ids.append(node_id + ending.node_tail)
+        shared = CaseExample(dataset, example_id, f"{dataset}/{example}")
+        start = short[0][example_id]
+        for place, configuration, node_end in configurations:
+            if chosen is None or place in chosen:
+                cases.append(Case.of(shared, configuration))
+                node_ids.append(start + node_end)
     return cases, node_ids
 
 

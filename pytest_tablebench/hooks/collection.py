@@ -17,6 +17,7 @@ from pytest_tablebench.errors import (
 )
 from pytest_tablebench.hooks.keys import CASE_SESSION, MARKER
 from pytest_tablebench.hooks.preparation import check_names
+from pytest_tablebench.session.garbage import resume_collections
 from pytest_tablebench.util.names import escaped, printable, slug, unknown_name
 
 if TYPE_CHECKING:
@@ -252,6 +253,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             _start_run(case_session)
     except SettingsError as error:
         case_session.refuse(error)
+    finally:
+        resume_collections()
 
 
 def _thresholds(items: list[pytest.Item]) -> dict[str, object]:

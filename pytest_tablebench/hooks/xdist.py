@@ -9,6 +9,7 @@ import pytest
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.hooks.reporting import ReportingHooks
+from pytest_tablebench.session.garbage import resume_collections
 from pytest_tablebench.session.worker import PROBLEMS
 
 if TYPE_CHECKING:
@@ -27,6 +28,11 @@ class WorkerHooks:
     def pytest_collection_finish(self) -> None:
         """Make the controller poll the engine when an item waits for its answer."""
         self._session.cases.runner.prefetch.on_wait = self._report_waits
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self) -> None:
+        """Begin the first cases while xdist waits for the other workers' collections."""
+        self._session.begin_first()
 
     def pytest_runtest_logstart(self, nodeid: str, location: tuple[str, int | None, str]) -> None:
         """Keep the name of the running item."""
@@ -115,6 +121,7 @@ class ControllerReporting(ReportingHooks):
     def pytest_xdist_node_collection_finished(self) -> None:
         """Begin the run with the first worker that selected cases; show the plan."""
         session = self.session
+        resume_collections()
         if session.refusal is not None:
             raise pytest.UsageError(session.refusal)
         if not session.has_selected:

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from pytest_tablebench.running.runner import Runner
     from pytest_tablebench.strategies import Task
 
-EXACT_UP_TO = 1000
+EXACT_UP_TO = 400
 """Largest number of cases for which all prompts are made; for more, only a sample."""
 
-SAMPLE = 400
+SAMPLE = 200
 COUNTED = 40
 """Prompts whose tokens are counted; other counts are estimated from lengths."""
 

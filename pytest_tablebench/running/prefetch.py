@@ -78,6 +78,10 @@ class PrefetchWindow:
         """Set the cases that will run, in order, with None for other items."""
         self._plan = plan
 
+    def begin_first(self) -> None:
+        """Begin the first cases of the plan, which some process of the run will need."""
+        self._reach(0)
+
     def complete(self, case: Case, position: int | None = None) -> PendingCase:
         """Return a case's finished conversation, and begin the conversations of the next cases.
 

@@ -27,7 +27,7 @@ class Alone(CaseRunner, RunKeeper):
     def expect_calls(self, dataset: str) -> None:
         """Start importing litellm if the dataset's cases need calls, while pytest collects."""
         if self.cases.is_first_with_calls(dataset):
-            self.run.engine.import_early()
+            self.run.engine.start_early()
 
     @property
     def has_cases(self) -> bool:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import atexit
 import gc
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from pytest_tablebench.results import MediaFolder
 from pytest_tablebench.running.judging import of_metric
 from pytest_tablebench.running.runner import Runner
 from pytest_tablebench.session.messages import EngineNeeds
+from pytest_tablebench.store import may_have_answers
 
 if TYPE_CHECKING:
     from pytest_tablebench.executors.local import LaneConfig
@@ -32,7 +32,7 @@ class Selection:
 
     Arguments:
         cases: each once, in the order of the items.
-        items: the number of items of each case, by case id.
+        items: the number of items of a case, by case id; cases without an entry have one.
         missing: why data is missing, by selected dataset.
     """
 
@@ -44,7 +44,7 @@ class Selection:
         """Return the number of items of each model."""
         counts: Counter[str] = Counter()
         for case in self.cases:
-            counts[case.model] += self.items[case.case_id]
+            counts[case.model] += self.items.get(case.case_id, 1)
         return dict(counts)
 
     def datasets(self) -> list[str]:
@@ -60,7 +60,7 @@ class Selection:
 
     def values(self) -> list[tuple[list[Any], int]]:
         """Return each case's field values and number of items, for a message."""
-        return [(list(asdict(case).values()), self.items[case.case_id]) for case in self.cases]
+        return [(list(case.values()), self.items.get(case.case_id, 1)) for case in self.cases]
 
 
 class Cases:
@@ -102,9 +102,11 @@ class Cases:
         params, missing = list(params), self.runner.missing
         cases = [param for param in params if isinstance(param, Case)]
         names = [param for param in params if isinstance(param, str)]
+        by_id = {case.case_id: case for case in cases}
+        counts = Counter(case.case_id for case in cases) if len(by_id) < len(cases) else {}
         self.selection = Selection(
-            tuple({case.case_id: case for case in cases}.values()),
-            Counter(case.case_id for case in cases),
+            tuple(by_id.values()),
+            {case_id: count for case_id, count in counts.items() if count > 1},
             {name: missing[name] for name in names if name in missing},
         )
         self.planned = dict(Counter(case.model for case in self.selection.cases))
@@ -168,6 +170,8 @@ class Cases:
 
     def _calls_will_come(self, lanes: Iterable[LaneConfig]) -> bool:
         """Return whether calls will surely come: a model called before may have stored answers."""
+        if not self._may_have_answers():
+            return True
         lane_models = {lane.model for lane in lanes}
         subjects: set[tuple[str, str | None]]
         subjects = {(case.model, case.dataset) for case in self.selection.cases}
@@ -180,6 +184,10 @@ class Cases:
             if model in lane_models
         )
 
+    def _may_have_answers(self) -> bool:
+        settings = self.settings
+        return bool(settings.readonly_stores) or may_have_answers(settings.store_folder())
+
     def _surely_needs_calls(self, dataset: str) -> bool:
         """Return whether a collected dataset surely leads to calls through litellm."""
         settings, models = self.settings, self.runner.models
@@ -189,9 +197,9 @@ class Cases:
             return False
         try:
             ours = [model for model in settings.models if model in models.engine_models()]
-            folder = settings.store_folder()
-            kept = settings.readonly_stores or (folder is not None and os.path.lexists(folder))
-            stored = kept and all(models.facts_are_stored(model, dataset) for model in ours)
+            stored = self._may_have_answers() and all(
+                models.facts_are_stored(model, dataset) for model in ours
+            )
         except TableBenchError:  # raised again after collection
             return False
         return bool(ours) and not stored

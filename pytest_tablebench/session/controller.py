@@ -89,7 +89,7 @@ class Controller(RunKeeper):
         elif isinstance(message, Refused):
             self.refusal = message.why
         elif isinstance(message, CallsExpected):
-            self.run.engine.import_early()
+            self.run.engine.start_early()
         elif isinstance(message, EngineNeeds):
             with self._place_lock:
                 try:

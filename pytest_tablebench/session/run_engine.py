@@ -12,6 +12,7 @@ from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.executors.local import BrokerProcess, Engine, EngineConfig, LaneConfig
 from pytest_tablebench.models.translation.place import are_kept
 from pytest_tablebench.session.messages import EngineNeeds
+from pytest_tablebench.store import may_have_answers
 
 
 class RunEngine:
@@ -31,16 +32,29 @@ class RunEngine:
         """Whether the engine was started and not yet finished."""
         return self._engine is not None and not self._is_finished
 
-    def import_early(self) -> None:
+    def start_if_cheap(self) -> None:
+        """Start the process that makes calls before collection, if that costs little.
+
+        It does with kept translations. It is of no use if all answers may be stored.
+        """
+        settings = self._settings
+        if settings.plan or settings.replay or settings.executor != "local":
+            return
+        has_layers = bool(settings.readonly_stores)
+        if self._is_kept() and not has_layers and not may_have_answers(settings.store_folder()):
+            self.start_early()
+
+    def start_early(self) -> None:
         """Start the process that makes calls before the calls are known."""
         with self._lock:
             if self._early is None and self._engine is None and not self._is_closed:
-                settings = self._settings
-                models = [(model, settings.api_base) for model in settings.models]
-                is_kept = settings.transport != "litellm" and are_kept(
-                    settings.store_folder(), models, settings.timeout
-                )
-                self._early = BrokerProcess.ahead(is_kept=is_kept)
+                self._early = BrokerProcess.ahead(is_kept=self._is_kept())
+
+    def _is_kept(self) -> bool:
+        settings = self._settings
+        models = [(model, settings.api_base) for model in settings.models]
+        folder = settings.store_folder()
+        return settings.transport != "litellm" and are_kept(folder, models, settings.timeout)
 
     def start(self, needs: EngineNeeds) -> Engine:
         """Return the engine, started on first use. Raises `SettingsError` if the run is over."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.checks import Finding
     from pytest_tablebench.results.message import CaseMessage
     from pytest_tablebench.running.case_run import CaseRun
-
-CASE_FIELDS = tuple(field.name for field in fields(Case))
-"""The fields of a case, which its record has too."""
 
 PROBLEMS = "tablebench_problems"
 """Key of a worker's output: its warnings."""
@@ -131,10 +128,19 @@ class Worker(CaseRunner):
 
     # Run.
 
+    def begin_first(self) -> None:
+        """Begin the first cases before xdist has assigned them, because it waits for all workers.
+
+        Only the planning worker does, because it has checked the plan. If another worker runs the
+        cases, it gets the answers. A stopping rule asks one case after another.
+        """
+        if self._plans and self.cases.planned and self.settings.stop_rule is None:
+            self.cases.runner.prefetch.begin_first()
+
     def announce(self, node_id: str, case: Case, finding: Finding) -> None:
         """Send the controller the record to write if this process dies during the item."""
         runner = self.cases.runner
-        record_fields = {name: getattr(case, name) for name in CASE_FIELDS}
+        record_fields: dict[str, Any] = dict(zip(Case.FIELDS, case.values(), strict=True))
         record_fields["benchmark"] = runner.benchmark_of(case.dataset)
         record_fields["preserves_meaning"] = runner.axes.preserves_meaning(case.perturbation)
         with contextlib.suppress(OSError):  # the controller has ended, and ends this process

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -215,3 +216,35 @@ def test_collecting_a_case_that_needs_a_call_starts_the_broker_early(
         started.clear()
         bench.run(*others)
         assert started == [], others
+
+
+COLLECTING = """
+import gc
+
+def pytest_collection():
+    assert not gc.isenabled()
+
+def test_garbage_is_collected_again():
+    assert gc.isenabled()
+"""
+
+
+@pytest.mark.parametrize("spread", [(), ("-n", "1")], ids=["alone", "worker"])
+def test_garbage_is_not_collected_before_the_first_call(
+    bench: Bench, spread: tuple[str, ...]
+) -> None:
+    conftest = bench.path / "conftest.py"
+    hook, _, test = COLLECTING.partition("\ndef test")
+    conftest.write_text(conftest.read_text(encoding="utf-8") + hook, encoding="utf-8")
+    bench.data(toy=[ADA])
+    bench.suite(f"{SUITE}\nimport gc\n\ndef test{test}")
+    result = bench.run("--model=echo/any", *spread)
+    result.assert_outcomes(passed=2)
+    assert gc.isenabled()
+
+
+def test_a_refused_run_leaves_the_garbage_collector_on(bench: Bench) -> None:
+    bench.data(toy=[ADA])
+    bench.suite(SUITE)
+    refused(bench, "--bench-gate=nonsense")
+    assert gc.isenabled()

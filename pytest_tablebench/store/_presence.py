@@ -1,0 +1,26 @@
+"""Whether a store may contain answers, without opening it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_tablebench.store._layer import SEGMENTS
+from pytest_tablebench.store._line import RESOLUTION
+
+
+def may_have_answers(folder: Path | None) -> bool:
+    """Return whether a store's folder contains more than facts about models; False without it.
+
+    Reads until the first other line, which is usually the first one.
+    """
+    if folder is None:
+        return False
+    try:
+        return any(map(_has_other_lines, (folder / SEGMENTS).glob("*.jsonl")))
+    except OSError:  # the store reports it when it is opened
+        return True
+
+
+def _has_other_lines(segment: Path) -> bool:
+    with segment.open("rb") as lines:
+        return any(not line.startswith(RESOLUTION) for line in lines)
