@@ -34,6 +34,7 @@ __all__ = [
     "choice",
     "compat",
     "effort",
+    "existing_file",
     "existing_folder",
     "folder",
     "known_names",
@@ -193,6 +194,14 @@ def _store(raw: RawOption, text: str) -> Path | str:
     if fault is not None:
         raise SettingsError(f"{raw.flag} {printable(without_credentials(text))}: {fault}")
     return text.rstrip("/")
+
+
+def existing_file(raw: RawOption) -> Path:
+    """Read the path of a file, which must exist."""
+    path = folder(raw)
+    if not path.is_file():
+        raise SettingsError(f"{raw.flag}: {printable(str(path))} is not a file")
+    return path
 
 
 def existing_folder(raw: RawOption) -> Path:

@@ -107,6 +107,7 @@ class Settings:
     open_weights: Literal["yes", "no"] | None = None
     page: bool = True
     show: int | None = None
+    corrections: Path | None = None
     data: Path | None = None
     results: Path | None = None
     thresholds: Mapping[str, float] = field(default_factory=dict)

@@ -128,7 +128,7 @@ def checked_record(fields: Mapping[str, Any], place: str) -> Record:
         record = Record.from_line(json.dumps(fields))
     except (ValueError, SettingsError) as error:
         raise DataError(f"{place}: not a case: {printable(str(error), 200)}") from None
-    _check(vars(record), "record", place, "not a case")
+    _check(record.values, "record", place, "not a case")
     if (record.outcome == "no_answer") != (record.score is None):
         raise DataError(f"{place}: not a case: its `outcome` and its `score` contradict each other")
     return record

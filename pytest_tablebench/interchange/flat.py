@@ -55,7 +55,8 @@ def columns(records: Sequence[Record], texts: RunTexts) -> list[RecordColumn]:
     Lists, steps, and predictions that are no text become JSON.
     """
     columns = []
-    for name in (item.name for item in fields(Record)):
+    optional = () if any(record.corrected for record in records) else ("corrected",)
+    for name in (item.name for item in fields(Record) if item.name not in optional):
         values = [getattr(record, name) for record in records]
         if name in _SPREAD:
             columns += _spread(name, values)

@@ -6,7 +6,7 @@ import json
 import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
@@ -178,9 +178,7 @@ class _Log:
             "messages": [*map(_message, messages_of(prompt, [*turns, *answer]))],
             "output": _output(record),
             "metadata": {
-                item.name: getattr(record, item.name)
-                for item in fields(Record)
-                if item.name not in _PLACED
+                name: value for name, value in record.values.items() if name not in _PLACED
             },
             "model_usage": {} if (used := tokens_of(record)) is None else {record.model: used},
             "total_time": record.latency_s,

@@ -22,7 +22,7 @@ Fields = dict[str, Sequence[Any]]
 
 _OPTIONAL = (
     "passed", "threshold", "checks", "parts", "strategy", "modality", "benchmark", "reason",
-    "tags", "preserves_meaning", "cluster",
+    "tags", "preserves_meaning", "cluster", "corrected",
 )  # fmt: skip
 
 

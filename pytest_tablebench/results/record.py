@@ -59,6 +59,8 @@ class Record:
         prompt_tokens: None if unknown, never 0; so are the other token counts and the cost.
         reasoning_tokens: the part of `completion_tokens` that was thinking.
         reply_limit: the token limit of the reply.
+        corrected: the verdict of people on the gold, and the score by the corrected gold (see
+            `CORRECTED`); None without a correction. Lines without a correction lack the field.
     """
 
     case_id: str
@@ -97,6 +99,7 @@ class Record:
     reply_limit: int | None = field(default=None, kw_only=True)
     cost_usd: float | None = None
     from_store: bool = False
+    corrected: Mapping[str, Any] | None = field(default=None, kw_only=True)
 
     @property
     def answer_mark(self) -> int | None:
@@ -113,9 +116,17 @@ class Record:
         """`cut_off` or `truncated` with the value 1, and the token limit; empty without a cut."""
         return cuts_of(self.reason, self.flags, self.reply_limit)
 
+    @property
+    def values(self) -> dict[str, Any]:
+        """The fields by name, as in its line: `corrected` only with a correction."""
+        values = dict(vars(self))
+        if self.corrected is None:
+            del values["corrected"]
+        return values
+
     def to_line(self) -> str:
         """Return one line of ASCII JSON. Objects that JSON lacks are written as their `str`."""
-        return _ENCODE({"schema": SCHEMA, **vars(self)}) + "\n"
+        return _ENCODE({"schema": SCHEMA, **self.values}) + "\n"
 
     @classmethod
     def from_line(cls, line: str, thresholds: Mapping[str, float] | None = None) -> Record:
@@ -143,6 +154,8 @@ class Record:
             raise ValueError("its tags do not map names to texts")
         if not isinstance(record.cluster, _TEXT):
             raise ValueError("its cluster is not text")
+        if not (record.corrected is None or is_corrected_score(record.corrected)):
+            raise ValueError("its corrected score is damaged")
         if record.threshold is None and record.score is not None and record.metric != ASSERTION:
             record = replace(record, threshold=(thresholds or {}).get(str(record.dataset)))
         return record
@@ -167,6 +180,30 @@ def cuts_of(reason: object, flags: object, limit: object = None) -> Mapping[str,
         return _NOT_CUT
     cuts = {CUTS[reason != CUTS[0]]: 1.0}
     return cuts | {CUT_AT: float(limit)} if isinstance(limit, int) else cuts
+
+
+CORRECTED = ("verdict", "left_out", "score", "passed", "parts")
+"""The entries of `Record.corrected`.
+
+`verdict` is the verdict of the correction. `left_out` is why corrected figures leave the case out. Else
+`score`, `passed` and `parts` are the same as the record's fields of these names, by the corrected
+gold; a case without an answer has only the verdict.
+"""
+
+
+def is_corrected_score(value: object) -> bool:
+    """Return whether a value of JSON is a correct `Record.corrected`."""
+    if not isinstance(value, dict) or not isinstance(value.get("verdict"), str):
+        return False
+    score, parts = value.get("score"), value.get("parts", {})
+    is_score = score is None or (isinstance(score, int | float) and 0 <= score <= 1)
+    return (
+        is_score
+        and isinstance(value.get("left_out"), _TEXT)
+        and value.get("passed") in {None, True, False}
+        and isinstance(parts, dict)
+        and all(isinstance(part, int | float) for part in parts.values())
+    )
 
 
 _NAMES = {item.name for item in fields(Record)}
@@ -210,6 +247,7 @@ class ScoreRow:
     preserves_meaning: bool = True
     cluster: str | None = None
     cuts: Mapping[str, float] = field(default_factory=dict)
+    corrected: Mapping[str, Any] | None = None
 
     @property
     def outcome(self) -> Outcome:

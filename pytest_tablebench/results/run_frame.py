@@ -29,7 +29,7 @@ def read_run(path: str | Path) -> pd.DataFrame:
     run = read_run_json(folder)
     rows = []
     for record in read_records(folder):
-        row = dict(vars(record))
+        row = record.values
         for name in SPREAD:
             row |= {f"{name}.{key}": value for key, value in row.pop(name).items()}
         rows.append(row)

@@ -75,6 +75,7 @@ class ScoreColumns:
         cluster: the table (document, paraphrase group) of each row's example, empty if unknown;
             None if no record names one.
         cuts: by kind of cut, the rows whose replies a token limit ended.
+        corrections: by row, the `corrected` of its record; only rows with a correction.
     """
 
     names: Mapping[str, tuple[str, ...]]
@@ -91,6 +92,7 @@ class ScoreColumns:
     altered: frozenset[str] = frozenset()
     cluster: NameColumn | None = None
     cuts: Mapping[str, SparseColumn] = field(default_factory=dict)
+    corrections: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.score)

@@ -26,6 +26,7 @@ from pytest_tablebench.results._columns import (
     reader,
     same,
 )
+from pytest_tablebench.results._corrected_columns import corrected_columns
 from pytest_tablebench.results.score_columns import (
     AXES,
     CASE,
@@ -109,6 +110,11 @@ class ScoreTable(ScoreColumns):
         """The rows, with the repeats of each cell merged."""
         return Cells.of(self)
 
+    @cached_property
+    def corrected(self) -> ScoreTable:
+        """The table by the corrected gold, without the cases left out (see `corrected_columns`)."""
+        return ScoreTable(**corrected_columns(self)) if self.corrections else self
+
     def doubled(self, axes: Sequence[str] = CASE) -> tuple[int, int] | None:
         """Return a row whose case occurs several times with the same repeat, and how often.
 
@@ -161,6 +167,7 @@ class ScoreTableBuilder:
         self._tags: dict[int, Mapping[str, str]] = {}
         self._clusters: dict[int, str] = {}
         self._altered: set[str] = set()
+        self._corrections: dict[int, Mapping[str, Any]] = {}
         self._answer = answers
         self._answers: list[Hashable | None] = []
         self._readers: dict[type, Callable[[Sequence[Any]], Fields]] = {}
@@ -252,6 +259,11 @@ class ScoreTableBuilder:
             for place, cluster in zip(examples, clusters, strict=True):
                 if cluster:  # the choice between two names must not depend on their order
                     self._clusters[place] = min(cluster, self._clusters.get(place, cluster))
+        corrections = fields.get("corrected") or ()
+        if any(corrections):
+            for row, entry in enumerate(corrections, start=rows):
+                if entry:
+                    self._corrections[row] = entry
         keeps_meaning = fields.get("preserves_meaning") or ()
         if False in keeps_meaning:
             perturbations = zip(fields["perturbation"], keeps_meaning, strict=True)
@@ -306,6 +318,7 @@ class ScoreTableBuilder:
             answer_marks=marks.column(len(self), np.int64) if marks else None,
             altered=frozenset(self._altered),
             cluster=self._cluster_column(),
+            corrections=dict(self._corrections),
             **sparse,
         )
 

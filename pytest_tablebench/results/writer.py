@@ -21,6 +21,7 @@ from pytest_tablebench.config.settings import Settings, without_credentials
 from pytest_tablebench.results import Outcome, RunFolder, ScoreTable
 from pytest_tablebench.results._model_run import ModelRun
 from pytest_tablebench.results.checks import JoinedCase, with_checks
+from pytest_tablebench.results.corrected import corrections_entry
 from pytest_tablebench.results.folder import check_writable, claim_folder, clear_pending
 from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.message import CaseMessage, CaseRecord, MadeRecord, ReadRecord
@@ -289,6 +290,7 @@ class RunWriter:
             "end": end,
             **model_run.spent(),
             "store_hits": model_run.hits,
+            **self._corrections(model_run),
             **model_run.thinking(),
             "versions": _versions(),
             "host": {
@@ -297,6 +299,13 @@ class RunWriter:
                 "python": platform.python_version(),
             },
         }
+
+    def _corrections(self, model_run: ModelRun) -> dict[str, Any]:
+        """Return the entry for the corrections; empty without any."""
+        digest, path = self.facts.get("corrections"), self.settings.corrections
+        if digest is None or path is None:
+            return {}
+        return corrections_entry(path.name, digest, model_run.rows.values())
 
     def _planned(self, model: str) -> int | None:
         planned = self.facts.get("cases", {}).get(model)

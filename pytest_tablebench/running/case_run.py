@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from pytest_tablebench.datasets.case import Case
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.running.axes import Axes
+    from pytest_tablebench.running.correcting import Correcting
     from pytest_tablebench.running.prefetch import PrefetchWindow
 
 SHOWN, SEARCHED = 800, 4000
@@ -53,6 +54,10 @@ class CaseSupport(Protocol):
     registry: Registry
     axes: Axes
     prefetch: PrefetchWindow
+
+    @property
+    def correcting(self) -> Correcting | None:
+        """The corrections of the run; None without any."""
 
 
 @dataclass
@@ -243,7 +248,7 @@ class CaseRun:
         parts = self.score.parts if self.score and answered else {}
         if isinstance(self.error, NotJudgedError):
             parts = self.error.parts
-        return Record(
+        record = Record(
             case_id=case.case_id,
             model=case.model,
             benchmark=self.dataset.benchmark,
@@ -281,6 +286,11 @@ class CaseRun:
             cost_usd=answer.cost_usd if answer else None,
             from_store=answer.from_store if answer else False,
         )
+        correcting = self.runner.correcting
+        if correcting is None:
+            return record
+        text = answer.text if answer and answered else None
+        return correcting.corrected(record, text, example, answer.parts if answer else {})
 
 
 def no_answer_reason(error: BaseException) -> str:

@@ -42,6 +42,10 @@ def check_settings(
     if "bench_dataset" not in lenient:
         check_names("dataset", settings.datasets, registry.datasets, "--bench-dataset")
     axes.check()
+    if settings.corrections is not None:
+        from pytest_tablebench.running.correcting import load_corrections
+
+        load_corrections(settings.corrections)
     if "bench_threshold" not in lenient:
         names = tuple(settings.thresholds)
         check_names("dataset", names, registry.datasets, "--bench-threshold")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from itertools import chain
 from pathlib import Path
 from time import perf_counter
@@ -35,6 +35,7 @@ from pytest_tablebench.util.names import counted
 if TYPE_CHECKING:
     from pytest_tablebench.datasets import Source
     from pytest_tablebench.registry import Registry
+    from pytest_tablebench.running.correcting import Correcting
 
 
 class Runner:
@@ -95,6 +96,22 @@ class Runner:
                 self.missing[dataset] = str(error)
                 raise
         return self._sources[dataset]
+
+    @cached_property
+    def correcting(self) -> Correcting | None:
+        """The corrections of the run; None without any. Raises `SettingsError` for a bad file."""
+        settings = self.settings
+        if settings.corrections is None:
+            return None
+        from pytest_tablebench.running.correcting import Correcting, load_corrections
+
+        return Correcting(
+            load_corrections(settings.corrections),
+            self.registry,
+            lambda dataset, example_id: self.source(dataset).example(example_id),
+            settings.compat,
+            settings.seed,
+        )
 
     def cases(self, dataset: str) -> tuple[list[Case], list[str]]:
         """Return a dataset's cases and node ids. Raises `DataError` when none is usable."""

@@ -88,7 +88,10 @@ class CaseMessages:
         """Return the facts about data and plan in this process."""
         cases, runner = self._cases, self._cases.runner
         datasets = cases.selection.datasets()
+        correcting = runner.correcting
+        overlay = {} if correcting is None else {"corrections": correcting.corrections.digest}
         return {
+            **overlay,
             "datasets": runner.dataset_facts(),
             "grid": runner.axes.grid(datasets),
             "by_dataset": {

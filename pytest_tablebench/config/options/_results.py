@@ -5,6 +5,7 @@ from __future__ import annotations
 from pytest_tablebench.config.options._option import Option, ignore, refuse
 from pytest_tablebench.config.reading import (
     choice,
+    existing_file,
     existing_folder,
     folder,
     number,
@@ -133,6 +134,17 @@ RESULTS = (
         "folder with the datasets' files. Default: the user's cache folder",
         read=existing_folder,
         differs=ignore("the digests of its files are compared"),
+        path=True,
+    ),
+    Option(
+        "--bench-corrections",
+        "FILE",
+        "CSV file with verdicts of people on gold answers. The published gold still decides scores, "
+        "verdicts and figures; reports also show the figures by the corrected gold. A gate can use "
+        "them: 'wikitq@corrected.performance >= 0.5'",
+        read=existing_file,
+        recorded=None,
+        differs=ignore("scores are by the published gold; comparisons check the corrections"),
         path=True,
     ),
     Option(

@@ -127,7 +127,7 @@ def _records(folder: Path) -> Iterator[tuple[tuple[int, int], _RecordPlace]]:
 def _content_digest(record: Record) -> bytes:
     """Return a digest of a record without its costs."""
     data: dict[str, Any] = {
-        name: value for name, value in vars(record).items() if name not in _SPENT
+        name: value for name, value in record.values.items() if name not in _SPENT
     }
     data["steps"] = [
         {name: value for name, value in step.items() if name not in _SPENT} for step in record.steps

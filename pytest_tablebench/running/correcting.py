@@ -1,0 +1,205 @@
+"""Score answers by corrected gold, in addition to the score by the published gold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.datasets.corrected_gold import NotCorrectableError, with_answers
+from pytest_tablebench.datasets.row_digest import row_digest
+from pytest_tablebench.errors import SettingsError, TableBenchError, TableError
+from pytest_tablebench.results.corrections import Corrections, read_corrections
+from pytest_tablebench.results.record import ASSERTION, Record
+from pytest_tablebench.running.judging import converses
+from pytest_tablebench.running.perturbing import example_perturber, table_perturber
+from pytest_tablebench.running.scoring import asked_by, judge_example
+from pytest_tablebench.tables.table import Table
+from pytest_tablebench.tables.table_file import TableFile
+from pytest_tablebench.util.names import printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.config.compat import Compat
+    from pytest_tablebench.datasets import AskedDataset, Example, Source
+    from pytest_tablebench.metrics import Score
+    from pytest_tablebench.registry import Registry
+    from pytest_tablebench.results.corrections import Correction
+
+FLAG = "--bench-corrections"
+
+
+def load_corrections(path: Path) -> Corrections:
+    """Read a file of corrections. Raises `SettingsError` that names the option."""
+    try:
+        return read_corrections(path)
+    except SettingsError as error:
+        raise SettingsError(f"{FLAG}: {error}") from None
+
+
+def check_corrections(
+    corrections: Corrections,
+    examples: Mapping[str, Collection[str]],
+    source: Callable[[str], Source],
+) -> None:
+    """Raise `SettingsError` for a correction of an example that is missing or has changed.
+
+    Corrections of other datasets, and of examples that exist and are not asked, are ignored.
+
+    Arguments:
+        corrections: the overlay.
+        examples: the ids of the examples of the run, by dataset.
+        source: opens a dataset.
+    """
+    for (dataset, example_id), correction in corrections.by_example.items():
+        if dataset not in examples:
+            continue
+        name = printable(f"{dataset}/{example_id}", 120)
+        if example_id not in examples[dataset]:
+            if example_id not in source(dataset).example_ids(None):
+                raise SettingsError(
+                    f"{FLAG}: {name} does not exist in this data; remove its correction"
+                )
+            continue
+        try:
+            digest = row_digest(source(dataset).example(example_id))
+        except TableBenchError:  # its cases report that it cannot be used
+            continue
+        if digest != correction.digest:
+            raise SettingsError(
+                f"{FLAG}: {name}: the row changed since this correction was made (digest "
+                f"{printable(correction.digest, 20)}, now {digest}); look at it again"
+            )
+
+
+@dataclass
+class Correcting:
+    """Scores the answers of a run by an overlay of corrections.
+
+    `plain` loads an example before its perturbation, and `seed` is the seed of perturbations.
+    """
+
+    corrections: Corrections
+    registry: Registry
+    plain: Callable[[str, str], Example]
+    compat: Compat
+    seed: int = 0
+    _form: dict[tuple[str, str], AskedDataset] = field(default_factory=dict, repr=False)
+
+    def corrected(
+        self,
+        record: Record,
+        text: str | None,
+        shown: Example | None,
+        parts: Mapping[str, float],
+    ) -> Record:
+        """Return a record with its score by the corrected gold; unchanged without a correction.
+
+        Arguments:
+            record: the record by the published gold.
+            text: the answer that the metric reads; None without an answer.
+            shown: the example after the perturbation; None if it could not be made.
+            parts: the parts of the score that come from the strategy, not from the metric.
+        """
+        correction = self.corrections.by_example.get((record.dataset, record.example_id))
+        if correction is None:
+            return record
+        entry: dict[str, Any] = {"verdict": correction.verdict}
+        try:
+            entry |= self._scored(correction, record, text, shown, parts)
+        except NotCorrectableError as error:
+            entry["left_out"] = str(error)
+        return replace(record, corrected=entry)
+
+    def _scored(
+        self,
+        correction: Correction,
+        record: Record,
+        text: str | None,
+        shown: Example | None,
+        parts: Mapping[str, float],
+    ) -> dict[str, Any]:
+        if correction.is_left_out:
+            raise NotCorrectableError(_LEFT_OUT[correction.verdict])
+        if correction.verdict == "right":
+            if record.score is None:
+                return {}
+            return {
+                "score": record.score,
+                "passed": record.passed,
+                "parts": dict(record.parts),
+            }
+        if shown is None:
+            return {}
+        form = self._asked(record).about(shown)
+        if form.metric is None or record.metric == ASSERTION:
+            raise NotCorrectableError("only tests judge it")
+        if converses(self.registry.metrics.get(form.metric)):
+            raise NotCorrectableError("its metric asks a judge or runs programs")
+        if record.metric not in {None, form.metric}:
+            raise NotCorrectableError("another metric scored it")
+        alternatives = [correction.answers]
+        if correction.verdict == "several":  # each is right alone
+            alternatives = [(answer,) for answer in correction.answers]
+        plain = self.plain(record.dataset, record.example_id)
+        examples = [
+            self._perturbed(record.perturbation, with_answers(form, plain, answers), shown)
+            for answers in alternatives
+        ]
+        if text is None or record.score is None:
+            return {}
+        scores = [self._score(form, text, example) for example in examples]
+        values = [score.parts.get(record.part or "", score.value) for score in scores]
+        best = values.index(max(values))
+        is_right = None if record.threshold is None else values[best] >= record.threshold
+        return {
+            "score": values[best],
+            "passed": is_right,
+            "parts": {**scores[best].parts, **parts},
+        }
+
+    def _asked(self, record: Record) -> AskedDataset:
+        key = record.dataset, record.strategy
+        if key not in self._form:
+            self._form[key] = asked_by(self.registry, *key)
+        return self._form[key]
+
+    def _perturbed(self, perturbation: str, example: Example, shown: Example) -> Example:
+        """Return the corrected example after its perturbation.
+
+        A perturbation may choose cells by the answer. Then the model has seen another table.
+        """
+        changes = self.registry.perturbations, perturbation, self.seed
+        perturb = example_perturber(*changes)
+        if perturb is None:
+            if any(isinstance(value, TableFile) for value in example.context.values()):
+                return example.with_tables(table_perturber(*changes))
+            return example
+        try:
+            example = perturb(example)
+        except TableError:
+            raise NotCorrectableError("its perturbation depends on the gold") from None
+        if _tables(example) != _tables(shown):
+            raise NotCorrectableError("its perturbation depends on the gold")
+        return example
+
+    def _score(self, form: AskedDataset, text: str, example: Example) -> Score:
+        try:
+            scored = judge_example(self.registry, form, text, example, compat=self.compat).score
+        except Exception:  # a user's metric may raise anything
+            scored = None
+        if scored is None:
+            raise NotCorrectableError("its metric cannot score the corrected answer")
+        return scored
+
+
+_LEFT_OUT: Mapping[str, str] = {
+    "wrong": "the gold is wrong, and no right answer is named",
+    "several": "several answers are right, and none is named",
+    "unclear": "the question is unclear",
+    "broken": "the table is broken",
+}
+
+
+def _tables(example: Example) -> list[Table]:
+    return [value for value in example.inputs.values() if isinstance(value, Table)]

@@ -1,0 +1,196 @@
+"""Runs with `--bench-corrections`: the published gold stays the headline."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from pytest_tablebench.datasets.row_digest import row_digest
+from pytest_tablebench.results.corrections import Correction
+from tests.support.overlays import (
+    BROKEN,
+    DI,
+    OVERLAY,
+    WRONG,
+    correction,
+    prepare,
+    toy_model,
+    write_overlay,
+)
+from tests.support.runs import examples
+from tests.support.toy_bench import SUITE, Bench
+
+
+@pytest.fixture
+def toys(bench: Bench) -> Bench:
+    return prepare(bench)
+
+
+def corrected(bench: Bench, folder: str = "run") -> dict:
+    return {record["example_id"]: record.get("corrected") for record in bench.records(folder)}
+
+
+def test_records_have_both_scores(toys: Bench) -> None:
+    result = toys.run(f"--model={toy_model(toys)}", OVERLAY)
+    result.assert_outcomes(passed=2, failed=2)  # as the published gold says
+    records = {record["example_id"]: record for record in toys.records()}
+    assert {name: record["score"] for name, record in records.items()} == {
+        "ada": 1.0,
+        "bo": 0.0,
+        "cy": 1.0,
+        "di": 0.0,
+    }
+    assert records["bo"]["references"] == ["41"]
+    assert corrected(toys) == {
+        "ada": {
+            "verdict": "right",
+            "score": 1.0,
+            "passed": True,
+            "parts": records["ada"]["parts"],
+        },
+        "bo": {
+            "verdict": "wrong",
+            "score": 1.0,
+            "passed": True,
+            "parts": dict.fromkeys(records["bo"]["parts"], 1.0),
+        },
+        "cy": {"verdict": "broken", "left_out": "the table is broken"},
+        "di": None,
+    }
+    entry = toys.facts()["corrections"]
+    digest = entry.pop("digest")
+    assert (entry, len(digest)) == ({"file": "gold.csv", "changed": 1, "left_out": 1}, 20)
+
+
+def test_a_run_without_corrections_has_the_same_bytes(toys: Bench) -> None:
+    model = f"--model={toy_model(toys)}"
+    toys.run(model, results="plain")
+    toys.run(model, OVERLAY, results="both")
+    for name in ("records.jsonl", "run.json", "summary.json"):
+        assert "correct" not in (toys.path / "plain" / name).read_text("utf-8")
+
+    def lines(folder: str) -> list[dict]:
+        records = toys.records(folder)
+        return [
+            {key: value for key, value in record.items() if key not in {"corrected", "latency_s"}}
+            for record in records
+        ]
+
+    assert lines("plain") == lines("both")
+
+
+def test_several_answers_are_right_each_alone(toys: Bench) -> None:
+    write_overlay(toys.path, replace(WRONG, verdict="several", answers=("41", "40")))
+    toys.run(f"--model={toy_model(toys)}", OVERLAY)
+    assert corrected(toys)["bo"]["score"] == 1.0
+
+
+def test_a_case_without_an_answer_has_only_the_verdict(toys: Bench) -> None:
+    model = toys.script({"match": "How old is Bo?", "error": "timeout"}, {"match": "", "text": "1"})
+    toys.run(f"--model={model}", OVERLAY)
+    assert corrected(toys)["bo"] == {"verdict": "wrong"}
+
+
+def test_tests_alone_cannot_judge_another_answer(toys: Bench) -> None:
+    toys.without_metric()
+    toys.suite(
+        "import pytest\n\n@pytest.mark.tablebench('toy')\n"
+        "def test_toy(case, answer):\n    assert answer.text == '36'\n"
+    )
+    toys.run(f"--model={toy_model(toys)}", OVERLAY)
+    entries = corrected(toys)
+    assert entries["bo"] == {"verdict": "wrong", "left_out": "only tests judge it"}
+    assert (entries["ada"]["score"], entries["ada"]["passed"]) == (1.0, True)
+
+
+REFUSED = {
+    "changed": (
+        [replace(WRONG, digest="0123456789abcdef0123")],
+        "*toy/bo: the row changed since this correction was made (digest 0123456789abcdef0123, now "
+        f"{WRONG.digest}); look at it again*",
+    ),
+    "unknown": (
+        [replace(WRONG, example="nobody")],
+        "*toy/nobody does not exist in this data; remove its correction*",
+    ),
+    "other": ([replace(WRONG, dataset="wikitq"), correction(DI, "unclear")], None),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_correction_of_another_row_is_refused_before_any_call(toys: Bench, name: str) -> None:
+    corrections, message = REFUSED[name]
+    write_overlay(toys.path, *corrections)
+    result = toys.run("--model=echo/any", OVERLAY)
+    if message is None:
+        assert result.ret == 1
+        assert len(toys.calls("ask")) == 4
+    else:
+        assert result.ret == 4
+        result.stderr.fnmatch_lines([message.replace("[", "[[]")])
+        assert toys.calls("ask") == []
+        assert not (toys.path / "run").exists()
+
+
+def test_examples_that_are_not_asked_are_ignored(toys: Bench) -> None:
+    write_overlay(toys.path, replace(BROKEN, digest="0" * 20))
+    assert toys.run("--model=echo/any", OVERLAY, "--bench-limit=2").ret == 1
+    assert len(toys.calls("ask")) == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "*--bench-corrections: *gold.csv is not a file*"),
+        ("dataset,example\n", "*gold.csv: contains no corrections*"),
+        (
+            "dataset,example,digest,verdict\ntoy,ada,d,odd\n",
+            "*--bench-corrections: *gold.csv, row 2: unknown verdict 'odd'*",
+        ),
+    ],
+)
+def test_a_bad_file_is_refused(toys: Bench, content: str | None, message: str) -> None:
+    path = toys.path / "gold.csv"
+    path.unlink()
+    if content is not None:
+        path.write_text(content, encoding="utf-8")
+    result = toys.run("--model=echo/any", OVERLAY)
+    assert result.ret == 4
+    result.stderr.fnmatch_lines([message])
+    assert toys.calls("ask") == []
+
+
+def test_the_ini_file_can_name_the_corrections(toys: Bench) -> None:
+    toys.pytester.makeini("[pytest]\nbench_corrections = gold.csv\n")
+    toys.run(f"--model={toy_model(toys)}")
+    assert corrected(toys)["cy"]["left_out"] == "the table is broken"
+
+
+def test_workers_write_the_same(toys: Bench) -> None:
+    model = f"--model={toy_model(toys)}"
+    toys.run(model, OVERLAY, results="alone")
+    toys.run_apart(model, OVERLAY, "-n2", results="workers")
+    assert corrected(toys, "workers") == corrected(toys, "alone")
+    assert toys.facts("workers")["corrections"] == toys.facts("alone")["corrections"]
+    assert json.dumps(toys.summary("workers")) == json.dumps(toys.summary("alone"))
+
+
+def test_a_perturbation_that_depends_on_the_gold_leaves_its_cases_out(bench: Bench) -> None:
+    # `counterfactual` changes the cell with the answer, so by another gold it changes another one.
+    [example] = examples(1)
+    table = example.inputs["table"]
+    other = next(cell for row in table.rows for cell in row if cell not in example.references)
+    overlay = Correction("starter", example.id, row_digest(example), "wrong", (str(other),))
+    write_overlay(bench.path, overlay)
+    bench.suite(SUITE.replace('"toy"', '"starter"'))
+    model = bench.script({"match": "", "text": str(other)})
+    options = ("--bench-perturbation=none,counterfactual", "--bench-limit=1")
+    bench.run(f"--model={model}", OVERLAY, *options)
+    entries = {record["perturbation"]: record["corrected"] for record in bench.records()}
+    assert entries["none"]["score"] == 1.0
+    assert entries["counterfactual"] == {
+        "verdict": "wrong",
+        "left_out": "its perturbation depends on the gold",
+    }
