@@ -10,6 +10,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from pytest_tablebench.errors import writing
+from pytest_tablebench.reports.corrected_text import (
+    CORRECTED_COLUMNS,
+    corrected_line,
+    corrected_row,
+    corrected_scopes,
+)
 from pytest_tablebench.reports.cut_text import cut_line
 from pytest_tablebench.reports.formats import interval, number, percent, signed
 from pytest_tablebench.reports.further_text import (
@@ -84,6 +90,8 @@ def summary_markdown(
         _head(run, summary, gates),
         _gate_table(gates),
         _dataset_table(summary),
+        _corrected_table(summary),
+        [code(line, 600)] if (line := corrected_line(summary, run)) else [],
         _further(run, summary),
         _check_table(summary),
         _reasons(summary),
@@ -152,6 +160,14 @@ def _dataset_table(summary: Mapping[str, Any]) -> list[str]:
             scopes.append((f"**{code(name)}, all**", benchmark))
     rows = [scope_row(name, scope, flag="\\*", count="{:,}") for name, scope in scopes]
     return _table(("dataset", *COLUMNS[1:]), rows)
+
+
+def _corrected_table(summary: Mapping[str, Any]) -> list[str]:
+    rows = [
+        corrected_row(f"**{code(name)}, all**" if is_whole else code(name), scope, published)
+        for name, is_whole, scope, published in corrected_scopes(summary)
+    ]
+    return _table(CORRECTED_COLUMNS, rows)
 
 
 def _further(run: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str]:

@@ -7,6 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.config.settings import Settings, without_credentials
+from pytest_tablebench.reports.corrected_text import (
+    CORRECTED_COLUMNS,
+    corrected_line,
+    corrected_row,
+    corrected_scopes,
+)
 from pytest_tablebench.reports.cut_text import cut_line, thinking_lines
 from pytest_tablebench.reports.formats import (
     fitting,
@@ -230,10 +236,25 @@ def summary_lines(
     for benchmark in summary["benchmarks"].values():
         if strategy_table := strategy_rows(benchmark):
             lines += ["", *fitting([STRATEGIES, *strategy_table], width)]
+    lines += _corrected_lines(summary, run or {}, width)
     if is_verbose:
         details = [*cluster_lines(summary), *details]
     blocks = [lines, COLUMN_LINES, lowest, details]
     return [line for block in blocks if block for line in ("", *block)][1:]
+
+
+def _corrected_lines(
+    summary: Mapping[str, Any], run: Mapping[str, Any], width: int | None
+) -> list[str]:
+    """Return the table by the corrected gold; empty without corrections."""
+    line = corrected_line(summary, run)
+    if line is None:
+        return []
+    rows = [
+        corrected_row(printable(name, 60) + " (all)" * is_whole, scope, published)
+        for name, is_whole, scope, published in corrected_scopes(summary)
+    ]
+    return ["", *fitting([CORRECTED_COLUMNS, *rows], width), line]
 
 
 def _dataset_details(dataset: str, scope: Mapping[str, Any], *, is_verbose: bool) -> list[str]:

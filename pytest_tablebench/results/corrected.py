@@ -4,54 +4,86 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_tablebench.results._aggregate import summarize
 from pytest_tablebench.util.entries import mapping
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results.score_table import ScoreTable
 
 CHANGING = ("wrong", "several")
 """The verdicts of corrections that change the gold of an example that is not left out."""
 
 
-class CorrectedCounts(NamedTuple):
-    """The numbers of examples whose gold was changed, and that were left out, by reason."""
+class CorrectedCase(NamedTuple):
+    """A case with a correction; `entry` is the `corrected` of its record."""
 
-    changed: int
-    left_out: int
-    reasons: Mapping[str, int]
+    benchmark: str
+    dataset: str
+    example: str
+    entry: Mapping[str, Any]
 
 
-def corrected_counts(records: Iterable[Any]) -> CorrectedCounts:
-    """Count the corrected examples of records or rows.
+def corrected_cases(records: Iterable[Any]) -> list[CorrectedCase]:
+    """Return the cases with a correction, of records or rows."""
+    return [
+        CorrectedCase(record.benchmark, record.dataset, record.example_id, record.corrected)
+        for record in records
+        if record.corrected is not None
+    ]
+
+
+def corrected_counts(cases: Iterable[CorrectedCase]) -> dict[str, Any]:
+    """Return the numbers of examples that corrections changed and left out, and the reasons.
 
     An example of which only some cases are left out counts in both numbers.
     """
     changed: set[tuple[str, str]] = set()
     left_out: dict[tuple[str, str], str] = {}
-    for record in records:
-        entry = record.corrected
-        if entry is None:
-            continue
-        example, reason = (record.dataset, record.example_id), entry.get("left_out")
+    for case in cases:
+        example, reason = (case.dataset, case.example), case.entry.get("left_out")
         if reason is not None:
             left_out[example] = min(reason, left_out.get(example, reason))
-        elif entry["verdict"] in CHANGING:
+        elif case.entry["verdict"] in CHANGING:
             changed.add(example)
-    reasons = Counter(left_out.values())
-    ordered = dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
-    return CorrectedCounts(len(changed), len(left_out), ordered)
+    reasons = sorted(Counter(left_out.values()).items(), key=lambda item: (-item[1], item[0]))
+    return {"changed": len(changed), "left_out": len(left_out), "reasons": dict(reasons)}
 
 
-def corrections_entry(file: str, digest: str, records: Iterable[Any]) -> dict[str, Any]:
+def corrections_entry(file: str, digest: str, cases: Iterable[CorrectedCase]) -> dict[str, Any]:
     """Return the entry `corrections` of `run.json`.
 
     `file` is the name of the file, without its folder; `digest` identifies its content.
     """
-    counts = corrected_counts(records)
-    facts = {"file": file, "digest": digest, "changed": counts.changed, "left_out": counts.left_out}
-    return {"corrections": facts}
+    counts = corrected_counts(cases)
+    del counts["reasons"]
+    return {"file": file, "digest": digest, **counts}
 
 
 def overlay_of(run: Mapping[str, Any]) -> str | None:
     """Return the digest of the corrections of a run, from its `run.json`; None without any."""
     digest = mapping(run, "corrections").get("digest")
     return digest if isinstance(digest, str) else None
+
+
+def corrected_summary(table: ScoreTable) -> dict[str, Any]:
+    """Return the figures of a run by the corrected gold, in the form of `summarize`.
+
+    The whole, each benchmark and each dataset also have the entries of `corrected_counts`. A
+    dataset that is left out as a whole is missing.
+    """
+    cases = [_case(table, row, entry) for row, entry in table.corrections.items()]
+    summary = summarize(table.corrected)
+    for name, benchmark in summary["benchmarks"].items():
+        benchmark.update(corrected_counts(case for case in cases if case.benchmark == name))
+        for dataset, scope in benchmark["datasets"].items():
+            scope.update(corrected_counts(case for case in cases if case.dataset == dataset))
+    return {**corrected_counts(cases), **summary}
+
+
+def _case(table: ScoreTable, row: int, entry: Mapping[str, Any]) -> CorrectedCase:
+    benchmark, dataset, example = (
+        table.case(row, axis) for axis in ("benchmark", "dataset", "example")
+    )
+    return CorrectedCase(benchmark, dataset, example, entry)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.results._aggregate import summarize
+from pytest_tablebench.results.corrected import corrected_summary, overlay_of
 from pytest_tablebench.results.folder import read_records, read_run_json
 from pytest_tablebench.results.outliers import Outlier, outliers
 from pytest_tablebench.results.record import Record
@@ -75,9 +76,17 @@ def summary_of(run: Mapping[str, Any], records: ScoreTable | Iterable[Any]) -> d
     """Return the figures of a run's records, with the cases that do not apply, by reason.
 
     A dataset without other missing cases is not flagged as incomplete. `run` is the content of
-    `run.json`.
+    `run.json`. If it names corrections, the entry `corrected` has the figures by the corrected
+    gold (see `corrected_summary`).
     """
-    summary = summarize(records)
+    table = records if isinstance(records, ScoreTable) else ScoreTable.from_records(records)
+    summary = _with_inapplicable(run, summarize(table))
+    if overlay_of(run) is not None:
+        summary["corrected"] = _with_inapplicable(run, corrected_summary(table))
+    return summary | {name: run[name] for name in THINKING if run.get(name)}
+
+
+def _with_inapplicable(run: Mapping[str, Any], summary: dict[str, Any]) -> dict[str, Any]:
     is_complete = run.get("cases_recorded") == run.get("cases_planned")
     for benchmark in summary["benchmarks"].values():
         for name, scope in benchmark["datasets"].items():
@@ -88,7 +97,7 @@ def summary_of(run: Mapping[str, Any], records: ScoreTable | Iterable[Any]) -> d
                     scope["flags"] = [flag for flag in scope["flags"] if flag != "incomplete"]
         if not any("incomplete" in scope["flags"] for scope in benchmark["datasets"].values()):
             benchmark["flags"] = [flag for flag in benchmark["flags"] if flag != "incomplete"]
-    return summary | {name: run[name] for name in THINKING if run.get(name)}
+    return summary
 
 
 THINKING = ("thinking_tokens", "cases_extended")

@@ -185,9 +185,9 @@ def cuts_of(reason: object, flags: object, limit: object = None) -> Mapping[str,
 CORRECTED = ("verdict", "left_out", "score", "passed", "parts")
 """The entries of `Record.corrected`.
 
-`verdict` is the verdict of the correction. `left_out` is why corrected figures leave the case out. Else
-`score`, `passed` and `parts` are the same as the record's fields of these names, by the corrected
-gold; a case without an answer has only the verdict.
+`verdict` is the verdict of the correction. `left_out` is why corrected figures leave the case out.
+Else `score`, `passed` and `parts` are the same as the record's fields of these names, by the
+corrected gold; a case without an answer has only the verdict.
 """
 
 

@@ -21,7 +21,7 @@ from pytest_tablebench.config.settings import Settings, without_credentials
 from pytest_tablebench.results import Outcome, RunFolder, ScoreTable
 from pytest_tablebench.results._model_run import ModelRun
 from pytest_tablebench.results.checks import JoinedCase, with_checks
-from pytest_tablebench.results.corrected import corrections_entry
+from pytest_tablebench.results.corrected import corrected_cases, corrections_entry
 from pytest_tablebench.results.folder import check_writable, claim_folder, clear_pending
 from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.message import CaseMessage, CaseRecord, MadeRecord, ReadRecord
@@ -305,7 +305,8 @@ class RunWriter:
         digest, path = self.facts.get("corrections"), self.settings.corrections
         if digest is None or path is None:
             return {}
-        return corrections_entry(path.name, digest, model_run.rows.values())
+        cases = corrected_cases(model_run.rows.values())
+        return {"corrections": corrections_entry(path.name, digest, cases)}
 
     def _planned(self, model: str) -> int | None:
         planned = self.facts.get("cases", {}).get(model)

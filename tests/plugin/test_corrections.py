@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
+from bs4 import BeautifulSoup
 
 from pytest_tablebench.datasets.row_digest import row_digest
 from pytest_tablebench.results.corrections import Correction
+from tests.plugin.test_schemas import validator
 from tests.support.overlays import (
     BROKEN,
     DI,
@@ -19,6 +22,7 @@ from tests.support.overlays import (
     toy_model,
     write_overlay,
 )
+from tests.support.page_files import text_of
 from tests.support.runs import examples
 from tests.support.toy_bench import SUITE, Bench
 
@@ -79,6 +83,37 @@ def test_a_run_without_corrections_has_the_same_bytes(toys: Bench) -> None:
         ]
 
     assert lines("plain") == lines("both")
+
+
+def test_both_figures_are_shown_everywhere(toys: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(toys.path / "step.md"))
+    result = toys.run(f"--model={toy_model(toys)}", OVERLAY, "-o", "bench_no_page=false")
+    summary = toys.summary()
+    [toys_figures] = summary["benchmarks"].values()
+    [by_gold] = summary["corrected"]["benchmarks"].values()
+    # Published: Ada and Cy of four. Corrected: Ada and Bo of three, since Cy is left out.
+    assert (toys_figures["performance"], toys_figures["n_examples"]) == (0.5, 4)
+    for scope in (by_gold, by_gold["datasets"]["toy"]):
+        assert scope["performance"] == scope["pass_rate"] == pytest.approx(2 / 3)
+        assert (scope["n_examples"], scope["changed"], scope["left_out"]) == (3, 1, 1)
+    assert "incomplete" not in by_gold["flags"]
+    assert summary["corrected"]["reasons"] == {"the table is broken": 1}
+    validator("summary").validate(summary)
+    validator("run").validate(toys.facts())
+    for record in toys.records():
+        validator("record").validate(record)
+    output = result.stdout.str()
+    assert re.search(r"(?m)^toy +0\.667 .* \+0\.167 +66\.7 % +3 +1 +1$", output), output
+    line = f"corrections gold.csv ({toys.facts()['corrections']['digest']}): gold changed for 1 "
+    line += "example, 1 left out (the table is broken: 1)"
+    assert line in output
+    soup = BeautifulSoup((toys.path / "run" / "report.html").read_text("utf-8"), "html.parser")
+    page = text_of(soup, "section[aria-labelledby=datasets]")
+    assert f"{line[0].upper()}{line[1:]}. All other figures are by the published gold" in page
+    for file in ("step.md", "run/summary.md"):
+        text = (toys.path / file).read_text("utf-8")
+        assert "| <code>toy</code> | 0.667 |" in text
+        assert "gold changed for 1 example" in text
 
 
 def test_several_answers_are_right_each_alone(toys: Bench) -> None:

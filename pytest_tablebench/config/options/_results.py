@@ -139,9 +139,9 @@ RESULTS = (
     Option(
         "--bench-corrections",
         "FILE",
-        "CSV file with verdicts of people on gold answers. The published gold still decides scores, "
-        "verdicts and figures; reports also show the figures by the corrected gold. A gate can use "
-        "them: 'wikitq@corrected.performance >= 0.5'",
+        "CSV file with verdicts of people on gold answers. The published gold still decides "
+        "scores, verdicts and figures; reports also show the figures by the corrected gold. A gate "
+        "can use them: 'wikitq@corrected.performance >= 0.5'",
         read=existing_file,
         recorded=None,
         differs=ignore("scores are by the published gold; comparisons check the corrections"),

@@ -10,6 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.reports.compare_text import methods_line
+from pytest_tablebench.reports.corrected_text import (
+    corrected_line,
+    corrected_scopes,
+    difference_of,
+)
 from pytest_tablebench.reports.cut_text import cut_line, thinking_lines
 from pytest_tablebench.reports.formats import left_out_lines, money, origins_text, percent
 from pytest_tablebench.reports.further_text import cluster_lines
@@ -131,6 +136,8 @@ def write_page(
         "several": len(summary["benchmarks"]) > 1 or len(packed.axes["dataset"]) > 1,
         "taken": list(_taken(run, records)),
         "rows": _facts.dataset_rows(summary),
+        "corrected": _corrected(summary),
+        "corrected_line": corrected_line(summary, run),
         "clusters": cluster_lines(summary),
         "further": _further_figures.further_figures(summary, run),
         "tags": _further_figures.tag_tables(summary, run, tags, packed.axes["dataset"]),
@@ -195,6 +202,20 @@ def _totals(summary: Mapping[str, Any], comparison: RunComparison | None) -> lis
             "before": before.get(name),
         }
         for name, scope in summary["benchmarks"].items()
+    ]
+
+
+def _corrected(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of the table by the corrected gold; empty without corrections."""
+    return [
+        {
+            **scope,
+            "name": name,
+            "whole": is_whole,
+            "interval": scope["ci95"]["performance"],
+            "difference": difference_of(scope, published),
+        }
+        for name, is_whole, scope, published in corrected_scopes(summary)
     ]
 
 
