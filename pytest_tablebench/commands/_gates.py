@@ -37,13 +37,15 @@ def gates_of(texts: Sequence[str] | None, run: Mapping[str, Any], table: ScoreTa
     The run's own gates and its planned datasets are valid even if it was interrupted before any of
     their cases. Raises `SettingsError` for a gate that names nothing of the run.
     """
+    from pytest_tablebench.results.corrected import overlay_of
     from pytest_tablebench.results.gates import parse_gates, recorded_gates
-    from pytest_tablebench.running.name_checks import check_gates
+    from pytest_tablebench.running.name_checks import check_corrected, check_gates
 
     run_gates = parse_gates(recorded_gates(run))
+    gates, names = parse_gates(texts) if texts else run_gates, table.names
+    check_corrected(gates, has_corrections=overlay_of(run) is not None)
     if not texts:
         return run_gates
-    gates, names = parse_gates(texts), table.names
     check_gates(
         [gate for gate in gates if gate not in run_gates],
         _with(run, names["dataset"], "datasets"),

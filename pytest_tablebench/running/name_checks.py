@@ -66,6 +66,15 @@ def check_gates(
             )
 
 
+def check_corrected(gates: Iterable[Gate], *, has_corrections: bool) -> None:
+    """Raise `SettingsError` for a gate on corrected figures of a run without corrections."""
+    gate = next((gate for gate in gates if gate.corrected), None)
+    if gate is not None and not has_corrections:
+        raise SettingsError(
+            f"gate {_quoted(gate)}: the run has no corrections; add --bench-corrections=FILE"
+        )
+
+
 def _quoted(gate: Gate) -> str:
     return repr(printable(gate.text, 100))
 

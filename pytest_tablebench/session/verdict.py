@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.errors import SettingsError, TableBenchError
 from pytest_tablebench.results import read_records, read_run_json
 from pytest_tablebench.results.compare import check_alike, compare_runs, latest_run
+from pytest_tablebench.results.corrected import overlay_of
 from pytest_tablebench.results.gates import (
     Gate,
     PlannedGate,
@@ -22,7 +23,8 @@ from pytest_tablebench.results.gates import (
 )
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
 from pytest_tablebench.results.verdict import RunVerdict, judge_run
-from pytest_tablebench.running.name_checks import check_gates, check_selected
+from pytest_tablebench.running.name_checks import check_corrected, check_gates, check_selected
+from pytest_tablebench.util.names import printable
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.settings import Settings
@@ -46,6 +48,7 @@ class Verdicts:
         """Gates of a configuration file whose scope is unknown in this session."""
         try:
             self._gates = parse_gates(settings.gates)
+            check_corrected(self._gates, has_corrections=settings.corrections is not None)
         except SettingsError as error:
             raise SettingsError(f"--bench-gate: {error}") from None
         if settings.baseline is not None:
@@ -59,6 +62,11 @@ class Verdicts:
                 raise SettingsError(f"--bench-gate: {baseline_needed(gate)}")
         if settings.stop_rule is not None and not self._gates:
             raise SettingsError("--bench-stop-when-decided needs a --bench-gate")
+        if settings.stop_rule is not None and any(gate.corrected for gate in self._gates):
+            raise SettingsError(
+                "--bench-stop-when-decided cannot be used with a gate on @corrected: the rule "
+                "follows the scores by the published gold"
+            )
         if settings.stop_rule is not None and settings.shard is not None:
             raise SettingsError(
                 "--bench-stop-when-decided cannot be used with --bench-shard: one shard cannot "
@@ -145,9 +153,14 @@ class Verdicts:
     def check_baseline(self, writer: RunWriter, models: Iterable[str]) -> None:
         """Raise `SettingsError` if the baseline differs from these runs in more than the model."""
         settings = self.settings
-        if settings.baseline is not None and not settings.allow_unlike:
-            for model in models:
-                check_alike(read_run_json(settings.baseline), writer.run_data(model), hint=HINT)
+        if settings.baseline is None:
+            return
+        before = read_run_json(settings.baseline)
+        for model in models:
+            run = writer.run_data(model)
+            if not settings.allow_unlike:
+                check_alike(before, run, hint=HINT)
+            check_overlay(self._gates, before, run)
 
     def planned(
         self,
@@ -251,6 +264,16 @@ class Verdicts:
             rule=self._rules.get(model),
             is_part=settings.shard is not None,
             comparison=comparison,
+        )
+
+
+def check_overlay(gates: Iterable[Gate], before: Mapping[str, Any], run: Mapping[str, Any]) -> None:
+    """Raise `SettingsError` for a corrected gate on a baseline with other corrections."""
+    gate = next((gate for gate in gates if gate.corrected and gate.baseline), None)
+    if gate is not None and overlay_of(before) != overlay_of(run):
+        raise SettingsError(
+            f"--bench-gate {printable(gate.text, 100)!r}: the baseline has other corrections of "
+            f"the gold, or none; `tablebench rejudge` gives it this run's"
         )
 
 

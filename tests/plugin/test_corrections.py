@@ -229,3 +229,62 @@ def test_a_perturbation_that_depends_on_the_gold_leaves_its_cases_out(bench: Ben
         "verdict": "wrong",
         "left_out": "its perturbation depends on the gold",
     }
+
+
+def test_a_gate_judges_the_corrected_figures(toys: Bench) -> None:
+    gates = (
+        "toy@corrected.performance >= 0.6",  # 2 of 3
+        "toys@corrected[html].pass_rate >= 0.7",
+        "all@corrected{asks=age}.performance >= 0.6",
+        "toy.performance >= 0.6",  # 2 of 4
+    )
+    options = [f"--bench-gate={gate}" for gate in gates]
+    result = toys.run(f"--model={toy_model(toys)}", OVERLAY, *options, "--bench-gate-point")
+    assert result.ret == 10
+    results = toys.facts()["gates"]
+    assert [entry["gate"] for entry in results] == list(gates)
+    assert [entry["state"] for entry in results] == ["holds", "fails", "holds", "fails"]
+    assert [entry["estimate"] for entry in results] == pytest.approx([2 / 3, 2 / 3, 2 / 3, 1 / 2])
+    assert [entry["n_examples"] for entry in results] == [3, 3, 3, 4]
+
+
+GATE = "--bench-gate=toy@corrected.performance >= 0.6"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            (GATE,),
+            "*--bench-gate: gate 'toy@corrected.performance >= 0.6': the run has *",
+        ),
+        (
+            (GATE, OVERLAY, "--bench-stop-when-decided"),
+            "*with a gate on @corrected*",
+        ),
+        (("--bench-gate=toy@correct.pass_rate >= 0", OVERLAY), "*unknown scope 'toy@correct'*"),
+    ],
+)
+def test_a_gate_that_cannot_be_judged_is_refused(
+    toys: Bench, options: tuple[str, ...], message: str
+) -> None:
+    result = toys.run("--model=echo/any", *options)
+    assert result.ret == 4
+    result.stderr.fnmatch_lines([message.replace("[", "[[]")])
+    assert toys.calls("ask") == []
+
+
+def test_a_corrected_gate_needs_a_baseline_with_the_same_corrections(toys: Bench) -> None:
+    gate = "--bench-gate=toy@corrected.performance >= baseline - 0.5"
+    before, after = toy_model(toys, "41", "before.jsonl"), toy_model(toys, name="after.jsonl")
+    toys.run(f"--model={before}", OVERLAY, results="same")
+    toys.run(f"--model={before}", results="none")
+    refused = toys.run(f"--model={after}", OVERLAY, "--bench-baseline=none", gate, results="a")
+    assert refused.ret == 4
+    refused.stderr.fnmatch_lines(["*the baseline has other corrections of the gold, or none; *"])
+    point = ("--bench-baseline=same", "--bench-gate-point")
+    toys.run(f"--model={after}", OVERLAY, *point, gate, results="b")
+    [result] = toys.facts("b")["gates"]
+    # By the corrected gold the new model is right about Bo, and the old model is not.
+    assert (result["state"], result["n_examples"]) == ("holds", 3)
+    assert result["estimate"] == pytest.approx(1 / 3)

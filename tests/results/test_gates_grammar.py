@@ -40,6 +40,37 @@ def test_a_gate_is_parsed(text, expected):
 
 
 @pytest.mark.parametrize(
+    ("text", "scope", "filters"),
+    [
+        ("w@corrected.performance >= 0.5", "w", ()),
+        ("all @corrected.no_answer <= 0.5", "all", ()),
+        ("torr@corrected[html]{a=x}.pass_rate >= baseline", "torr", ("html",)),
+    ],
+)
+def test_a_scope_can_be_by_the_corrected_gold(text, scope, filters):
+    gate = parse_gate(text)
+    assert (gate.scope, gate.filters, gate.corrected) == (scope, filters, True)
+    published = parse_gate(text.replace("@corrected", ""))
+    assert published != gate
+    assert not published.corrected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("run@corrected.cost <= 5", "the cost of a run does not depend on the gold"),
+        ("@corrected.performance >= 0.5", "the scope is missing"),
+        ("d@corrected::test_x.pass_rate >= 0.5", "tests read the published gold"),
+        ("d::test_x@corrected.pass_rate >= 0.5", "tests read the published gold"),
+        ("d@corrected.cost <= 5", "cost is measured for the whole run only"),
+    ],
+)
+def test_other_figures_have_no_corrected_gold(text, message):
+    with pytest.raises(SettingsError, match=message):
+        parse_gate(text)
+
+
+@pytest.mark.parametrize(
     ("text", "scope", "tags", "measure"),
     [
         ("realhit_fc{structure=merged}.em >= .5", "realhit_fc", {"structure": "merged"}, "em"),

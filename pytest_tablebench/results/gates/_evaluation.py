@@ -15,6 +15,7 @@ from pytest_tablebench.results._intervals import (
     moments,
     paired_bounds,
 )
+from pytest_tablebench.results.corrected import overlay_of
 from pytest_tablebench.results.gates._counts import evaluate_cost, evaluate_count
 from pytest_tablebench.results.gates._grammar import COUNTS, Gate, baseline_needed, parse_gate
 from pytest_tablebench.results.gates._result import (
@@ -27,7 +28,7 @@ from pytest_tablebench.results.gates._result import (
     reason,
 )
 from pytest_tablebench.results.gates._scopes import Clusters, Scopes
-from pytest_tablebench.results.gates._sides import Key, read_side
+from pytest_tablebench.results.gates._sides import Key, read_side, read_table
 from pytest_tablebench.results.gates._values import GateValues, collect
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.util.names import are, counted, out_of, unknown_name
@@ -81,12 +82,23 @@ def judge_gates(
         side = baseline_run if gate.measure == "cost" else baseline
         if gate.baseline and side is None:
             raise SettingsError(baseline_needed(gate))
-    new = read_side(records, answers)
-    old = read_side(baseline, baseline_answers) if baseline is not None else None
-    missing = (run or {}).get("missing") or ()
-    names, tail = new.benchmarks if benchmarks is None else benchmarks, (1 - level) / 2
-    scopes = Scopes(new, old, names, clusters or {}, missing)
-    evaluated = [EvaluatedGate(gate, evaluate_gate(gate, scopes, tail), tail) for gate in parsed]
+    table = read_table(records, answers)
+    former = None if baseline is None else read_table(baseline, baseline_answers)
+    missing, tail = (run or {}).get("missing") or (), (1 - level) / 2
+
+    def scopes_of(table: ScoreTable, former: ScoreTable | None) -> Scopes:
+        new, old = read_side(table), None if former is None else read_side(former)
+        names = new.benchmarks if benchmarks is None else benchmarks
+        return Scopes(new, old, names, clusters or {}, missing)
+
+    scopes = {False: scopes_of(table, former)}
+    if any(gate.corrected for gate in parsed):
+        scopes[True] = scopes_of(table.corrected, None if former is None else former.corrected)
+    evaluated = []
+    for gate in parsed:
+        result = _other_corrections(gate, run, baseline_run)
+        result = result or evaluate_gate(gate, scopes[gate.corrected], tail)
+        evaluated.append(EvaluatedGate(gate, result, tail))
     if correction == "holm" and not point:
         evaluated = correct(evaluated, tail)
     results = []
@@ -98,6 +110,18 @@ def judge_gates(
             result = point_result(result)
         results.append(replace(result, level=level))
     return results
+
+
+def _other_corrections(
+    gate: Gate, run: Mapping[str, Any] | None, baseline_run: Mapping[str, Any] | None
+) -> GateResult | None:
+    """Return the undecided result of a gate on two runs with other corrections, else None."""
+    if not (gate.corrected and gate.baseline) or run is None or baseline_run is None:
+        return None
+    if overlay_of(run) == overlay_of(baseline_run):
+        return None
+    reason = "the baseline has other corrections of the gold, or none"
+    return GateResult(gate=gate.text, bound=gate.bound, reason=reason)
 
 
 def cut_short(result: GateResult, ended: str) -> GateResult:

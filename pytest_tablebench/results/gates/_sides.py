@@ -35,25 +35,31 @@ class Sides:
     benchmarks: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-def read_side(
+def read_table(
     records: ScoreTable | Iterable[Any], answers: Mapping[Key, Hashable] | None = None
-) -> Sides:
-    """Return the datasets of one run, from its records or its score table.
+) -> ScoreTable:
+    """Return the score table of one run, from its records or the table itself.
 
     `answers` gives the answer texts of records without them, or any values that are equal for
-    equal texts.
+    equal texts. Raises `DataError` for records that cannot be used.
+    """
+    if isinstance(records, ScoreTable):
+        return records
+    lookup = (
+        None
+        if answers is None
+        else lambda records: [answers.get(key_of(record)) for record in records]
+    )
+    return ScoreTable.from_records(records, answers=lookup or raw_digests)
+
+
+def read_side(records: ScoreTable | Iterable[Any]) -> Sides:
+    """Return the datasets of one run, from its records or its score table.
 
     Raises `DataError` for records that cannot be used, and for a case that occurs twice with the
     same repeat, as in records of several models.
     """
-    table = records
-    if not isinstance(table, ScoreTable):
-        lookup = (
-            None
-            if answers is None
-            else lambda records: [answers.get(key_of(record)) for record in records]
-        )
-        table = ScoreTable.from_records(table, answers=lookup or raw_digests)
+    table = read_table(records)
     check_once(table)
     benchmarks = {name: datasets for name, datasets in benchmarks_of(table).items() if name}
     return Sides(sheets(table.cells), benchmarks)
