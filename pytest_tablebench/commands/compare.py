@@ -29,6 +29,12 @@ def add_parser(commands: Any) -> None:
         help="compare runs that differ in more than the model (grid, data, compat, seed, ...)",
     )
     parser.add_argument(
+        "--corrected",
+        action="store_true",
+        help="compare by the corrected gold; both runs need the same --bench-corrections. Default: "
+        "by the published gold, and the figures by the corrected gold are shown too",
+    )
+    parser.add_argument(
         *("-o", "--out", "--json"),
         dest="json",
         type=Path,
@@ -42,7 +48,12 @@ def _compare(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.reports.compare_text import comparison_lines
     from pytest_tablebench.results.compare import compare_runs
 
-    comparison = compare_runs(options.before, options.after, allow_unlike=options.allow_unlike)
+    comparison = compare_runs(
+        options.before,
+        options.after,
+        allow_unlike=options.allow_unlike,
+        corrected=options.corrected,
+    )
     if options.json is not None:
         text = json.dumps(comparison.to_json(), indent=2) + "\n"
         with writing(f"--json: cannot write {options.json}"):

@@ -44,6 +44,12 @@ def add_parser(commands: Any) -> None:
         help="lowest score of a right answer. Repeatable",
     )
     parser.add_argument(
+        "--bench-corrections",
+        metavar="FILE",
+        help="CSV file with verdicts of people on gold answers, in place of the run's own: shows "
+        "the figures by the corrected gold too",
+    )
+    parser.add_argument(
         "--judge",
         metavar="MODEL",
         help="let another model judge the answers. Without --yes, only show the price. Replies in "
@@ -131,6 +137,7 @@ def _judge(
         if judge
         else None,
         ask=options.yes,
+        corrections=settings.corrections,
     )
 
 

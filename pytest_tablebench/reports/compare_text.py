@@ -91,9 +91,12 @@ def _lists(comparison: RunComparison, flips: int) -> Iterator[tuple[str, tuple[s
 
 def _tables(comparison: RunComparison) -> Iterator[_Table]:
     """Yield the title, rows, number of leading text columns, and notes of each table."""
-    whole = [scope for scope in comparison.scopes if scope.kind in {"benchmark", "dataset"}]
-    yield _whole_table([scope for scope in whole if not _same_as_dataset(scope, comparison)])
-    for dataset in (scope for scope in whole if scope.kind == "dataset"):
+    yield _whole_table("over the same examples on both sides", comparison.scopes)
+    if comparison.corrected:
+        yield _whole_table(
+            "by corrected gold, over the same examples on both sides", comparison.corrected
+        )
+    for dataset in (scope for scope in comparison.scopes if scope.kind == "dataset"):
         parts = [
             scope
             for scope in comparison.scopes
@@ -104,23 +107,25 @@ def _tables(comparison: RunComparison) -> Iterator[_Table]:
             yield _axes_table(dataset.name, parts)
 
 
-def _same_as_dataset(scope: ScopeComparison, comparison: RunComparison) -> bool:
+def _same_as_dataset(scope: ScopeComparison, scopes: Sequence[ScopeComparison]) -> bool:
     """Return whether a benchmark consists of one dataset, which has the same row."""
     datasets = [
         scope_of_dataset
-        for scope_of_dataset in comparison.scopes
+        for scope_of_dataset in scopes
         if scope_of_dataset.kind == "dataset" and scope_of_dataset.benchmark == scope.benchmark
     ]
     return scope.kind == "benchmark" and len(datasets) == 1
 
 
-def _whole_table(scopes: Sequence[ScopeComparison]) -> _Table:
+def _whole_table(title: str, scopes: Sequence[ScopeComparison]) -> _Table:
     header: tuple[str, ...] = (
         *("", "measure", "before", "after", "difference", "95 % interval", "p", "examples"),
         *("left out", "no answer", "right now", "wrong now"),
     )
     rows, notes = [header], list[str]()
     for scope in scopes:
+        if scope.kind not in {"benchmark", "dataset"} or _same_as_dataset(scope, scopes):
+            continue
         name = f"{scope.name} (all)" if scope.kind == "benchmark" else scope.name
         name = printable(name, 60)
         for place, measure in enumerate(MEASURES):
@@ -143,7 +148,7 @@ def _whole_table(scopes: Sequence[ScopeComparison]) -> _Table:
             )
             if difference.note:
                 notes.append(f"{name}, {_LABELS[measure]}: {printable(difference.note, 300)}")
-    return "over the same examples on both sides", rows, 2, notes
+    return title, rows, 2, notes
 
 
 def _axes_table(dataset: str, scopes: Sequence[ScopeComparison]) -> _Table:

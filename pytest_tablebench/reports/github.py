@@ -31,7 +31,7 @@ from pytest_tablebench.util.files import write_whole
 from pytest_tablebench.util.names import are, counted, out_of, printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.compare import RunComparison
+    from pytest_tablebench.results.compare import RunComparison, ScopeComparison
     from pytest_tablebench.results.gates import GateResult
 
 __all__ = ["STEP_SUMMARY_LIMIT", "code", "summary_markdown", "write_summary"]
@@ -210,6 +210,25 @@ def _changes(comparison: RunComparison | None) -> list[list[str]]:
     """Return the table of differences from the baseline, and the flipped cases."""
     if comparison is None:
         return []
+    title = f"### Performance against the baseline, {code(comparison.before.model)}"
+    notes = [code(remark, 600) for remark in comparison.remarks]
+    answers = comparison.answers
+    notes.append(
+        f"Answers: {answers.same_text:,} the same, {answers.other_text:,} with another text and "
+        f"the same verdict, {answers.flipped:,} with another verdict."
+    )
+    return [
+        [title, "", *_change_table(comparison.scopes)],
+        ["By corrected gold:", "", *_change_table(comparison.corrected)]
+        if comparison.corrected
+        else [],
+        *([note] for note in notes),
+        _listing("Right before, wrong now", comparison.worse),
+        _listing("Wrong before, right now", comparison.better),
+    ]
+
+
+def _change_table(scopes: Iterable[ScopeComparison]) -> list[str]:
     rows = [
         (
             f"**{code(scope.name)}, all**" if scope.kind == "benchmark" else code(scope.name),
@@ -221,23 +240,11 @@ def _changes(comparison: RunComparison | None) -> list[list[str]]:
             f"{scope.better:,}",
             f"{scope.worse:,}",
         )
-        for scope in comparison.scopes
+        for scope in scopes
         if scope.kind in {"benchmark", "dataset"}
         for difference in [scope.measures["performance"]]
     ]
-    title = f"### Performance against the baseline, {code(comparison.before.model)}"
-    notes = [code(remark, 600) for remark in comparison.remarks]
-    answers = comparison.answers
-    notes.append(
-        f"Answers: {answers.same_text:,} the same, {answers.other_text:,} with another text and "
-        f"the same verdict, {answers.flipped:,} with another verdict."
-    )
-    return [
-        [title, "", *_table(_CHANGES, rows)],
-        *([note] for note in notes),
-        _listing("Right before, wrong now", comparison.worse),
-        _listing("Wrong before, right now", comparison.better),
-    ]
+    return _table(_CHANGES, rows)
 
 
 def _snapshots(snapshots: Mapping[str, str]) -> list[list[str]]:

@@ -56,6 +56,8 @@ def _of_mappings(records: Sequence[Mapping[str, Any]], required: Sequence[str]) 
         or cuts_of(record.get("reason"), record.get("flags"), record.get("reply_limit"))
         for record in records
     ]
+    corrected = [record.get("corrected") for record in records]
+    fields["corrected"] = [entry if isinstance(entry, Mapping) else None for entry in corrected]
     # Records from a file contain the answer itself instead of its mark.
     fields["answer_mark"] = [
         record["answer_mark"] if "answer_mark" in record else answer_mark(record.get("prediction"))

@@ -12,18 +12,25 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.score_columns import Flags, Integers, ScoreColumns
 
 
+def kept_rows(table: ScoreColumns) -> list[int]:
+    """Return the rows that no correction leaves out, in order."""
+    left_out = {
+        row for row, entry in table.corrections.items() if entry.get("left_out") is not None
+    }
+    return [row for row in range(len(table)) if row not in left_out]
+
+
 def corrected_columns(table: ScoreColumns) -> dict[str, Any]:
     """Return the fields of a table in which corrections replace scores, verdicts and parts.
 
     Rows that a correction leaves out are missing, and so are names that only they have. Tests over
     the cases have read the published gold, so the table has no `checks`.
     """
-    is_kept = np.ones(len(table), dtype=bool)
+    is_kept = np.zeros(len(table), dtype=bool)
+    is_kept[kept_rows(table)] = True
     score, passed = np.array(table.score), np.array(table.passed)
     for row, entry in table.corrections.items():
-        if entry.get("left_out") is not None:
-            is_kept[row] = False
-        elif entry.get("score") is not None:
+        if entry.get("score") is not None:
             verdict = entry.get("passed")
             score[row], passed[row] = entry["score"], np.nan if verdict is None else verdict
     place = is_kept.cumsum() - 1
@@ -53,7 +60,7 @@ def corrected_columns(table: ScoreColumns) -> dict[str, Any]:
 
 def _corrected_parts(table: ScoreColumns) -> dict[str, SparseColumn]:
     scored = {
-        row: entry["parts"]
+        row: entry.get("parts") or {}
         for row, entry in table.corrections.items()
         if entry.get("score") is not None
     }

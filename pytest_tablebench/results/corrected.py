@@ -45,7 +45,7 @@ def corrected_counts(cases: Iterable[CorrectedCase]) -> dict[str, Any]:
         example, reason = (case.dataset, case.example), case.entry.get("left_out")
         if reason is not None:
             left_out[example] = min(reason, left_out.get(example, reason))
-        elif case.entry["verdict"] in CHANGING:
+        elif case.entry.get("verdict") in CHANGING:
             changed.add(example)
     reasons = sorted(Counter(left_out.values()).items(), key=lambda item: (-item[1], item[0]))
     return {"changed": len(changed), "left_out": len(left_out), "reasons": dict(reasons)}

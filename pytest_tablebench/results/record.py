@@ -200,7 +200,7 @@ def is_corrected_score(value: object) -> bool:
     return (
         is_score
         and isinstance(value.get("left_out"), _TEXT)
-        and value.get("passed") in {None, True, False}
+        and isinstance(value.get("passed"), bool | None)
         and isinstance(parts, dict)
         and all(isinstance(part, int | float) for part in parts.values())
     )

@@ -290,7 +290,7 @@ class CaseRun:
         if correcting is None:
             return record
         text = answer.text if answer and answered else None
-        return correcting.corrected(record, text, example, answer.parts if answer else {})
+        return correcting.corrected(record, text, answer.parts if answer else {})
 
 
 def no_answer_reason(error: BaseException) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,12 +52,13 @@ def check_corrections(
         examples: the ids of the examples of the run, by dataset.
         source: opens a dataset.
     """
+    all_ids = cache(lambda dataset: frozenset(source(dataset).example_ids(None)))
     for (dataset, example_id), correction in corrections.by_example.items():
         if dataset not in examples:
             continue
         name = printable(f"{dataset}/{example_id}", 120)
         if example_id not in examples[dataset]:
-            if example_id not in source(dataset).example_ids(None):
+            if example_id not in all_ids(dataset):
                 raise SettingsError(
                     f"{FLAG}: {name} does not exist in this data; remove its correction"
                 )
@@ -84,21 +86,18 @@ class Correcting:
     plain: Callable[[str, str], Example]
     compat: Compat
     seed: int = 0
+    _example: Callable[[str, str], Example] = field(init=False, repr=False)
     _form: dict[tuple[str, str], AskedDataset] = field(default_factory=dict, repr=False)
 
-    def corrected(
-        self,
-        record: Record,
-        text: str | None,
-        shown: Example | None,
-        parts: Mapping[str, float],
-    ) -> Record:
+    def __post_init__(self) -> None:
+        self._example = lru_cache(maxsize=8)(self.plain)  # the cases of an example are consecutive
+
+    def corrected(self, record: Record, text: str | None, parts: Mapping[str, float]) -> Record:
         """Return a record with its score by the corrected gold; unchanged without a correction.
 
         Arguments:
             record: the record by the published gold.
             text: the answer that the metric reads; None without an answer.
-            shown: the example after the perturbation; None if it could not be made.
             parts: the parts of the score that come from the strategy, not from the metric.
         """
         correction = self.corrections.by_example.get((record.dataset, record.example_id))
@@ -106,7 +105,7 @@ class Correcting:
             return record
         entry: dict[str, Any] = {"verdict": correction.verdict}
         try:
-            entry |= self._scored(correction, record, text, shown, parts)
+            entry |= self._scored(correction, record, text, parts)
         except NotCorrectableError as error:
             entry["left_out"] = str(error)
         return replace(record, corrected=entry)
@@ -116,7 +115,6 @@ class Correcting:
         correction: Correction,
         record: Record,
         text: str | None,
-        shown: Example | None,
         parts: Mapping[str, float],
     ) -> dict[str, Any]:
         if correction.is_left_out:
@@ -129,9 +127,11 @@ class Correcting:
                 "passed": record.passed,
                 "parts": dict(record.parts),
             }
-        if shown is None:
+        try:
+            plain = self._example(record.dataset, record.example_id)
+        except TableBenchError:  # the record says why it has no answer
             return {}
-        form = self._asked(record).about(shown)
+        form = self._asked(record).about(plain)
         if form.metric is None or record.metric == ASSERTION:
             raise NotCorrectableError("only tests judge it")
         if converses(self.registry.metrics.get(form.metric)):
@@ -141,13 +141,10 @@ class Correcting:
         alternatives = [correction.answers]
         if correction.verdict == "several":  # each is right alone
             alternatives = [(answer,) for answer in correction.answers]
-        plain = self.plain(record.dataset, record.example_id)
-        examples = [
-            self._perturbed(record.perturbation, with_answers(form, plain, answers), shown)
-            for answers in alternatives
-        ]
+        examples = [with_answers(form, plain, answers) for answers in alternatives]
         if text is None or record.score is None:
             return {}
+        examples = [self._perturbed(record.perturbation, other, plain) for other in examples]
         scores = [self._score(form, text, example) for example in examples]
         values = [score.parts.get(record.part or "", score.value) for score in scores]
         best = values.index(max(values))
@@ -164,8 +161,8 @@ class Correcting:
             self._form[key] = asked_by(self.registry, *key)
         return self._form[key]
 
-    def _perturbed(self, perturbation: str, example: Example, shown: Example) -> Example:
-        """Return the corrected example after its perturbation.
+    def _perturbed(self, perturbation: str, example: Example, plain: Example) -> Example:
+        """Return the corrected example after its perturbation; `plain` has the published gold.
 
         A perturbation may choose cells by the answer. Then the model has seen another table.
         """
@@ -176,12 +173,12 @@ class Correcting:
                 return example.with_tables(table_perturber(*changes))
             return example
         try:
-            example = perturb(example)
+            perturbed = perturb(example)
         except TableError:
             raise NotCorrectableError("its perturbation depends on the gold") from None
-        if _tables(example) != _tables(shown):
+        if _tables(perturbed) != _tables(perturb(plain)):
             raise NotCorrectableError("its perturbation depends on the gold")
-        return example
+        return perturbed
 
     def _score(self, form: AskedDataset, text: str, example: Example) -> Score:
         try:

@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import replace
 
+import jinja2  # noqa: F401 - imported once, before pytester removes what a run imports
 import pytest
 from bs4 import BeautifulSoup
 

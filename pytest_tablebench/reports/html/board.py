@@ -24,12 +24,13 @@ from pytest_tablebench.reports.paper._runs import (
     load_runs,
     run_remarks,
     runs_by_mode,
+    shared_overlay,
 )
 from pytest_tablebench.reports.paper._write import PaperReport
 from pytest_tablebench.reports.paper.plots import PLOTS, write_plots
 from pytest_tablebench.reports.paper.text import PaperTable, labelled_notes, shown, text_columns
 from pytest_tablebench.results import summarize
-from pytest_tablebench.results.score_table import EQUAL
+from pytest_tablebench.results.score_table import EQUAL, ScoreTable
 from pytest_tablebench.util.names import printable
 
 _MAPS = ("impact_signed", "dataset_agreement")
@@ -86,6 +87,7 @@ def _benchmark(
     return {
         "name": name,
         "datasets": datasets,
+        "is_corrected": shared_overlay(parts) is not None,
         "rows": _ranking(name, parts, datasets, _costs(runs, parts), out),
         "plots": plots,
         "maps": maps,
@@ -163,9 +165,10 @@ def _ranking(
     out: Path,
 ) -> list[dict[str, Any]]:
     """Return a row for each run, best first; runs without all datasets come last."""
-    rows = []
+    rows, is_corrected = [], shared_overlay(runs) is not None
     for run, cost in zip(runs, costs, strict=True):
-        scope = summarize(run.rows)["benchmarks"][name]
+        table = ScoreTable.from_records(run.rows)
+        scope = summarize(table)["benchmarks"][name]
         whole = len(scope["datasets"]) == len(datasets)
         rows.append(
             {
@@ -181,6 +184,7 @@ def _ranking(
                     scope["datasets"].get(dataset, {}).get("performance") for dataset in datasets
                 ],
                 "cost": cost,
+                "corrected": _corrected(table, name, datasets) if is_corrected else None,
             }
         )
     rows.sort(
@@ -189,16 +193,40 @@ def _ranking(
     performances = [row["performance"] for row in rows if row["performance"] is not None]
     for row in rows:
         row["place"] = _place(row["performance"], performances)
+    if is_corrected:
+        _add_moves(rows)
     return rows
+
+
+def _corrected(table: ScoreTable, benchmark: str, datasets: Sequence[str]) -> float | None:
+    """Return the performance by the corrected gold; None without all datasets."""
+    scope = summarize(table.corrected)["benchmarks"].get(benchmark)
+    if scope is None or len(scope["datasets"]) < len(datasets):
+        return None
+    performance: float | None = scope["performance"]
+    return performance
+
+
+def _add_moves(rows: Sequence[dict[str, Any]]) -> None:
+    """Add the rank by the corrected gold, and how many places it is above the published one."""
+    published = [row["performance"] for row in rows if row["performance"] is not None]
+    corrected = [row["corrected"] for row in rows if row["corrected"] is not None]
+    for row in rows:
+        row["corrected_place"] = _place(row["corrected"], corrected)
+        before, after = _rank(row["performance"], published), _rank(row["corrected"], corrected)
+        row["moved"] = None if before is None or after is None else before - after
+
+
+def _rank(value: float | None, values: Sequence[float]) -> int | None:
+    return None if value is None else 1 + sum(other > value + EQUAL for other in values)
 
 
 def _place(value: float | None, values: Sequence[float]) -> str:
     """Return the rank of a value among all; `2 =` if several share it."""
     if value is None:
         return "–"
-    better = sum(other > value + EQUAL for other in values)
     equal = sum(abs(other - value) <= EQUAL for other in values)
-    return f"{better + 1}{' =' if equal > 1 else ''}"
+    return f"{_rank(value, values)}{' =' if equal > 1 else ''}"
 
 
 def _table(table: PaperTable) -> dict[str, Any]:

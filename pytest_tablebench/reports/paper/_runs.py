@@ -13,6 +13,7 @@ from typing import Any
 from pytest_tablebench.config.options import OPTIONS, Option
 from pytest_tablebench.reports.further_text import memory_lines
 from pytest_tablebench.results import ScoreRow, read_records, read_run_json, summarize
+from pytest_tablebench.results.corrected import overlay_of
 from pytest_tablebench.results.folder import RUN, recorded_text, run_folders
 from pytest_tablebench.results.memory import is_memory_test
 from pytest_tablebench.results.record import row_values
@@ -166,6 +167,12 @@ def run_remarks(run: RunData) -> list[str]:
     return remarks
 
 
+def shared_overlay(runs: Iterable[RunData]) -> str | None:
+    """Return the digest of the corrections that all runs have used; None unless it is the same."""
+    digests = {overlay_of(run.run) for run in runs}
+    return digests.pop() if len(digests) == 1 else None
+
+
 _VERSIONS = ("pytest-tablebench", "spacy")
 
 
@@ -188,6 +195,14 @@ def differences(runs: Sequence[RunData]) -> list[str]:
         )
         for package in _VERSIONS
     ]
+    sentences.append(
+        _differ(
+            "corrections of the gold differ",
+            runs,
+            lambda run: overlay_of(run.run) or "none",
+            "all figures and ranks are by the published gold",
+        )
+    )
     sentences.append(
         _differ(
             "datasets differ",

@@ -37,26 +37,46 @@ from pytest_tablebench.util.names import counted, out_of, printable
 
 
 def compare_runs(
-    before: Path | LoadedRun, after: Path | LoadedRun, *, allow_unlike: bool = False
+    before: Path | LoadedRun,
+    after: Path | LoadedRun,
+    *,
+    allow_unlike: bool = False,
+    corrected: bool = False,
 ) -> RunComparison:
     """Return the paired differences and flips of two runs, and how their settings differ.
+
+    They are by the published gold, unless `corrected`. If both runs have the same corrections of
+    the gold, the differences by the corrected gold are in `RunComparison.corrected`.
 
     Either run may be interrupted; only cases that both asked are paired. Raises `SettingsError`
     for a folder that is no run and for runs without a common case. Unless `allow_unlike`, it also
     raises for runs that differ in more than the model (grid, data, compat, seed, demonstrations,
-    parameters, thresholds), with the differences.
+    parameters, thresholds), with the differences, and `corrected` for runs without the same
+    corrections.
     """
     old, new = load_compared(before), load_compared(after)
     runs = old.comparable_facts(new), new.comparable_facts(old)
     if not allow_unlike:
         check_alike(*runs, hint="Compare them anyway with --allow-unlike")
+    by_gold: tuple[ScopeComparison, ...] = ()
+    if old.overlay is not None and old.overlay == new.overlay:
+        sides = old.by_corrected_gold(), new.by_corrected_gold()
+        if corrected:
+            old, new = sides
+        else:
+            by_gold = tuple(_scopes(_paired(*sides), _pairs(*sides)))
+    elif corrected:
+        raise SettingsError(
+            f"--corrected: {_overlays(old, new)}; `tablebench rejudge` gives a run the corrections "
+            f"of another"
+        )
     common = old.rows.keys() & new.rows.keys()
     if not common:
         raise SettingsError(
             f"{old.about.path} and {new.about.path} have no case in common: "
             f"{counted(len(old.rows), 'case')} in the first, {len(new.rows):,} in the second"
         )
-    pairs = [_CasePair.of(key, old, new) for key in sorted(common)]
+    pairs = _pairs(old, new)
     datasets = _paired(old, new)
     differences = setting_differences(*runs)
     return RunComparison(
@@ -78,8 +98,26 @@ def compare_runs(
         remarks=(
             *_remarks(old, new, any(difference.unlike for difference in differences)),
             *_table_remarks(part for parts in datasets.values() for part in parts),
+            *_overlay_remarks(old, new, corrected=corrected),
         ),
+        corrected=by_gold,
     )
+
+
+def _pairs(old: ComparedRun, new: ComparedRun) -> list[_CasePair]:
+    return [_CasePair.of(key, old, new) for key in sorted(old.rows.keys() & new.rows.keys())]
+
+
+def _overlay_remarks(old: ComparedRun, new: ComparedRun, *, corrected: bool) -> Iterator[str]:
+    if corrected:
+        yield f"figures and verdicts are by the corrected gold (corrections {new.overlay})"
+    elif old.overlay != new.overlay:
+        yield f"{_overlays(old, new)}: compared by the published gold only"
+
+
+def _overlays(old: ComparedRun, new: ComparedRun) -> str:
+    before, after = (printable(run.overlay or "none", 20) for run in (old, new))
+    return f"the runs do not have the same corrections of the gold (before {before}, after {after})"
 
 
 @dataclass(frozen=True, slots=True)

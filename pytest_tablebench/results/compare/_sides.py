@@ -10,10 +10,12 @@ from typing import Any
 
 from pytest_tablebench.config.options import OPTIONS, Differs
 from pytest_tablebench.errors import DataError, SettingsError
+from pytest_tablebench.results._corrected_columns import kept_rows
 from pytest_tablebench.results.compare._types import RunFacts, SettingDifference
+from pytest_tablebench.results.corrected import overlay_of
 from pytest_tablebench.results.folder import RUN, read_run_json
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
-from pytest_tablebench.results.record import case_key
+from pytest_tablebench.results.record import Record, case_key
 from pytest_tablebench.results.score_table import ScoreTable
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import printable
@@ -24,21 +26,40 @@ Key = tuple[str, str, str, str, int]
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """One run, with the row of each case in its table and the thresholds of its records."""
+    """One run: its score table, the record of each row, and the row of each case.
+
+    `thresholds` contains the threshold of each dataset whose records have a single one.
+    """
 
     loaded: LoadedRun
     about: RunFacts
+    table: ScoreTable
+    records: Sequence[Record]
     rows: Mapping[Key, int]
     thresholds: Mapping[str, float]
 
     @property
-    def table(self) -> ScoreTable:
-        """The score table of the run."""
-        return self.loaded.table
+    def overlay(self) -> str | None:
+        """The digest of its corrections of the gold; None without any."""
+        return overlay_of(self.loaded.run)
+
+    def by_corrected_gold(self) -> ComparedRun:
+        """Return the run by the corrected gold, without the cases left out."""
+        kept = kept_rows(self.table)
+        place = {row: number for number, row in enumerate(kept)}
+        records = [self.records[row] for row in kept]
+        unanswered = sum(record.score is None for record in records)
+        return replace(
+            self,
+            about=replace(self.about, unanswered=unanswered),
+            table=self.table.corrected,
+            records=records,
+            rows={key: place[row] for key, row in self.rows.items() if row in place},
+        )
 
     def case_id(self, key: Key) -> str:
         """Return the id of a case, without the model."""
-        return case_key(self.loaded.records[self.rows[key]])
+        return case_key(self.records[self.rows[key]])
 
     def comparable_facts(self, other: ComparedRun) -> dict[str, Any]:
         """Return run.json with the thresholds in the records of both runs.
@@ -61,7 +82,7 @@ def load_compared(run: Path | LoadedRun) -> ComparedRun:
     loaded = load_run(run)
     path, facts = loaded.path, loaded.run
     try:
-        _ = loaded.table
+        table = loaded.table
     except DataError as error:
         raise SettingsError(f"{path / 'records.jsonl'}: {error}") from None
     rows, thresholds = dict[Key, int](), dict[str, set[float]]()
@@ -93,7 +114,7 @@ def load_compared(run: Path | LoadedRun) -> ComparedRun:
     single_thresholds = {
         name: values.pop() for name, values in thresholds.items() if len(values) == 1
     }
-    return ComparedRun(loaded, about, rows, single_thresholds)
+    return ComparedRun(loaded, about, table, loaded.records, rows, single_thresholds)
 
 
 def _text_or_none(value: object) -> str | None:

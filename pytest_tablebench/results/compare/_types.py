@@ -140,7 +140,8 @@ class RunComparison:
 
     `better` are cases that changed from wrong to right, `worse` from right to wrong, `gained`
     from no answer to an answer, `lost` from an answer to none. `other_answer` are cases with
-    different answers.
+    different answers. `corrected` are the scopes by the corrected gold, if both runs have the same
+    corrections and the comparison is by the published gold.
     """
 
     before: RunFacts
@@ -157,6 +158,7 @@ class RunComparison:
     only_before: tuple[str, ...]
     only_after: tuple[str, ...]
     remarks: tuple[str, ...]
+    corrected: tuple[ScopeComparison, ...] = ()
 
     @property
     def unlike(self) -> tuple[SettingDifference, ...]:
@@ -165,4 +167,7 @@ class RunComparison:
 
     def to_json(self) -> dict[str, Any]:
         """Return the comparison as JSON values, with its schema number."""
-        return {"schema": SCHEMA, **asdict(self)}
+        values = {"schema": SCHEMA, **asdict(self)}
+        if not self.corrected:
+            del values["corrected"]
+        return values

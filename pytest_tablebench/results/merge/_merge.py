@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_tablebench.errors import SettingsError, writing
+from pytest_tablebench.results.corrected import corrected_cases, corrections_entry, overlay_of
 from pytest_tablebench.results.figures import sum_of_known
 from pytest_tablebench.results.folder import RunFolder
 from pytest_tablebench.results.gates import recorded_gates
@@ -81,6 +82,9 @@ def read_merge(paths: Sequence[Path]) -> Merge:
     if ended is None and "budget" in table.names["reason"]:
         ended = "the budget was spent"
     run = {**_run_data(parts, len(records)), "ended": ended}
+    if (digest := overlay_of(run)) is not None:
+        file = str(run["corrections"].get("file"))
+        run["corrections"] = corrections_entry(file, digest, corrected_cases(records.rows()))
     changes, left_out = _changes(folders, records)
     notes = (*_notes(parts, records), *left_out)
     return Merge(run, table, len(parts.source_runs), notes, ended, folders, records, changes)

@@ -12,6 +12,7 @@ from typing import Any
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.compare import check_alike, setting_differences
+from pytest_tablebench.results.corrected import overlay_of
 from pytest_tablebench.results.folder import RUN, read_run_json, run_folders
 from pytest_tablebench.util.entries import mapping
 from pytest_tablebench.util.names import are, counted, printable
@@ -223,6 +224,13 @@ def _allowed_differences(first: RunPart, other: RunPart) -> list[str]:
         )
     except SettingsError as error:
         raise SettingsError(f"{both}: {error}") from None
+    overlays = overlay_of(first.run), overlay_of(other.run)
+    if overlays[0] != overlays[1]:
+        first_text, second_text = (printable(digest or "none", 20) for digest in overlays)
+        raise SettingsError(
+            f"{both} do not have the same corrections of the gold ({first_text} and "
+            f"{second_text}); give all parts the same ones with `tablebench rejudge`"
+        )
     if first.split != other.split:
         first_text, second_text = (
             "is not split" if split is None else f"is one of {split} parts"

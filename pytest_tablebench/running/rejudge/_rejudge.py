@@ -28,6 +28,7 @@ from pytest_tablebench.running.asking import AskPlan
 from pytest_tablebench.running.builtins import registry_with
 from pytest_tablebench.running.name_checks import check_names
 from pytest_tablebench.running.rejudge._judge import NewJudge, StoredJudge, mapping, totals_with
+from pytest_tablebench.running.rejudge._overlay import REMOVED, Overlay, without_overlay
 from pytest_tablebench.running.rejudge._scorer import SAME, Opener, Scorer, rescorable, under
 from pytest_tablebench.util.names import counted, printable
 
@@ -81,6 +82,7 @@ def rejudge(
     plugins: Sequence[str] = (),
     judge: Callable[[Mapping[str, Any], Registry], NewJudge] | None = None,
     ask: bool = False,
+    corrections: Path | None = None,
 ) -> Rejudged:
     """Judge the stored answers of a run folder again, without writing anything.
 
@@ -95,6 +97,8 @@ def rejudge(
         judge: makes a new judge from the content of run.json. It marks all judged answers again.
         ask: make the calls to the new judge that are not stored. `Rejudged.plan` contains the
             first requests in any case.
+        corrections: file with corrections of the gold, in place of the run's own; None keeps the
+            run's scores by the corrected gold, unless the answers are scored again.
 
     Raises:
         SettingsError: the folder is not a run or has no record, a dataset is unknown, or a rule
@@ -112,6 +116,13 @@ def rejudge(
     new_thresholds = dict(thresholds or {})
     check_names("dataset", tuple(new_thresholds), present, "--bench-threshold")
     ended, notes = _cut_off(run, len(records))
+    overlay: Overlay | None = None
+    if corrections is not None:  # checked before a judge is called
+        mode = compat or check_compat(str(run.get("compat", COMPAT_MODES[0])))
+        opener = Opener(path, run, mode, _data_folder(data, run), registry)
+        overlay = Overlay.read(corrections, opener, records)
+    elif run.get("corrections") and (judge is not None or compat is not None):
+        notes.append(REMOVED)
     judged = list(records)
     plan: AskPlan | None = None
     if judge is not None:
@@ -148,13 +159,19 @@ def rejudge(
             f"{counted(len(asserted), 'case')} {keep} verdict: it comes from a test's own assertion"
         )
     agreement, run_data = {}, _run_data(path, run, compat, new_thresholds)
+    if overlay is not None:
+        judged = overlay.apply(judged)
+        run_data["corrections"] = overlay.entry(judged)
+    elif judge is not None or compat is not None:
+        judged = without_overlay(run, judged)
+        run_data.pop("corrections", None)
     if plan is not None:
         agreement = agreement_of(records, judged)
         kept = {name: asdict(record) for name, record in agreement.items()}
         run_data["rejudged"] |= {"judge": run.get("judge"), "agreement": kept}
         run_data["judge"] = plan.model
         run_data |= totals_with(run, records, judged)
-    summary = summary_of(run, judged)
+    summary = summary_of(run_data, judged)
     add_spending(summary, lambda: judged)
     pairs = list(zip(records, judged, strict=True))
     flipped = Counter((old.passed, new.passed) for old, new in pairs)

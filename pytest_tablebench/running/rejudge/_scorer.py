@@ -41,7 +41,17 @@ def under(record: Record, threshold: float | None) -> Record:
         return record
     passed = record.score >= threshold
     outcome: Outcome = "right" if passed else "wrong"
-    return replace(record, threshold=threshold, passed=passed, outcome=outcome)
+    corrected = record.corrected
+    if corrected is not None and corrected.get("score") is not None:
+        corrected = {**corrected, "passed": corrected["score"] >= threshold}
+    return replace(record, threshold=threshold, passed=passed, outcome=outcome, corrected=corrected)
+
+
+def parts_of_answer(record: Record, registry: Registry) -> dict[str, float]:
+    """Return the parts of a score that come from the strategy, not from the metric."""
+    strategy = registry.strategies.get(record.strategy.partition("[")[0])
+    names = (PARSED, *getattr(strategy, "measures", ()))
+    return {name: record.parts[name] for name in names if name in record.parts}
 
 
 @dataclass
@@ -209,7 +219,8 @@ class Scorer:
         return any(not split_thoughts(reply).text.strip() for reply in replies)
 
     def _joined(self, record: Record, fields: Mapping[str, Any]) -> Record:
-        new = {**fields, "parts": {**fields["parts"], **self._of_the_answer(record)}}
+        parts = parts_of_answer(record, self.opener.registry)
+        new = {**fields, "parts": {**fields["parts"], **parts}}
         flags, judging = new.pop("flags", ()), new.pop("judging", None)
         if record.reason == CUT_OFF:
             example = self._load(record.dataset, record.example_id)
@@ -237,11 +248,6 @@ class Scorer:
             outcome = outcome_of_score(record.score, None)
             return replace(record, outcome=outcome, passed=None, threshold=None)
         return under(record, dataset.threshold if record.threshold is None else record.threshold)
-
-    def _of_the_answer(self, record: Record) -> dict[str, float]:
-        strategy = self.opener.registry.strategies.get(record.strategy.partition("[")[0])
-        names = (PARSED, *getattr(strategy, "measures", ()))
-        return {name: record.parts[name] for name in names if name in record.parts}
 
     def _load(self, dataset: str, example_id: str) -> Example:
         if dataset not in self._opened:
