@@ -29,6 +29,10 @@ CORRECTED_COLUMNS = (
 """`difference` is the corrected performance minus the published one."""
 
 
+MOST_REASONS = 8
+"""The number of reasons that a line names, the most common first; summary.json has all."""
+
+
 def corrected_scopes(
     summary: Mapping[str, Any],
 ) -> Iterator[tuple[str, bool, Mapping[str, Any], Mapping[str, Any]]]:
@@ -73,7 +77,8 @@ def corrected_line(summary: Mapping[str, Any], run: Mapping[str, Any]) -> str | 
     corrected, entry = summary.get("corrected"), run.get("corrections")
     if not corrected or not isinstance(entry, Mapping):
         return None
-    reasons = [f"{printable(reason, 100)}: {n:,}" for reason, n in corrected["reasons"].items()]
+    counts = list(corrected["reasons"].items())[:MOST_REASONS]
+    reasons = [f"{printable(reason, 100)}: {n:,}" for reason, n in counts]
     return (
         f"corrections {printable(str(entry.get('file')), 60)} "
         f"({printable(str(entry.get('digest')), 20)}): gold changed for "
