@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_tablebench.reports.html import PageAhead, _ahead, write_page
+from pytest_tablebench.reports.html._details import DETAILS
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.checks import Finding
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
@@ -57,7 +58,7 @@ def pages(run: LoadedRun, ahead: PageAhead, folder: Path) -> tuple[str, str]:
 
 def test_the_page_is_the_same(tmp_path: Path) -> None:
     records = list(make_records(["wikitq", "finqa"], 20, formats=("csv", "html", "json")))
-    assert len(records) > _ahead.DETAILS
+    assert len(records) > DETAILS
     folder = write_run(tmp_path / "run", records)
     run = load_run(folder)
     ahead = packed(records, folder, tmp_path)
