@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from sys import intern
+from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.reports.html._details import (
     DETAIL_BUDGET,
     DETAILS,
     REPLY_LIMIT,
     excerpt,
-    pack_details,
     packed_details,
 )
 from pytest_tablebench.reports.html._pack_texts import TextPacker
 from pytest_tablebench.results import Record
+from pytest_tablebench.results._model_run import MAPPINGS
 from pytest_tablebench.results.texts import TEXTS, ExampleText, PromptText, TranscriptText
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.message import CaseMessage, CaseRecord
+
+_SHARED = frozenset(
+    {
+        *("model", "benchmark", "dataset", "example_id", "serializer", "perturbation"),
+        *("strategy", "modality", "outcome", "metric", "part", "reason", "cluster"),
+    }
+)
+"""Fields whose texts many records share."""
 
 MOST_CHARACTERS = 50_000_000
 """Replies and predictions of more characters are not kept in memory during a run."""
@@ -36,9 +46,12 @@ class PageAhead:
         self.records: list[Record] = []
         """Excerpts of the records, in the order of the file."""
         self.texts = TextPacker()
+        self.cut_replies = 0
+        """The number of replies that are longer than the page shows."""
         self._blocks: dict[str, str] = {}
         self._cases: set[str] = set()
         self._digests: set[str] = set()
+        self._mappings: dict[str, Any] = {}
         self._characters = self._size = 0
         # An earlier, interrupted run has left texts in the folder.
         self._is_usable = not (folder / TEXTS).exists()
@@ -49,6 +62,7 @@ class PageAhead:
             return
         # As a reader of the file gets it.
         shown = excerpt(Record.from_line(record.line))
+        self.cut_replies += len(shown.raw or "") > REPLY_LIMIT
         self._characters += sum(len(t) for t in (shown.raw, shown.prediction) if isinstance(t, str))
         if shown.case_id in self._cases or self._characters > MOST_CHARACTERS:
             self._give_up()
@@ -57,9 +71,28 @@ class PageAhead:
         self.records.append(shown)
         self._add_texts(message, shown)
         if len(self.records) % DETAILS == 0:
-            block = packed_details(self.records[-DETAILS:])
-            self._size += len(block)
-            self._blocks[f"d{len(self._blocks)}"] = block
+            self._pack()
+
+    def _pack(self) -> None:
+        start = len(self._blocks) * DETAILS
+        block = packed_details(self.records[start:])
+        self._size += len(block)
+        self._blocks[f"d{len(self._blocks)}"] = block
+        self.records[start:] = map(self._without_details, self.records[start:])
+
+    def _without_details(self, record: Record) -> Record:
+        """Return what figures and the index of the page need of a record, in little memory."""
+        changes: dict[str, Any] = {
+            name: intern(value)
+            for name, value in vars(record).items()
+            if name in _SHARED and isinstance(value, str)
+        }
+        for name in ("parts", "checks", "tags"):
+            values = getattr(record, name)
+            changes[name] = self._mappings.setdefault(repr(values), values)
+        if len(self._mappings) > MAPPINGS:
+            self._mappings.clear()
+        return replace(record, **changes, raw=None, steps=())
 
     def _add_texts(self, message: CaseMessage, record: Record) -> None:
         is_right = record.outcome == "right"
@@ -85,15 +118,13 @@ class PageAhead:
         self.records, self.texts, self._blocks = [], TextPacker(), {}
 
     def is_whole(self, count: int) -> bool:
-        """Return whether it has all of so many cases, and they fit."""
-        return self._is_usable and len(self.records) == count and self._size <= DETAIL_BUDGET
+        """Return whether it has all of so many cases, and they fit; nothing can be added then."""
+        if not self._is_usable or len(self.records) != count:
+            return False
+        if len(self._blocks) * DETAILS < count:
+            self._pack()
+        return self._size <= DETAIL_BUDGET
 
     def details(self) -> tuple[dict[str, str], int]:
-        """Return the blocks of details, and the number of characters to which replies were cut."""
-        rest = self.records[len(self._blocks) * DETAILS :]
-        blocks = dict(self._blocks)
-        if rest:
-            blocks[f"d{len(blocks)}"] = packed_details(rest)
-        if sum(map(len, blocks.values())) > DETAIL_BUDGET:
-            return pack_details(self.records, {})
-        return blocks, REPLY_LIMIT
+        """Return the blocks of details, and the number of characters to which replies are cut."""
+        return self._blocks, REPLY_LIMIT

@@ -88,7 +88,11 @@ def pack(
     for entry, example_tags in zip(index["examples"], _tags(records), strict=True):
         entry["tags"] = [tags[tag] for tag in example_tags.items() if tag in tags]
     index["tags"] = [{"name": name[:80], "value": value[:200]} for name, value in tags]
-    left_out = tuple(_notes(records, places, limit))
+    if ahead is None:
+        cut = sum(len(record.raw or "") > limit for record in records)
+    else:
+        cut = ahead.cut_replies
+    left_out = tuple(_notes(len(records), places, cut, limit))
     facts = {**facts, "unsearched": left_out}
     sizes = {"details": DETAILS, "tables": TABLES, "prompts": PROMPTS}
     index |= {"facts": facts, "sizes": sizes, "limit": limit}
@@ -201,8 +205,7 @@ def _mixed(records: Iterable[Record]) -> set[tuple[str, str]]:
 # What does not fit
 
 
-def _notes(records: Sequence[Record], places: TextPlaces, limit: int) -> Iterator[str]:
-    cut = sum(len(record.raw or "") > limit for record in records)
+def _notes(count: int, places: TextPlaces, cut: int, limit: int) -> Iterator[str]:
     if cut:
         yield (
             f"{counted(cut, 'reply', 'replies')} {are(cut)} cut to {counted(limit, 'character')} "
@@ -224,5 +227,5 @@ def _notes(records: Sequence[Record], places: TextPlaces, limit: int) -> Iterato
             f"{counted(places.prompts_left_out, 'prompt')} did not fit on this page (prompts with "
             f"a right answer are left out first); they are in texts.jsonl.gz"
         )
-    if records and not places.tables and not places.prompts and not places.prompts_left_out:
+    if count and not places.tables and not places.prompts and not places.prompts_left_out:
         yield "this run stored no texts: questions, tables and prompts are not on this page"
