@@ -17,7 +17,6 @@ from pytest_tablebench.reports.html._details import (
 )
 from pytest_tablebench.reports.html._pack_texts import TextPacker
 from pytest_tablebench.results import Record
-from pytest_tablebench.results._model_run import MAPPINGS
 from pytest_tablebench.results.texts import TEXTS, ExampleText, PromptText, TranscriptText
 
 if TYPE_CHECKING:
@@ -30,6 +29,9 @@ _SHARED = frozenset(
     }
 )
 """Fields whose texts many records share."""
+
+_MAPPINGS = 1024
+"""The number of small mappings that records may share at a time."""
 
 MOST_CHARACTERS = 50_000_000
 """Replies and predictions of more characters are not kept in memory during a run."""
@@ -90,7 +92,7 @@ class PageAhead:
         for name in ("parts", "checks", "tags"):
             values = getattr(record, name)
             changes[name] = self._mappings.setdefault(repr(values), values)
-        if len(self._mappings) > MAPPINGS:
+        if len(self._mappings) > _MAPPINGS:
             self._mappings.clear()
         return replace(record, **changes, raw=None, steps=())
 
