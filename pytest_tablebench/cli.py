@@ -10,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 from pytest_tablebench.commands import (
+    audit,
     compare,
     completion,
     complexity,
@@ -76,6 +77,7 @@ def make_parser() -> GroupedParser:
         compare.add_parser,
         merge.add_parser,
         rejudge.add_parser,
+        audit.add_parser,
         export.add_parser,
         import_.add_parser,
         dataset_folder.add_parsers,

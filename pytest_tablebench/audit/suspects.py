@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 EvidenceKind = Literal[
-    "agreement", "program", "derivation", "absent", "other_gold", "unit", "judge"
+    "agreement", "program", "derivation", "absent", "other_gold", "unit", "judge", "table"
 ]
 
 
@@ -18,7 +18,7 @@ class Evidence:
     Arguments:
         kind: `agreement` of models, a `program` executed on the table, a `derivation` by rule,
             `absent` from the table, `other_gold` for the same question, `unit` (scale or rounding
-            explains the difference), a `judge` that was asked.
+            explains the difference), a `judge` that was asked, a broken `table`.
         text: one plain sentence for readers.
         answer: the answer that it supports; None if it only speaks against the gold.
         weight: the natural logarithm of how much more likely it is if the gold is wrong; negative

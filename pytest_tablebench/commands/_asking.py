@@ -28,14 +28,21 @@ _BATCH = 32
 
 
 def add_asking(
-    parser: argparse.ArgumentParser, does: str, *, several: bool = False, required: bool = True
+    parser: argparse.ArgumentParser,
+    does: str,
+    *,
+    flag: str = "--model",
+    several: bool = False,
+    required: bool = True,
 ) -> None:
-    """Add the options of commands that ask models; `does` is the help of `--model`.
+    """Add the options of commands that ask models; `does` is the help of `flag`.
 
-    With `several`, `--model` is repeatable.
+    With `several`, it is repeatable.
     """
     action = "append" if several else "store"
-    parser.add_argument("--model", required=required, action=action, metavar="NAME", help=does)
+    parser.add_argument(
+        flag, dest="model", required=required, action=action, metavar="NAME", help=does
+    )
     parser.add_argument(
         "--yes",
         action="store_true",

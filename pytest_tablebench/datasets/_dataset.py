@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -19,6 +19,7 @@ from pytest_tablebench.datasets._prompts import (
 from pytest_tablebench.datasets._source import Source
 from pytest_tablebench.datasets.case import DIRECT
 from pytest_tablebench.datasets.files import PULL
+from pytest_tablebench.datasets.other_gold import OtherGold
 from pytest_tablebench.datasets.pull._upstream import Upstream
 from pytest_tablebench.errors import SettingsError
 
@@ -123,6 +124,13 @@ class Dataset:
     def versions(self, example: Example) -> Sequence[Example]:
         """Return the examples whose questions one case of `example` asks, in order."""
         return (example,)
+
+    def other_golds(self, folder: Path) -> Iterable[OtherGold]:  # noqa: ARG002 - for subclasses
+        """Return gold answers in other versions of the files in `folder`, for `tablebench audit`.
+
+        Unreadable versions are left out.
+        """
+        return ()
 
     def worded(self, place: AnswerPlace, form: AnswerForm, texts: Mapping[str, str]) -> AnswerForm:  # noqa: ARG002
         """Return the form of a place with the printed prompts (text by name) that apply to it."""

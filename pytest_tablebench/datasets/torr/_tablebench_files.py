@@ -98,6 +98,18 @@ def find_version(folder: Path, qtype: str, *, fetch: str) -> Version:
     return best
 
 
+def other_versions(folder: Path, qtype: str, *, fetch: str) -> list[Version]:
+    """Return the versions with usable rows of a kind that `find_version` does not choose.
+
+    Files that repeat a version's questions with other instructions are among them.
+    """
+    best = find_version(folder, qtype, fetch=fetch).file
+    paths = [(part, path) for part in ("", "v2/") for path in (folder / part).glob("*.jsonl")]
+    names = [f"{part}{path.name}" for part, path in paths]
+    versions = [_read(folder, name, qtype) for name in sorted(names) if name != best]
+    return [version for version in versions if version.usable]
+
+
 def _candidates(folder: Path) -> list[str]:
     """Return the names of files, except those that repeat the questions with other instructions."""
     candidates = []

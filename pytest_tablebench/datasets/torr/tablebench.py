@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -11,9 +11,14 @@ from pytest_tablebench.config.compat import Compat
 from pytest_tablebench.datasets._example import Example
 from pytest_tablebench.datasets._file_dataset import Opened
 from pytest_tablebench.datasets._row_source import RowSource
+from pytest_tablebench.datasets.other_gold import OtherGold
 from pytest_tablebench.datasets.pull._upstream import APACHE, Upstream, files_at
 from pytest_tablebench.datasets.torr._common import CLOSING, ToRR
-from pytest_tablebench.datasets.torr._tablebench_files import TableBenchRow, find_version
+from pytest_tablebench.datasets.torr._tablebench_files import (
+    TableBenchRow,
+    find_version,
+    other_versions,
+)
 from pytest_tablebench.util.seeds import seeded_random
 
 _SPLITS = ("train", "validation", "test")
@@ -125,6 +130,13 @@ class TableBench(ToRR[TableBenchRow]):
             notes=tuple(version.notes),
             place=f"the test part of {folder / version.file}",
         )
+
+    def other_golds(self, folder: Path) -> Iterator[OtherGold]:
+        """Yield the answers of the other versions in `folder`: upstream has corrected some."""
+        for version in other_versions(folder, self.qtype, fetch=self.fetch):
+            for row in version.rows:
+                if row is not None:
+                    yield OtherGold(version.file, row.id, row.question, (row.answer,))
 
     def example(self, row: TableBenchRow) -> Example:
         """Make the example of a row."""

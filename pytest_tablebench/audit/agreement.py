@@ -1,0 +1,395 @@
+"""How likely each gold answer is wrong, from the answers of several voters: a model of accuracies.
+
+The model is a variant of Dawid and Skene, "Maximum likelihood estimation of observer error-rates
+using the EM algorithm", Applied Statistics 28(1), 1979. Answers are open text, so a voter has
+accuracies in place of a matrix of errors, and the gold is a voter too. Voters err together, which
+has three causes in the model:
+
+- Some questions are hard for all. Each example has a latent difficulty, as in Whitehill and others,
+  "Whose vote should count more", NIPS 2009, with `LEVELS` levels here.
+- Some mistakes suggest themselves. Each example has a latent usual mistake, and a voter that is
+  wrong makes it with probability s.
+- Some voters resemble each other, as two strategies of one model do. The weight of voter v is
+  1 / (1 + sum of k(u, v) over the other voters u), so that n equal voters count as one. k is the
+  excess of equal mistakes, as in Cohen's kappa: (d - e) / (1 - e) with d the share of equal answers
+  among the examples that both get wrong, and e the share that the model expects.
+
+For an example with truth t, usual mistake m, level q and K possible wrong answers:
+
+    P(gold) = r if the gold is t, else (1 - r) / K
+    P(vote of v is t) = a(v, q)
+    P(vote of v is m) = (1 - a(v, q)) (s + (1 - s) / K)
+    P(vote of v is another) = (1 - a(v, q)) (1 - s) / K
+
+The truth is one of K + 1 answers, all equally likely before any vote: one of the observed answers,
+or none of them. The usual mistake is one of the K others. If a voter's cases about one example
+differ, each logarithm is weighted by the shares of the answers, so that all its cases together have
+the weight of one vote. EM estimates a, s, the share of each level, and r, with priors; first over
+all datasets, then within each dataset with these estimates as priors.
+
+Limits: a mistake that the gold shares with the voters is invisible. If all voters make the same
+mistakes, s is high and their agreement says little. With two voters, the levels rest on the priors.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pytest_tablebench.util.arrays import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+LEVELS = 3
+"""The number of levels of difficulty."""
+
+_STEP = 1.5
+"""The difference of neighbouring levels before estimation, in log-odds."""
+
+_ROUNDS = 30
+_MOST_OPTIONS = 8
+"""Answers to one question that are separated; rarer ones count as different mistakes."""
+
+_MOST_WRONG = 50
+"""The largest K. It is the number of different golds of the dataset, minus one."""
+
+_GOLD_STRENGTH = 100.0
+"""How many examples the prior of the share of wrong golds counts as."""
+
+_VOTERS_TO_ESTIMATE = 3
+"""With fewer voters the share of wrong golds stays at its prior."""
+
+_START_STRENGTH, _POOLED_STRENGTH = 4.0, 20.0
+"""How many examples the priors of accuracies count as: at the start, and from all datasets."""
+
+_USUAL_MISTAKE, _USUAL_STRENGTH = 0.4, 20.0
+_TINY = 1e-9
+
+
+@dataclass(frozen=True)
+class Ballot:
+    """The votes about one example.
+
+    Arguments:
+        gold: the published answer.
+        votes: by voter, the share of its cases with each answer; the shares add up to 1.
+    """
+
+    gold: str
+    votes: Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """What the votes say about a gold.
+
+    Arguments:
+        log_odds: the logarithm of the odds that the gold is wrong, after all votes.
+        weight: `log_odds` minus the log-odds before the votes.
+        answer: the likeliest of the other answers; None without any.
+    """
+
+    log_odds: float
+    weight: float
+    answer: str | None
+
+
+@dataclass(frozen=True)
+class VoteEstimates:
+    """The estimates of one dataset.
+
+    Arguments:
+        doubts: in the order of the ballots.
+        accuracy: by voter, the mean over the levels.
+        wrong_share: of the golds.
+        weights: of the voters; 1 for a voter that resembles no other.
+    """
+
+    doubts: Sequence[Doubt]
+    accuracy: Mapping[str, float]
+    wrong_share: float
+    weights: Mapping[str, float]
+
+
+def agreement_of(
+    datasets: Mapping[str, Sequence[Ballot]], *, prior: float = 0.05, estimate: bool = True
+) -> dict[str, VoteEstimates]:
+    """Return the estimates for each dataset.
+
+    Arguments:
+        datasets: the ballots by dataset.
+        prior: the share of wrong golds before any vote, between 0 and 1.
+        estimate: whether EM estimates that share; else it stays at `prior`.
+    """
+    voters = sorted({v for ballots in datasets.values() for b in ballots for v in b.votes})
+    if not voters:
+        return {
+            name: VoteEstimates([Doubt(_logit(prior), 0.0, None)] * len(ballots), {}, prior, {})
+            for name, ballots in datasets.items()
+        }
+    estimate = estimate and len(voters) >= _VOTERS_TO_ESTIMATE
+    rows = {name: _TruthRows.of(ballots, voters) for name, ballots in datasets.items() if ballots}
+    pooled = _TruthRows.joined(list(rows.values()))
+    start = _VoteModel.start(pooled, prior)
+    shared = _fitted(pooled, start, start, estimate=estimate)
+    shared = replace(shared, weights=_weights(pooled, shared))
+    shared = _fitted(pooled, shared, start, estimate=estimate)
+    results = {}
+    for name, ballots in datasets.items():
+        model = shared
+        if name in rows and len(rows) > 1:
+            model = _fitted(rows[name], shared, shared.as_prior(), estimate=estimate)
+        doubts = _doubts(rows[name], model, ballots) if name in rows else []
+        accuracy = (model.accuracy @ model.levels).tolist()
+        results[name] = VoteEstimates(
+            doubts,
+            dict(zip(voters, accuracy, strict=True)),
+            1 - model.gold,
+            dict(zip(voters, model.weights.tolist(), strict=True)),
+        )
+    return results
+
+
+def _logit(share: float) -> float:
+    return float(np.log(share) - np.log1p(-share))
+
+
+def options_of(ballot: Ballot) -> list[str]:
+    """Return the gold and the most frequent other answers, in the order of their texts."""
+    shares: Counter[str] = Counter()
+    for votes in ballot.votes.values():
+        shares.update(votes)
+    del shares[ballot.gold]
+    frequent = sorted(shares, key=lambda answer: (-shares[answer], answer))[:_MOST_OPTIONS]
+    return [ballot.gold, *sorted(frequent)]
+
+
+@dataclass(frozen=True)
+class _TruthRows:
+    """One row for each possible pair of truth and usual mistake of each example.
+
+    Arguments:
+        start: the first row of each example.
+        example: the number of the example of each row.
+        truth: the number of the true option of each row; the number of options for none of them.
+        right: by row and voter, the share of the voter's cases with the truth.
+        usual: the same of the usual mistake.
+        other: the same of other answers.
+        is_gold: by row, whether the gold is the truth.
+        prior: the logarithm of the probability of truth and mistake before any vote.
+        wrong: K, by row.
+    """
+
+    start: NDArray[np.int64]
+    example: NDArray[np.int64]
+    truth: NDArray[np.int64]
+    right: Floats
+    usual: Floats
+    other: Floats
+    is_gold: NDArray[np.bool_]
+    prior: Floats
+    wrong: Floats
+
+    @classmethod
+    def of(cls, ballots: Sequence[Ballot], voters: Sequence[str]) -> _TruthRows:
+        place = {voter: number for number, voter in enumerate(voters)}
+        wrong = min(max(len({ballot.gold for ballot in ballots}) - 1, 1), _MOST_WRONG)
+        return cls.joined(
+            [_rows_of(ballot, place, wrong, number) for number, ballot in enumerate(ballots)],
+            numbered=True,
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[_TruthRows], *, numbered: bool = False) -> _TruthRows:
+        """Return all rows; without `numbered` the examples of each part count from 0."""
+        starts, examples, row_count, count = [], [], 0, 0
+        for part in parts:
+            starts.append(part.start + row_count)
+            examples.append(part.example + (0 if numbered else count))
+            row_count, count = row_count + len(part.example), count + len(part.start)
+        names = ("truth", "right", "usual", "other", "is_gold", "prior", "wrong")
+        joined = [np.concatenate([getattr(part, name) for part in parts]) for name in names]
+        return cls(np.concatenate(starts), np.concatenate(examples), *joined)
+
+
+def _rows_of(ballot: Ballot, place: Mapping[str, int], wrong: int, number: int) -> _TruthRows:
+    options = options_of(ballot)
+    count = len(options)
+    column = {answer: index for index, answer in enumerate(options)}
+    # The last option is none of the observed answers; no vote is for it.
+    shares = np.zeros((count + 1, len(place)))
+    present = np.zeros(len(place))
+    for voter, votes in ballot.votes.items():
+        present[place[voter]] = 1
+        for answer, share in votes.items():
+            if answer in column:
+                shares[column[answer], place[voter]] += share
+    k = max(wrong, count - 1)
+    pairs = [(t, m) for t in range(count + 1) for m in range(count + 1) if t != m or t == count]
+    truth, mistake = np.array(pairs).T
+    right, usual = shares[truth], shares[mistake]
+    # Log-probabilities: of a truth among K + 1 answers, and of a mistake among the K others.
+    hidden = k + 1 - count
+    truths = np.where(truth < count, 1, max(hidden, _TINY)) / (k + 1)
+    unseen = np.where(truth < count, hidden, max(hidden - 1, 0))
+    mistakes = np.where(mistake < count, 1, np.maximum(unseen, _TINY)) / k
+    return _TruthRows(
+        np.array([0]),
+        np.full(len(pairs), number),
+        truth,
+        right,
+        usual,
+        present - right - usual,
+        truth == 0,
+        np.log(truths) + np.log(mistakes),
+        np.full(len(pairs), float(k)),
+    )
+
+
+@dataclass(frozen=True)
+class _VoteModel:
+    """The parameters. As a prior, the counts say how many examples it counts as.
+
+    Arguments:
+        gold: r.
+        accuracy: a, by voter and level.
+        levels: the share of each level.
+        usual: s.
+        weights: by voter.
+        strength: of the accuracies.
+    """
+
+    gold: float
+    accuracy: Floats
+    levels: Floats
+    usual: float
+    weights: Floats
+    strength: float
+
+    @classmethod
+    def start(cls, rows: _TruthRows, prior: float) -> _VoteModel:
+        """Return the model with the share of the gold as each voter's accuracy."""
+        golds = rows.start
+        answered = (rows.right + rows.usual + rows.other)[golds].sum(axis=0)
+        shares = (rows.right[golds].sum(axis=0) + 3) / (answered + 5)
+        steps = _STEP * (np.arange(LEVELS)[::-1] - (LEVELS - 1) / 2)
+        odds = np.log(shares / (1 - shares))[:, None] + steps
+        accuracy = 1 / (1 + np.exp(-odds))
+        levels = np.full(LEVELS, 1 / LEVELS)
+        weights = np.ones(len(shares))
+        return cls(1 - prior, accuracy, levels, _USUAL_MISTAKE, weights, _START_STRENGTH)
+
+    def as_prior(self) -> _VoteModel:
+        """Return the model as the prior of a dataset."""
+        return replace(self, strength=_POOLED_STRENGTH)
+
+    def likelihood(self, rows: _TruthRows) -> Floats:
+        """Return the logarithm of P(truth, mistake, level, gold, votes), by row and level."""
+        accuracy = np.clip(self.accuracy, 1e-4, 1 - 1e-4)
+        rest = (1 - self.usual) / rows.wrong
+        gold = np.log(np.where(rows.is_gold, self.gold, (1 - self.gold) / rows.wrong))
+        usual, other = rows.usual @ self.weights, rows.other @ self.weights
+        alone = rows.prior + gold + usual * np.log(self.usual + rest) + other * np.log(rest)
+        weighted: Floats = (rows.right * self.weights) @ np.log(accuracy)
+        weighted += ((rows.usual + rows.other) * self.weights) @ np.log1p(-accuracy)
+        return alone[:, None] + weighted + np.log(self.levels)
+
+
+def _posterior(rows: _TruthRows, likelihood: Floats) -> Floats:
+    highest = np.maximum.reduceat(likelihood.max(axis=1), rows.start)[rows.example]
+    weights: Floats = np.exp(likelihood - highest[:, None])
+    total = np.add.reduceat(weights.sum(axis=1), rows.start)[rows.example]
+    return np.asarray(weights / total[:, None])
+
+
+def _fitted(
+    rows: _TruthRows, model: _VoteModel, prior: _VoteModel, *, estimate: bool
+) -> _VoteModel:
+    for _ in range(_ROUNDS):
+        posterior = _posterior(rows, model.likelihood(rows))
+        model = _maximized(rows, model, prior, posterior, estimate=estimate)
+    return model
+
+
+def _maximized(
+    rows: _TruthRows, model: _VoteModel, prior: _VoteModel, posterior: Floats, *, estimate: bool
+) -> _VoteModel:
+    present = rows.right + rows.usual + rows.other
+    right = rows.right.T @ posterior + prior.strength * prior.accuracy
+    answered = present.T @ posterior + prior.strength
+    levels = posterior.sum(axis=0) + prior.strength * prior.levels
+    by_row = posterior.sum(axis=1)
+    rest = (1 - model.usual) / rows.wrong
+    of_usual = model.usual / (model.usual + rest)
+    # Where only one answer is wrong, votes do not show s.
+    counts = np.where(rows.wrong > 1, by_row, 0)
+    made = counts @ (rows.usual * of_usual[:, None]).sum(axis=1)
+    wrong = counts @ (rows.usual + rows.other).sum(axis=1)
+    usual = (made + _USUAL_STRENGTH * prior.usual) / (wrong + _USUAL_STRENGTH)
+    gold = model.gold
+    if estimate:
+        kept = float(by_row[rows.is_gold].sum()) + _GOLD_STRENGTH * prior.gold
+        gold = kept / (len(rows.start) + _GOLD_STRENGTH)
+    return replace(
+        model,
+        gold=gold,
+        accuracy=right / answered,
+        levels=levels / levels.sum(),
+        usual=float(usual),
+    )
+
+
+def _weights(rows: _TruthRows, model: _VoteModel) -> Floats:
+    """Return the weight of each voter: 1 divided by the number of voters that it resembles."""
+    by_row = _posterior(rows, model.likelihood(rows)).sum(axis=1)
+    by_row = np.where(rows.wrong > 1, by_row, 0)
+    count = len(model.weights)
+    weights = np.ones(count)
+    wrong = rows.usual + rows.other
+    rest = (1 - model.usual) / rows.wrong
+    expected = (model.usual + rest) ** 2 + (rows.wrong - 1) * rest**2
+    for first in range(count):
+        for second in range(count):
+            if first == second:
+                continue
+            both = by_row * wrong[:, first] * wrong[:, second]
+            # All answers of a row that are not its truth; equal ones count by their shares.
+            same = _equal_mistakes(rows, first, second) * by_row
+            total = both.sum() + _USUAL_STRENGTH
+            chance = (both @ expected + _USUAL_STRENGTH * expected.mean()) / total
+            observed = (same.sum() + _USUAL_STRENGTH * chance) / total
+            weights[first] += max(0.0, float((observed - chance) / (1 - chance + _TINY)))
+    return 1 / weights
+
+
+def _equal_mistakes(rows: _TruthRows, first: int, second: int) -> Floats:
+    """Return the share of pairs of cases with the same wrong answer, by row."""
+    # The rows with no observed truth have each option once as the usual mistake.
+    product = rows.usual[:, first] * rows.usual[:, second]
+    hidden = rows.truth == np.maximum.reduceat(rows.truth, rows.start)[rows.example]
+    all_equal = np.add.reduceat(np.where(hidden, product, 0), rows.start)[rows.example]
+    return np.asarray(all_equal - rows.right[:, first] * rows.right[:, second])
+
+
+def _doubts(rows: _TruthRows, model: _VoteModel, ballots: Sequence[Ballot]) -> list[Doubt]:
+    likelihood = np.logaddexp.reduce(model.likelihood(rows), axis=1)
+    before = _logit(1 - model.gold)
+    ends = [*rows.start.tolist()[1:], len(likelihood)]
+    doubts = []
+    for ballot, first, end in zip(ballots, rows.start.tolist(), ends, strict=True):
+        options = options_of(ballot)
+        truth = rows.truth[first:end]
+        scores = [
+            float(np.logaddexp.reduce(likelihood[first:end][truth == number]))
+            for number in range(len(options) + 1)
+        ]
+        log_odds = float(np.logaddexp.reduce(scores[1:])) - scores[0]
+        observed = scores[1:-1]
+        answer = options[1 + int(np.argmax(observed))] if observed else None
+        doubts.append(Doubt(log_odds, log_odds - before, answer))
+    return doubts

@@ -1,0 +1,134 @@
+"""`tablebench audit RUN...`: the gold answers that are most likely wrong."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.commands._asking import add_asking, cost_lines, open_client
+from pytest_tablebench.commands._generating import count_from_1
+from pytest_tablebench.errors import ModelError, SettingsError, writing
+from pytest_tablebench.util.names import split_names
+
+if TYPE_CHECKING:
+    from pytest_tablebench.audit.ranking import Audit
+
+_actions: Mapping[str, Callable[[argparse.Namespace], tuple[list[str], int]]] = {}
+"""Further actions by the word before the runs: `tablebench audit WORD RUN...`."""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the `tablebench` parser."""
+    parser = commands.add_parser(
+        "audit",
+        help="rank gold answers by how likely they are wrong",
+        description="Rank the examples of runs by how likely their gold answer is wrong: models "
+        "agree on another answer, a program or a rule computes another one, the gold does not "
+        "occur in the table, or the same question has another gold elsewhere. Use runs of several "
+        "models or strategies. No model is called, except by --ask with --yes.",
+    )
+    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="run folder")
+    parser.add_argument(
+        "--bench-data", metavar="DIR", help="folder with the datasets' files. Default: the run's"
+    )
+    parser.add_argument(
+        "--dataset", metavar="A,B", help="only the examples of these datasets. Default: all"
+    )
+    parser.add_argument(
+        "--top",
+        type=count_from_1,
+        default=20,
+        metavar="N",
+        help="show the N most suspicious examples. Default: 20",
+    )
+    parser.add_argument(
+        "--prior",
+        type=_share,
+        metavar="P",
+        help="share of wrong gold answers before any evidence, between 0 and 1. Default: "
+        "estimated, starting at 0.05",
+    )
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="write all examples with their evidence as JSON"
+    )
+    parser.add_argument(
+        "--ask-top",
+        type=count_from_1,
+        default=50,
+        metavar="N",
+        help="ask about the N most suspicious examples. Default: 50",
+    )
+    does = (
+        "let a model judge the most suspicious examples. It does not know which of the two answers "
+        "is the gold, and is asked in both orders. Without --yes, only show the price"
+    )
+    add_asking(parser, does, flag="--ask", required=False)
+    parser.set_defaults(lines=_audit)
+
+
+def _share(text: str) -> float:
+    """Parse a share between 0 and 1."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number between 0 and 1")
+    return value
+
+
+def _audit(options: argparse.Namespace) -> tuple[list[str], int]:
+    word = str(options.runs[0])
+    if word in _actions and not options.runs[0].is_dir():
+        options.runs = options.runs[1:]
+        return _actions[word](options)
+    from pytest_tablebench.reports.audit_text import audit_json, audit_lines
+
+    audit, lines = audited(options)
+    if options.json is not None:
+        text = json.dumps(audit_json(audit), indent=2, default=str) + "\n"
+        with writing(f"--json: cannot write {options.json}"):
+            options.json.write_text(text, encoding="ascii")
+    return [*audit_lines(audit, options.top), *lines], 0
+
+
+def audited(options: argparse.Namespace) -> tuple[Audit, list[str]]:
+    """Audit the runs of the options, and ask the judge if they name one.
+
+    Returns the audit, and lines on the judge's calls.
+    """
+    from pytest_tablebench.audit.ranking import audit_runs
+
+    if not options.runs:
+        raise SettingsError("name at least one run folder to audit")
+    audit = audit_runs(
+        options.runs,
+        data=None if options.bench_data is None else Path(options.bench_data),
+        datasets=None if options.dataset is None else split_names(options.dataset),
+        prior=options.prior,
+    )
+    return (audit, []) if options.model is None else _asked(audit, options)
+
+
+def _asked(audit: Audit, options: argparse.Namespace) -> tuple[Audit, list[str]]:
+    """Show the price of the judge's calls; with `--yes` make them and rank again."""
+    from pytest_tablebench.audit.asking import questions, with_verdicts
+    from pytest_tablebench.reports.audit_text import judge_counts_line
+    from pytest_tablebench.reports.judge_text import plan_line
+
+    chosen = list(questions(audit, top=options.ask_top))
+    with open_client(options, []) as client:
+        try:
+            plans = client.plans(question.converse() for question in chosen)
+        except ModelError as error:
+            raise SettingsError(f"--ask: {error}") from None
+        lines = ["", *(f"at most: {plan_line(plan)}" for plan in plans)]
+        if sum(plan.calls for plan in plans) and not options.yes:
+            return audit, [*lines, "nothing was asked; add --yes to ask"]
+        outcomes = client.converse(question.converse() for question in chosen)
+        judged = with_verdicts(audit, chosen, outcomes, options.model)
+        counts = judge_counts_line(options.model, judged.counts)
+        return judged.audit, [*lines, counts, *cost_lines(client.spent)]
