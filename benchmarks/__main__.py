@@ -2,9 +2,9 @@
 
     python -m benchmarks [PART ...] [--quick]
 
-Parts: rouge, fin_qa, serialize, analyses, audit, gates, stopping, shared_tables, large_tables, generate
-(computing), store, page, allure, snapshots (files), sandbox (charts), engine (model calls; about
-half an hour, with `--quick` a few minutes), scale (a cluster; half an hour as well).
+Parts: rouge, fin_qa, serialize, analyses, audit, gates, stopping, shared_tables, large_tables,
+generate (computing), store, page, allure, snapshots (files), sandbox (charts), engine (model calls;
+about half an hour, with `--quick` a few minutes), scale (a cluster; half an hour as well).
 Without a name, all parts run.
 """
 

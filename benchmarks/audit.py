@@ -49,6 +49,8 @@ HARDNESS = 1.5
 SHARED_WRONG = 0.5
 """The share of wrong answers that are the question's usual wrong answer."""
 
+RANKINGS = ("audit", "agreement alone", "disagreement")
+
 STABLE = 0.92
 """The share of a model's cases with its usual answer; the others have one of any model."""
 
@@ -282,7 +284,17 @@ def by_disagreement(suspects: Sequence[Suspect], seed: int) -> list[Suspect]:
         cases = sum(group.cases for group in suspect.groups)
         return sum(group.cases for group in suspect.groups if not group.is_gold) / max(cases, 1)
 
-    return sorted(suspects, key=lambda suspect: (-share(suspect), draw.random()))
+    named = sorted(suspects, key=lambda suspect: (suspect.dataset, suspect.example_id))
+    return sorted(named, key=lambda suspect: (-share(suspect), draw.random()))
+
+
+def by_agreement(suspects: Sequence[Suspect]) -> list[Suspect]:
+    """Rank by the agreement of voters alone, without the evidence of tables."""
+
+    def weight(suspect: Suspect) -> float:
+        return sum(item.weight for item in suspect.evidence if item.kind == "agreement")
+
+    return sorted(suspects, key=lambda suspect: -weight(suspect))
 
 
 def figures(ranked: Sequence[Suspect], wrong: frozenset[tuple[str, str]]) -> dict[str, float]:
@@ -298,12 +310,12 @@ def figures(ranked: Sequence[Suspect], wrong: frozenset[tuple[str, str]]) -> dic
 def measured(
     slices: Mapping[str, Sequence[Example]], seed: int
 ) -> tuple[int, list[dict[str, float]]]:
-    """Return the number of wrong golds, and the figures of the audit and of disagreement."""
+    """Return the number of wrong golds, and the figures of each of `RANKINGS`."""
     with tempfile.TemporaryDirectory() as folder:
         world = make_world(slices, seed, Path(folder))
         audit = audit_runs(world.runs, registry=world.registry, data=Path(folder))
-    plain = by_disagreement(audit.suspects, seed)
-    return len(world.wrong), [figures(audit.suspects, world.wrong), figures(plain, world.wrong)]
+    rankings = audit.suspects, by_agreement(audit.suspects), by_disagreement(audit.suspects, seed)
+    return len(world.wrong), [figures(ranked, world.wrong) for ranked in rankings]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -319,12 +331,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(
         f"wrong golds in each of {options.seeds} seeds: {mean(count for count, _ in results):.0f}"
     )
-    print(f"{'':<18}{'audit':>16}{'disagreement':>16}{'difference':>16}")
+    print(f"{'':<18}" + "".join(f"{name:>18}" for name in (*RANKINGS, "difference")))
     for name in results[0][1][0]:
-        columns = [[both[place][name] for _, both in results] for place in (0, 1)]
-        columns.append([first - second for first, second in zip(*columns, strict=True)])
+        columns = [[row[place][name] for _, row in results] for place in range(len(RANKINGS))]
+        ends = zip(columns[0], columns[-1], strict=True)
+        columns.append([first - last for first, last in ends])
         shown = (f"{mean(values):.2f} ± {error(values):.3f}" for values in columns)
-        print(f"{name:<18}" + "".join(f"{text:>16}" for text in shown))
+        print(f"{name:<18}" + "".join(f"{text:>18}" for text in shown))
 
 
 def error(values: Sequence[float]) -> float:

@@ -12,7 +12,9 @@ has three causes in the model:
 - Some voters resemble each other, as two strategies of one model do. The weight of voter v is
   1 / (1 + sum of k(u, v) over the other voters u), so that n equal voters count as one. k is the
   excess of equal mistakes, as in Cohen's kappa: (d - e) / (1 - e) with d the share of equal answers
-  among the examples that both get wrong, and e the share that the model expects.
+  among the examples where both differ from the gold, and e the share of the pair of voters with
+  the fewest, between the one at the prior of s below and `_MOST_SUGGESTED`. The number of equal
+  answers that are right because the gold is wrong, by r, is subtracted before.
 
 For an example with truth t, usual mistake m, level q and K possible wrong answers:
 
@@ -27,8 +29,11 @@ differ, each logarithm is weighted by the shares of the answers, so that all its
 the weight of one vote. EM estimates a, s, the share of each level, and r, with priors; first over
 all datasets, then within each dataset with these estimates as priors.
 
-Limits: a mistake that the gold shares with the voters is invisible. If all voters make the same
-mistakes, s is high and their agreement says little. With two voters, the levels rest on the priors.
+Limits: a mistake that the gold shares with the voters is invisible. If far more golds are wrong
+than the prior says, voters that agree on the truth look alike, so that their weights and r are too
+cautious. Where
+only one answer is wrong (K = 1), equal mistakes say nothing and other datasets decide the weights.
+With two voters, the levels rest on the priors.
 """
 
 from __future__ import annotations
@@ -52,6 +57,12 @@ _STEP = 1.5
 """The difference of neighbouring levels before estimation, in log-odds."""
 
 _ROUNDS = 30
+_MOST_SUGGESTED = 0.6
+"""The largest share of equal mistakes that the questions explain, rather than like voters."""
+
+_WEIGHINGS = 3
+"""How often the weights follow the estimate of r. Equal voters cannot raise it on their own."""
+
 _MOST_OPTIONS = 8
 """Answers to one question that are separated; rarer ones count as different mistakes."""
 
@@ -61,13 +72,13 @@ _MOST_WRONG = 50
 _GOLD_STRENGTH = 100.0
 """How many examples the prior of the share of wrong golds counts as."""
 
-_VOTERS_TO_ESTIMATE = 3
+VOTERS_TO_ESTIMATE = 3
 """With fewer voters the share of wrong golds stays at its prior."""
 
 _START_STRENGTH, _POOLED_STRENGTH = 4.0, 20.0
 """How many examples the priors of accuracies count as: at the start, and from all datasets."""
 
-_USUAL_MISTAKE, _USUAL_STRENGTH = 0.4, 20.0
+_USUAL_MISTAKE, _USUAL_STRENGTH = 0.5, 20.0
 _TINY = 1e-9
 
 
@@ -132,13 +143,14 @@ def agreement_of(
             name: VoteEstimates([Doubt(_logit(prior), 0.0, None)] * len(ballots), {}, prior, {})
             for name, ballots in datasets.items()
         }
-    estimate = estimate and len(voters) >= _VOTERS_TO_ESTIMATE
+    estimate = estimate and len(voters) >= VOTERS_TO_ESTIMATE
     rows = {name: _TruthRows.of(ballots, voters) for name, ballots in datasets.items() if ballots}
     pooled = _TruthRows.joined(list(rows.values()))
     start = _VoteModel.start(pooled, prior)
     shared = _fitted(pooled, start, start, estimate=estimate)
-    shared = replace(shared, weights=_weights(pooled, shared))
-    shared = _fitted(pooled, shared, start, estimate=estimate)
+    for _ in range(_WEIGHINGS if estimate else 0):
+        shared = replace(shared, weights=_weights(pooled, 1 - shared.gold))
+        shared = _fitted(pooled, shared, start, estimate=estimate)
     results = {}
     for name, ballots in datasets.items():
         model = shared
@@ -281,7 +293,7 @@ class _VoteModel:
         odds = np.log(shares / (1 - shares))[:, None] + steps
         accuracy = 1 / (1 + np.exp(-odds))
         levels = np.full(LEVELS, 1 / LEVELS)
-        weights = np.ones(len(shares))
+        weights = _weights(rows, prior)
         return cls(1 - prior, accuracy, levels, _USUAL_MISTAKE, weights, _START_STRENGTH)
 
     def as_prior(self) -> _VoteModel:
@@ -344,36 +356,31 @@ def _maximized(
     )
 
 
-def _weights(rows: _TruthRows, model: _VoteModel) -> Floats:
+def _weights(rows: _TruthRows, prior: float) -> Floats:
     """Return the weight of each voter: 1 divided by the number of voters that it resembles."""
-    by_row = _posterior(rows, model.likelihood(rows)).sum(axis=1)
-    by_row = np.where(rows.wrong > 1, by_row, 0)
-    count = len(model.weights)
-    weights = np.ones(count)
-    wrong = rows.usual + rows.other
-    rest = (1 - model.usual) / rows.wrong
-    expected = (model.usual + rest) ** 2 + (rows.wrong - 1) * rest**2
-    for first in range(count):
-        for second in range(count):
-            if first == second:
-                continue
-            both = by_row * wrong[:, first] * wrong[:, second]
-            # All answers of a row that are not its truth; equal ones count by their shares.
-            same = _equal_mistakes(rows, first, second) * by_row
-            total = both.sum() + _USUAL_STRENGTH
-            chance = (both @ expected + _USUAL_STRENGTH * expected.mean()) / total
-            observed = (same.sum() + _USUAL_STRENGTH * chance) / total
-            weights[first] += max(0.0, float((observed - chance) / (1 - chance + _TINY)))
-    return 1 / weights
-
-
-def _equal_mistakes(rows: _TruthRows, first: int, second: int) -> Floats:
-    """Return the share of pairs of cases with the same wrong answer, by row."""
-    # The rows with no observed truth have each option once as the usual mistake.
-    product = rows.usual[:, first] * rows.usual[:, second]
-    hidden = rows.truth == np.maximum.reduceat(rows.truth, rows.start)[rows.example]
-    all_equal = np.add.reduceat(np.where(hidden, product, 0), rows.start)[rows.example]
-    return np.asarray(all_equal - rows.right[:, first] * rows.right[:, second])
+    gold = rows.is_gold & (rows.wrong > 1)
+    starts = rows.start[gold[rows.start]]
+    count = rows.right.shape[1]
+    if not len(starts):
+        return np.ones(count)
+    right, wrong = rows.right[starts], (rows.usual + rows.other)[starts]
+    present = right + wrong
+    rest = (1 - _USUAL_MISTAKE) / rows.wrong[starts]
+    chance = float(np.mean((_USUAL_MISTAKE + rest) ** 2 + (rows.wrong[starts] - 1) * rest**2))
+    # For the gold as the truth, each other option is the usual mistake of one row.
+    same = rows.usual[gold].T @ rows.usual[gold]
+    both = wrong.T @ wrong
+    # Some equal answers are right, because some golds are wrong.
+    golds = prior * (present.T @ present)
+    accuracy = right.sum(axis=0) / np.maximum(present.sum(axis=0), 1)
+    same = np.maximum(same - golds * np.outer(accuracy, accuracy), 0)
+    both = np.maximum(both - golds, same)
+    share = (same + _USUAL_STRENGTH * chance) / (both + _USUAL_STRENGTH)
+    least = share[~np.eye(count, dtype=bool)].min(initial=_MOST_SUGGESTED)
+    chance = max(chance, float(least))
+    excess = np.maximum((share - chance) / (1 - chance), 0)
+    np.fill_diagonal(excess, 1)
+    return np.asarray(1 / excess.sum(axis=0))
 
 
 def _doubts(rows: _TruthRows, model: _VoteModel, ballots: Sequence[Ballot]) -> list[Doubt]:

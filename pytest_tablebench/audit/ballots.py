@@ -16,6 +16,12 @@ from pytest_tablebench.audit.suspects import AnswerGroup
 from pytest_tablebench.datasets import Example
 from pytest_tablebench.tables.table import Table
 
+FEWEST_VOTERS = 2
+"""Voters with an answer from which it is compared with the gold in scale, or sought in the table.
+
+The answer of one model alone says nothing, because it may be a bad model.
+"""
+
 
 @dataclass(frozen=True)
 class OtherAnswer:

@@ -216,7 +216,7 @@ class _Collector:
         try:
             example = source.example(example_id)
         except (TableBenchError, LookupError):
-            self._skip(key, "cannot be read")
+            self._skip(key, "which cannot be read")
             return None
         why = _unaudited(example)
         if why is not None:
@@ -271,7 +271,7 @@ class _Collector:
         self._add_other_versions(examples)
         for (dataset, reason), count in sorted(self._left_out.items()):
             shown = printable(dataset, 80)
-            self._notes.append(f"{shown}: {counted(count, 'example')} left out that {reason}")
+            self._notes.append(f"{shown}: {counted(count, 'example')} left out, {reason}")
         return Collected(examples, voters_of(examples), self._notes)
 
     def _add_other_versions(self, examples: Sequence[AuditedExample]) -> None:
@@ -294,9 +294,9 @@ class _Collector:
 def _unaudited(example: Example) -> str | None:
     """Return why an example is not audited, None if it is."""
     if not any(map(str.strip, example.references)):
-        return "have no gold"
+        return "without a gold"
     longest = max(len(words_of(text)) for text in example.references)
-    return "have a gold in free text" if longest > MOST_WORDS else None
+    return "with a gold in free text" if longest > MOST_WORDS else None
 
 
 def add_other(example: AuditedExample, place: str, answers: Sequence[str]) -> None:

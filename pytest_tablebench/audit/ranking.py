@@ -15,7 +15,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_tablebench.audit.agreement import Ballot, Doubt, VoteEstimates, agreement_of
+from pytest_tablebench.audit.agreement import (
+    VOTERS_TO_ESTIMATE,
+    Ballot,
+    Doubt,
+    VoteEstimates,
+    agreement_of,
+)
 from pytest_tablebench.audit.ballots import AuditedExample
 from pytest_tablebench.audit.collect import Collected, collect
 from pytest_tablebench.audit.evidence import REASONS
@@ -54,6 +60,7 @@ class Audit:
         wrong_share: by dataset, the estimated share of wrong golds.
         notes: what the audit could not know or read.
         texts: by dataset and example, the inputs other than tables and question.
+        is_estimated: whether `wrong_share` is estimated; else it is the prior.
     """
 
     suspects: tuple[Suspect, ...]
@@ -62,6 +69,7 @@ class Audit:
     wrong_share: Mapping[str, float]
     notes: tuple[str, ...]
     texts: Mapping[tuple[str, str], str] = field(default_factory=dict, repr=False)
+    is_estimated: bool = True
 
     def ranked(self, suspects: Iterable[Suspect]) -> Audit:
         """Return the audit with other suspects, the most suspicious first."""
@@ -128,6 +136,7 @@ def rank(collected: Collected, *, prior: float | None = None) -> Audit:
         {name: agreement.wrong_share for name, agreement in agreements.items()},
         (*collected.notes, *_unknown(collected)),
         {example.key: example.further_text for example in collected.examples},
+        is_estimated=prior is None and len(collected.voters) >= VOTERS_TO_ESTIMATE,
     )
 
 

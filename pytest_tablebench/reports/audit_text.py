@@ -26,8 +26,9 @@ def audit_lines(audit: Audit, top: int) -> list[str]:
             f"{printable(voter, 60)} {value:.2f}"
             for voter, value in audit.accuracy.get(name, {}).items()
         )
-        shown = f"{printable(name, 60)}: estimated share of wrong golds {share:.3f}"
-        lines.append(f"{shown}, of right answers {rights}")
+        how = "estimated" if audit.is_estimated else "assumed"
+        shown = f"{printable(name, 60)}: {how} share of wrong golds {share:.3f}"
+        lines.append(f"{shown}; of right answers {rights}")
     rows = [["", "example", "suspicion", "gold", "preferred", "main reason"]]
     rows += [_row(number, item) for number, item in enumerate(audit.suspects[:top], 1)]
     lines += ["", *aligned(rows, left=(1, 3, 4, 5))] if len(rows) > 1 else []

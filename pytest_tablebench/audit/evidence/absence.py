@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from pytest_tablebench.audit.ballots import AuditedExample
+from pytest_tablebench.audit.ballots import FEWEST_VOTERS, AuditedExample
 from pytest_tablebench.audit.evidence.columns import cell_number
 from pytest_tablebench.audit.normal_form import normal_form, number_in, words_of
 from pytest_tablebench.audit.suspects import AnswerGroup, Evidence
@@ -42,7 +42,10 @@ def absence(example: AuditedExample, groups: Sequence[AnswerGroup]) -> Iterator[
         (
             group.answer
             for group in groups
-            if not group.is_gold and _is_copied(group.answer) and _occurs(group.answer, words)
+            if not group.is_gold
+            and len(group.voters) >= FEWEST_VOTERS
+            and _is_copied(group.answer)
+            and _occurs(group.answer, words)
         ),
         None,
     )
@@ -60,7 +63,11 @@ def number_absence(example: AuditedExample, groups: Sequence[AnswerGroup]) -> It
         return
     other = max(answers, key=lambda group: (len(group.voters), group.cases))
     number = number_in(other.answer)
-    if number is None or not (_is_telling(other.answer) and _is_telling(example.gold_text)):
+    if (
+        number is None
+        or len(other.voters) < FEWEST_VOTERS
+        or not (_is_telling(other.answer) and _is_telling(example.gold_text))
+    ):
         return
     present = _numbers(example)
     if number in present and gold not in present:

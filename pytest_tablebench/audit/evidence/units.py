@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from pytest_tablebench.audit.ballots import AuditedExample
+from pytest_tablebench.audit.ballots import FEWEST_VOTERS, AuditedExample
 from pytest_tablebench.audit.normal_form import decimals_of, number_in
 from pytest_tablebench.audit.suspects import AnswerGroup, Evidence
 
@@ -25,11 +25,11 @@ def units(example: AuditedExample, groups: Sequence[AnswerGroup]) -> Iterator[Ev
         return
     answers = [group for group in groups if not group.is_gold]
     most = max((len(group.voters) for group in answers), default=0)
-    texts = [(group.answer, len(group.voters) == most) for group in answers]
-    texts += [(other.answer, True) for other in example.others]
-    for text, counts in texts:
+    texts = [other.answer for other in example.others]
+    texts += [group.answer for group in answers if len(group.voters) == most >= FEWEST_VOTERS]
+    for text in texts:
         number = number_in(text)
-        if not counts or number is None or number == gold:
+        if number is None or number == gold:
             continue
         kind, words = explained(gold, number, example.gold_text, text)
         if kind:
