@@ -57,6 +57,9 @@ _STEP = 1.5
 """The difference of neighbouring levels before estimation, in log-odds."""
 
 _ROUNDS = 30
+_ALIKE = 0.9
+"""The share of equal mistakes of two voters of one model, before estimation."""
+
 _MOST_SUGGESTED = 0.6
 """The largest share of equal mistakes that the questions explain, rather than like voters."""
 
@@ -128,7 +131,11 @@ class VoteEstimates:
 
 
 def agreement_of(
-    datasets: Mapping[str, Sequence[Ballot]], *, prior: float = 0.05, estimate: bool = True
+    datasets: Mapping[str, Sequence[Ballot]],
+    *,
+    prior: float = 0.05,
+    estimate: bool = True,
+    models: Mapping[str, str] | None = None,
 ) -> dict[str, VoteEstimates]:
     """Return the estimates for each dataset.
 
@@ -136,6 +143,7 @@ def agreement_of(
         datasets: the ballots by dataset.
         prior: the share of wrong golds before any vote, between 0 and 1.
         estimate: whether EM estimates that share; else it stays at `prior`.
+        models: the model of each voter; voters of one model are expected to resemble each other.
     """
     voters = sorted({v for ballots in datasets.values() for b in ballots for v in b.votes})
     if not voters:
@@ -146,10 +154,12 @@ def agreement_of(
     estimate = estimate and len(voters) >= VOTERS_TO_ESTIMATE
     rows = {name: _TruthRows.of(ballots, voters) for name, ballots in datasets.items() if ballots}
     pooled = _TruthRows.joined(list(rows.values()))
-    start = _VoteModel.start(pooled, prior)
+    names = [(models or {}).get(voter, voter) for voter in voters]
+    are_alike = np.array([[first == second for second in names] for first in names])
+    start = _VoteModel.start(pooled, prior, are_alike)
     shared = _fitted(pooled, start, start, estimate=estimate)
     for _ in range(_WEIGHINGS if estimate else 0):
-        shared = replace(shared, weights=_weights(pooled, 1 - shared.gold))
+        shared = replace(shared, weights=_weights(pooled, 1 - shared.gold, are_alike))
         shared = _fitted(pooled, shared, start, estimate=estimate)
     results = {}
     for name, ballots in datasets.items():
@@ -284,7 +294,7 @@ class _VoteModel:
     strength: float
 
     @classmethod
-    def start(cls, rows: _TruthRows, prior: float) -> _VoteModel:
+    def start(cls, rows: _TruthRows, prior: float, are_alike: NDArray[np.bool_]) -> _VoteModel:
         """Return the model with the share of the gold as each voter's accuracy."""
         golds = rows.start
         answered = (rows.right + rows.usual + rows.other)[golds].sum(axis=0)
@@ -293,7 +303,7 @@ class _VoteModel:
         odds = np.log(shares / (1 - shares))[:, None] + steps
         accuracy = 1 / (1 + np.exp(-odds))
         levels = np.full(LEVELS, 1 / LEVELS)
-        weights = _weights(rows, prior)
+        weights = _weights(rows, prior, are_alike)
         return cls(1 - prior, accuracy, levels, _USUAL_MISTAKE, weights, _START_STRENGTH)
 
     def as_prior(self) -> _VoteModel:
@@ -356,13 +366,16 @@ def _maximized(
     )
 
 
-def _weights(rows: _TruthRows, prior: float) -> Floats:
-    """Return the weight of each voter: 1 divided by the number of voters that it resembles."""
+def _weights(rows: _TruthRows, prior: float, are_alike: NDArray[np.bool_]) -> Floats:
+    """Return the weight of each voter: 1 divided by the number of voters that it resembles.
+
+    `are_alike` is True for two voters of one model.
+    """
     gold = rows.is_gold & (rows.wrong > 1)
     starts = rows.start[gold[rows.start]]
     count = rows.right.shape[1]
     if not len(starts):
-        return np.ones(count)
+        return np.asarray(1 / (are_alike * _ALIKE + np.eye(count) * (1 - _ALIKE)).sum(axis=0))
     right, wrong = rows.right[starts], (rows.usual + rows.other)[starts]
     present = right + wrong
     rest = (1 - _USUAL_MISTAKE) / rows.wrong[starts]
@@ -375,7 +388,8 @@ def _weights(rows: _TruthRows, prior: float) -> Floats:
     accuracy = right.sum(axis=0) / np.maximum(present.sum(axis=0), 1)
     same = np.maximum(same - golds * np.outer(accuracy, accuracy), 0)
     both = np.maximum(both - golds, same)
-    share = (same + _USUAL_STRENGTH * chance) / (both + _USUAL_STRENGTH)
+    expected = np.where(are_alike, _ALIKE, chance) * _USUAL_STRENGTH
+    share = (same + expected) / (both + _USUAL_STRENGTH)
     least = share[~np.eye(count, dtype=bool)].min(initial=_MOST_SUGGESTED)
     chance = max(chance, float(least))
     excess = np.maximum((share - chance) / (1 - chance), 0)

@@ -40,11 +40,13 @@ class Collected:
     Arguments:
         examples: in the order of datasets and ids.
         voters: the names of all voters.
+        models: the model of each voter.
         notes: one line for each thing that could not be read or is not audited.
     """
 
     examples: list[AuditedExample] = field(default_factory=list)
     voters: list[str] = field(default_factory=list)
+    models: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
@@ -102,7 +104,9 @@ def collect(
     names = _voter_names(runs)
     for run in runs:
         collector.add(run, names, datasets)
-    return collector.finish()
+    collected = collector.finish()
+    collected.models.update({name: model for (model, _, _), name in names.items()})
+    return collected
 
 
 def _voter_names(runs: Iterable[_ReadRun]) -> dict[tuple[str, str, str], str]:
@@ -272,7 +276,7 @@ class _Collector:
         for (dataset, reason), count in sorted(self._left_out.items()):
             shown = printable(dataset, 80)
             self._notes.append(f"{shown}: {counted(count, 'example')} left out, {reason}")
-        return Collected(examples, voters_of(examples), self._notes)
+        return Collected(examples, voters_of(examples), notes=self._notes)
 
     def _add_other_versions(self, examples: Sequence[AuditedExample]) -> None:
         """Add the golds of other versions of the data that are in the same folder."""

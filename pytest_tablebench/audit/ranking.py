@@ -121,7 +121,7 @@ def rank(collected: Collected, *, prior: float | None = None) -> Audit:
         by_dataset[example.dataset].append(example)
     ballots = {name: [_ballot(item) for item in items] for name, items in by_dataset.items()}
     start = PRIOR if prior is None else prior
-    agreements = agreement_of(ballots, prior=start, estimate=prior is None)
+    agreements = agreement_of(ballots, prior=start, estimate=prior is None, models=collected.models)
     can_compare = len(collected.voters) > 1
     suspects = []
     for name, items in by_dataset.items():

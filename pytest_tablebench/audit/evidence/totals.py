@@ -59,9 +59,10 @@ def totals(
 def unequal_totals(table: Table) -> Iterator[UnequalTotal]:
     """Yield the totals of columns and of rows that are close to their sums, but not equal."""
     lines = [line for line in table.lines if any(map(_text, line))]
-    if any(len(line) != len(table.header) for line in lines):
+    rows = [row for row in table.rows if any(map(_text, row))]
+    if len(rows) <= _FEWEST_PARTS or any(len(line) != len(table.header) for line in lines):
         return
-    yield from _totals_of_columns(lines, table.header)
+    yield from _totals_of_columns(rows, table.header)
     yield from _totals_of_rows(lines)
 
 
