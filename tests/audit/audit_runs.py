@@ -63,7 +63,7 @@ def record_of(
 
 def write_starter_run(
     path: Path,
-    replies: Mapping[Example, str] | Sequence[tuple[Example, str]],
+    replies: Sequence[tuple[Example, str]],
     *,
     facts: Mapping[str, Any] | None = None,
     **fields: Any,

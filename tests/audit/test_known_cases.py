@@ -67,7 +67,6 @@ def test_the_gold_that_tablebench_changed(audit: Audit) -> None:
 def test_the_garbled_tables_of_wikitq(audit: Audit) -> None:
     for example_id in ("nu-1099", "nu-1439"):
         assert reasons(audit, "wikitq", example_id)["table"].endswith("it is a second header")
-    assert reasons(audit, "wikitq", "nu-3349")["absent"] == ("'Italy' does not occur in the table")
 
 
 def test_the_rounded_sum_of_realhitbench(audit: Audit) -> None:
@@ -79,4 +78,4 @@ def test_the_rounded_sum_of_realhitbench(audit: Audit) -> None:
 
 def test_known_cases_are_among_the_first_ten(audit: Audit) -> None:
     first = {suspect.example_id for suspect in audit.suspects[:10]}
-    assert {"nu-1099", "nu-1439", "nu-3349", "391", "nu-2213"} <= first
+    assert {"nu-1099", "nu-1439", "391"} <= first

@@ -177,7 +177,8 @@ def _aggregate(
             continue
         numbers = question.numbers(column)
         if numbers is not None and len(numeric_named(question)) == 1:
-            return column, numbers
+            has_total = len(numbers) > 2 and sum(numbers[:-1]) == numbers[-1]  # in any language
+            return column, numbers[:-1] if has_total else numbers
     return None
 
 
