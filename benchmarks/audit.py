@@ -323,11 +323,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=BESIDE, help="folder with the slices")
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--first-seed", type=int, default=100)
     options = parser.parse_args(arguments)
     slices = {name: examples_of(name, options.data) for name in DATASETS}
     counts = ", ".join(f"{name} {len(examples)}" for name, examples in slices.items())
     print(f"examples: {counts}", flush=True)
-    results = [measured(slices, seed) for seed in range(options.seeds)]
+    results = [measured(slices, options.first_seed + n) for n in range(options.seeds)]
     print(
         f"wrong golds in each of {options.seeds} seeds: {mean(count for count, _ in results):.0f}"
     )
