@@ -152,14 +152,18 @@ def _answers(cell: str) -> tuple[str, ...]:
     return tuple(value if isinstance(value, str) else json.dumps(value) for value in values)
 
 
+def cells_of(item: Correction) -> list[str]:
+    """Return the cells of a correction, in the order of `COLUMNS`."""
+    cells = {name: str(value) for name, value in zip(COLUMNS, astuple(item), strict=True)}
+    answers = json.dumps(item.answers, ensure_ascii=False) if item.answers else ""
+    return list((cells | {"answers": answers}).values())
+
+
 def write_corrections(path: Path, corrections: Iterable[Correction]) -> None:
     """Write a file. Raises `SettingsError` if it cannot be written."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for item in corrections:
-        cells = {name: str(value) for name, value in zip(COLUMNS, astuple(item), strict=True)}
-        answers = json.dumps(item.answers, ensure_ascii=False) if item.answers else ""
-        writer.writerow((cells | {"answers": answers}).values())
+    writer.writerows(cells_of(item) for item in corrections)
     with writing(f"{printable(str(path))}: cannot be written"):
         path.write_text(text.getvalue(), encoding="utf-8")

@@ -22,19 +22,25 @@ _SHADES = 20
 
 
 def save_page(
-    out: Path, template: str, facts: Mapping[str, Any], *, modules: Sequence[str] = ()
+    out: Path,
+    template: str,
+    facts: Mapping[str, Any],
+    *,
+    modules: Sequence[str] = (),
+    styles: Sequence[str] = ("page.css",),
 ) -> None:
-    """Render a template with one style sheet and one script, and replace `out` whole.
+    """Render a template with its style and one script, and replace `out` whole.
 
     Arguments:
         out: the file to write.
         template: the name of the template.
         facts: the template's variables.
         modules: names of files in `static/page` that form the script; none for no script.
+        styles: files in `static`, in their order.
 
     Raises `SettingsError` if `out` cannot be written.
     """
-    style, code = _static("page.css") + _shades(), _script(modules)
+    style, code = "".join(map(_static, styles)) + _shades(), _script(modules)
     stream = compiled(template).generate(
         **facts, style=style, script=code, policy=_policy(style, code)
     )

@@ -53,7 +53,7 @@ def shown_table(table: Mapping[str, Any]) -> dict[str, Any]:
     title = table.get("title")
     shown: dict[str, Any] = {
         "title": None if title is None else str(title)[:_CELL_LIMIT],
-        "header": [_cell(cell) for cell in header[:_COLUMN_LIMIT]],
+        "header": [cell_text(cell) for cell in header[:_COLUMN_LIMIT]],
         "rows": [],
         "row_count": len(rows),
         "column_count": width,
@@ -61,7 +61,7 @@ def shown_table(table: Mapping[str, Any]) -> dict[str, Any]:
     structure = table.get("structure")
     if isinstance(structure, Mapping):
         return {**shown, "lines": _lines(table, structure, min(width, _COLUMN_LIMIT))}
-    shown["rows"] = [[_cell(cell) for cell in row[:_COLUMN_LIMIT]] for row in rows[:_ROW_LIMIT]]
+    shown["rows"] = [[cell_text(cell) for cell in row[:_COLUMN_LIMIT]] for row in rows[:_ROW_LIMIT]]
     return shown
 
 
@@ -103,7 +103,7 @@ def _lines(
             facts = {"down": down_by, "across": across_by, "is_header": head, "level": indent}
             usual = {"down": 1, "across": 1, "is_header": False, "level": 0}
             marked = {name: value for name, value in facts.items() if value != usual[name]}
-            shown.append({"text": _cell(cell), **marked})
+            shown.append({"text": cell_text(cell), **marked})
         lines.append({"kind": kind, "cells": shown})
     return lines
 
@@ -147,7 +147,8 @@ def _number(value: Any) -> int:
     return max(0, value) if isinstance(value, int) else 0
 
 
-def _cell(value: Any) -> str | None:
+def cell_text(value: Any, limit: int = _CELL_LIMIT) -> str | None:
+    """Return a cell as prompts show it, cut to `limit` characters; None for an empty one."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -156,4 +157,4 @@ def _cell(value: Any) -> str | None:
         text = str(value)  # as prompts show it
     else:
         text = json.dumps(value, default=str)
-    return text if len(text) <= _CELL_LIMIT else text[: _CELL_LIMIT - 1] + "…"
+    return text if len(text) <= limit else text[: limit - 1] + "…"

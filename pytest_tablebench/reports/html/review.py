@@ -1,0 +1,244 @@
+"""Pages on which people give verdicts: on gold answers, and on replies that a judge marked.
+
+Each is one file that loads nothing. What people enter is stored in their browser and saved as CSV.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_tablebench.audit.label_case import LabelCase, LabelScale
+from pytest_tablebench.audit.names import EVIDENCE_NAMES, VERDICT_NAMES, odds_text
+from pytest_tablebench.audit.suspects import Suspect
+from pytest_tablebench.reports.html._render import save_page
+from pytest_tablebench.reports.html._review_pack import TEXT_LIMIT, pack_items, page_id
+from pytest_tablebench.results.corrections import (
+    COLUMNS,
+    WITH_ANSWERS,
+    Correction,
+    Corrections,
+    cells_of,
+)
+
+LABEL_COLUMNS = ("case_id", "label", "who", "when")
+"""The columns of `labels.csv`; a label is a number from 0 to 1."""
+
+_MODULES = (
+    "text",
+    "blocks",
+    "review-items",
+    "review-list",
+    "review-table",
+    "review-item",
+    "review-verdict",
+    "review-file",
+    "review-begin",
+)
+_TONES = {"right": "right", "wrong": "wrong", "several": "several", "unclear": "none"}
+_EXCERPT, _SHORT = 240, 80
+_SCALES: tuple[LabelScale, ...] = ("marks", "right_wrong")
+
+
+def write_audit_page(
+    path: Path,
+    suspects: Sequence[Suspect],
+    *,
+    corrections: Corrections | None = None,
+    blind: bool = False,
+    title: str = "Gold answers",
+) -> None:
+    """Write a page that shows suspects and saves verdicts as `corrections.csv`.
+
+    Arguments:
+        path: the file to write; a former one is replaced.
+        suspects: in the order of the list.
+        corrections: earlier verdicts. A verdict on another version of a row is shown as such and
+            stays in the saved file, as do verdicts on examples that are not on the page.
+        blind: whether suspicion, evidence and the models' answers stay hidden until the reviewer
+            has given a verdict. The list is then in the order of datasets and examples.
+        title: the heading.
+
+    Raises `SettingsError` if `path` cannot be written.
+    """
+    items = list(suspects)
+    if blind:
+        items.sort(key=lambda item: (item.dataset, item.example_id))
+    datasets = sorted({item.dataset for item in items})
+    kinds = list(EVIDENCE_NAMES)
+    earlier, changed, others = _earlier(items, corrections)
+    columns = {
+        "dataset": [datasets.index(item.dataset) for item in items],
+        "id": [item.example_id for item in items],
+        "digest": [item.digest for item in items],
+        "question": [item.question[:_EXCERPT] for item in items],
+        "gold": [" | ".join(item.gold)[:_SHORT] for item in items],
+        "answer": [_rival(item)[:_SHORT] for item in items],
+        "suspicion": [round(item.suspicion, 3) for item in items],
+        "kinds": [
+            sum(1 << kinds.index(kind) for kind in {part.kind for part in item.evidence})
+            for item in items
+        ],
+    }
+    choices = [
+        {"value": verdict, "label": name, "key": str(number), "tone": _TONES.get(verdict, "broken")}
+        for number, (verdict, name) in enumerate(VERDICT_NAMES.items(), 1)
+    ]
+    index = {
+        "kind": "audit",
+        "page": page_id("audit", [(i.dataset, i.example_id, i.digest) for i in items]),
+        "file": "corrections.csv",
+        "header": COLUMNS,
+        "blind": blind,
+        "datasets": datasets,
+        "kinds": list(EVIDENCE_NAMES.values()),
+        "choices": [choices],
+        "with_answers": WITH_ANSWERS,
+        "columns": columns,
+        "earlier": earlier,
+        "changed": changed,
+        "others": others,
+    }
+    details = [_suspect(item) for item in items]
+    cells = [item.cells for item in items]
+    blocks = pack_items(index, details, [item.tables for item in items], cells)
+    _save(path, title, "audit", len(items), blocks)
+
+
+def _rival(item: Suspect) -> str:
+    """Return the most frequent answer that is not the gold."""
+    return next((group.answer for group in item.groups if not group.is_gold), "")
+
+
+def _suspect(item: Suspect) -> dict[str, Any]:
+    return {
+        "question": item.question[:TEXT_LIMIT],
+        "gold": [text[:TEXT_LIMIT] for text in item.gold],
+        "cells": item.cells,
+        "groups": [
+            {
+                "answer": group.answer[:TEXT_LIMIT],
+                "cases": group.cases,
+                "voters": group.voters,
+                "is_gold": group.is_gold,
+            }
+            for group in item.groups
+        ],
+        "evidence": [
+            {
+                "kind": EVIDENCE_NAMES[part.kind],
+                "text": part.text[:TEXT_LIMIT],
+                "answer": None if part.answer is None else part.answer[:TEXT_LIMIT],
+                "against": part.weight > 0,
+                "odds": odds_text(part.weight),
+            }
+            for part in item.evidence
+        ],
+    }
+
+
+def _earlier(
+    items: Sequence[Suspect], corrections: Corrections | None
+) -> tuple[dict[int, dict[str, Any]], list[int], list[list[str]]]:
+    """Return earlier verdicts by item, items whose row has changed, and all other lines."""
+    left: dict[tuple[str, str], Correction] = dict(corrections.by_example) if corrections else {}
+    earlier, changed = {}, []
+    for number, item in enumerate(items):
+        correction = left.get((item.dataset, item.example_id))
+        if correction is None:
+            continue
+        if correction.digest != item.digest:
+            changed.append(number)
+            continue
+        earlier[number] = {
+            "verdict": correction.verdict,
+            "answers": list(correction.answers),
+            "notes": correction.evidence,
+            "who": correction.reviewer,
+            "when": correction.date,
+        }
+        del left[correction.key]
+    return earlier, changed, [cells_of(correction) for correction in left.values()]
+
+
+def write_label_page(
+    path: Path,
+    cases: Sequence[LabelCase],
+    *,
+    blind: bool = True,
+    scale: LabelScale | None = None,
+    title: str = "Judged replies",
+) -> None:
+    """Write a page on which a person marks replies and saves the marks as `labels.csv`.
+
+    Arguments:
+        path: the file to write; a former one is replaced.
+        cases: in the order in which the page shows them.
+        blind: whether the page leaves out the judge's marks; they are then not in the file.
+        scale: the buttons for all cases; by default each case's own.
+        title: the heading.
+
+    Raises `SettingsError` if `path` cannot be written.
+    """
+    datasets = sorted({case.dataset for case in cases})
+    columns = {
+        "dataset": [datasets.index(case.dataset) for case in cases],
+        "id": [case.case_id for case in cases],
+        "question": [case.question[:_EXCERPT] for case in cases],
+        "gold": [" | ".join(case.references)[:_SHORT] for case in cases],
+        "answer": [case.reply[:_SHORT] for case in cases],
+        "scale": [_SCALES.index(scale or case.scale) for case in cases],
+    }
+    index = {
+        "kind": "labels",
+        "page": page_id("labels", [(case.case_id,) for case in cases]),
+        "file": "labels.csv",
+        "header": LABEL_COLUMNS,
+        "blind": blind,
+        "datasets": datasets,
+        "kinds": [],
+        "choices": [_marks(), _right_or_wrong()],
+        "with_answers": (),
+        "columns": columns,
+        "earlier": {},
+        "changed": [],
+        "others": [],
+    }
+    details = [
+        {
+            "question": case.question[:TEXT_LIMIT],
+            "gold": [text[:TEXT_LIMIT] for text in case.references],
+            "reply": case.reply[:TEXT_LIMIT],
+            "mark": None if blind or case.judge_mark is None else round(case.judge_mark, 3),
+            "cells": [],
+        }
+        for case in cases
+    ]
+    tables = [case.tables for case in cases]
+    _save(path, title, "labels", len(cases), pack_items(index, details, tables, [()] * len(cases)))
+
+
+def _marks() -> list[dict[str, str]]:
+    """Return the choices 0 to 10; the key of 10 is `t`."""
+    return [
+        {
+            "value": f"{mark / 10:g}",
+            "label": str(mark),
+            "key": str(mark) if mark < 10 else "t",
+            "tone": "wrong" if mark < 4 else "none" if mark < 7 else "right",
+        }
+        for mark in range(11)
+    ]
+
+
+def _right_or_wrong() -> list[dict[str, str]]:
+    return [
+        {"value": "1", "label": "Right", "key": "1", "tone": "right"},
+        {"value": "0", "label": "Wrong", "key": "0", "tone": "wrong"},
+    ]
+
+
+def _save(path: Path, title: str, kind: str, count: int, blocks: Mapping[str, str]) -> None:
+    facts = {"title": title, "kind": kind, "count": count, "blocks": blocks}
+    save_page(path, "review.html", facts, modules=_MODULES, styles=("page.css", "review.css"))
