@@ -28,6 +28,7 @@ from pytest_tablebench.reports.further_text import (
 from pytest_tablebench.results import informative_checks
 from pytest_tablebench.results.folder import selection_text
 from pytest_tablebench.util.files import write_whole
+from pytest_tablebench.util.markdown import code
 from pytest_tablebench.util.names import are, counted, out_of, printable
 
 if TYPE_CHECKING:
@@ -49,19 +50,6 @@ _ICONS = {"holds": "✅", "fails": "❌", "undecided": "❔"}
 _GATES = ("gate", "state", "estimate", "interval", "bound", "examples", "why")
 _CHECKS = ("test", "pass rate", "95 % interval", "failed", "cases", "no verdict")
 _CHANGES = ("", "baseline", "this run", "difference", "95 % interval", "p", "better", "worse")
-
-
-def code(text: str, limit: int = 120) -> str:
-    """Return text of a model, dataset or user as inline code of GitHub's Markdown.
-
-    Every character but letters, digits and spaces becomes a numeric reference, which cannot
-    become structure, and inside `<code>` GitHub makes no link of `@name`, `#1`, or a commit.
-    Control and bidirectional characters become escapes. So no line can begin a workflow command,
-    even if a job prints the summary.
-    """
-    shown = printable(text, limit)
-    escaped = "".join(c if c.isalnum() or c == " " else f"&#{ord(c)};" for c in shown)
-    return f"<code>{escaped}</code>" if escaped.strip() else "<code>&#32;</code>"
 
 
 def summary_markdown(
