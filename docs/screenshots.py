@@ -60,7 +60,9 @@ SVG = """\
 def sources() -> Iterator[Path]:
     """Yield the files that draw the closing table and the page."""
     for suffix in ("*.j2", "*.html", "*.css", "*.js"):
-        yield from sorted((REPORTS / "html").rglob(suffix))
+        # Review pages are in no picture.
+        files = sorted((REPORTS / "html").rglob(suffix))
+        yield from (path for path in files if not path.name.startswith("review"))
     yield REPORTS / "terminal.py"
 
 
