@@ -1,7 +1,7 @@
 """Reports on gold answers for the authors of a dataset: Markdown for an issue, and JSON lines.
 
-Every text of models and datasets in a report is inline code, so that it mentions no person and links nothing.
-A line of JSON is an object with these keys:
+Every text of models and datasets in a report is inline code, so that it mentions no person and
+links nothing. A line of JSON is an object with these keys:
 
 - `schema`: `tablebench-audit/1`;
 - `dataset`, `example`, `digest`: as in `corrections.csv`;

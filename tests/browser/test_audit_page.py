@@ -245,6 +245,52 @@ def test_two_thousand_suspects_open_within_a_second(watched: Watched, tmp_path: 
     assert page.locator("tbody tr").count() == 30
 
 
+CONTRASTS = """() => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const over = (colors) => {
+    canvas.clearRect(0, 0, 1, 1);
+    for (const color of colors) { canvas.fillStyle = color; canvas.fillRect(0, 0, 1, 1); }
+    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
+  };
+  const light = (rgb) => rgb.map((v) => v / 255)
+    .map((v) => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+    .reduce((sum, v, n) => sum + v * [.2126, .7152, .0722][n], 0);
+  const out = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const owner = node.parentElement;
+    if (!node.data.trim() || !owner.checkVisibility()) continue;
+    if (owner.closest("script, :disabled, .skip")) continue;
+    const backs = [];
+    for (let at = owner; at; at = at.parentElement) {
+      backs.unshift(getComputedStyle(at).backgroundColor);
+    }
+    const front = [...backs, getComputedStyle(owner).color];
+    const [a, b] = [light(over(backs)), light(over(front))];
+    const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+    if (ratio < 4.5) out.push(`${node.data.trim()}: ${ratio.toFixed(2)}`);
+  }
+  return out;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_all_text_has_enough_contrast(browser: Any, tmp_path: Path, scheme: str) -> None:
+    """4.5 to 1, as WCAG 2.2 requires (success criterion 1.4.3)."""
+    write_audit_page(tmp_path / "audit.html", [suspect(n, suspicion=n / 5) for n in range(6)])
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 900}, color_scheme=scheme, reduced_motion="reduce"
+    )
+    page = opened(Watched(context.new_page()), tmp_path / "audit.html")
+    for key in "12345":
+        page.keyboard.press(key)
+        assert page.evaluate(CONTRASTS) == []
+        page.keyboard.press("j")
+        wait_for_title(page, f"wikitq / nu-{key}")
+    assert page.evaluate(CONTRASTS) == []
+    context.close()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_shows_all_of_it_without_scrolling_to_the_side(
     browser: Any, tmp_path: Path, scheme: str

@@ -84,6 +84,13 @@ def test_reply_and_reference_are_shown_unchanged(watched: Watched, tmp_path: Pat
     assert watched.unwanted == []
 
 
+def test_a_reply_that_is_cut_says_so(watched: Watched, tmp_path: Path) -> None:
+    write_label_page(tmp_path / "labels.html", [label_case(reply="x" * 20_001)])
+    page = opened(watched, tmp_path / "labels.html")
+    assert len(page.text_content(".said")) == 20_000
+    assert "the whole reply has 20,001 characters" in page.inner_text("#content")
+
+
 def test_no_cases_are_said_so(watched: Watched, tmp_path: Path) -> None:
     write_label_page(tmp_path / "labels.html", [])
     watched.open(tmp_path / "labels.html")

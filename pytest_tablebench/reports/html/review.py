@@ -210,6 +210,7 @@ def write_label_page(
             "question": case.question[:TEXT_LIMIT],
             "gold": [text[:TEXT_LIMIT] for text in case.references],
             "reply": case.reply[:TEXT_LIMIT],
+            "reply_length": len(case.reply),
             "mark": None if blind or case.judge_mark is None else round(case.judge_mark, 3),
             "cells": [],
         }

@@ -54,6 +54,7 @@ const reasons = (all) => {
 };
 const judged = (detail) => {
   const reply = card("Reply of the model", said(detail.reply));
+  if (detail.reply_length > detail.reply.length) reply.append(make("p", "hint", "Shown in part: the whole reply has " + counted(detail.reply_length, "character") + " and is in records.jsonl."));
   if (detail.mark !== null) reply.append(make("p", "hint", "The judge's score: " + detail.mark));
   return [golds(detail.gold, "Reference"), reply];
 };
@@ -88,6 +89,7 @@ const display = async (i) => {
   else if (!tables.length) nodes.push(make("p", "hint", "The tables did not fit on this page."));
   content.replaceChildren(...nodes, ...boxes);
   byId("main").scrollTop = 0;
+  if (byId("main").getBoundingClientRect().top < 0) byId("main").scrollIntoView(); // on a phone
   boxes.forEach(scrollToMark);
   page.showVerdict(i, detail);
 };

@@ -27,7 +27,10 @@ const reviewTable = (table, marked, gold, answers, title) => {
       const inner = make("div", "rv-long");
       inner.tabIndex = 0;
       td.append(write(inner, cell));
-    } else write(td, cell);
+    } else {
+      write(td, cell);
+      if (cell.length > 30) td.classList.add("rv-text");
+    }
     if (isMarked.has(row + ":" + j)) { td.classList.add("is-marked"); seen.marked = true; }
     if (row >= 0 && cell) {
       if (golds.has(same(cell))) { td.classList.add("is-gold"); seen.gold = true; }
