@@ -122,6 +122,18 @@ def test_earlier_corrections_are_shown_and_kept(watched: Watched, tmp_path: Path
     assert changed["elsewhere", "7"].evidence == 'line\n"two"'
 
 
+@pytest.mark.parametrize(("date", "verdict"), [("2999-01-01", "broken"), ("2000-01-01", "right")])
+def test_the_later_of_an_earlier_and_a_stored_verdict_counts(
+    watched: Watched, tmp_path: Path, date: str, verdict: str
+) -> None:
+    write_audit_page(tmp_path / "audit.html", [suspect(0)])
+    opened(watched, tmp_path / "audit.html").keyboard.press("1")
+    earlier = [Correction("wikitq", "nu-0", f"{0:020x}", "broken", (), "", "Bo", date)]
+    write_audit_page(tmp_path / "audit.html", [suspect(0)], corrections=Corrections.of(earlier))
+    page = opened(watched, tmp_path / "audit.html")
+    assert page.get_attribute("#choices [aria-pressed=true]", "value") == verdict
+
+
 def test_a_loaded_file_replaces_nothing_that_is_newer(watched: Watched, tmp_path: Path) -> None:
     write_audit_page(tmp_path / "audit.html", [suspect(0), suspect(1)])
     page = opened(watched, tmp_path / "audit.html")
@@ -232,6 +244,12 @@ def test_hostile_texts_neither_run_nor_load_anything(watched: Watched, tmp_path:
     assert page.locator("script:not([type='text/plain'])").count() == 1
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert watched.unwanted == []
+    # The file is readable whatever the names; UTF-8 has no lone surrogates.
+    corrections = read_corrections(saved(page, tmp_path / "corrections.csv")).by_example
+    encodable = [item for item in suspects if "\ud800" not in item.dataset]
+    keys = {(item.dataset.strip(), item.example_id.strip()) for item in encodable}
+    assert keys <= set(corrections)
+    assert len(corrections) == len(suspects)
 
 
 def test_two_thousand_suspects_open_within_a_second(watched: Watched, tmp_path: Path) -> None:

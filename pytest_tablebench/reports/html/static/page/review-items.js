@@ -32,7 +32,8 @@ const open = () => {
   for (const [i, entry] of Object.entries(page.data.earlier)) entries.set(Number(i), entry);
   for (const [text, i] of places) {
     const stored = read(prefix + text), entry = stored === null ? null : parse(stored);
-    if (entry && (entry.verdict === "" || choicesOf(i).some(({ value }) => value === entry.verdict))) entries.set(i, entry);
+    // A newer verdict of the page's file, such as a colleague's, replaces the stored one.
+    if (entry && (entries.get(i)?.when ?? "") <= entry.when && (entry.verdict === "" || choicesOf(i).some(({ value }) => value === entry.verdict))) entries.set(i, entry);
   }
 };
 const keep = (i, entry) => {
