@@ -2,9 +2,10 @@
 
     python -m benchmarks [PART ...] [--quick]
 
-Parts: rouge, fin_qa, serialize, analyses, audit, gates, stopping, shared_tables, large_tables,
-generate (computing), store, page, allure, snapshots (files), sandbox (charts), engine (model calls;
-about half an hour, with `--quick` a few minutes), scale (a cluster; half an hour as well).
+Parts: rouge, fin_qa, serialize, analyses, audit, gates, stopping, judges (coverage of intervals),
+shared_tables, large_tables, generate (computing), store, page, allure, snapshots (files), sandbox
+(charts), engine (model calls; about half an hour, with `--quick` a few minutes), scale (a cluster;
+half an hour as well).
 Without a name, all parts run.
 """
 
@@ -20,6 +21,7 @@ PARTS = (
     "audit",
     "gates",
     "stopping",
+    "judges",
     "shared_tables",
     "large_tables",
     "generate",

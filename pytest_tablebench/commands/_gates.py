@@ -28,6 +28,11 @@ def add_gates(parser: argparse.ArgumentParser, default: str, baseline: str) -> N
         action="store_true",
         help="judge gates by the estimates, without intervals",
     )
+    parser.add_argument(
+        "--bench-judge-uncalibrated",
+        action="store_true",
+        help="let gates take the marks of a judge as they are, without labels by people",
+    )
     parser.add_argument("--bench-baseline", type=Path, metavar="RUN", help=baseline)
 
 

@@ -35,6 +35,12 @@ def add_parser(commands: Any) -> None:
         "by the published gold, and the figures by the corrected gold are shown too",
     )
     parser.add_argument(
+        "--different-judges",
+        action="store_true",
+        help="compare runs whose answers were marked by different judges, or by one with other "
+        "parameters or prompts",
+    )
+    parser.add_argument(
         *("-o", "--out", "--json"),
         dest="json",
         type=Path,
@@ -53,6 +59,7 @@ def _compare(options: argparse.Namespace) -> tuple[list[str], int]:
         options.after,
         allow_unlike=options.allow_unlike,
         corrected=options.corrected,
+        different_judges=options.different_judges,
     )
     if options.json is not None:
         text = json.dumps(comparison.to_json(), indent=2) + "\n"
@@ -66,6 +73,6 @@ def _compare(options: argparse.Namespace) -> tuple[list[str], int]:
         "--page",
         "both.html",
     ]
-    page += ["--allow-unlike"] if options.allow_unlike else []
+    page += ["--allow-unlike"] if options.allow_unlike or options.different_judges else []
     shown = f"each case with both answers: {printable(shlex.join(page))}"
     return [*comparison_lines(comparison), "", shown], 0

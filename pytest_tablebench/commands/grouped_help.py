@@ -10,7 +10,9 @@ FIRST = ("new", "check", "list", "report", "show")
 GROUPS = {
     "your own tables": ("new", "check", "generate", "tree", "complexity", "convert"),
     "data": ("list", "pull", "stats"),
-    "finished runs": ("report", "show", "compare", "rejudge", "audit", "merge", "export", "import"),
+    "finished runs": (
+        *("report", "show", "compare", "rejudge", "audit", "labels", "merge", "export", "import"),
+    ),
     "this machine": ("doctor", "sandbox", "store", "warm", "completion"),
 }
 """All commands, by task."""

@@ -80,6 +80,7 @@ def _merge(options: argparse.Namespace) -> tuple[list[str], int]:
         baseline,
         ended=merge.ended,
         point=options.bench_gate_point,
+        uncalibrated=options.bench_judge_uncalibrated,
         must_be_whole=True,
         comparison=comparison,
     )

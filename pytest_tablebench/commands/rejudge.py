@@ -92,7 +92,7 @@ def add_parser(commands: Any) -> None:
 
 def _rejudge(options: argparse.Namespace) -> tuple[list[str], int]:
     from pytest_tablebench.reports.gate_text import gate_lines
-    from pytest_tablebench.reports.judge_text import agreement_lines, plan_line
+    from pytest_tablebench.reports.judge_text import agreement_lines, flip_lines, plan_line
     from pytest_tablebench.reports.terminal import summary_lines
     from pytest_tablebench.running.rejudge import write_rejudged
 
@@ -112,6 +112,7 @@ def _rejudge(options: argparse.Namespace) -> tuple[list[str], int]:
         *_change_lines(judged),
         *plan,
         *agreement_lines(judged.agreement),
+        *flip_lines(judged.flips),
         *summary_lines(judged.summary, judged.run),
     ]
     if verdict.gates:
@@ -174,6 +175,7 @@ def _decide(
         baseline,
         ended=judged.ended,
         point=options.bench_gate_point,
+        uncalibrated=options.bench_judge_uncalibrated,
         decided=decided,
     )
 

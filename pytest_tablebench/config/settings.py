@@ -99,6 +99,9 @@ class Settings:
     gate_point: bool = False
     baseline: Path | None = None
     allow_unlike: bool = False
+    different_judges: bool = False
+    labels: Path | None = None
+    judge_uncalibrated: bool = False
     stop_rule: str | None = None
     snapshot: bool = False
     snapshot_of: str | None = None

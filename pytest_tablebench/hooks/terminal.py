@@ -20,6 +20,7 @@ NOT_OF_ONE_CASE = frozenset(
         *("datasets", "shard", "results", "gates", "gate_point", "baseline", "allow_unlike"),
         *("stop_rule", "plan", "max_cost", "show", "page", "allure"),
         *("snapshot", "snapshot_of", "snapshot_changes"),
+        *("different_judges", "labels", "judge_uncalibrated"),
     }
 )
 """Settings that are not needed to rerun one case.

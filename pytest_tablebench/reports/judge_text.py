@@ -9,10 +9,10 @@ from pytest_tablebench.reports.formats import number
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
-    from pytest_tablebench.results.judges import Agreement
+    from pytest_tablebench.results.judges import Agreement, Flips
     from pytest_tablebench.running.asking import AskPlan
 
-__all__ = ["agreement_lines", "plan_line"]
+__all__ = ["agreement_lines", "flip_lines", "plan_line"]
 
 
 def plan_line(plan: AskPlan) -> str:
@@ -39,4 +39,19 @@ def agreement_lines(agreements: Mapping[str, Agreement]) -> list[str]:
         f"agreement kappa {number(agreement.kappa)} (of tens, weighted by the square of the "
         f"distance), rank correlation {number(agreement.rank)}"
         for name, agreement in agreements.items()
+    ]
+
+
+def flip_lines(flips: Flips | None) -> list[str]:
+    """Return the marks and verdicts that another judge changed; none without another judge."""
+    if flips is None or not flips.higher + flips.lower:
+        return []
+    lines = [
+        f"the new judge marks {counted(flips.higher, 'answer')} higher and {flips.lower:,} lower; "
+        f"verdicts: {flips.to_right:,} from wrong to right, {flips.to_wrong:,} from right to wrong"
+    ]
+    return lines + [
+        f"  {printable(flip.case_id, 200)}: {flip.before:.2f} to {flip.after:.2f}"
+        + (", another verdict" if flip.is_verdict else "")
+        for flip in flips.largest
     ]

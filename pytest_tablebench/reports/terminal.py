@@ -30,6 +30,7 @@ from pytest_tablebench.reports.further_text import (
     scope_row,
     strategy_rows,
 )
+from pytest_tablebench.reports.labels_text import judged_lines
 from pytest_tablebench.results import Spread, informative_checks, same_meaning, spread
 from pytest_tablebench.util.names import counted, printable, tied
 from pytest_tablebench.util.programs import program
@@ -231,7 +232,7 @@ def summary_lines(
                 )
     if (line := cut_line(summary, run or {})) is not None:
         details.append(line)
-    details += thinking_lines(summary)
+    details += [*thinking_lines(summary), *judged_lines(summary)]
     lines = fitting([COLUMNS, *rows], width)
     for benchmark in summary["benchmarks"].values():
         if strategy_table := strategy_rows(benchmark):

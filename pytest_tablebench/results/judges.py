@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pytest_tablebench.results.record import Record, ScoreRow
+from pytest_tablebench.util.entries import mapping
+from pytest_tablebench.util.names import printable
 
 JUDGED = ("gpt_eval", "llm_score")
 """The parts of scores that are marks by a judge, from 0 to 1."""
@@ -54,6 +57,66 @@ def agreement_of(
     }
 
 
+@dataclass(frozen=True)
+class Flip:
+    """An answer whose mark another judge changed, with both marks and whether its verdict did."""
+
+    case_id: str
+    before: float
+    after: float
+    is_verdict: bool
+
+
+@dataclass(frozen=True)
+class Flips:
+    """The answers that another judge marks differently.
+
+    Args:
+        to_right: verdicts that changed from wrong to right; `to_wrong` the other way.
+        higher: marks that rose, `lower` those that fell.
+        largest: at most ten answers, changed verdicts and then the largest differences first.
+    """
+
+    to_right: int
+    to_wrong: int
+    higher: int
+    lower: int
+    largest: tuple[Flip, ...]
+
+
+FLIP_COUNTS = ("to_right", "to_wrong", "higher", "lower")
+
+_MOST_FLIPS = 10
+
+
+def flips_of(records: Iterable[Record], other_records: Iterable[Record]) -> Flips:
+    """Return the changes of marks and verdicts from one judge to another, of the same answers."""
+    flips: list[Flip] = []
+    verdicts: Counter[tuple[bool | None, bool | None]] = Counter()
+    by_case = {_case(record): record for record in records}
+    for record in other_records:
+        before = by_case.get(_case(record))
+        part = next((name for name in JUDGED if name in record.parts), None)
+        if before is None or part is None or part not in before.parts:
+            continue
+        marks = before.parts[part], record.parts[part]
+        verdicts[before.passed, record.passed] += 1
+        if abs(marks[0] - marks[1]) > _SAME:
+            is_verdict = {before.passed, record.passed} == {True, False}
+            flips.append(Flip(record.case_id, *marks, is_verdict))
+    flips.sort(key=lambda flip: (not flip.is_verdict, -abs(flip.after - flip.before), flip.case_id))
+    return Flips(
+        verdicts[False, True],
+        verdicts[True, False],
+        sum(flip.after > flip.before for flip in flips),
+        sum(flip.after < flip.before for flip in flips),
+        tuple(flips[:_MOST_FLIPS]),
+    )
+
+
+_SAME = 1e-9
+
+
 def _case(record: Record | ScoreRow) -> tuple[str | int, ...]:
     about = record.dataset, record.example_id, record.serializer, record.perturbation
     return (*about, record.strategy, record.modality, record.repeat)
@@ -81,3 +144,27 @@ def rank_correlation(marks: Sequence[float], other_marks: Sequence[float]) -> fl
     from scipy.stats import spearmanr
 
     return float(spearmanr(marks, other_marks).statistic)
+
+
+JUDGE_FACTS = ("judge", "judge_params", "judge_prompts")
+"""The entries of `run.json` that pin a judge: its model, its parameters by metric, and the digest
+of its prompt by metric and mode."""
+
+
+def judge_difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> str | None:
+    """Return how the judges of two runs differ, given their `run.json`; None if they do not.
+
+    Only metrics that both runs have are compared. A fact that a run did not record is no
+    difference.
+    """
+    old, new = before.get("judge"), after.get("judge")
+    if old is not None and new is not None and old != new:
+        return (
+            f"the runs had different judges ({printable(str(old), 80)}, {printable(str(new), 80)})"
+        )
+    for name, text in (("judge_params", "parameters"), ("judge_prompts", "prompts")):
+        first, second = mapping(before, name), mapping(after, name)
+        metrics = [metric for metric in first if metric in second]
+        if any(first[metric] != second[metric] for metric in metrics):
+            return f"the judges of the runs had different {text}"
+    return None

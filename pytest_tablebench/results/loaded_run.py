@@ -11,6 +11,7 @@ from typing import Any
 from pytest_tablebench.results._aggregate import summarize
 from pytest_tablebench.results.corrected import corrected_summary, overlay_of
 from pytest_tablebench.results.folder import read_records, read_run_json
+from pytest_tablebench.results.labels import LABELS, Label, read_labels
 from pytest_tablebench.results.outliers import Outlier, outliers
 from pytest_tablebench.results.record import Record
 from pytest_tablebench.results.score_table import ScoreTable, raw_digests
@@ -69,7 +70,23 @@ class LoadedRun:
         """The content of `summary.json`."""
         summary = summary_of(self.run, self.scores)
         add_spending(summary, lambda: self.records)
+        if (self.path / LABELS).exists():
+            summary["judged"] = self.judged_figures
         return summary
+
+    @cached_property
+    def labels(self) -> Sequence[Label]:
+        """The labels by people in the folder. Raises `SettingsError` for a damaged file."""
+        return read_labels(self.path)
+
+    @cached_property
+    def judged_figures(self) -> Mapping[str, Any]:
+        """The entry `judged` of the summary of a run with labels."""
+        # Runs without labels need neither.
+        from pytest_tablebench.results.calibration import summary_entry
+        from pytest_tablebench.results.labelled_cases import labelled_cases
+
+        return summary_entry(labelled_cases(self.records, self.labels))
 
 
 def summary_of(run: Mapping[str, Any], records: ScoreTable | Iterable[Any]) -> dict[str, Any]:

@@ -11,15 +11,19 @@ from pytest_tablebench.results.exit_codes import FAILS, HOLDS, UNDECIDED
 from pytest_tablebench.results.gates import (
     Gate,
     GateResult,
+    JudgeLabels,
     StoppingRule,
     cut_short,
     exit_code,
     judge_gates,
     stored_results,
+    without_labels,
 )
 
 if TYPE_CHECKING:
     from pytest_tablebench.results.compare import RunComparison
+    from pytest_tablebench.results.labels import Label
+    from pytest_tablebench.results.record import Record
     from pytest_tablebench.results.score_table import ScoreTable
 
 
@@ -37,6 +41,14 @@ class JudgedRun(Protocol):
     @property
     def table(self) -> ScoreTable:
         """The score table with the digests of replies."""
+
+    @property
+    def records(self) -> Sequence[Record]:
+        """The records; read only for gates on a judge's marks."""
+
+    @property
+    def labels(self) -> Sequence[Label]:
+        """The labels by people; read only for gates on a judge's marks."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +100,7 @@ def judge_run(
     is_part: bool = False,
     must_be_whole: bool = False,
     comparison: RunComparison | None = None,
+    uncalibrated: bool = False,
 ) -> RunVerdict:
     """Return the verdict on one model's run.
 
@@ -103,14 +116,19 @@ def judge_run(
         is_part: whether the run is a part, which leaves its gates to the merged run.
         must_be_whole: whether an incomplete run without gates fails too.
         comparison: the comparison with the baseline, to show next to the gates.
+        uncalibrated: whether gates on a judge's marks take them as they are. Otherwise they need
+            labels by people.
     """
     verdict = RunVerdict(ended=ended, must_be_whole=must_be_whole, comparison=comparison)
     if is_part or not gates:
         return replace(verdict, gates_left=is_part and bool(gates))
     baseline_run = None if baseline is None else baseline.run
+    labels = None if uncalibrated else _labels_of(run, baseline)
     final = {result.gate: result for result in decided}
     if rule is not None:
         results = rule.results(run=run.run, baseline_run=baseline_run)
+        if labels is not None:
+            results = _without_judged(results, rule, labels)
         final |= {result.gate: result for result in results if result.gate in rule.decided}
         saved = rule.planned - rule.n_asked if rule.all_decided else 0
         text = _saved_text(rule, saved, run.run)
@@ -124,11 +142,36 @@ def judge_run(
             point=point,
             run=run.run,
             baseline_run=baseline_run,
+            labels=labels,
         )
     if ended is not None and (rule is None or not rule.all_decided):
         # The size of this sample depends on its values, so the usual interval is not valid.
         results = [final.get(result.gate) or cut_short(result, ended) for result in results]
     return replace(verdict, gates=tuple(results))
+
+
+def _labels_of(run: JudgedRun, baseline: JudgedRun | None) -> JudgeLabels:
+    # Most gates need neither.
+    from pytest_tablebench.results.judges import judge_difference
+    from pytest_tablebench.results.labelled_cases import labelled_cases
+
+    if baseline is None:
+        return JudgeLabels(lambda: labelled_cases(run.records, run.labels))
+    return JudgeLabels(
+        lambda: labelled_cases(run.records, run.labels),
+        lambda: labelled_cases(baseline.records, baseline.labels),
+        judge_difference(baseline.run, run.run),
+    )
+
+
+def _without_judged(
+    results: Sequence[GateResult], rule: StoppingRule, labels: JudgeLabels
+) -> list[GateResult]:
+    scopes = replace(rule.scopes(rule.planned_cells.seen()), labels=labels)
+    return [
+        without_labels(result) if scopes.sliced(gate).judged(gate) else result
+        for gate, result in zip(rule.gates, results, strict=True)
+    ]
 
 
 def joint_exit_code(verdicts: Collection[RunVerdict]) -> int:

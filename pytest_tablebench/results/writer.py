@@ -23,6 +23,7 @@ from pytest_tablebench.results._model_run import ModelRun
 from pytest_tablebench.results.checks import JoinedCase, with_checks
 from pytest_tablebench.results.corrected import corrected_cases, corrections_entry
 from pytest_tablebench.results.folder import check_writable, claim_folder, clear_pending
+from pytest_tablebench.results.labels import taken_labels, write_labels
 from pytest_tablebench.results.loaded_run import LoadedRun
 from pytest_tablebench.results.message import CaseMessage, CaseRecord, MadeRecord, ReadRecord
 
@@ -248,6 +249,8 @@ class RunWriter:
                 folder.keep_only([c.place for c in model_run.cases.values() if c.place is not None])
         data = self._run_data(model_run, exit_code)
         run = LoadedRun(model_run.path, data, ScoreTable.from_records(model_run.rows.values()))
+        if self.settings.labels is not None:
+            write_labels(run.path, taken_labels(self.settings.labels, run.records))
         folder.write_summary(run.summary)
         run.run = folder.write_run(data)
         folder.close()
@@ -279,6 +282,7 @@ class RunWriter:
             "grid": self.facts.get("grid"),
             "by_dataset": _with_inapplicable(self.facts.get("by_dataset", {}), model_run),
             "judge_params": self.facts.get("judge_params", {}),
+            **_if_any("judge_prompts", self.facts.get("judge_prompts")),
             "datasets": self.facts.get("datasets", {}),
             "missing": self.facts.get("missing", {}),
             "named_by": self.named_by,
@@ -325,6 +329,10 @@ class RunWriter:
 
     def _axis(self, name: str, usual: str) -> str:
         return ",".join((self.facts.get("grid") or {}).get(name) or [usual])
+
+
+def _if_any(name: str, entry: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {name: dict(entry)} if entry else {}
 
 
 def _with_inapplicable(by_dataset: Mapping[str, Any], model_run: ModelRun) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from pytest_tablebench.registry import Registry
 from pytest_tablebench.running.pending import Route
 from pytest_tablebench.running.prompt_cut import cut_messages
 from pytest_tablebench.running.scoring import Grading, asked_by, graded, judgement
-from pytest_tablebench.serializers.content import text_of
+from pytest_tablebench.serializers.content import digest_of, text_of
 
 if TYPE_CHECKING:
     from pytest_tablebench.config.compat import Compat
@@ -86,6 +86,24 @@ def without_system(messages: Sequence[Message]) -> tuple[Message, ...]:
     joined = start + content if isinstance(content, str) else (start, *content)
     others[first] = Message("user", joined)
     return tuple(others)
+
+
+def prompt_digest(metric: Callable[..., Any], compat: Compat) -> str | None:
+    """Return the digest of a metric's first message to the judge about a sample answer.
+
+    It pins the words of the prompt. None if the metric does not begin with a question, or needs
+    more than prediction, references and question.
+    """
+    facts = {"compat": compat, "question": "QUESTION"}
+    try:
+        conversation = metric("ANSWER", ["REFERENCE"], **facts)
+        step = next(conversation)
+        conversation.close()
+        if not isinstance(step, Ask) or step.model is not None:
+            return None
+        return digest_of("\n".join(f"{m.role}: {text_of(m.content)}" for m in step.messages))
+    except Exception:
+        return None
 
 
 def not_judged(error: Exception) -> Exception:

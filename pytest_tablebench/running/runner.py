@@ -24,7 +24,7 @@ from pytest_tablebench.errors import (
 from pytest_tablebench.running.axes import Axes
 from pytest_tablebench.running.case_run import CaseRun
 from pytest_tablebench.running.conversation import ConversationDriver, Conversations
-from pytest_tablebench.running.judging import Judging, metric_params, of_metric
+from pytest_tablebench.running.judging import Judging, metric_params, of_metric, prompt_digest
 from pytest_tablebench.running.lookup import PictureKeeper, StepLookup
 from pytest_tablebench.running.prefetch import PrefetchWindow
 from pytest_tablebench.running.provider_pool import ProviderPool
@@ -50,6 +50,7 @@ class Runner:
         self.left_out: dict[str, dict[str, int]] = {}
         """Number of cases that do not apply and were not collected, by dataset and reason."""
         self.shards: dict[str, list[int]] = {}
+        self._judge_prompts: dict[str, str | None] = {}
         """Number of examples in each shard, by dataset."""
         self.inapplicable: list[str] = []
         """Datasets without an applicable case in this shard."""
@@ -215,6 +216,16 @@ class Runner:
         """Return the parameters of each metric's requests to the judge."""
         names = dict.fromkeys(self.judged_metrics(datasets))
         return {name: without_secrets(self._params(of_metric(name))) for name in names}
+
+    def judge_prompts(self, datasets: Iterable[str]) -> dict[str, str]:
+        """Return the digest of each metric's prompt for the judge; empty without a judge."""
+        if self.settings.judge is None:
+            return {}
+        for name in self.judged_metrics(datasets):
+            if name not in self._judge_prompts:
+                metric = self.registry.metrics[name]
+                self._judge_prompts[name] = prompt_digest(metric, self.settings.compat)
+        return {name: digest for name, digest in self._judge_prompts.items() if digest is not None}
 
     def named_metrics(self, dataset: str) -> Mapping[str, str]:
         """Return the metrics that examples of an opened dataset name, with their places."""

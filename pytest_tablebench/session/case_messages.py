@@ -102,6 +102,7 @@ class CaseMessages:
             },
             "shards": runner.shards,
             "judge_params": runner.judge_params(datasets),
+            "judge_prompts": runner.judge_prompts(datasets),
             "cases": cases.planned,
             "missing": dict(cases.selection.missing),
             "items": cases.selection.items_by_model(),

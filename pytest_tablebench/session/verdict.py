@@ -21,6 +21,7 @@ from pytest_tablebench.results.gates import (
     parse_gates,
     plan_gates,
 )
+from pytest_tablebench.results.labels import read_labels
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
 from pytest_tablebench.results.verdict import RunVerdict, judge_run
 from pytest_tablebench.running.name_checks import check_corrected, check_gates, check_selected
@@ -60,6 +61,11 @@ class Verdicts:
             gate = gate_without_baseline(self._gates)
             if gate is not None:
                 raise SettingsError(f"--bench-gate: {baseline_needed(gate)}")
+        if settings.labels is not None:
+            try:
+                read_labels(settings.labels)
+            except SettingsError as error:
+                raise SettingsError(f"--bench-labels: {error}") from None
         if settings.stop_rule is not None and not self._gates:
             raise SettingsError("--bench-stop-when-decided needs a --bench-gate")
         if settings.stop_rule is not None and any(gate.corrected for gate in self._gates):
@@ -159,7 +165,7 @@ class Verdicts:
         for model in models:
             run = writer.run_data(model)
             if not settings.allow_unlike:
-                check_alike(before, run, hint=HINT)
+                check_alike(before, run, hint=HINT, different_judges=settings.different_judges)
             check_overlay(self._gates, before, run)
 
     def planned(
@@ -254,7 +260,12 @@ class Verdicts:
         settings, baseline = self.settings, self.baseline
         comparison = None
         if baseline is not None:
-            comparison = compare_runs(baseline, loaded, allow_unlike=settings.allow_unlike)
+            comparison = compare_runs(
+                baseline,
+                loaded,
+                allow_unlike=settings.allow_unlike,
+                different_judges=settings.different_judges,
+            )
         return judge_run(
             loaded,
             self._gates,
@@ -264,6 +275,7 @@ class Verdicts:
             rule=self._rules.get(model),
             is_part=settings.shard is not None,
             comparison=comparison,
+            uncalibrated=settings.judge_uncalibrated,
         )
 
 

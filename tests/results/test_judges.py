@@ -6,7 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_tablebench.results.judges import agreement_of, rank_correlation, weighted_kappa
+from pytest_tablebench.reports.judge_text import flip_lines
+from pytest_tablebench.results.judges import (
+    agreement_of,
+    flips_of,
+    rank_correlation,
+    weighted_kappa,
+)
 from pytest_tablebench.results.record import Record
 
 
@@ -56,3 +62,15 @@ def test_an_example_under_two_strategies_has_two_answers() -> None:
     records = [record(1, 0.2), replace(record(1, 0.9), strategy="tcot")]
     [agreement] = agreement_of(records, records).values()
     assert (agreement.answers, agreement.kappa) == (2, 1)
+
+
+def test_flips_count_changed_marks_and_verdicts() -> None:
+    before = [replace(record(n, n / 10), passed=n >= 5) for n in range(10)]
+    after = [replace(record(n, 0.6), passed=True) for n in range(10)]
+    flips = flips_of(before, [replace(after[9], passed=False), *after[:9]])
+    # 0 to 5 rise, 6 stays, 7 to 9 fall; verdicts of 0 to 4 rise, the one of 9 falls.
+    assert (flips.higher, flips.lower, flips.to_right, flips.to_wrong) == (6, 3, 5, 1)
+    assert [flip.case_id for flip in flips.largest][:2] == ["d/0/html/none", "d/1/html/none"]
+    assert [flip.is_verdict for flip in flips.largest] == [True] * 6 + [False] * 3
+    assert len(flip_lines(flips)) == 1 + 9
+    assert flip_lines(flips_of(before, before)) == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 import pytest_tablebench
-from pytest_tablebench.results import ScoreRow, ScoreTable
+from pytest_tablebench.results import Record, ScoreRow, ScoreTable
 from pytest_tablebench.results.gates import GateResult, make_rule, parse_gates
+from pytest_tablebench.results.labels import Label
 from pytest_tablebench.results.score_table import raw_digests
 from pytest_tablebench.results.verdict import (
     RunVerdict,
@@ -35,6 +36,14 @@ class StandIn:
     @property
     def scores(self) -> ScoreTable:
         return self.table
+
+    @property
+    def records(self) -> Sequence[Record]:
+        raise AssertionError("only gates on a judge's marks read records")
+
+    @property
+    def labels(self) -> Sequence[Label]:
+        raise AssertionError("only gates on a judge's marks read labels")
 
 
 def rows(scores: Iterable[float | None]) -> list[ScoreRow]:

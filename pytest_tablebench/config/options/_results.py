@@ -48,6 +48,25 @@ RESULTS = (
         differs=ignore("gates change no answer"),
     ),
     Option(
+        "--bench-labels",
+        "PATH",
+        "labels by people to take into the run: a run folder with labels, or a labels.jsonl. Only "
+        "labels of the same answers count. Default: none",
+        read=folder,
+        recorded=None,
+        differs=ignore("labels change no answer"),
+        path=True,
+    ),
+    Option(
+        "--bench-judge-uncalibrated",
+        "",
+        "let gates take the marks of a judge as they are. Without it such a gate is undecided "
+        "unless labels by people correct it",
+        read=switch,
+        recorded=None,
+        differs=ignore("gates change no answer"),
+    ),
+    Option(
         "--bench-baseline",
         "RUN",
         "run folder to compare this run with",
@@ -59,6 +78,15 @@ RESULTS = (
         "--bench-allow-unlike",
         "",
         "compare even if the baseline differs in more than the model",
+        read=switch,
+        recorded=None,
+        differs=ignore("a comparison changes no answer"),
+    ),
+    Option(
+        "--bench-different-judges",
+        "",
+        "compare even if another judge, or the same with other parameters or prompts, marked the "
+        "answers of the baseline",
         read=switch,
         recorded=None,
         differs=ignore("a comparison changes no answer"),

@@ -25,6 +25,7 @@ from pytest_tablebench.reports.html._details import excerpt
 from pytest_tablebench.reports.html._pack import pack
 from pytest_tablebench.reports.html._pictures import pack_pictures
 from pytest_tablebench.reports.html._render import compiled, save_page
+from pytest_tablebench.reports.labels_text import judged_lines
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
 from pytest_tablebench.results.outliers import AXES, Outlier
@@ -159,6 +160,7 @@ def write_page(
         "listed": _LISTED,
         "changes": None if snapshots is None else _changes(snapshots),
         "notes": [
+            *judged_lines(summary),
             *cut,
             *notes,
             *_data_notes(run),

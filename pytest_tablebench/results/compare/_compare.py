@@ -42,6 +42,7 @@ def compare_runs(
     *,
     allow_unlike: bool = False,
     corrected: bool = False,
+    different_judges: bool = False,
 ) -> RunComparison:
     """Return the paired differences and flips of two runs, and how their settings differ.
 
@@ -52,12 +53,13 @@ def compare_runs(
     for a folder that is no run and for runs without a common case. Unless `allow_unlike`, it also
     raises for runs that differ in more than the model (grid, data, compat, seed, demonstrations,
     parameters, thresholds), with the differences, and `corrected` for runs without the same
-    corrections.
+    corrections. With `different_judges` the judge may differ too.
     """
     old, new = load_compared(before), load_compared(after)
     runs = old.comparable_facts(new), new.comparable_facts(old)
     if not allow_unlike:
-        check_alike(*runs, hint="Compare them anyway with --allow-unlike")
+        hint = "Compare them anyway with --allow-unlike"
+        check_alike(*runs, hint=hint, different_judges=different_judges)
     by_gold: tuple[ScopeComparison, ...] = ()
     if old.overlay is not None and old.overlay == new.overlay:
         sides = old.by_corrected_gold(), new.by_corrected_gold()

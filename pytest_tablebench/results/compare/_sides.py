@@ -14,6 +14,7 @@ from pytest_tablebench.results._corrected_columns import kept_rows
 from pytest_tablebench.results.compare._types import RunFacts, SettingDifference
 from pytest_tablebench.results.corrected import overlay_of
 from pytest_tablebench.results.folder import RUN, read_run_json
+from pytest_tablebench.results.judges import JUDGE_FACTS
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
 from pytest_tablebench.results.record import Record, case_key
 from pytest_tablebench.results.score_table import ScoreTable
@@ -149,6 +150,8 @@ def setting_differences(
     for name, differs in further_settings.items():
         entries = _entries(name, before, after)
         differences += _by_dataset(name, differs, entries) if entries is not None else []
+    for name, meaning in _JUDGES.items():
+        differences += _judges(name, meaning, before, after)
     differences += _data(before, after)
     for package in _PACKAGES:
         old, new = (mapping(run, "versions").get(package) for run in (before, after))
@@ -217,6 +220,23 @@ def _option(
             yield SettingDifference(name, *texts, differs.meaning, unlike=is_unlike)
 
 
+def _judges(
+    name: str, meaning: str, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> Iterator[SettingDifference]:
+    """Yield the differences in a fact about the judge, for metrics that both runs have."""
+    first, second = mapping(before, name), mapping(after, name)
+    for metric in sorted(first.keys() & second.keys()):
+        if first[metric] != second[metric]:
+            texts = _shown(first[metric]), _shown(second[metric])
+            yield SettingDifference(f"{name}.{metric}", *texts, meaning, unlike=True)
+
+
+_JUDGES = {
+    "judge_params": "the judge had other parameters",
+    "judge_prompts": "the judge had another prompt",
+}
+
+
 def _shown(value: object, none: str = "none") -> str:
     if value is None:
         return none
@@ -249,14 +269,25 @@ def _digests(values: Mapping[str, Any], names: Sequence[str]) -> str:
 
 
 def check_alike(
-    before: Mapping[str, Any], after: Mapping[str, Any], *, hint: str, of_one_run: bool = False
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    *,
+    hint: str,
+    of_one_run: bool = False,
+    different_judges: bool = False,
 ) -> None:
     """Raise `SettingsError` with all differences that make two runs (their `run.json`) unlike.
 
-    A different model is allowed unless `of_one_run`. `hint` ends the message; it says what to do.
+    A different model is allowed unless `of_one_run`, another judge if `different_judges`. `hint`
+    ends the message; it says what to do.
     """
     differences = setting_differences(before, after, of_one_run=of_one_run)
-    unlike = [difference for difference in differences if difference.unlike]
+    unlike = [
+        difference
+        for difference in differences
+        if difference.unlike
+        and not (different_judges and difference.name.partition(".")[0] in JUDGE_FACTS)
+    ]
     if unlike:
         named = "; ".join(
             f"{printable(difference.name, 80)}: {printable(difference.before, 120)} against "

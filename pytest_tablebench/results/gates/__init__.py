@@ -15,6 +15,8 @@ from pytest_tablebench.results.gates._grammar import (
     parse_gates,
     recorded_gates,
 )
+from pytest_tablebench.results.gates._judged import without_labels
+from pytest_tablebench.results.gates._labels import JudgeLabels
 from pytest_tablebench.results.gates._passes import PassesRule
 from pytest_tablebench.results.gates._point import PointRule
 from pytest_tablebench.results.gates._power import PlannedGate, plan_gates
@@ -31,6 +33,7 @@ from pytest_tablebench.util.names import unknown_name
 __all__ = [
     "Gate",
     "GateResult",
+    "JudgeLabels",
     "PlannedGate",
     "StoppingRule",
     "baseline_needed",
@@ -48,6 +51,7 @@ __all__ = [
     "sign_flip",
     "stored_results",
     "verdict_line",
+    "without_labels",
     "without_tags",
 ]
 

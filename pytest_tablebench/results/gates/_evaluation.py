@@ -18,6 +18,8 @@ from pytest_tablebench.results._intervals import (
 from pytest_tablebench.results.corrected import overlay_of
 from pytest_tablebench.results.gates._counts import evaluate_cost, evaluate_count
 from pytest_tablebench.results.gates._grammar import COUNTS, Gate, baseline_needed, parse_gate
+from pytest_tablebench.results.gates._judged import judged_result
+from pytest_tablebench.results.gates._labels import JudgeLabels
 from pytest_tablebench.results.gates._result import (
     GateResult,
     State,
@@ -50,6 +52,7 @@ def judge_gates(
     clusters: Clusters | None = None,
     answers: Mapping[Key, Hashable] | None = None,
     baseline_answers: Mapping[Key, Hashable] | None = None,
+    labels: JudgeLabels | None = None,
 ) -> list[GateResult]:
     """Return the result of each gate, in order.
 
@@ -69,6 +72,8 @@ def judge_gates(
         answers: answer texts by (dataset, example, serializer, perturbation), for records without
             `raw`. They show whether a run is identical to its baseline.
         baseline_answers: the same for the baseline.
+        labels: labels by people, which gates on a judge's marks then need. None: the marks count
+            as they are.
 
     Raises `SettingsError` for a gate that cannot be parsed or lacks its baseline, and `DataError`
     for records that cannot be used.
@@ -89,7 +94,7 @@ def judge_gates(
     def scopes_of(table: ScoreTable, former: ScoreTable | None) -> Scopes:
         new, old = read_side(table), None if former is None else read_side(former)
         names = new.benchmarks if benchmarks is None else benchmarks
-        return Scopes(new, old, names, clusters or {}, missing)
+        return Scopes(new, old, names, clusters or {}, missing, labels=labels)
 
     scopes = {False: scopes_of(table, former)}
     if any(gate.corrected for gate in parsed):
@@ -177,6 +182,9 @@ def evaluate_gate(gate: Gate, scopes: Scopes, tail: float) -> GateResult:
         n_not_asked_baseline=sample.not_asked_old,
         n_clusters=sample.n_clusters,
     )
+    judged = judged_result(gate, result, scopes, sample, tail)
+    if judged is not None:
+        return judged
     stats = moments(sample.values, sample.clusters)
     if stats is None:
         return replace(result, reason=sample.problem or _one_table(sample))

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from pytest_tablebench.results.gates._grammar import Gate
 from pytest_tablebench.results.gates._sides import Sides
 from pytest_tablebench.results.sheets import ScoreSheet, aligned
 from pytest_tablebench.util.names import known_names, printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results.gates._labels import JudgeLabels
 
 SHOWN = 20
 """The number of known values that the message about an unknown tag value lists."""
@@ -35,6 +39,8 @@ class Scopes:
     missing: Collection[str] = ()
     whole: Scopes | None = None
     """The scopes that a slice is a part of."""
+    labels: JudgeLabels | None = None
+    """Labels by people, if gates on a judge's marks need them."""
     _pairs: dict[str, SheetPair] = field(default_factory=dict)
     _slices: dict[tuple[tuple[str, str], ...], Scopes] = field(default_factory=dict)
 
@@ -69,6 +75,7 @@ class Scopes:
             self.clusters,
             self.missing,
             self,
+            self.labels,
         )
 
     def datasets(self, gate: Gate) -> list[str]:
@@ -78,6 +85,20 @@ class Scopes:
         if gate.scope in self.new.datasets:
             return [gate.scope]
         return list(self.benchmarks.get(gate.scope, ()))
+
+    def judged(self, gate: Gate) -> list[str]:
+        """Return the datasets in a gate's scope whose values are a judge's marks.
+
+        None of them are, if gates take the marks as they are.
+        """
+        if self.labels is None:
+            return []
+        sides = [self.new] if self.old is None else [self.new, self.old]
+        sheets = {
+            name: [side.datasets[name] for side in sides if name in side.datasets]
+            for name in self.datasets(gate)
+        }
+        return self.labels.concerned(gate, sheets)
 
     def unknown(self, gate: Gate) -> str:
         """Return why a gate's scope has no case."""

@@ -16,8 +16,11 @@ from pytest_tablebench.config.compat import COMPAT_MODES, Compat, check_compat
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import ModelError, SettingsError, writing
 from pytest_tablebench.registry import Registry
+from pytest_tablebench.results.calibration import summary_entry
 from pytest_tablebench.results.folder import RunFolder, read_records, read_run_json, recorded_text
-from pytest_tablebench.results.judges import Agreement, agreement_of
+from pytest_tablebench.results.judges import FLIP_COUNTS, Agreement, Flips, agreement_of, flips_of
+from pytest_tablebench.results.labelled_cases import labelled_cases
+from pytest_tablebench.results.labels import Label, read_labels, write_labels
 from pytest_tablebench.results.loaded_run import summary_of
 from pytest_tablebench.results.media import merge_media
 from pytest_tablebench.results.record import ASSERTION, Record
@@ -46,6 +49,7 @@ class Rejudged:
             a whole run.
         plan: the requests to a new judge.
         agreement: between the new judge and the old one, by dataset.
+        flips: the marks and verdicts that a new judge changed.
     """
 
     origin: Path
@@ -60,6 +64,7 @@ class Rejudged:
     ended: str | None = None
     plan: AskPlan | None = None
     agreement: Mapping[str, Agreement] = field(default_factory=dict)
+    flips: Flips | None = None
 
     @cached_property
     def table(self) -> ScoreTable:
@@ -70,6 +75,11 @@ class Rejudged:
     def scores(self) -> ScoreTable:
         """The same table, for figures that need no replies."""
         return self.table
+
+    @cached_property
+    def labels(self) -> Sequence[Label]:
+        """The labels by people of the original run, which remain valid for the same answers."""
+        return read_labels(self.origin)
 
 
 def rejudge(
@@ -169,10 +179,14 @@ def rejudge(
         agreement = agreement_of(records, judged)
         kept = {name: asdict(record) for name, record in agreement.items()}
         run_data["rejudged"] |= {"judge": run.get("judge"), "agreement": kept}
+        flips = asdict(flips_of(records, judged))
+        run_data["rejudged"]["flips"] = {name: flips[name] for name in FLIP_COUNTS}
         run_data["judge"] = plan.model
         run_data |= totals_with(run, records, judged)
     summary = summary_of(run_data, judged)
     add_spending(summary, lambda: judged)
+    if labels := read_labels(path):
+        summary["judged"] = summary_entry(labelled_cases(judged, labels))
     pairs = list(zip(records, judged, strict=True))
     flipped = Counter((old.passed, new.passed) for old, new in pairs)
     return Rejudged(
@@ -188,6 +202,7 @@ def rejudge(
         ended=ended,
         plan=plan,
         agreement=agreement,
+        flips=None if plan is None else flips_of(records, judged),
     )
 
 
@@ -227,6 +242,8 @@ def write_rejudged(rejudged: Rejudged, out: Path, **facts: Any) -> None:
             with contextlib.suppress(FileNotFoundError):  # the run has no texts
                 shutil.copyfile(rejudged.origin / TEXTS, out / TEXTS)
             merge_media([rejudged.origin], out)
+            if rejudged.labels:
+                write_labels(out, rejudged.labels)
             folder.write_summary(rejudged.summary)
             folder.write_run({**rejudged.run, **facts})
     except SettingsError as error:

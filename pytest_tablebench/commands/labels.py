@@ -1,0 +1,168 @@
+"""`tablebench labels RUN [FILE ...]`."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.errors import SettingsError, writing
+from pytest_tablebench.util.names import counted, printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.results.labelled_cases import LabelledCases
+    from pytest_tablebench.results.loaded_run import LoadedRun
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the `tablebench` parser."""
+    parser = commands.add_parser(
+        "labels",
+        help="import labels by people, and calibrate the judge with them",
+        description="Import labels by people from CSV files and "
+        "keep them in the run folder. Show how far people agree with each other and with the "
+        "judge, and the mean of its marks corrected by the labels.",
+    )
+    parser.add_argument("run", type=Path, metavar="RUN", help="run folder with scores by a judge")
+    parser.add_argument(
+        "files", type=Path, nargs="*", metavar="FILE", help="CSV file of labels. Default: none"
+    )
+    parser.add_argument(
+        "--replace",
+        action="store_true",
+        help="let a new label of the same person replace a different one",
+    )
+    parser.add_argument(
+        "--label-sample",
+        type=int,
+        metavar="N",
+        help="propose N answers to label, by dataset and mark, and write them into to_label.csv",
+    )
+    parser.add_argument(
+        "-o",
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="the file for --label-sample. Default: to_label.csv",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="seed of --label-sample. Default: 0"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
+    parser.set_defaults(lines=_labels)
+
+
+def _labels(options: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.results.judged_cases import judged_cases
+    from pytest_tablebench.results.labelled_cases import labelled_cases
+    from pytest_tablebench.results.loaded_run import load_run
+
+    if options.label_sample is not None and options.label_sample < 1:
+        raise SettingsError("--label-sample takes a number from 1")
+    run = load_run(options.run)
+    if not judged_cases(run.records):
+        raise SettingsError(
+            f"{printable(str(options.run))}: no answer has a mark by a judge (gpt_eval or "
+            f"llm_score), so there is nothing to label"
+        )
+    lines = _import(run, options) if options.files else []
+    labelled = labelled_cases(run.records, run.labels)
+    if options.label_sample is not None:
+        return [*lines, *_propose(run, labelled, options)], 0
+    return [*lines, *_shown(run, labelled, options.json)], 0
+
+
+def _import(run: LoadedRun, options: argparse.Namespace) -> list[str]:
+    from pytest_tablebench.results.judged_cases import judged_cases
+    from pytest_tablebench.results.labels import (
+        join_labels,
+        read_label_file,
+        read_sample,
+        write_labels,
+    )
+
+    new = [entry for file in options.files for entry in read_label_file(file)]
+    joined = join_labels(
+        judged_cases(run.records),
+        run.labels,
+        new,
+        read_sample(run.path),
+        replace_labels=options.replace,
+    )
+    write_labels(run.path, joined.labels)
+    run.labels = joined.labels
+    line = f"{counted(joined.added, 'label')} added"
+    if joined.repeated:
+        line += f", {joined.repeated:,} already there"
+    if joined.replaced:
+        line += f", {joined.replaced:,} replaced"
+    return [line]
+
+
+def _shown(run: LoadedRun, labelled: LabelledCases, out: Path | None) -> list[str]:
+    from pytest_tablebench.reports.labels_text import (
+        calibration_lines,
+        judged_lines,
+        people_lines,
+    )
+    from pytest_tablebench.results.calibration import calibrate, summary_entry
+    from pytest_tablebench.results.people import people_agreement
+
+    judge = run.run.get("judge")
+    calibration = calibrate(
+        labelled,
+        judge=judge if isinstance(judge, str) else None,
+        model=str(run.run.get("model")),
+    )
+    if calibration is None:
+        return [
+            f"no labels of the {counted(len(labelled.cases), 'judged answer')}; propose a sample "
+            f"with --label-sample N, then import the filled file"
+        ]
+    people = people_agreement(labelled.cases)
+    figures = summary_entry(labelled)
+    if out is not None:
+        content = {
+            "people": None if people is None else asdict(people),
+            "calibration": calibration.to_json(),
+            "judged": figures,
+        }
+        with writing(f"--json: cannot write {printable(str(out))}"):
+            out.write_text(json.dumps(content, indent=2) + "\n", encoding="ascii")
+    return [
+        *calibration_lines(calibration),
+        *people_lines(people),
+        *judged_lines({"judged": figures}),
+    ]
+
+
+def _propose(run: LoadedRun, labelled: LabelledCases, options: argparse.Namespace) -> list[str]:
+    from pytest_tablebench.results.calibration import expected_intervals
+    from pytest_tablebench.results.label_sample import propose_sample
+    from pytest_tablebench.results.labels import COLUMNS, add_sample
+
+    sample = propose_sample(labelled.cases, options.label_sample, seed=options.seed)
+    if not sample:
+        raise SettingsError("every example with a judged answer has a label already")
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows((case.case_id, "", "", "") for case, _ in sample)
+    out = options.out or Path("to_label.csv")
+    if out.exists():
+        raise SettingsError(f"{printable(str(out))} exists; name another file with --out")
+    with writing(f"--out: cannot write {printable(str(out))}"):
+        out.write_text(text.getvalue(), encoding="utf-8")
+    add_sample(run.path, sample)
+    lines = [f"{counted(len(sample), 'answer')} to label: {printable(str(out))}"]
+    for entry in expected_intervals(labelled, [case for case, _ in sample]):
+        basis = "from the labels so far" if entry.is_estimated else "at worst, without labels"
+        lines.append(
+            f"{printable(entry.dataset, 60)}: with {counted(entry.n_labels, 'label')} the 95 % "
+            f"interval is about {entry.half_width:.3f} on each side ({basis})"
+        )
+    return lines
