@@ -3,7 +3,7 @@
     python -m benchmarks.audit [--data ../shared/data] [--seeds 20]
 
 Takes the real slices of five datasets and replaces 5 % of the golds: by the answer of another
-question, by a value beside it in the table, by the same number in another scale, or with the other
+question, by a value next to it in the table, by the same number in another scale, or with the other
 sign. Four scripted models then answer. They err together: all find the same questions hard, and
 half of the wrong answers about a question are the same one. Some of their errors are errors of
 scale and sign, as some of the wrong golds are. Their runs are written as run folders, read and
@@ -98,7 +98,7 @@ def wrong_answers(
 
 
 def _neighbour(example: Example, gold: str, draw: random.Random) -> str | None:
-    """Return a cell beside the gold; None if the gold is no cell."""
+    """Return a cell next to the gold; None if the gold is no cell."""
     tables = [value for value in example.inputs.values() if isinstance(value, Table)]
     rows = cells_of(tables[0]) if tables else ()
     places = [(r, c) for r, row in enumerate(rows) for c, cell in enumerate(row) if cell == gold]

@@ -38,11 +38,11 @@ With two voters, the levels rest on the priors.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pytest_tablebench.audit.truth_rows import Ballot, TruthRows, options_of
 from pytest_tablebench.util.arrays import np
 
 if TYPE_CHECKING:
@@ -66,12 +66,6 @@ _MOST_SUGGESTED = 0.6
 _WEIGHINGS = 3
 """How often the weights follow the estimate of r. Equal voters cannot raise it on their own."""
 
-_MOST_OPTIONS = 8
-"""Answers to one question that are separated; rarer ones count as different mistakes."""
-
-_MOST_WRONG = 50
-"""The largest K. It is the number of different golds of the dataset, minus one."""
-
 _GOLD_STRENGTH = 100.0
 """How many examples the prior of the share of wrong golds counts as."""
 
@@ -82,20 +76,6 @@ _START_STRENGTH, _POOLED_STRENGTH = 4.0, 20.0
 """How many examples the priors of accuracies count as: at the start, and from all datasets."""
 
 _USUAL_MISTAKE, _USUAL_STRENGTH = 0.5, 20.0
-_TINY = 1e-9
-
-
-@dataclass(frozen=True)
-class Ballot:
-    """The votes about one example.
-
-    Arguments:
-        gold: the published answer.
-        votes: by voter, the share of its cases with each answer; the shares add up to 1.
-    """
-
-    gold: str
-    votes: Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True)
@@ -152,8 +132,8 @@ def agreement_of(
             for name, ballots in datasets.items()
         }
     estimate = estimate and len(voters) >= VOTERS_TO_ESTIMATE
-    rows = {name: _TruthRows.of(ballots, voters) for name, ballots in datasets.items() if ballots}
-    pooled = _TruthRows.joined(list(rows.values()))
+    rows = {name: TruthRows.of(ballots, voters) for name, ballots in datasets.items() if ballots}
+    pooled = TruthRows.joined(list(rows.values()))
     names = [(models or {}).get(voter, voter) for voter in voters]
     are_alike = np.array([[first == second for second in names] for first in names])
     start = _VoteModel.start(pooled, prior, are_alike)
@@ -181,98 +161,6 @@ def _logit(share: float) -> float:
     return float(np.log(share) - np.log1p(-share))
 
 
-def options_of(ballot: Ballot) -> list[str]:
-    """Return the gold and the most frequent other answers, in the order of their texts."""
-    shares: Counter[str] = Counter()
-    for votes in ballot.votes.values():
-        shares.update(votes)
-    del shares[ballot.gold]
-    frequent = sorted(shares, key=lambda answer: (-shares[answer], answer))[:_MOST_OPTIONS]
-    return [ballot.gold, *sorted(frequent)]
-
-
-@dataclass(frozen=True)
-class _TruthRows:
-    """One row for each possible pair of truth and usual mistake of each example.
-
-    Arguments:
-        start: the first row of each example.
-        example: the number of the example of each row.
-        truth: the number of the true option of each row; the number of options for none of them.
-        right: by row and voter, the share of the voter's cases with the truth.
-        usual: the same of the usual mistake.
-        other: the same of other answers.
-        is_gold: by row, whether the gold is the truth.
-        prior: the logarithm of the probability of truth and mistake before any vote.
-        wrong: K, by row.
-    """
-
-    start: NDArray[np.int64]
-    example: NDArray[np.int64]
-    truth: NDArray[np.int64]
-    right: Floats
-    usual: Floats
-    other: Floats
-    is_gold: NDArray[np.bool_]
-    prior: Floats
-    wrong: Floats
-
-    @classmethod
-    def of(cls, ballots: Sequence[Ballot], voters: Sequence[str]) -> _TruthRows:
-        place = {voter: number for number, voter in enumerate(voters)}
-        wrong = min(max(len({ballot.gold for ballot in ballots}) - 1, 1), _MOST_WRONG)
-        return cls.joined(
-            [_rows_of(ballot, place, wrong, number) for number, ballot in enumerate(ballots)],
-            numbered=True,
-        )
-
-    @classmethod
-    def joined(cls, parts: Sequence[_TruthRows], *, numbered: bool = False) -> _TruthRows:
-        """Return all rows; without `numbered` the examples of each part count from 0."""
-        starts, examples, row_count, count = [], [], 0, 0
-        for part in parts:
-            starts.append(part.start + row_count)
-            examples.append(part.example + (0 if numbered else count))
-            row_count, count = row_count + len(part.example), count + len(part.start)
-        names = ("truth", "right", "usual", "other", "is_gold", "prior", "wrong")
-        joined = [np.concatenate([getattr(part, name) for part in parts]) for name in names]
-        return cls(np.concatenate(starts), np.concatenate(examples), *joined)
-
-
-def _rows_of(ballot: Ballot, place: Mapping[str, int], wrong: int, number: int) -> _TruthRows:
-    options = options_of(ballot)
-    count = len(options)
-    column = {answer: index for index, answer in enumerate(options)}
-    # The last option is none of the observed answers; no vote is for it.
-    shares = np.zeros((count + 1, len(place)))
-    present = np.zeros(len(place))
-    for voter, votes in ballot.votes.items():
-        present[place[voter]] = 1
-        for answer, share in votes.items():
-            if answer in column:
-                shares[column[answer], place[voter]] += share
-    k = max(wrong, count - 1)
-    pairs = [(t, m) for t in range(count + 1) for m in range(count + 1) if t != m or t == count]
-    truth, mistake = np.array(pairs).T
-    right, usual = shares[truth], shares[mistake]
-    # Log-probabilities: of a truth among K + 1 answers, and of a mistake among the K others.
-    hidden = k + 1 - count
-    truths = np.where(truth < count, 1, max(hidden, _TINY)) / (k + 1)
-    unseen = np.where(truth < count, hidden, max(hidden - 1, 0))
-    mistakes = np.where(mistake < count, 1, np.maximum(unseen, _TINY)) / k
-    return _TruthRows(
-        np.array([0]),
-        np.full(len(pairs), number),
-        truth,
-        right,
-        usual,
-        present - right - usual,
-        truth == 0,
-        np.log(truths) + np.log(mistakes),
-        np.full(len(pairs), float(k)),
-    )
-
-
 @dataclass(frozen=True)
 class _VoteModel:
     """The parameters. As a prior, the counts say how many examples it counts as.
@@ -294,7 +182,7 @@ class _VoteModel:
     strength: float
 
     @classmethod
-    def start(cls, rows: _TruthRows, prior: float, are_alike: NDArray[np.bool_]) -> _VoteModel:
+    def start(cls, rows: TruthRows, prior: float, are_alike: NDArray[np.bool_]) -> _VoteModel:
         """Return the model with the share of the gold as each voter's accuracy."""
         golds = rows.start
         answered = (rows.right + rows.usual + rows.other)[golds].sum(axis=0)
@@ -310,7 +198,7 @@ class _VoteModel:
         """Return the model as the prior of a dataset."""
         return replace(self, strength=_POOLED_STRENGTH)
 
-    def likelihood(self, rows: _TruthRows) -> Floats:
+    def likelihood(self, rows: TruthRows) -> Floats:
         """Return the logarithm of P(truth, mistake, level, gold, votes), by row and level."""
         accuracy = np.clip(self.accuracy, 1e-4, 1 - 1e-4)
         rest = (1 - self.usual) / rows.wrong
@@ -322,16 +210,14 @@ class _VoteModel:
         return alone[:, None] + weighted + np.log(self.levels)
 
 
-def _posterior(rows: _TruthRows, likelihood: Floats) -> Floats:
+def _posterior(rows: TruthRows, likelihood: Floats) -> Floats:
     highest = np.maximum.reduceat(likelihood.max(axis=1), rows.start)[rows.example]
     weights: Floats = np.exp(likelihood - highest[:, None])
     total = np.add.reduceat(weights.sum(axis=1), rows.start)[rows.example]
     return np.asarray(weights / total[:, None])
 
 
-def _fitted(
-    rows: _TruthRows, model: _VoteModel, prior: _VoteModel, *, estimate: bool
-) -> _VoteModel:
+def _fitted(rows: TruthRows, model: _VoteModel, prior: _VoteModel, *, estimate: bool) -> _VoteModel:
     for _ in range(_ROUNDS):
         posterior = _posterior(rows, model.likelihood(rows))
         model = _maximized(rows, model, prior, posterior, estimate=estimate)
@@ -339,7 +225,7 @@ def _fitted(
 
 
 def _maximized(
-    rows: _TruthRows, model: _VoteModel, prior: _VoteModel, posterior: Floats, *, estimate: bool
+    rows: TruthRows, model: _VoteModel, prior: _VoteModel, posterior: Floats, *, estimate: bool
 ) -> _VoteModel:
     present = rows.right + rows.usual + rows.other
     right = rows.right.T @ posterior + prior.strength * prior.accuracy
@@ -366,7 +252,7 @@ def _maximized(
     )
 
 
-def _weights(rows: _TruthRows, prior: float, are_alike: NDArray[np.bool_]) -> Floats:
+def _weights(rows: TruthRows, prior: float, are_alike: NDArray[np.bool_]) -> Floats:
     """Return the weight of each voter: 1 divided by the number of voters that it resembles.
 
     `are_alike` is True for two voters of one model.
@@ -397,7 +283,7 @@ def _weights(rows: _TruthRows, prior: float, are_alike: NDArray[np.bool_]) -> Fl
     return np.asarray(1 / excess.sum(axis=0))
 
 
-def _doubts(rows: _TruthRows, model: _VoteModel, ballots: Sequence[Ballot]) -> list[Doubt]:
+def _doubts(rows: TruthRows, model: _VoteModel, ballots: Sequence[Ballot]) -> list[Doubt]:
     likelihood = np.logaddexp.reduce(model.likelihood(rows), axis=1)
     before = _logit(1 - model.gold)
     ends = [*rows.start.tolist()[1:], len(likelihood)]

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.commands._asking import add_asking, cost_lines, open_client
 from pytest_tablebench.commands._generating import count_from_1
 from pytest_tablebench.errors import ModelError, SettingsError, writing
-from pytest_tablebench.util.names import split_names
+from pytest_tablebench.util.names import printable, split_names
 
 if TYPE_CHECKING:
     from pytest_tablebench.audit.ranking import Audit
-
-_actions: Mapping[str, Callable[[argparse.Namespace], tuple[list[str], int]]] = {}
-"""Further actions by the word before the runs: `tablebench audit WORD RUN...`."""
 
 
 def add_parser(commands: Any) -> None:
@@ -30,7 +26,14 @@ def add_parser(commands: Any) -> None:
         "occur in the table, or the same question has another gold elsewhere. Use runs of several "
         "models or strategies. No model is called, except by --ask with --yes.",
     )
-    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="run folder")
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        type=Path,
+        metavar="RUN",
+        help="run folder. With `export` before the runs, write a report for the authors of each "
+        "dataset",
+    )
     parser.add_argument(
         "--bench-data", metavar="DIR", help="folder with the datasets' files. Default: the run's"
     )
@@ -53,6 +56,24 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="write all examples with their evidence as JSON"
+    )
+    parser.add_argument(
+        "--page", type=Path, metavar="FILE", help="write a page on which people give verdicts"
+    )
+    parser.add_argument(
+        "--blind",
+        action="store_true",
+        help="hide evidence and models on the page until there is a verdict",
+    )
+    parser.add_argument(
+        "--corrections",
+        type=Path,
+        metavar="FILE",
+        help="CSV file with earlier verdicts, for --page and export",
+    )
+    parser.add_argument("--to", type=Path, metavar="DIR", help="folder for export")
+    parser.add_argument(
+        "--force", action="store_true", help="let export replace files that it did not write"
     )
     parser.add_argument(
         "--ask-top",
@@ -81,18 +102,37 @@ def _share(text: str) -> float:
 
 
 def _audit(options: argparse.Namespace) -> tuple[list[str], int]:
-    word = str(options.runs[0])
-    if word in _actions and not options.runs[0].is_dir():
+    reports: Path | None = options.to
+    is_export = str(options.runs[0]) == "export" and not options.runs[0].is_dir()
+    if is_export:
         options.runs = options.runs[1:]
-        return _actions[word](options)
+        if reports is None:
+            raise SettingsError("audit export needs --to DIR, the folder for the reports")
+    elif reports is not None:
+        raise SettingsError("--to is for `tablebench audit export RUN... --to DIR`")
     from pytest_tablebench.reports.audit_text import audit_json, audit_lines
+    from pytest_tablebench.results.corrections import read_corrections
 
+    corrections = None if options.corrections is None else read_corrections(options.corrections)
     audit, lines = audited(options)
     if options.json is not None:
         text = json.dumps(audit_json(audit), indent=2, default=str) + "\n"
         with writing(f"--json: cannot write {options.json}"):
             options.json.write_text(text, encoding="ascii")
-    return [*audit_lines(audit, options.top), *lines], 0
+    if options.page is not None:
+        from pytest_tablebench.reports.html.review import write_audit_page
+
+        write_audit_page(options.page, audit.suspects, corrections=corrections, blind=options.blind)
+        lines.append(f"page: {printable(str(options.page))}")
+    if reports is None:
+        return [*audit_lines(audit, options.top), *lines], 0
+    from pytest_tablebench.audit.export import write_reports
+
+    exported = write_reports(
+        reports, audit.suspects, corrections, top=options.top, force=options.force
+    )
+    written = [f"written: {printable(str(path))}" for path in exported.paths]
+    return [*lines, *written, *map(printable, exported.notes)], 0
 
 
 def audited(options: argparse.Namespace) -> tuple[Audit, list[str]]:

@@ -6,6 +6,7 @@ import argparse
 import csv
 import io
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,6 +51,16 @@ def add_parser(commands: Any) -> None:
         help="the file for --label-sample. Default: to_label.csv",
     )
     parser.add_argument(
+        "--page",
+        type=Path,
+        metavar="FILE",
+        help="write a page on which people label the proposed answers, or all judged answers "
+        "without --label-sample",
+    )
+    parser.add_argument(
+        "--show-marks", action="store_true", help="show the judge's marks on the page"
+    )
+    parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help="seed of --label-sample. Default: 0"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
@@ -73,6 +84,9 @@ def _labels(options: argparse.Namespace) -> tuple[list[str], int]:
     labelled = labelled_cases(run.records, run.labels)
     if options.label_sample is not None:
         return [*lines, *_propose(run, labelled, options)], 0
+    if options.page is not None:
+        case_ids = [case.case_id for case in labelled.cases]
+        return [*lines, *_page(run, case_ids, options)], 0
     return [*lines, *_shown(run, labelled, options.json)], 0
 
 
@@ -159,6 +173,8 @@ def _propose(run: LoadedRun, labelled: LabelledCases, options: argparse.Namespac
         out.write_text(text.getvalue(), encoding="utf-8")
     add_sample(run.path, sample)
     lines = [f"{counted(len(sample), 'answer')} to label: {printable(str(out))}"]
+    if options.page is not None:
+        lines += _page(run, [case.case_id for case, _ in sample], options)
     for entry in expected_intervals(labelled, [case for case, _ in sample]):
         basis = "from the labels so far" if entry.is_estimated else "at worst, without labels"
         lines.append(
@@ -166,3 +182,11 @@ def _propose(run: LoadedRun, labelled: LabelledCases, options: argparse.Namespac
             f"interval is about {entry.half_width:.3f} on each side ({basis})"
         )
     return lines
+
+
+def _page(run: LoadedRun, case_ids: Sequence[str], options: argparse.Namespace) -> list[str]:
+    from pytest_tablebench.reports.html.review import write_label_page
+    from pytest_tablebench.results.label_cases import label_cases
+
+    write_label_page(options.page, label_cases(run, case_ids), blind=not options.show_marks)
+    return [f"page: {printable(str(options.page))}"]

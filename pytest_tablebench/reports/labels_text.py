@@ -75,7 +75,7 @@ def calibration_lines(calibration: Calibration) -> list[str]:
     judge = printable(calibration.judge or "the judge (not recorded)", 100)
     labels = counted(calibration.n_labels, "label")
     sampling = (
-        "a proposed sample, weighted by its strata"
+        "a proposed sample; only the corrected means are weighted by its strata"
         if calibration.is_sampled
         else "taken as a random sample"
     )

@@ -9,6 +9,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from pytest_tablebench.results._intervals import moments, paired_bounds
+from pytest_tablebench.results.judged_cases import JudgedCase
+from pytest_tablebench.results.label_sample import expected_half_width, mark_bin
+from pytest_tablebench.results.labelled_cases import LabelledCases
 from pytest_tablebench.results.labelled_mean import (
     FEWEST_LABELS,
     LabelledMean,
@@ -18,9 +21,6 @@ from pytest_tablebench.results.labelled_mean import (
     plain_values,
     rogan_gladen,
 )
-from pytest_tablebench.results.judged_cases import JudgedCase
-from pytest_tablebench.results.label_sample import expected_half_width, mark_bin
-from pytest_tablebench.results.labelled_cases import LabelledCases
 from pytest_tablebench.results.people import AgreementFigure, kappa
 from pytest_tablebench.util.arrays import np
 

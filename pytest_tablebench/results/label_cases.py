@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.results.judged_cases import judged_cases
@@ -16,14 +16,21 @@ if TYPE_CHECKING:
     from pytest_tablebench.results.loaded_run import LoadedRun
 
 
+LabelScale = Literal["marks", "right_wrong"]
+"""`marks`: whole marks from 0 to 10. `right_wrong`: two choices."""
+
+
 @dataclass(frozen=True)
 class LabelCase:
-    """One answer to label.
+    """One answer to label, with everything that a person needs.
 
     Args:
+        case_id: as in the run's records.
         tables: as in `ExampleText`: mappings with `title`, `header` and `rows`.
         references: the expected answers.
-        mark: the judge's mark from 0 to 1, which a blind page hides.
+        reply: what the judge received.
+        judge_mark: the judge's mark from 0 to 1, which a blind page hides; None without one.
+        scale: the marks that the case's judge uses.
     """
 
     case_id: str
@@ -32,7 +39,8 @@ class LabelCase:
     tables: tuple[Mapping[str, Any], ...]
     references: tuple[str, ...]
     reply: str
-    mark: float
+    judge_mark: float | None = None
+    scale: LabelScale = "marks"
 
 
 def label_cases(run: LoadedRun, case_ids: Iterable[str]) -> list[LabelCase]:
@@ -55,6 +63,7 @@ def label_cases(run: LoadedRun, case_ids: Iterable[str]) -> list[LabelCase]:
     }
     needed = set(keys.values())
     texts = {text.id: text for text in read_examples(run.path / TEXTS) if text.id in needed}
+    graded = {case.dataset for case in judged.values() if case.mark not in {0.0, 1.0}}
     shown = []
     for name in names:
         text, record = texts.get(keys[name]), records[name]
@@ -67,6 +76,7 @@ def label_cases(run: LoadedRun, case_ids: Iterable[str]) -> list[LabelCase]:
                 tuple(map(str, record.references)),
                 record.raw or "",
                 judged[name].mark,
+                "marks" if records[name].dataset in graded else "right_wrong",
             )
         )
     return shown

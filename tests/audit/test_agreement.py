@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_tablebench.audit.agreement import Ballot, agreement_of, options_of
+from pytest_tablebench.audit.agreement import agreement_of
+from pytest_tablebench.audit.truth_rows import Ballot, options_of
 
 ACCURACY = {"a": 0.6, "b": 0.75, "c": 0.9}
 

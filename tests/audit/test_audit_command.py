@@ -15,6 +15,7 @@ from pytest_tablebench.audit.ranking import audit_runs
 from pytest_tablebench.cli import main
 from pytest_tablebench.datasets import Example
 from pytest_tablebench.datasets.row_digest import row_digest
+from pytest_tablebench.results.corrections import Correction, write_corrections
 from tests.audit.audit_runs import audited, record_of, write_starter_run
 from tests.support.runs import examples
 
@@ -225,3 +226,41 @@ def test_output_is_printable(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     output = capsys.readouterr().out
     assert "\x1b" not in output
     assert not any(line.lstrip().startswith("::") for line in output.splitlines())
+
+
+def test_a_page_and_reports_for_authors(
+    runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    example = examples(NUMBERS)[WRONG]
+    page, corrections = tmp_path / "audit.html", tmp_path / "corrections.csv"
+    write_corrections(
+        corrections,
+        [Correction("starter", example.id, row_digest(example), "wrong", ("松原",), "", "ann")],
+    )
+    assert audit(runs, f"--page={page}", f"--corrections={corrections}") == 0
+    assert f"page: {page}" in capsys.readouterr().out
+    assert "松原" not in page.read_text(encoding="utf-8")  # the cases are packed
+    assert main(["audit", "export", *map(str, runs), f"--to={tmp_path}"]) == 0
+    checked = [f"--to={tmp_path / 'checked'}", f"--corrections={corrections}"]
+    assert main(["audit", "export", *map(str, runs), *checked]) == 0
+    report = (tmp_path / "checked/starter.md").read_text(encoding="utf-8")
+    assert example.question in report
+    lines = (tmp_path / "checked/starter.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["example"] for line in lines] == [example.id]
+    assert len((tmp_path / "starter.jsonl").read_text(encoding="utf-8").splitlines()) == 20
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["export"], "needs --to DIR"),
+        (["export", "--to=out"], "name at least one run folder"),
+        (["run", "--to=out"], "--to is for"),
+        (["run", "--corrections=absent.csv"], "absent.csv: cannot be read"),
+    ],
+)
+def test_bad_use_of_export(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["audit", *words]) == 2
+    assert message in capsys.readouterr().err

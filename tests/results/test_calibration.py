@@ -17,6 +17,8 @@ from pytest_tablebench.results.calibration import (
     family,
     judged_figures,
 )
+from pytest_tablebench.results.judged_cases import JudgedCase
+from pytest_tablebench.results.labelled_cases import LabelledCases
 from pytest_tablebench.results.labelled_mean import (
     LabelledMean,
     combined,
@@ -24,8 +26,6 @@ from pytest_tablebench.results.labelled_mean import (
     plain_values,
     rogan_gladen,
 )
-from pytest_tablebench.results.judged_cases import JudgedCase
-from pytest_tablebench.results.labelled_cases import LabelledCases
 from pytest_tablebench.results.people import kappa, krippendorff, people_agreement
 
 FOUR_PEOPLE = [

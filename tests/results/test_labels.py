@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bs4 import BeautifulSoup
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +21,7 @@ from pytest_tablebench.results.labelled_cases import labelled_cases
 from pytest_tablebench.results.labels import LABELS, Label, read_labels
 from pytest_tablebench.results.loaded_run import load_run
 from pytest_tablebench.results.record import Record, answer_mark
+from tests.support.page_files import block
 
 
 def judged(example: int, mark: float | None, serializer: str = "html", **more: Any) -> Record:
@@ -184,4 +186,15 @@ def test_labelled_examples_are_not_proposed_again() -> None:
 
 def test_a_page_gets_the_reply_and_references_of_a_case(run: Path) -> None:
     [case] = label_cases(load_run(run), ["d/e5/html/none"])
-    assert (case.dataset, case.reply, case.mark, case.tables) == ("d", "reply 5", 1.0, ())
+    assert (case.dataset, case.reply, case.judge_mark, case.tables) == ("d", "reply 5", 1.0, ())
+
+
+@pytest.mark.parametrize("sample", [[], ["--label-sample=10"]])
+def test_a_page_hides_the_marks(run: Path, sample: list[str], capsys: Any) -> None:
+    page = run.parent / "labels.html"
+    out = f"--out={run.parent / 'to_label.csv'}"
+    assert main(["labels", str(run), *sample, out, f"--page={page}"]) == 0
+    assert f"page: {page}" in capsys.readouterr().out
+    blind = block(BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser"), "index")
+    assert len(blind["columns"]["id"]) == (10 if sample else 40)
+    assert "judge_mark" not in page.read_text(encoding="utf-8")

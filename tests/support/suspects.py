@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_tablebench.audit.label_case import LabelCase
 from pytest_tablebench.audit.suspects import AnswerGroup, Evidence, Suspect
+from pytest_tablebench.results.label_cases import LabelCase
 
 HEADER = ["Year", "Team", "Points", "Goals"]
 

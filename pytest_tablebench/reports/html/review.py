@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_tablebench.audit.label_case import LabelCase, LabelScale
 from pytest_tablebench.audit.names import EVIDENCE_NAMES, VERDICT_NAMES, odds_text
 from pytest_tablebench.audit.suspects import Suspect
 from pytest_tablebench.reports.html._render import save_page
@@ -21,6 +20,7 @@ from pytest_tablebench.results.corrections import (
     Corrections,
     cells_of,
 )
+from pytest_tablebench.results.label_cases import LabelCase, LabelScale
 
 LABEL_COLUMNS = ("case_id", "label", "who", "when")
 """The columns of `labels.csv`; a label is a number from 0 to 1."""

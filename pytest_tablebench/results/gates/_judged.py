@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_tablebench.results.calibration import corrected_cases, same_meaning
+from pytest_tablebench.results.gates._result import GateResult, decide, number, reason
 from pytest_tablebench.results.labelled_mean import (
     FEWEST_LABELS,
     LabelledMean,
     combined,
     plain_values,
 )
-from pytest_tablebench.results.gates._result import GateResult, decide, number, reason
 from pytest_tablebench.util.names import counted
 
 if TYPE_CHECKING:
