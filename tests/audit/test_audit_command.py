@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -244,7 +245,7 @@ def test_a_page_and_reports_for_authors(
     checked = [f"--to={tmp_path / 'checked'}", f"--corrections={corrections}"]
     assert main(["audit", "export", *map(str, runs), *checked]) == 0
     report = (tmp_path / "checked/starter.md").read_text(encoding="utf-8")
-    assert example.question in report
+    assert example.question in unescape(report)
     lines = (tmp_path / "checked/starter.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["example"] for line in lines] == [example.id]
     assert len((tmp_path / "starter.jsonl").read_text(encoding="utf-8").splitlines()) == 20
