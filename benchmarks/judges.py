@@ -152,12 +152,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--replications", type=int, default=2000)
     parser.add_argument("--mean", type=float, default=0.6, help="the share of right answers")
+    parser.add_argument("--seed", type=int, default=0, help="of the simulation")
     options = parser.parse_args()
     print("| judge | kappa | labels of answers | corrected % | naive % | width | naive width |")
     print("|---|---|---|---|---|---|---|")
     results = []
     for cell in cells(options.mean):
-        result = coverage(cell, options.replications)
+        result = coverage(cell, options.replications, options.seed)
         results.append(result.corrected)
         sample = f"{cell.labels} of {cell.examples * cell.answers:,}"
         print(

@@ -189,6 +189,9 @@ def test_totals_that_differ_from_their_sums() -> None:
     assert unequal.sentence == "the table's total of y is 7, the sum of its parts is 6"
     far = Table(["City", "2020"], [["A", "10"], ["B", "20"], ["C", "30"], ["Total", "90"]])
     assert list(unequal_totals(far)) == []
+    revenue = [["A", "$500"], ["share of A", "94.2%"], ["B", "$30"], ["share of B", "5.8%"]]
+    shares = Table(["Part", "2020"], [*revenue, ["Total", "$530"]])
+    assert list(unequal_totals(shares)) == []
 
 
 def test_broken_tables() -> None:

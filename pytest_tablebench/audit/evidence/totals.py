@@ -112,6 +112,8 @@ def _unequal(heading: str, total: Any, parts: Sequence[Any]) -> UnequalTotal | N
     values = [value for value in numbers if value is not None]
     if number is None or len(values) < max(len(parts), _FEWEST_PARTS) or not heading:
         return None
+    if len({"%" in _text(cell) for cell in (*parts, total)}) > 1:
+        return None  # shares between amounts are no parts of their sum
     parts_sum = sum(values, Fraction())
     # Parts that are rounded one by one move their sum by at most half a unit each.
     places = max(decimals_of(_text(cell)) for cell in (*parts, total))
