@@ -22,6 +22,7 @@ from pytest_tablebench.commands import (
     import_,
     labels,
     merge,
+    models,
     rejudge,
     report,
     sandbox,
@@ -93,6 +94,7 @@ def make_parser() -> GroupedParser:
         convert.add_parser,
         doctor.add_parser,
         warm.add_parser,
+        models.add_parser,
     ):
         add_parser(commands)
     completion.add_parser(commands, parser)

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pytest_tablebench.commands.data_state import data_state
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.errors import TableBenchError, install_command
-from pytest_tablebench.util.names import printable
+from pytest_tablebench.util.names import counted, printable
 from pytest_tablebench.util.programs import program
 from pytest_tablebench.util.suites import SUITES
 
@@ -69,6 +69,7 @@ def _doctor(options: argparse.Namespace) -> tuple[list[str], int]:
         _keys,
         _store,
         _warm,
+        _retirement,
         _data,
         _sandbox,
         _pictures,
@@ -174,6 +175,29 @@ def _warm(settings: Settings) -> Finding:
     faults = sorted({f"{model}: {fault}" for model, fault in models})
     reason = faults[0] if faults else "no translation is kept"
     return "-", f"the first call waits for litellm's import ({reason}); tablebench warm MODEL"
+
+
+def _retirement(settings: Settings) -> Finding:
+    from pytest_tablebench.config.project_file import project_models
+    from pytest_tablebench.reports.retirement_text import SOON, retirement_line
+    from pytest_tablebench.running.model_listing import facts_of
+    from pytest_tablebench.store import Store
+    from pytest_tablebench.store.upkeep import facts_by_model
+
+    folder, kept = settings.store_folder(), {}
+    if folder is not None and folder.is_dir():
+        with Store.open(folder, write=False) as store:
+            kept = facts_by_model(reversed(store.resolutions()))
+    named = sorted({*kept, *(model.name for model in project_models(Path.cwd()))})
+    facts = {name: facts_of(name, kept)[0] for name in named}
+    days = {name: fact.deprecation_date for name, fact in facts.items() if fact is not None}
+    lines = [retirement_line(name, day) for name, day in days.items()]
+    texts = [line for line in lines if line is not None]
+    if texts:
+        return "-", f"{'; '.join(texts)}; `{program('tablebench')} models` lists all"
+    if not named:
+        return "ok", "neither the store's facts nor the configuration name a model"
+    return "ok", f"none of {counted(len(named), 'model')} is known to retire within {SOON} days"
 
 
 def _data(settings: Settings) -> Finding:

@@ -13,7 +13,7 @@ GROUPS = {
     "finished runs": (
         *("report", "show", "compare", "rejudge", "audit", "labels", "merge", "export", "import"),
     ),
-    "this machine": ("doctor", "sandbox", "store", "warm", "completion"),
+    "this machine": ("doctor", "models", "sandbox", "store", "warm", "completion"),
 }
 """All commands, by task."""
 

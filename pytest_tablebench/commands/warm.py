@@ -75,10 +75,10 @@ def _warm(options: argparse.Namespace) -> tuple[list[str], int]:
 
 
 def _facts(store: Store, question: Mapping[str, Any]) -> dict[str, Any]:
-    from pytest_tablebench.models.litellm_facts import resolve
+    from pytest_tablebench.models.litellm_facts import facts_entry, resolve
 
     facts = resolve(question["model"], question["api_base"], question["params"]).to_json()
-    store.put_resolution({"key": question["key"], "facts": facts})
+    store.put_resolution(facts_entry(question, facts))
     return facts
 
 

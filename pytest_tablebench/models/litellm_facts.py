@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from datetime import date
 from typing import Any
 
 from pytest_tablebench.config.secrets import redact, without_secrets
@@ -89,6 +90,8 @@ class Resolution:
             package.
         max_output_tokens: the longest reply in tokens, thinking included.
         litellm_version: the release whose tables these facts come from.
+        deprecation_date: the day on which the provider retires the model, as `2026-12-31`. Also
+            None in facts that an older version of this package stored.
     """
 
     params: Mapping[str, Any] = field(default_factory=dict)
@@ -106,6 +109,7 @@ class Resolution:
     reasons: bool | None = None
     max_output_tokens: int | None = None
     litellm_version: str | None = None
+    deprecation_date: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as a JSON object."""
@@ -155,7 +159,18 @@ def resolve(model: str, api_base: str | None, params: Mapping[str, Any]) -> Reso
         and ("claude" not in name or _is_thinking_claude(litellm, name, str(provider), kept)),
         max_output_tokens=int(_positive(facts.get("max_output_tokens")) or 0) or None,
         litellm_version=litellm_version(),
+        deprecation_date=_day(facts.get("deprecation_date")),
     )
+
+
+def facts_entry(question: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entry under which a store keeps facts about a model.
+
+    Arguments:
+        question: the `key` of the entry and the `model`, as litellm takes it.
+        facts: from `Resolution.to_json`.
+    """
+    return {"key": question["key"], "model": question["model"], "facts": dict(facts)}
 
 
 def count_tokens(model: str, messages: Sequence[Message]) -> int | None:
@@ -334,6 +349,14 @@ def _batch_price(facts: Mapping[str, Any], name: str) -> float | None:
 def _positive(value: Any) -> float | None:
     """Return a number above 0, or None. litellm's 0 (self-hosted models) means unknown."""
     return float(value) if isinstance(value, int | float) and value > 0 else None
+
+
+def _day(value: Any) -> str | None:
+    """Return a date in ISO form; None for anything else."""
+    try:
+        return date.fromisoformat(value).isoformat()
+    except (TypeError, ValueError):
+        return None
 
 
 def litellm_version() -> str | None:

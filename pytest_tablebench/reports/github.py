@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -25,6 +26,7 @@ from pytest_tablebench.reports.further_text import (
     scope_row,
     scopes,
 )
+from pytest_tablebench.reports.retirement_text import retirement_lines
 from pytest_tablebench.results import informative_checks
 from pytest_tablebench.results.folder import selection_text
 from pytest_tablebench.util.files import write_whole
@@ -61,6 +63,7 @@ def summary_markdown(
     snapshots: Mapping[str, str] | None = None,
     report_link: str | None = None,
     elsewhere: bool = False,
+    today: date | None = None,
 ) -> str:
     """Return the summary of one model's run as Markdown, within GitHub's limit.
 
@@ -73,9 +76,11 @@ def summary_markdown(
         report_link: the full report: an http(s) address or a relative path.
         elsewhere: whether the summary is shown outside the run folder, as on GitHub's page of a
             job. A relative path then becomes a hint, since it would lead nowhere.
+        today: by default the current day; a model that retires soon has a line.
     """
     blocks = [
         _head(run, summary, gates),
+        [f"⚠️ {code(line)}" for line in retirement_lines(run, today)],
         _gate_table(gates),
         _dataset_table(summary),
         _corrected_table(summary),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.reports.formats import aligned, duration
+from pytest_tablebench.reports.retirement_text import retirement_line
 from pytest_tablebench.util.names import are, counted, printable
 
 if TYPE_CHECKING:
@@ -19,16 +21,21 @@ def plan_lines(
     plans: Iterable[Mapping[str, Any]],
     settings: Settings,
     gates: Mapping[str, Sequence[PlannedGate]] | None = None,
+    *,
+    today: date | None = None,
 ) -> list[str]:
     """Return the planned calls to each model and their highest price.
 
-    `gates` has, by model, the effects that its gates can detect with the planned cases.
+    `gates` has, by model, the effects that its gates can detect with the planned cases. `today` is
+    by default the current day; models that retire soon have a line.
     """
     lines = []
     for plan in plans:
         name = printable(plan["model"], 60)
         name = f"judge {name}" if plan.get("judges") else name
         lines += _table(name, plan, settings) if settings.plan else [_line(name, plan)]
+        if retires := retirement_line(name, plan.get("deprecation_date"), today):
+            lines.append(f"tablebench: {retires}")
         if plan.get("further"):
             strategies = ", ".join(printable(strategy, 40) for strategy in plan["further"])
             lines.append(

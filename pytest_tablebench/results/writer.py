@@ -277,6 +277,7 @@ class RunWriter:
             "model_file": self.facts.get("model_files", {}).get(model_run.model),
             "params_sent": without_secrets(self._sent(model_run.model)),
             "params_dropped": self._dropped(model_run.model),
+            **self._retirements(model_run.model),
             "strategy": self._axis("strategies", "direct"),
             "modality": self._axis("modalities", "text"),
             "grid": self.facts.get("grid"),
@@ -326,6 +327,17 @@ class RunWriter:
         planned = self.plans.get(model, {}).get("dropped")
         refused = self.refused.get(model)
         return planned if refused is None else {**(planned or {}), **refused}
+
+    def _retirements(self, model: str) -> dict[str, str]:
+        """Return the days on which the model and the judge retire, if they are known."""
+        names = {
+            "deprecation_date": model,
+            "judge_deprecation_date": f"judge {self.settings.judge}",
+        }
+        days = {
+            name: self.plans.get(plan, {}).get("deprecation_date") for name, plan in names.items()
+        }
+        return {name: day for name, day in days.items() if day is not None}
 
     def _axis(self, name: str, usual: str) -> str:
         return ",".join((self.facts.get("grid") or {}).get(name) or [usual])

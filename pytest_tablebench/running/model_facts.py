@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from pytest_tablebench.store import Store
 
 
+_LATER = frozenset({"reasons", "deprecation_date"})
+"""Facts that older versions of this package did not store."""
+
+
 class Resolutions:
     """Facts about models for given parameters, each requested from the engine once.
 
@@ -60,8 +64,8 @@ class Resolutions:
         if store is None:
             return None
         entry = store.get_resolution(_question(model, params, litellm_version())[1])
-        if entry is not None and "reasons" not in entry["facts"] and not self._replay:
-            return None  # written by a version of this package that did not store `reasons`
+        if entry is not None and not self._replay and not _LATER.issubset(entry["facts"]):
+            return None  # an older version of this package stored it; litellm knows the rest
         if entry is None and self._replay:
             for other in store.resolutions():
                 version = other.get("facts", {}).get("litellm_version")

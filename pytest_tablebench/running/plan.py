@@ -71,6 +71,7 @@ class ModelPlan:
         thinking_replies: the number of these replies.
         context_unknown: whether prompts should be cut to the context, which is unknown.
         in_process: whether the model is called in the pytest process, one call at a time.
+        deprecation_date: the day on which the provider retires the model, as `2026-12-31`.
     """
 
     model: str
@@ -101,6 +102,7 @@ class ModelPlan:
     thinking_replies: int = 0
     in_process: bool = False
     context_unknown: bool = False
+    deprecation_date: str | None = None
 
 
 @dataclass(frozen=True)
@@ -293,6 +295,7 @@ def _figures(
         sent = facts[0].sent.items()
         figures["sent"] = dict(pair for pair in sent if all(pair in f.sent.items() for f in facts))
         figures["dropped"] = {name: why for f in facts for name, why in f.dropped.items()}
+        figures["deprecation_date"] = facts[0].deprecation_date
     if calls and prompts:
         figures |= _tokens(runner.models, model, facts[0] if facts else None, prompts, calls)
     return figures

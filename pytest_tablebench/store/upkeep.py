@@ -7,10 +7,12 @@ import re
 import secrets
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 from pytest_tablebench.store._layer import SEGMENTS, Layer
 from pytest_tablebench.store._line import ANSWER, BadLine, read_answer, read_other
@@ -33,7 +35,10 @@ def segments_of(folder: Path) -> list[Path]:
 
 @dataclass
 class Survey:
-    """The content of a store. `answers` counts entries by model."""
+    """The content of a store. `answers` counts entries by model.
+
+    `last_used` has the time of the newest answer of each model, and `facts` its newest facts.
+    """
 
     segments: int = 0
     bytes: int = 0
@@ -42,6 +47,8 @@ class Survey:
     damaged: int = 0
     programs: int = 0
     answers: Counter[str] = field(default_factory=Counter)
+    last_used: dict[str, str] = field(default_factory=dict)
+    facts: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
 
@@ -61,10 +68,23 @@ def survey(folder: Path) -> Survey:
             counts.entries += 1
             request = data.get("request")
             if isinstance(request, dict):
-                counts.answers[str(request.get("model"))] += 1
+                model, written = str(request.get("model")), str(data.get("written", ""))
+                counts.answers[model] += 1
+                counts.last_used[model] = max(written, counts.last_used.get(model, ""))
             else:
                 counts.programs += 1
+        entries = (entry for _, entry in sorted(layer.resolutions(), key=itemgetter(0)))
+        counts.facts = facts_by_model(entries)
     return counts
+
+
+def facts_by_model(entries: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Return the last facts of each model; entries of older versions do not name their model."""
+    return {
+        entry["model"]: entry["facts"]
+        for entry in entries
+        if isinstance(entry.get("model"), str) and isinstance(entry.get("facts"), dict)
+    }
 
 
 def copy_segments(source: Path, target: Path) -> tuple[int, int]:

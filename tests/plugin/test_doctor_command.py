@@ -14,6 +14,7 @@ PARTS = [
     "keys",
     "store",
     "warm",
+    "retirement",
     "data",
     "sandbox",
     "pictures",

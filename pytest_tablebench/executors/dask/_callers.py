@@ -27,6 +27,7 @@ from pytest_tablebench.executors.dask._cluster import Cluster
 from pytest_tablebench.executors.dask._worker import Task, WorkerHandle
 from pytest_tablebench.executors.local._caller_pool import CallerPool
 from pytest_tablebench.metrics.steps import read_execution
+from pytest_tablebench.models.litellm_facts import facts_entry
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -245,7 +246,7 @@ class DaskCallers(CallerPool):
 
     def _store_facts(self, question: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
         try:
-            self._listener.store.put_resolution({"key": question["key"], "facts": facts})
+            self._listener.store.put_resolution(facts_entry(question, facts))
         except StoreError as error:
             self._listener.note(f"{PROBLEMS} facts", [str(error)])
 

@@ -34,7 +34,7 @@ from pytest_tablebench.executors.local._caller_processes import KEPT, LITELLM
 from pytest_tablebench.executors.local.providers import CalledProvider
 from pytest_tablebench.models.base import Message, Reply, Request
 from pytest_tablebench.models.direct import DirectModel
-from pytest_tablebench.models.litellm_facts import count_tokens, may_be_direct, resolve
+from pytest_tablebench.models.litellm_facts import count_tokens, facts_entry, may_be_direct, resolve
 from pytest_tablebench.models.litellm_load import load
 from pytest_tablebench.models.litellm_model import LiteLLMModel, close
 from pytest_tablebench.models.translated import TranslatedModel
@@ -170,7 +170,7 @@ class Caller(asyncio.Protocol):
             # Stored only to save time: the next run need not wait for litellm to compute its keys.
             if self._store is not None:
                 with contextlib.suppress(StoreError):
-                    self._store.put_resolution({"key": question["key"], "facts": facts})
+                    self._store.put_resolution(facts_entry(question, facts))
             return facts
         return [
             count_tokens(question["model"], (Message("user", text),)) for text in question["texts"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ from pytest_tablebench.reports.html._pack import pack
 from pytest_tablebench.reports.html._pictures import pack_pictures
 from pytest_tablebench.reports.html._render import compiled, save_page
 from pytest_tablebench.reports.labels_text import judged_lines
+from pytest_tablebench.reports.retirement_text import retirement_lines
 from pytest_tablebench.results import Record
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
 from pytest_tablebench.results.outliers import AXES, Outlier
@@ -82,6 +84,7 @@ def write_page(
     snapshots: Sequence[Mapping[str, Any]] | None = None,
     notes: Sequence[str] = (),
     ahead: PageAhead | None = None,
+    today: date | None = None,
 ) -> None:
     """Write the page of a run, finished or not, as one file without any dependency.
 
@@ -95,6 +98,7 @@ def write_page(
             nothing was compared.
         notes: sentences on what is missing in the page.
         ahead: what was packed of the cases during the run.
+        today: by default the current day; a model that retires soon has a line.
 
     Raises `SettingsError` for a folder that is no run, or where `out` cannot be written.
     """
@@ -135,7 +139,7 @@ def write_page(
         "totals": _totals(summary, comparison),
         "lowest": _lowest(loaded.outliers),
         "several": len(summary["benchmarks"]) > 1 or len(packed.axes["dataset"]) > 1,
-        "taken": list(_taken(run, records)),
+        "taken": [*_taken(run, records), *retirement_lines(run, today)],
         "rows": _facts.dataset_rows(summary),
         "corrected": _corrected(summary),
         "corrected_line": corrected_line(summary, run),
@@ -242,7 +246,8 @@ def _whole(value: Any) -> str:
 
 def _settings(run: Mapping[str, Any]) -> list[tuple[str, str]]:
     options = [option.recorded for option in OPTIONS if option.shown and option.recorded]
-    rows = [(name, run.get(name)) for name in (*options, "start", "end", "status")]
+    further = ("deprecation_date", "judge_deprecation_date", "start", "end", "status")
+    rows = [(name, run.get(name)) for name in (*options, *further)]
     versions = run.get("versions")
     if isinstance(versions, Mapping):
         rows.append(("version", versions.get("pytest-tablebench")))

@@ -1,0 +1,80 @@
+"""`tablebench models`: the models of a project, their retirement, prices and abilities."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.errors import SettingsError
+from pytest_tablebench.util.names import printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.store.upkeep import Survey
+
+RESULTS = "tablebench-results"
+"""The folder in which runs write their folders by default."""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the `tablebench` parser."""
+    parser = commands.add_parser(
+        "models",
+        help="show the models that you use, when they retire, and their prices",
+        description="Show the models of the answer store, of run folders and of pytest's "
+        "configuration: retirement, context in tokens, prices in US dollars per million tokens, "
+        "abilities and last use. Facts come from the store or from litellm's table; nothing is "
+        "downloaded.",
+    )
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        type=Path,
+        metavar="PATH",
+        help=f"run folder, or folder that contains some. Default: {RESULTS}, if it exists",
+    )
+    parser.add_argument(
+        "--bench-store", metavar="DIR", help="folder of the answer store, or `none`"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
+    parser.set_defaults(lines=_models)
+
+
+def _models(options: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.config.project_file import project_models
+    from pytest_tablebench.models.translation.environment import record
+    from pytest_tablebench.reports.models_text import models_lines
+    from pytest_tablebench.results.run_search import search_runs
+    from pytest_tablebench.running.model_listing import list_models
+
+    record()  # before litellm reads the environment
+    folder = Path.cwd()
+    paths = options.paths or [path for path in [Path(RESULTS)] if path.is_dir()]
+    searches = [search_runs(path) for path in paths]
+    runs = dict.fromkeys(run.resolve() for search in searches for run in search.runs)
+    survey, problems = _survey(options)
+    models, unread = list_models(survey, runs, project_models(folder))
+    problems += [problem for search in searches for problem in search.problems] + unread
+    if options.json:
+        found_models = [model.to_json() for model in models]
+        return [json.dumps({"models": found_models, "problems": problems}, indent=2)], 0
+    lines = [f"note: {printable(problem)}" for problem in problems]
+    if not models:
+        return [*lines, "no model is in the store, in run folders or in the configuration"], 0
+    return [*models_lines(models), *lines], 0
+
+
+def _survey(options: argparse.Namespace) -> tuple[Survey | None, list[str]]:
+    """Return the content of the answer store, None without one, and problems with it."""
+    from pytest_tablebench.commands._asking import settings_of
+    from pytest_tablebench.store.upkeep import survey
+
+    folder = settings_of(argparse.Namespace(bench_store=options.bench_store)).store_folder()
+    if folder is None or not folder.is_dir():
+        missing = options.bench_store is not None and folder is not None
+        return None, [f"--bench-store: {folder} does not exist"] if missing else []
+    try:
+        return survey(folder), []
+    except OSError as error:
+        raise SettingsError(f"--bench-store: {folder}: {error.strerror or error}") from None
