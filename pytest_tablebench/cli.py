@@ -19,6 +19,7 @@ from pytest_tablebench.commands import (
     doctor,
     export,
     generate,
+    history,
     import_,
     labels,
     merge,
@@ -95,6 +96,7 @@ def make_parser() -> GroupedParser:
         doctor.add_parser,
         warm.add_parser,
         models.add_parser,
+        history.add_parser,
     ):
         add_parser(commands)
     completion.add_parser(commands, parser)

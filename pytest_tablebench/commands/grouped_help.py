@@ -11,7 +11,8 @@ GROUPS = {
     "your own tables": ("new", "check", "generate", "tree", "complexity", "convert"),
     "data": ("list", "pull", "stats"),
     "finished runs": (
-        *("report", "show", "compare", "rejudge", "audit", "labels", "merge", "export", "import"),
+        *("report", "show", "compare", "history", "rejudge", "audit", "labels", "merge"),
+        *("export", "import"),
     ),
     "this machine": ("doctor", "models", "sandbox", "store", "warm", "completion"),
 }
