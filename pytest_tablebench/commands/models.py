@@ -57,8 +57,8 @@ def _models(options: argparse.Namespace) -> tuple[list[str], int]:
     models, unread = list_models(survey, runs, project_models(folder))
     problems += [problem for search in searches for problem in search.problems] + unread
     if options.json:
-        found_models = [model.to_json() for model in models]
-        return [json.dumps({"models": found_models, "problems": problems}, indent=2)], 0
+        content = {"models": [model.to_json() for model in models], "problems": problems}
+        return [json.dumps(content, indent=2)], 0
     lines = [f"note: {printable(problem)}" for problem in problems]
     if not models:
         return [*lines, "no model is in the store, in run folders or in the configuration"], 0

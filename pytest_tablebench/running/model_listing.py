@@ -88,18 +88,20 @@ def list_models(
     def listed(name: str) -> ListedModel:
         return models.setdefault(name, ListedModel(name))
 
-    for name, count in survey.answers.items() if survey is not None else ():
-        listed(name).answers = count
-        listed(name).use(survey.last_used.get(name) if survey is not None else None)
+    if survey is not None:
+        for name, count in survey.answers.items():
+            listed(name).answers = count
+            listed(name).use(survey.last_used.get(name))
     for path in runs:
         try:
             run = read_run_json(path)
         except SettingsError as error:
             problems.append(str(error))
             continue
-        for name in {entry for entry in (run.get("model"), run.get("judge")) if entry}:
-            listed(str(name)).runs += 1
-            listed(str(name)).use(run.get("end") or run.get("start"))
+        entries = (run.get("model"), run.get("judge"))
+        for name in {entry for entry in entries if isinstance(entry, str) and entry}:
+            listed(name).runs += 1
+            listed(name).use(run.get("end") or run.get("start"))
     for entry in project:
         listed(entry.name).keys.append(f"{entry.file}: {entry.key}")
     kept = {} if survey is None else survey.facts
@@ -130,5 +132,6 @@ def facts_of(name: str, kept: Mapping[str, Mapping[str, Any]]) -> tuple[Resoluti
         facts = resolve(name, None, {})
     except (ModelError, SettingsError) as error:
         return None, str(error)
-    is_known = (facts.max_input_tokens, facts.input_cost_per_token, facts.deprecation_date)
-    return (None, UNKNOWN) if is_known == (None, None, None) else (facts, "")
+    if (facts.max_input_tokens, facts.input_cost_per_token, facts.deprecation_date) == (None,) * 3:
+        return None, UNKNOWN
+    return facts, ""

@@ -121,6 +121,16 @@ def test_facts_of_the_store_come_first(
     assert retired["deprecation_date"] == "2031-05-06"
 
 
+def test_a_run_file_with_other_types_is_no_error(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = project / "runs" / "a"
+    run.mkdir(parents=True)
+    (run / "run.json").write_text('{"schema": 2, "model": ["x"], "judge": {}, "end": 3}', "utf-8")
+    printed = command(capsys, "runs", "--bench-store", "none", "--json")
+    assert [model["runs"] for model in json.loads(printed)["models"]] == [0] * 4
+
+
 def test_paths_that_cannot_be_used_are_notes(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

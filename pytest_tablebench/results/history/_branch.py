@@ -121,7 +121,10 @@ def _contents(
         if process.stdin is None or process.stdout is None:
             return
         for place, run, summary in runs:
-            texts = [_content(process.stdin, process.stdout, blob) for blob in (run, summary)]
+            try:
+                texts = [_content(process.stdin, process.stdout, blob) for blob in (run, summary)]
+            except OSError as error:  # git has ended
+                raise SettingsError(f"git: {error}") from None
             yield place, texts[0], texts[1]
 
 

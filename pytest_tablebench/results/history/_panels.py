@@ -20,6 +20,10 @@ HISTORY_MEASURES: Mapping[str, str] = {
 """The measures of a panel, with their names in words."""
 
 
+HIGHEST = 1e9
+"""The highest plausible price in US dollars, and number of examples."""
+
+
 @dataclass(frozen=True)
 class HistoryFigure:
     """A figure with its 95 % interval; `low` and `high` are None without an interval."""
@@ -86,7 +90,10 @@ class RunHistory:
 def price_of(run: PastRun) -> float | None:
     """Return the price in US dollars of 1,000 paid calls of a run; None if it is unknown."""
     cost, calls = _number(run.run.get("cost_usd")), _number(run.run.get("calls_paid"))
-    return None if cost is None or not calls or calls < 0 else 1000 * cost / calls
+    if cost is None or calls is None or calls < 1:
+        return None
+    price = 1000 * cost / calls
+    return price if 0 <= price <= HIGHEST else None
 
 
 def history_of(runs: Sequence[PastRun]) -> RunHistory:
@@ -164,7 +171,7 @@ def _no_answer_bounds(share: float, scope: Mapping[str, Any]) -> tuple[float | N
     """
     for name in ("n_clusters", "n_examples"):
         units = _number(scope.get(name))
-        if units is not None and units >= 1:
+        if units is not None and 1 <= units <= HIGHEST:
             return clopper_pearson(share * units, units)
     return None, None
 
