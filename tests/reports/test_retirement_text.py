@@ -18,6 +18,7 @@ from pytest_tablebench.reports.html import write_page
 from pytest_tablebench.reports.plan_text import plan_lines
 from pytest_tablebench.reports.retirement_text import SOON, retirement_line, retirement_lines
 from pytest_tablebench.results import ScoreRow, summarize
+from pytest_tablebench.results.writer import RunWriter
 from pytest_tablebench.running.plan import ModelPlan
 from tests.support.run_folders import write_run
 
@@ -86,6 +87,27 @@ def test_the_lines_of_a_run_come_from_its_file() -> None:
         "judge j has been retired since 2026-11-20",
     ]
     assert retirement_lines({"model": MODEL}, date(2026, 11, 24)) == []
+
+
+@pytest.mark.parametrize(
+    ("days", "expected"),
+    [
+        ((None, None), {}),
+        (("2026-12-31", None), {"deprecation_date": "2026-12-31"}),
+        (("2026-12-31", "2026-11-20"), {name: RUN[name] for name in RUN if name.endswith("date")}),
+    ],
+)
+def test_the_run_file_records_only_days_that_are_known(
+    days: tuple[str | None, str | None], expected: dict[str, str]
+) -> None:
+    writer = RunWriter(Settings(models=("m",), judge="j"), {"m": Path("run")})
+    plans = [
+        ModelPlan("m", 1, 1, 0, 1, deprecation_date=days[0]),
+        ModelPlan("j", 1, 1, 0, 1, judges=True, deprecation_date=days[1]),
+    ]
+    writer.learn_plans(map(asdict, plans))
+    run = writer.run_data("m")
+    assert {name: day for name, day in run.items() if name.endswith("date")} == expected
 
 
 def test_the_summary_has_the_line_and_nothing_else_changes() -> None:
