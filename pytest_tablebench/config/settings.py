@@ -92,6 +92,7 @@ class Settings:
     readonly_stores: tuple[Path | str, ...] = ()
     replay: bool = False
     plan: bool = False
+    plan_json: Path | None = None
     max_cost: float | None = None
     sandbox_container: str | None = None
     sandbox_unsafe: bool = False
@@ -228,6 +229,8 @@ def read_settings(
             f"--bench-effort and --bench-param {EFFORT} set the same: give one of them"
         )
     _check_executor(values)
+    if "plan_json" in values:
+        values["plan"] = True
     if values.get("stop_rule") == "auto":  # without a name: the rule that suits the gates
         values["stop_rule"] = "point" if values.get("gate_point") else "passes"
     return Settings(

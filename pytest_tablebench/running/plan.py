@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_tablebench.errors import CUT_OFF, ModelError, SettingsError
 from pytest_tablebench.metrics.steps import Execute
 from pytest_tablebench.models import picture_size, picture_tokens
+from pytest_tablebench.models.litellm_facts import may_be_direct
 from pytest_tablebench.running.conversation import follow
 from pytest_tablebench.running.limits import limit_of, stored
 from pytest_tablebench.serializers.content import images_of
@@ -72,6 +73,11 @@ class ModelPlan:
         context_unknown: whether prompts should be cut to the context, which is unknown.
         in_process: whether the model is called in the pytest process, one call at a time.
         deprecation_date: the day on which the provider retires the model, as `2026-12-31`.
+        provider: litellm's name of the provider; None if litellm does not know the model.
+        context: the longest prompt in tokens.
+        longest_reply: the longest reply in tokens.
+        has_server: whether an option names the address of the server.
+        transport: how the calls are made, `direct` or `litellm`; None if not by litellm's rules.
     """
 
     model: str
@@ -103,6 +109,11 @@ class ModelPlan:
     in_process: bool = False
     context_unknown: bool = False
     deprecation_date: str | None = None
+    provider: str | None = None
+    context: int | None = None
+    longest_reply: int | None = None
+    has_server: bool = False
+    transport: str | None = None
 
 
 @dataclass(frozen=True)
@@ -296,9 +307,22 @@ def _figures(
         figures["sent"] = dict(pair for pair in sent if all(pair in f.sent.items() for f in facts))
         figures["dropped"] = {name: why for f in facts for name, why in f.dropped.items()}
         figures["deprecation_date"] = facts[0].deprecation_date
+        figures |= {
+            "provider": facts[0].provider,
+            "context": facts[0].max_input_tokens,
+            "longest_reply": facts[0].max_output_tokens,
+            "has_server": runner.settings.api_base is not None,
+            "transport": _transport(runner.settings.transport, model),
+        }
     if calls and prompts:
         figures |= _tokens(runner.models, model, facts[0] if facts else None, prompts, calls)
     return figures
+
+
+def _transport(setting: str, model: str) -> str:
+    if setting == "auto":
+        return "direct" if may_be_direct(model) else "litellm"
+    return setting
 
 
 def price(

@@ -56,8 +56,16 @@ class Alone(CaseRunner, RunKeeper):
             # The writer's connection, because it also delivers totals.
             cases.runner.models.address = lambda: engine.executor.address
         run.writer.learn_plans(asdict(plan) for plan in model_plans(cases))
+        if self.settings.plan_json is not None:
+            self._write_plan(self.settings.plan_json)
         if not plan_only:
             run.writer.open()  # last: a refused run leaves no files
+
+    def _write_plan(self, path: Path) -> None:
+        from pytest_tablebench.reports.plan_file import write_plan
+
+        cases = sum(self.cases.planned.values())
+        write_plan(path, cases, self.run.writer.plans.values(), self.planned_gates())
 
     def planned_gates(self) -> dict[str, list[PlannedGate]]:
         """Return, by model, the smallest drop each gate can see with the selected cases."""

@@ -8,6 +8,7 @@ from pytest_tablebench.config.reading import (
     address,
     choice,
     effort,
+    folder,
     generation,
     number,
     one_name,
@@ -220,6 +221,15 @@ CALLS = (
         read=switch,
         recorded=None,
         differs=ignore("a plan is not a run"),
+    ),
+    Option(
+        "--bench-plan-json",
+        "FILE",
+        "write the plan as JSON. Implies --bench-plan",
+        read=folder,
+        recorded=None,
+        differs=ignore("a plan is not a run"),
+        path=True,
     ),
     Option(
         "--bench-max-cost",
