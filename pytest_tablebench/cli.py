@@ -23,6 +23,7 @@ from pytest_tablebench.commands import (
     import_,
     labels,
     merge,
+    migrate,
     models,
     rejudge,
     report,
@@ -79,6 +80,7 @@ def make_parser() -> GroupedParser:
         report.add_parser,
         compare.add_parser,
         merge.add_parser,
+        migrate.add_parser,
         rejudge.add_parser,
         audit.add_parser,
         export.add_parser,
@@ -107,7 +109,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 0, or 2 after an error in one line.
 
     `rejudge` and `merge` return the code of the gates: 0 all hold, 10 one fails, 11 one is
-    undecided or the merged run is incomplete. `check` and `store verify` return 1 if they find a
+    undecided or the merged run is incomplete. `migrate` returns 0 for yes, 10 for no, 11 for
+    undecided. `check` and `store verify` return 1 if they find a
     problem, `sandbox` if no sandbox works, `doctor` if no run is possible, and `warm` if litellm
     itself has to call a model.
     """
@@ -116,7 +119,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     parser = make_parser()
-    options = parser.parse_args(arguments)
+    words, rest = migrate.split_arguments(sys.argv[1:] if arguments is None else arguments)
+    options = parser.parse_args(words, argparse.Namespace(rest=rest))
     code = 0
     notices = Notices(lambda text: print(f"tablebench: {text}", file=sys.stderr))
     try:

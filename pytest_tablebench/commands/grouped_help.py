@@ -10,11 +10,12 @@ FIRST = ("new", "check", "list", "report", "show")
 GROUPS = {
     "your own tables": ("new", "check", "generate", "tree", "complexity", "convert"),
     "data": ("list", "pull", "stats"),
+    "models": ("models", "migrate"),
     "finished runs": (
         *("report", "show", "compare", "history", "rejudge", "audit", "labels", "merge"),
         *("export", "import"),
     ),
-    "this machine": ("doctor", "models", "sandbox", "store", "warm", "completion"),
+    "this machine": ("doctor", "sandbox", "store", "warm", "completion"),
 }
 """All commands, by task."""
 

@@ -1,0 +1,248 @@
+"""`tablebench migrate OLD NEW [NEW ...]`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_tablebench.errors import SettingsError, writing
+from pytest_tablebench.util.names import counted, printable, slug
+
+if TYPE_CHECKING:
+    from pytest_tablebench.commands._project_runs import Project
+    from pytest_tablebench.results.migration import Migration
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the `tablebench` parser."""
+    parser = commands.add_parser(
+        "migrate",
+        help="decide whether a new model may replace the old one",
+        description="Decide whether a new model may replace the old one here. Runs pytest with "
+        "the configuration of the current folder for each model, and compares them in pairs. "
+        "Stored answers cost nothing. Without --yes it only shows price and time. Arguments after "
+        "`--` go to pytest. Exit code: 0 yes, 10 no, 11 undecided; with several candidates, 0 if "
+        "one passes.",
+    )
+    parser.add_argument("old", metavar="OLD", help="model in use")
+    parser.add_argument("new", nargs="+", metavar="NEW", help="model that may replace it")
+    parser.add_argument(
+        "--yes",
+        action="store_true",
+        help="call the models, and pay for it. Default: only show the calls and their price",
+    )
+    parser.add_argument(
+        "--margin",
+        type=float,
+        default=0.01,
+        metavar="SHARE",
+        help="loss of the mean score that is accepted, from 0 to 1. Default: 0.01",
+    )
+    parser.add_argument(
+        "--limit", metavar="N", help="examples per dataset. Default: the project's own"
+    )
+    parser.add_argument(
+        "--max-cost",
+        type=float,
+        metavar="USD",
+        help="stop calling after spending this much on all models together",
+    )
+    parser.add_argument(
+        "-o",
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="folder for the runs, the page and the comment. Default: "
+        "tablebench-results/<time>-migrate",
+    )
+    parser.add_argument("--page", type=Path, metavar="FILE", help="write the page to this file")
+    parser.add_argument(
+        "--comment",
+        type=Path,
+        metavar="FILE",
+        help="write the comment for a pull request to this file",
+    )
+    parser.set_defaults(lines=_migrate)
+
+
+def split_arguments(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the words of the command, and the arguments after `--` of `migrate` for pytest."""
+    if words[:1] != ["migrate"] or "--" not in words:
+        return list(words), []
+    place = words.index("--")
+    return list(words[:place]), list(words[place + 1 :])
+
+
+def _migrate(options: argparse.Namespace) -> tuple[list[str], int]:
+    from pytest_tablebench.commands._project_runs import PendingAnswers, Project
+
+    models = _checked(options)
+    project = Project(tuple(options.rest), options.limit)
+    project.check()
+    plans = project.plan(models, options.max_cost)
+    _check_known(models, plans)
+    calls = sum(plan["calls"] for plan in plans.values())
+    _say(_plan_lines(models, plans, options.max_cost))
+    missing = _missing_keys(models, plans) if calls else []
+    if calls and not options.yes:
+        return [*missing, "nothing was asked or written; add --yes to ask"], 0
+    if missing:
+        raise SettingsError("; ".join(missing))
+    folder = _folder(options.out)
+    try:
+        migrations = _judged(project, models, plans, folder, options)
+    except PendingAnswers as error:
+        from pytest_tablebench.results import PENDING_CODE
+
+        return [str(error)], PENDING_CODE
+    return _reported(migrations, folder, options)
+
+
+def _checked(options: argparse.Namespace) -> list[str]:
+    """Return the models, OLD first. Raises `SettingsError` for input that cannot be meant."""
+    models = [options.old, *options.new]
+    if not all(model.strip() for model in models):
+        raise SettingsError("a model's name is empty")
+    if options.old in options.new:
+        raise SettingsError(
+            f"OLD and NEW are the same model, {printable(options.old, 80)}; name the model that "
+            f"may replace it"
+        )
+    for number, model in enumerate(models):
+        if model in models[:number]:
+            raise SettingsError(f"{printable(model, 80)} is named twice; name each candidate once")
+    if not 0 <= options.margin < 1:
+        raise SettingsError(
+            f"--margin takes a share from 0 to below 1, such as 0.01, not {options.margin:g}"
+        )
+    if options.max_cost is not None and not 0 <= options.max_cost < float("inf"):
+        raise SettingsError(f"--max-cost takes US dollars from 0, not {options.max_cost:g}")
+    return models
+
+
+def _check_known(models: Sequence[str], plans: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raise `SettingsError` for a model that must be called and that litellm does not know."""
+    for model in models:
+        plan = plans.get(model)
+        if plan is None or not plan["calls"] or plan["priced_by_reply"]:
+            continue
+        if plan["provider"] is None:
+            raise SettingsError(
+                f"litellm does not know the model {printable(model, 80)}; write its name as "
+                f"litellm does, PROVIDER/NAME (nothing was asked)"
+            )
+
+
+def _say(lines: Sequence[str]) -> None:
+    print("\n".join(lines), flush=True)
+
+
+def _plan_lines(
+    models: Sequence[str], plans: Mapping[str, Mapping[str, Any]], max_cost: float | None
+) -> list[str]:
+    from pytest_tablebench.reports.migration_text import plan_table
+
+    others = [name for name in plans if name not in models]
+    lines = [f"plan: {models[0]} and {counted(len(models) - 1, 'candidate')}"]
+    lines = [printable(line) for line in lines]
+    lines += [f"  {line}" for line in plan_table([*models, *others], plans)]
+    costs = [plan["cost_usd"] for plan in plans.values() if plan["calls"]]
+    total = sum(cost for cost in costs if cost is not None)
+    if max_cost is not None and None not in costs and total > max_cost:
+        lines.append(
+            f"  this may cost ${total:.2f}, and --max-cost stops it at ${max_cost:.2f}: cases "
+            f"that are not asked leave the verdict undecided"
+        )
+    return lines
+
+
+def _missing_keys(models: Sequence[str], plans: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return a line for each model that has missing answers, a hosted provider and no key."""
+    from pytest_tablebench.models.litellm_load import load
+    from pytest_tablebench.running.endpoints import endpoint
+
+    lines = []
+    for model in models:
+        plan = plans.get(model)
+        if plan is None or not plan["calls"] or plan["priced_by_reply"]:
+            continue
+        if plan["has_server"] or endpoint(model, None, plan["provider"]) is not None:
+            continue  # the user's own server may need no key
+        names = load().validate_environment(model)["missing_keys"]
+        keys = [name for name in names if "KEY" in name or "TOKEN" in name]
+        if keys:
+            lines.append(
+                f"{printable(model, 80)}: {counted(plan['calls'], 'answer')} missing from the "
+                f"store, and no key to ask for them: set {', '.join(keys)}"
+            )
+    return lines
+
+
+def _folder(out: Path | None) -> Path:
+    """Create the folder of the runs. Raises `SettingsError` if it contains files."""
+    from pytest_tablebench.results.folder import claim_folder
+
+    if out is None:
+        name = f"{datetime.now(UTC).astimezone():%Y-%m-%dT%H-%M-%S}-migrate"
+        return claim_folder(Path("tablebench-results", name))[0]
+    with writing(f"--out: cannot write into {out}"):
+        out.mkdir(parents=True, exist_ok=True)
+        if any(out.iterdir()):
+            raise SettingsError(f"--out: {printable(str(out))} is not empty; name another folder")
+    return out
+
+
+def _judged(
+    project: Project,
+    models: Sequence[str],
+    plans: Mapping[str, Mapping[str, Any]],
+    folder: Path,
+    options: argparse.Namespace,
+) -> list[Migration]:
+    """Run all models, and return the verdict on each candidate."""
+    from pytest_tablebench.results.loaded_run import load_run
+    from pytest_tablebench.results.migration import judge_migration
+
+    left, baseline = options.max_cost, None
+    runs = []
+    for model in models:
+        path = folder / slug(model, 60)
+        project.run(model, path, baseline=baseline, max_cost=left)
+        run = load_run(path)
+        runs.append(run)
+        baseline = runs[0].path
+        if left is not None:
+            left = max(0.0, left - (run.run.get("cost_usd") or 0.0))
+    return [judge_migration(runs[0], run, options.margin, plans=plans) for run in runs[1:]]
+
+
+def _reported(
+    migrations: Sequence[Migration], folder: Path, options: argparse.Namespace
+) -> tuple[list[str], int]:
+    from pytest_tablebench.reports.html.migration import write_migration_page
+    from pytest_tablebench.reports.migration_comment import migration_comment
+    from pytest_tablebench.reports.migration_text import migration_lines
+    from pytest_tablebench.results.migration import exit_code_of
+    from pytest_tablebench.util.files import write_whole
+
+    page = options.page or folder / "migration.html"
+    comment = options.comment or folder / "migration.md"
+    file = folder / "migration.json"
+    # The verdict first: a file that cannot be written must not hide it.
+    _say(["", *migration_lines(migrations), ""])
+    content = [migration.to_json() for migration in migrations]
+    with writing(f"cannot write {file}"):
+        write_whole(file, json.dumps(content, indent=2, default=str) + "\n")
+    write_migration_page(migrations, page)
+    with writing(f"--comment: cannot write {comment}"):
+        comment.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(comment, migration_comment(migrations))
+    sys.stdout.flush()
+    shown = [("page", page), ("comment", comment), ("runs", folder)]
+    lines = [f"{name}: {printable(str(path))}" for name, path in shown]
+    return lines, exit_code_of(migrations)
