@@ -1,0 +1,263 @@
+"""The verdict on a migration, against conditions computed by hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from pytest_tablebench.results import Record
+from pytest_tablebench.results.gates import GateResult, further_examples
+from pytest_tablebench.results.loaded_run import load_run
+from pytest_tablebench.results.migration import (
+    Migration,
+    cheapest,
+    exit_code_of,
+    judge_migration,
+)
+from tests.support.run_folders import record, write_run
+
+Texts = Mapping[str, Any]
+
+
+def records(scores: Sequence[float | None], **fields: Any) -> list[Record]:
+    """Return one case for each score; the first half has the tag `kind=look`, the rest `add`."""
+    half = len(scores) // 2
+    return [
+        record(
+            f"e{number:03}",
+            "csv",
+            "none",
+            score,
+            tags={"kind": "look" if number < half else "add"},
+            **fields,
+        )
+        for number, score in enumerate(scores)
+    ]
+
+
+def judged(
+    folder: Path,
+    old: Sequence[float | None],
+    new: Sequence[float | None],
+    *,
+    margin: float = 0.01,
+    fields: tuple[Texts, Texts] = ({}, {}),
+    facts: tuple[Texts, Texts] = ({}, {}),
+) -> Migration:
+    paths = [
+        write_run(folder / name, records(scores, **more), **{"model": name, **about})
+        for name, scores, more, about in zip(("old", "new"), (old, new), fields, facts, strict=True)
+    ]
+    return judge_migration(load_run(paths[0]), load_run(paths[1]), margin)
+
+
+# The number of further examples
+
+
+def undecided(estimate: float, spread: float, n: int, bound: float = -0.01) -> GateResult:
+    error = spread / math.sqrt(n)
+    reach = float(stats.t.ppf(0.975, n - 1)) * error
+    return GateResult(
+        gate="toy.performance >= baseline - 0.01",
+        estimate=estimate,
+        bound=bound,
+        interval=(estimate - reach, estimate + reach),
+        se=error,
+        df=n - 1,
+        n_examples=n,
+        method="t",
+    )
+
+
+def detected(n: int, spread: float) -> float:
+    """Return the smallest drop of statistics.md section 9."""
+    quantiles = stats.t.ppf(0.975, n - 1) + stats.t.ppf(0.80, n - 1)
+    return float(quantiles * spread / math.sqrt(n))
+
+
+def test_further_examples_for_the_spread_of_the_specification() -> None:
+    # Section 9 with large n: ((1.96 + .8416) * .36 / .05)^2 = 406.9, and t is a little wider.
+    further = further_examples(undecided(0.04, 0.36, 100))
+    assert further is not None
+    assert 100 + further == pytest.approx(409, abs=2)
+
+
+@given(
+    gap=st.floats(0.01, 0.5),
+    spread=st.floats(0.05, 0.9),
+    n=st.integers(2, 400),
+    worse=st.booleans(),
+)
+def test_fewer_examples_would_not_decide(gap: float, spread: float, n: int, worse: bool) -> None:
+    result = undecided(-0.01 + (-gap if worse else gap), spread, n)
+    further = further_examples(result)
+    assert further is not None
+    total = n + further
+    freedom = (n - 1) / n * total  # the degrees of freedom grow with the examples
+
+    def reach(count: float, df: float) -> float:
+        quantiles = stats.t.ppf(0.975, df) + stats.t.ppf(0.80, df)
+        return float(quantiles * spread / math.sqrt(count))
+
+    assert reach(total, freedom) <= gap + 1e-9
+    if further > 1:
+        assert reach(total - 1, (n - 1) / n * (total - 1)) > gap - 1e-9
+
+
+def test_without_any_spread_the_rule_of_zero_variance_decides() -> None:
+    # 1 - .025^(1/n) <= .01 needs n = log(.025) / log(.99) = 367.04, so 368.
+    result = replace(undecided(0.0, 0.0, 100), se=0.0, df=None, method="zero variance")
+    assert further_examples(result) == 268
+
+
+def test_holm_asks_more_examples_of_a_failure_only() -> None:
+    worse, better = undecided(-0.06, 0.36, 100), undecided(0.04, 0.36, 100)
+    assert further_examples(worse, family=10) > further_examples(worse)  # type: ignore[operator]
+    assert further_examples(better, family=10) == further_examples(better)
+
+
+def test_no_number_for_a_decided_gate_or_an_estimate_at_its_bound() -> None:
+    assert further_examples(replace(undecided(0.04, 0.36, 100), state="holds")) is None
+    assert further_examples(undecided(-0.01, 0.36, 100)) is None
+
+
+# The verdict
+
+
+def test_equal_answers_are_a_yes(tmp_path: Path) -> None:
+    migration = judged(tmp_path, [1, 0] * 20, [1, 0] * 20)
+    assert migration.verdict == "yes"
+    assert migration.scopes[0].result.identical
+    assert exit_code_of([migration]) == 0
+
+
+def test_better_on_average_and_worse_on_one_slice_is_a_no(tmp_path: Path) -> None:
+    old = [1] * 17 + [0] * 3 + [0] * 20
+    new = [0] * 17 + [1] * 3 + [1] * 20
+    migration = judged(tmp_path, old, new)
+    [whole] = migration.datasets
+    assert whole.result.estimate == pytest.approx(0.15)  # 17 lost, 23 gained of 40
+    assert migration.verdict == "no"
+    # -.7 -+ 2.093 * .7327 / sqrt(20), cut at -1.
+    assert migration.reasons == (
+        "toy is better on average (+0.150), but toy, kind=look is worse beyond the margin: "
+        "-0.700 (-1.000 to -0.357)",
+    )
+    assert exit_code_of([migration]) == 10
+    assert (migration.n_better, migration.n_worse) == (23, 17)
+    assert len(migration.better) == len(migration.worse) == 10
+
+
+def test_a_slice_that_is_worse_only_before_holms_correction_refuses_nothing(tmp_path: Path) -> None:
+    # -.5 -+ 2.093 * .8885 / sqrt(20) is below the margin, but its tail of about .013 is not below
+    # .025 / 3.
+    migration = judged(tmp_path, [1] * 15 + [0] * 25, [0] * 15 + [1] * 25)
+    look = next(scope for scope in migration.scopes if scope.name == "kind=look")
+    assert look.result.holm_marked
+    assert migration.verdict == "undecided"
+
+
+def test_too_few_examples_are_undecided_with_the_number(tmp_path: Path) -> None:
+    old, new = [1, 1, 1, 1, 0, 0] * 2, [1, 1, 1, 0, 1, 0, 1, 1, 1, 1, 1, 0]
+    migration = judged(tmp_path, old, new)
+    differences = [b - a for a, b in zip(old, new, strict=True)]
+    gap = sum(differences) / 12 + 0.01
+    spread = float(stats.tstd(differences))
+    assert migration.verdict == "undecided"
+    assert migration.further is not None
+    assert detected(12 + migration.further, spread) <= gap
+    assert detected(12 + migration.further - 2, spread) > gap
+    assert f"about {migration.further} more examples would decide" in migration.reasons[0]
+    assert exit_code_of([migration]) == 11
+
+
+def test_a_small_slice_does_not_prevent_a_yes(tmp_path: Path) -> None:
+    old, new = [0] * 60, [0] * 30 + [1] * 30
+    new[0], old[1] = 1, 1
+    migration = judged(tmp_path, old, new, margin=0.05)
+    states = {scope.name: scope.result.state for scope in migration.scopes}
+    assert states == {"toy": "holds", "kind=look": "undecided", "kind=add": "holds"}
+    assert migration.verdict == "yes"
+    assert any("1 slice is too small" in remark for remark in migration.remarks)
+
+
+def test_missing_answers_are_a_no_although_they_are_in_no_pair(tmp_path: Path) -> None:
+    migration = judged(tmp_path, [1] * 40, [None] * 4 + [1] * 36)
+    assert migration.datasets[0].result.estimate == 0
+    assert migration.verdict == "no"
+    assert "4 of 40 cases have no answer (0.1)" in migration.reasons[0]
+    assert "timeout 4" in migration.reasons[0]
+    assert migration.new.no_answer == pytest.approx(0.1)
+
+
+def test_an_interrupted_run_is_undecided(tmp_path: Path) -> None:
+    ended = {"status": "incomplete", "ended": "the budget was spent"}
+    migration = judged(tmp_path, [1] * 40, [1] * 40, facts=({}, ended))
+    assert migration.verdict == "undecided"
+    assert migration.reasons[0] == "the run of new is incomplete: the budget was spent"
+
+
+@pytest.mark.parametrize(("state", "verdict"), [("fails", "no"), ("undecided", "undecided")])
+def test_the_gates_of_the_project_count(tmp_path: Path, state: str, verdict: str) -> None:
+    gate = {"gate": "toy.performance >= 0.9", "state": state, "bound": 0.9, "reason": "why"}
+    migration = judged(tmp_path, [1, 0] * 20, [1, 0] * 20, facts=({}, {"gates": [gate]}))
+    assert migration.verdict == verdict
+    assert migration.reasons[0].startswith("gate toy.performance >= 0.9")
+
+
+# Figures of both sides
+
+
+def test_price_latency_and_tokens(tmp_path: Path) -> None:
+    stored = {"from_store": True, "latency_s": 9.0, "cost_usd": 0.002, "prompt_tokens": 100}
+    fresh = {"latency_s": 2.0, "cost_usd": 0.001, "prompt_tokens": 50}
+    migration = judged(tmp_path, [1] * 20, [1] * 20, fields=(stored, fresh))
+    old, new = migration.old, migration.new
+    assert (old.price, new.price) == (pytest.approx(2.0), pytest.approx(1.0))
+    assert (old.tokens["prompt_tokens"], new.tokens["prompt_tokens"]) == (100, 50)
+    assert old.latency is not None
+    assert new.latency is not None
+    assert (old.latency.median, old.latency.stored) == (9.0, True)
+    assert (new.latency.p95, new.latency.stored) == (2.0, False)
+    assert any("the times of old come with stored answers" in text for text in migration.remarks)
+
+
+def test_what_else_differs(tmp_path: Path) -> None:
+    facts = (
+        {"params_sent": {"temperature": 0, "max_tokens": 512}, "params_dropped": {}},
+        {
+            "params_sent": {"max_completion_tokens": 8704},
+            "params_dropped": {"temperature": "the model takes only 1"},
+        },
+    )
+    fields = {"reply_limit": 512}, {"reply_limit": 8704, "reasoning_tokens": 40}
+    migration = judged(tmp_path, [1] * 4, [1] * 4, facts=facts, fields=fields)
+    rows = {item.name: (item.old, item.new) for item in migration.differences}
+    assert rows["parameter temperature"] == ("sent", "not sent")
+    assert rows["parameter max_tokens"] == ("512", "not sent")
+    assert rows["token limit of replies"] == ("512 tokens", "8,704 tokens")
+    assert rows["thinking"] == ("none counted", "40 tokens an answer")
+    assert "model" not in rows
+
+
+def test_the_cheapest_that_passes(tmp_path: Path) -> None:
+    passing = judged(tmp_path, [1] * 40, [1] * 40)
+
+    def candidate(name: str, price: float | None, verdict: Any = "yes") -> Migration:
+        return replace(passing, verdict=verdict, new=replace(passing.new, model=name, price=price))
+
+    dear, cheap = candidate("dear", 5.0), candidate("cheap", 1.0)
+    refused, unknown = candidate("refused", 0.1, "no"), candidate("unknown", None)
+    assert cheapest([dear, cheap, refused, unknown]) is cheap
+    assert cheapest([refused, unknown]) is unknown
+    assert cheapest([refused]) is None
+    assert exit_code_of([refused, candidate("open", 1.0, "undecided")]) == 11
+    assert exit_code_of([refused, dear]) == 0
