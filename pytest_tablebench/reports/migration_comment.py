@@ -22,6 +22,8 @@ __all__ = ["COMMENT_LIMIT", "migration_comment"]
 COMMENT_LIMIT = 65_536
 """Largest number of characters of a comment (GitHub's error: "body is too long")."""
 
+_CHANGES = ("case", "expected", "old answer", "new answer")
+_DIFFERENCES = ("", "old", "new", "meaning")
 _ICONS = {"yes": "✅", "no": "❌", "undecided": "❔"}
 _CUT = "_Cut here: GitHub takes 65,536 characters of a comment. The page has the rest._"
 
@@ -71,11 +73,11 @@ def _candidate(migration: Migration) -> Iterator[list[str]]:
             (code(gate.result.gate), gate.result.state, code(gate.result.reason, 300))
             for gate in migration.gates
         ]
-        yield ["### Gates", "", *_table(("gate", "state", "why"), rows)]
+        yield ["### Gates", "", *_table(("gate", "state", "why"), rows, texts=3)]
     yield [
         "### Both models",
         "",
-        *_table(("", "old", "new"), side_rows(migration.old, migration.new)),
+        *_table(("", "old", "new"), side_rows(migration.old, migration.new), texts=1),
     ]
     for title, count, changes in (
         ("Right before, wrong now", migration.n_worse, migration.worse),
@@ -88,7 +90,7 @@ def _candidate(migration: Migration) -> Iterator[list[str]]:
             (code(item.name), code(item.old), code(item.new), code(item.meaning))
             for item in migration.differences
         ]
-        yield _folded("What else differs", _table(("", "old", "new", "meaning"), texts))
+        yield _folded("What else differs", _table(_DIFFERENCES, texts, texts=4))
     if migration.remarks:
         yield [f"- {_escaped(remark)}" for remark in migration.remarks]
 
@@ -120,7 +122,7 @@ def _changes(title: str, changes: Sequence[Change]) -> list[str]:
         )
         for change in changes
     ]
-    return _folded(title, _table(("case", "expected", "old answer", "new answer"), rows))
+    return _folded(title, _table(_CHANGES, rows, texts=4))
 
 
 def _folded(title: str, lines: Sequence[str]) -> list[str]:
@@ -139,6 +141,7 @@ def _escaped(text: str) -> str:
     )
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    marks = ["---", *["---:"] * (len(header) - 1)]
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 2) -> list[str]:
+    """Return a table; all columns after the first `texts` contain numbers."""
+    marks = ["---" if place < texts else "---:" for place in range(len(header))]
     return [f"| {' | '.join(cells)} |" for cells in (header, marks, *rows)]

@@ -184,7 +184,7 @@ def _paid(side: Side) -> str:
 def candidate_rows(migrations: Sequence[Migration]) -> list[tuple[str, ...]]:
     """Return the table of several candidates, with its header."""
     header = (
-        *("candidate", "verdict", "difference", "1,000 questions", "no answer"),
+        *("candidate", "verdict", "lowest difference", "1,000 questions", "no answer"),
         *("cut off", "median latency"),
     )
     rows: list[tuple[str, ...]] = [header]

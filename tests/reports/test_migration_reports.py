@@ -36,7 +36,7 @@ def migration(tmp_path_factory: pytest.TempPathFactory) -> Migration:
             for number in range(30)
         ]
         runs.append(load_run(write_run(folder / name, rows, model=f"{name} {HOSTILE}")))
-    judged = judge_migration(*runs, 0.01)
+    judged = judge_migration(runs[0], runs[1], 0.01)
     odd = Difference(HOSTILE, HOSTILE, HOSTILE, HOSTILE)
     return replace(judged, differences=(odd,), remarks=(HOSTILE,))
 
