@@ -170,15 +170,23 @@ def _verdict(
     gates: Sequence[JudgedGate],
 ) -> tuple[Verdict, list[str]]:
     """Return the verdict and the sentences that explain it."""
-    failures = list(_failures(sides[1], scopes, gaps, gates))
-    if failures:
-        return "no", failures
-    doubts = [
+    ended = [
         f"the run of {side.model} is incomplete: {side.ended}"
         for side in sides
         if side.ended is not None
     ]
-    doubts += [
+    # The cases asked before the end of a run are no fair sample. Its gates take that into account.
+    failures = [] if ended else list(_failures(sides[1], scopes, gaps))
+    failures += [
+        f"gate {gate.result.gate} fails: {gate.result.reason}"
+        for gate in gates
+        if gate.result.state == "fails"
+    ]
+    if failures:
+        return "no", failures
+    if ended:
+        return "undecided", ended
+    doubts = [
         f"{scope.label}: {_undecided(scope.result, scope.further)}"
         for scope in scopes
         if scope.kind == "dataset" and scope.result.state == "undecided"
@@ -201,7 +209,6 @@ def _failures(
     side: Side,
     scopes: Sequence[JudgedScope],
     gaps: Sequence[GateResult],
-    gates: Sequence[JudgedGate],
 ) -> Iterator[str]:
     wholes = {scope.dataset: scope for scope in scopes if scope.kind == "dataset"}
     for scope in scopes:
@@ -221,9 +228,6 @@ def _failures(
                 f"{name}: more cases without an answer ({gap.reason.partition(';')[0]}; "
                 f"reasons: {causes}); the same command asks only these again"
             )
-    for gate in gates:
-        if gate.result.state == "fails":
-            yield f"gate {gate.result.gate} fails: {gate.result.reason}"
 
 
 def _worse(scope: JudgedScope) -> str:

@@ -154,8 +154,11 @@ class Migration:
     def further(self) -> int | None:
         """The largest number of further examples that an undecided dataset or gate needs.
 
-        None if nothing is undecided, or if the number of one of them cannot be computed.
+        None if nothing is undecided, if the number of one of them cannot be computed, and for an
+        incomplete run.
         """
+        if self.old.ended is not None or self.new.ended is not None:
+            return None
         parts: list[JudgedScope | JudgedGate] = [*self.datasets, *self.gates]
         numbers = [part.further for part in parts if part.result.state == "undecided"]
         present = [number for number in numbers if number is not None]
