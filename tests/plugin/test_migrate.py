@@ -225,13 +225,33 @@ def test_a_plan_that_cannot_be_written_is_one_line(bench: Bench) -> None:
     result.stderr.fnmatch_lines(["ERROR: --bench-plan-json: cannot write *plan.json*"])
 
 
-def test_missing_answers_without_a_key_are_one_line(tmp_path: Path) -> None:
+def test_missing_answers_without_a_key_are_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("OPENAI_API_KEY", "OPENAI_API_BASE", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    plan = {
+        "calls": 4, "hits": 0, "provider": "openai", "priced_by_reply": False, "has_server": False,
+        "judges": False, "cost_usd": 0.02, "seconds": 2.0,
+    }  # fmt: skip
+    monkeypatch.setattr(Project, "plan", lambda *_: {"gpt-4o": plan})
+    line = "gpt-4o: 4 answers missing from the store, and no key to ask for them: "
+    words = "tablebench/lexical", "gpt-4o"
+    assert refused(capsys, *words, "--yes") == f"tablebench: {line}set OPENAI_API_KEY"
+    assert main(["migrate", *words]) == 0  # a plan needs no key
+    assert line in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_pytest_does_not_finish_is_one_line(tmp_path: Path) -> None:
     folder = project(tmp_path)
-    old = script(folder, "old", lambda *_: True)
-    done = migrate(folder, old, "gpt-4o", "--yes", "--limit=1")
-    assert done.code == 2
-    assert done.err.splitlines()[-1] == (
-        "tablebench: gpt-4o: 1 answer missing from the store, and no key to ask for them: "
-        "set OPENAI_API_KEY"
+    (folder / "conftest.py").write_text(
+        "import pytest\ndef pytest_runtest_setup():\n    pytest.exit('broken', returncode=3)\n",
+        encoding="utf-8",
     )
-    assert not (folder / "tablebench-results").exists()
+    models = [script(folder, name, lambda *_: True) for name in ("old", "new")]
+    done = migrate(folder, *models, "--limit=1", "--out=out")
+    assert done.code == 2
+    assert "pytest ended with exit code 3 for tablebench/scripted:old.jsonl" in done.err
+    assert not (folder / "out" / "migration.json").exists()
