@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import argparse
 import shutil
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.commands._suites import check_and_run
 from pytest_tablebench.datasets.described import SETTINGS_FILE
 from pytest_tablebench.errors import DataError, SettingsError
 from pytest_tablebench.util.names import counted, printable
+
+if TYPE_CHECKING:
+    from pytest_tablebench.datasets import Dataset, Problem
 
 
 def add_parsers(commands: Any) -> None:
@@ -116,6 +121,8 @@ def _check(options: argparse.Namespace) -> tuple[list[str], int]:
                 done = fix_dataset(dataset, place)
                 lines += [printable(f"{dataset.name}: fixed: {text}", 400) for text in done]
             checked = check_dataset(dataset, place, names)
+        correction_problems = tuple(_of_corrections(dataset, place))
+        checked = replace(checked, problems=(*checked.problems, *correction_problems))
         lines += [printable(str(problem), 400) for problem in checked.problems]
         lines += [printable(f"{dataset.name}: {note}", 400) for note in checked.notes]
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in checked.kinds.items())
@@ -124,3 +131,29 @@ def _check(options: argparse.Namespace) -> tuple[list[str], int]:
         lines.append(f"{dataset.name}: {questions}{f' ({kinds})' if kinds else ''}, {problems}")
         code = 1 if checked.problems else code
     return lines, code
+
+
+def _of_corrections(dataset: Dataset, folder: Path) -> Iterator[Problem]:
+    """Yield the mistakes in the file of corrections that a dataset folder names."""
+    from pytest_tablebench.datasets import Problem
+    from pytest_tablebench.errors import TableBenchError
+    from pytest_tablebench.running.correction_files import folder_file
+
+    try:
+        file = folder_file(dataset, folder)
+        if file is None:
+            return
+        from pytest_tablebench.running.correcting import correction_problems, load_corrections
+
+        corrections = load_corrections(file)
+    except SettingsError as error:
+        settings, _, message = str(error).partition(": ")
+        yield Problem(settings, None, "", message)
+        return
+    try:
+        source = dataset.open(folder)
+        examples = {dataset.name: source.example_ids(None)}
+    except TableBenchError:  # reported already
+        return
+    for _, message in correction_problems(corrections, examples, lambda _: source):
+        yield Problem(file.name, None, "", message)

@@ -46,6 +46,8 @@ class Dataset:
     """The licence of the data; "" for the licence of `upstream`."""
     citation: str = ""
     """How the authors ask to be cited."""
+    corrections: str = ""
+    """The file of corrections of its gold, in its folder; "" for none."""
     is_own: bool = False
     """Whether the user's data folder declares it; `suites/test_own.py` runs these datasets."""
 

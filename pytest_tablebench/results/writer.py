@@ -307,11 +307,11 @@ class RunWriter:
 
     def _corrections(self, model_run: ModelRun) -> dict[str, Any]:
         """Return the entry for the corrections; empty without any."""
-        digest, path = self.facts.get("corrections"), self.settings.corrections
-        if digest is None or path is None:
+        overlay = self.facts.get("corrections")
+        if overlay is None:
             return {}
         cases = corrected_cases(model_run.rows.values())
-        return {"corrections": corrections_entry(path.name, digest, cases)}
+        return {"corrections": corrections_entry(overlay["file"], overlay["digest"], cases)}
 
     def _planned(self, model: str) -> int | None:
         planned = self.facts.get("cases", {}).get(model)

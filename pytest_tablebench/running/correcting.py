@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
-from pathlib import Path
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.datasets.corrected_gold import NotCorrectableError, with_answers
@@ -13,6 +13,7 @@ from pytest_tablebench.datasets.row_digest import row_digest
 from pytest_tablebench.errors import SettingsError, TableBenchError, TableError
 from pytest_tablebench.results.corrections import Corrections, read_corrections
 from pytest_tablebench.results.record import ASSERTION, Record
+from pytest_tablebench.running.correction_files import FLAG, CorrectionFile
 from pytest_tablebench.running.judging import converses
 from pytest_tablebench.running.perturbing import example_perturber, table_perturber
 from pytest_tablebench.running.scoring import asked_by, judge_example
@@ -27,21 +28,39 @@ if TYPE_CHECKING:
     from pytest_tablebench.registry import Registry
     from pytest_tablebench.results.corrections import Correction
 
-FLAG = "--bench-corrections"
 
-
-def load_corrections(path: Path) -> Corrections:
-    """Read a file of corrections. Raises `SettingsError` that names the option."""
+def load_corrections(file: CorrectionFile) -> Corrections:
+    """Read a file of corrections. Raises `SettingsError` that names the option or the folder."""
     try:
-        return read_corrections(path)
+        corrections = read_corrections(file.path)
     except SettingsError as error:
-        raise SettingsError(f"{FLAG}: {error}") from None
+        raise SettingsError(f"{file.place}: {error}") from None
+    if file.dataset is None:
+        return corrections
+    items = [item for item in corrections.by_example.values() if item.dataset == file.dataset]
+    if not items:
+        raise SettingsError(
+            f"{file.place}: {file.name} contains no correction of {printable(file.dataset, 60)}; "
+            f"its column dataset must have this name"
+        )
+    return Corrections.of(items)
+
+
+def join_corrections(files: Iterable[CorrectionFile]) -> Corrections:
+    """Return the union of files, of which no two are about the same dataset.
+
+    Raises `SettingsError` as `load_corrections` does.
+    """
+    return Corrections.of(
+        chain.from_iterable(load_corrections(file).by_example.values() for file in files)
+    )
 
 
 def check_corrections(
     corrections: Corrections,
     examples: Mapping[str, Collection[str]],
     source: Callable[[str], Source],
+    files: Sequence[CorrectionFile] = (),
 ) -> None:
     """Raise `SettingsError` for a correction of an example that is missing or has changed.
 
@@ -51,7 +70,19 @@ def check_corrections(
         corrections: the overlay.
         examples: the ids of the examples of the run, by dataset.
         source: opens a dataset.
+        files: the files of the overlay, which messages name.
     """
+    places = {file.dataset: file.place for file in files}
+    for dataset, message in correction_problems(corrections, examples, source):
+        raise SettingsError(f"{places.get(dataset, FLAG)}: {message}")
+
+
+def correction_problems(
+    corrections: Corrections,
+    examples: Mapping[str, Collection[str]],
+    source: Callable[[str], Source],
+) -> Iterator[tuple[str, str]]:
+    """Yield (dataset, message) for each correction that `check_corrections` refuses."""
     all_ids = cache(lambda dataset: frozenset(source(dataset).example_ids(None)))
     for (dataset, example_id), correction in corrections.by_example.items():
         if dataset not in examples:
@@ -59,18 +90,17 @@ def check_corrections(
         name = printable(f"{dataset}/{example_id}", 120)
         if example_id not in examples[dataset]:
             if example_id not in all_ids(dataset):
-                raise SettingsError(
-                    f"{FLAG}: {name} does not exist in this data; remove its correction"
-                )
+                yield dataset, f"{name} does not exist in this data; remove its correction"
             continue
         try:
             digest = row_digest(source(dataset).example(example_id))
         except TableBenchError:  # its cases report that it cannot be used
             continue
         if digest != correction.digest:
-            raise SettingsError(
-                f"{FLAG}: {name}: the row changed since this correction was made (digest "
-                f"{printable(correction.digest, 20)}, now {digest}); look at it again"
+            yield (
+                dataset,
+                f"{name}: the row changed since this correction was made (digest "
+                f"{printable(correction.digest, 20)}, now {digest}); look at it again",
             )
 
 
@@ -79,6 +109,7 @@ class Correcting:
     """Scores the answers of a run by an overlay of corrections.
 
     `plain` loads an example before its perturbation, and `seed` is the seed of perturbations.
+    `files` are the files of the overlay.
     """
 
     corrections: Corrections
@@ -86,11 +117,17 @@ class Correcting:
     plain: Callable[[str, str], Example]
     compat: Compat
     seed: int = 0
+    files: Sequence[CorrectionFile] = ()
     _example: Callable[[str, str], Example] = field(init=False, repr=False)
     _form: dict[tuple[str, str], AskedDataset] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         self._example = lru_cache(maxsize=8)(self.plain)  # the cases of an example are consecutive
+
+    @property
+    def file_names(self) -> str:
+        """The names of the files, joined."""
+        return ", ".join(file.name for file in self.files)
 
     def corrected(self, record: Record, text: str | None, parts: Mapping[str, float]) -> Record:
         """Return a record with its score by the corrected gold; unchanged without a correction.

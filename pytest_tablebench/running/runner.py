@@ -24,6 +24,7 @@ from pytest_tablebench.errors import (
 from pytest_tablebench.running.axes import Axes
 from pytest_tablebench.running.case_run import CaseRun
 from pytest_tablebench.running.conversation import ConversationDriver, Conversations
+from pytest_tablebench.running.correction_files import correction_files
 from pytest_tablebench.running.judging import Judging, metric_params, of_metric, prompt_digest
 from pytest_tablebench.running.lookup import PictureKeeper, StepLookup
 from pytest_tablebench.running.prefetch import PrefetchWindow
@@ -54,6 +55,8 @@ class Runner:
         """Number of examples in each shard, by dataset."""
         self.inapplicable: list[str] = []
         """Datasets without an applicable case in this shard."""
+        self.selected: tuple[str, ...] = ()
+        """The datasets of the selected cases, once they are selected."""
         self._sources: dict[str, Source] = {}
         self.renderer = Renderer(settings, registry, self.source, self.axes.shots)
         self.judging = Judging(
@@ -102,16 +105,18 @@ class Runner:
     def correcting(self) -> Correcting | None:
         """The corrections of the run; None without any. Raises `SettingsError` for a bad file."""
         settings = self.settings
-        if settings.corrections is None:
+        files = correction_files(settings, self.registry, self.selected)
+        if not files:
             return None
-        from pytest_tablebench.running.correcting import Correcting, load_corrections
+        from pytest_tablebench.running.correcting import Correcting, join_corrections
 
         return Correcting(
-            load_corrections(settings.corrections),
+            join_corrections(files),
             self.registry,
             lambda dataset, example_id: self.source(dataset).example(example_id),
             settings.compat,
             settings.seed,
+            files,
         )
 
     def cases(self, dataset: str) -> tuple[list[Case], list[str]]:

@@ -89,7 +89,10 @@ class CaseMessages:
         cases, runner = self._cases, self._cases.runner
         datasets = cases.selection.datasets()
         correcting = runner.correcting
-        overlay = {} if correcting is None else {"corrections": correcting.corrections.digest}
+        overlay = {}
+        if correcting is not None:
+            digest = correcting.corrections.digest
+            overlay = {"corrections": {"file": correcting.file_names, "digest": digest}}
         return {
             **overlay,
             "datasets": runner.dataset_facts(),

@@ -110,6 +110,7 @@ class Cases:
             {name: missing[name] for name in names if name in missing},
         )
         self.planned = dict(Counter(case.model for case in self.selection.cases))
+        self.runner.selected = tuple(self.selection.datasets())
 
     def is_first_with_calls(self, dataset: str) -> bool:
         """Return whether a dataset's cases surely need calls, and no earlier dataset's did."""
@@ -244,4 +245,4 @@ class Cases:
         examples: dict[str, set[str]] = {}
         for case in self.selection.cases:
             examples.setdefault(case.dataset, set()).add(case.example_id)
-        check_corrections(correcting.corrections, examples, self.runner.source)
+        check_corrections(correcting.corrections, examples, self.runner.source, correcting.files)

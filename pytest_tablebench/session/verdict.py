@@ -24,6 +24,7 @@ from pytest_tablebench.results.gates import (
 from pytest_tablebench.results.labels import read_labels
 from pytest_tablebench.results.loaded_run import LoadedRun, load_run
 from pytest_tablebench.results.verdict import RunVerdict, judge_run
+from pytest_tablebench.running.correction_files import has_corrections
 from pytest_tablebench.running.name_checks import check_corrected, check_gates, check_selected
 from pytest_tablebench.util.names import printable
 
@@ -49,7 +50,7 @@ class Verdicts:
         """Gates of a configuration file whose scope is unknown in this session."""
         try:
             self._gates = parse_gates(settings.gates)
-            check_corrected(self._gates, has_corrections=settings.corrections is not None)
+            self._check_corrected(registry.datasets)
         except SettingsError as error:
             raise SettingsError(f"--bench-gate: {error}") from None
         if settings.baseline is not None:
@@ -129,6 +130,8 @@ class Verdicts:
         self._check_single_way(selected)
         if self.settings.shard is not None:  # another shard may have the cases
             return
+        unselected = set() if meant else self._registry.datasets.keys() - set(selected)
+        self._check_corrected(selected, unselected)
         check_selected(
             self._gates,
             selected,
@@ -138,6 +141,17 @@ class Verdicts:
             chosen=self.settings.datasets,
             must_have_cases=meant,
         )
+
+    def _check_corrected(
+        self, datasets: Iterable[str], unselected: Collection[str] = frozenset()
+    ) -> None:
+        """Raise `SettingsError` for a gate on corrected figures if no dataset has corrections.
+
+        Gates on `unselected` datasets are not checked.
+        """
+        gates = [gate for gate in self._gates if gate.scope not in unselected]
+        is_corrected = has_corrections(self.settings, self._registry, datasets)
+        check_corrected(gates, has_corrections=is_corrected)
 
     def _check_single_way(self, selected: Iterable[str]) -> None:
         """Raise `SettingsError` if several strategies or modalities run, and judging needs one."""

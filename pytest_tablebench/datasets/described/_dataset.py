@@ -79,6 +79,7 @@ class DescribedDataset(FileDataset[DescribedRow]):
         self.name, self.folder, self.is_own = name, folder, is_own
         self.benchmark = description.benchmark
         self.licence, self.citation = description.licence, description.citation
+        self.corrections = description.corrections
         if description.upstream is not None and not mistakes:
             self.upstream = _upstream(folder, description, description.upstream)
         self.shots, self.limit, self.params = defaults.shots, defaults.limit, defaults.params

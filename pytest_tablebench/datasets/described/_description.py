@@ -198,6 +198,7 @@ class DatasetDescription:
     licence: str = ""
     citation: str = ""
     include_hidden: bool = False
+    corrections: str = ""
     defaults: DefaultsSection = field(default_factory=DefaultsSection)
     upstream: UpstreamSection | None = None
     files: FilesSection | None = None

@@ -70,6 +70,7 @@ class FolderDataset(Dataset):
         self.name, self.folder, self.question_file = name, folder, question_file
         self.benchmark = self.description.benchmark
         self.licence, self.citation = self.description.licence, self.description.citation
+        self.corrections = self.description.corrections
         self.shots, self.limit = settings.shots, settings.limit
         self.threshold = 1.0 if settings.threshold is None else settings.threshold
         self.strategy = settings.strategy or Dataset.strategy

@@ -16,6 +16,7 @@ from pytest_tablebench.running.correcting import (
     check_corrections,
     load_corrections,
 )
+from pytest_tablebench.running.correction_files import option_file
 from pytest_tablebench.running.rejudge._scorer import Opener, parts_of_answer
 
 
@@ -23,7 +24,6 @@ from pytest_tablebench.running.rejudge._scorer import Opener, parts_of_answer
 class Overlay:
     """The corrections of a file, and the datasets of the run that they are about."""
 
-    file: str
     correcting: Correcting
 
     @classmethod
@@ -33,7 +33,8 @@ class Overlay:
         Raises `SettingsError` for a bad file and for a correction of an example that is missing or
         has changed, and what `Opener.open` raises.
         """
-        corrections = load_corrections(path)
+        file = option_file(path)
+        corrections = load_corrections(file)
 
         @cache
         def source(dataset: str) -> Source:
@@ -49,8 +50,9 @@ class Overlay:
             lambda dataset, example_id: source(dataset).example(example_id),
             opener.compat,
             opener.seed,
+            [file],
         )
-        return cls(path.name, correcting)
+        return cls(correcting)
 
     def apply(self, records: Sequence[Record]) -> list[Record]:
         """Return the records with their scores by the corrected gold."""
@@ -66,8 +68,9 @@ class Overlay:
 
     def entry(self, records: Sequence[Record]) -> dict[str, Any]:
         """Return the entry `corrections` of `run.json`."""
-        digest = self.correcting.corrections.digest
-        return corrections_entry(self.file, digest, corrected_cases(records))
+        correcting = self.correcting
+        digest = correcting.corrections.digest
+        return corrections_entry(correcting.file_names, digest, corrected_cases(records))
 
 
 REMOVED = (

@@ -1,0 +1,164 @@
+"""Corrections that a dataset folder names in its `tablebench.toml`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import jinja2  # noqa: F401 - imported once, before pytester removes what a run imports
+import pytest
+
+from pytest_tablebench.cli import main
+from pytest_tablebench.datasets.folder import folder_datasets
+from pytest_tablebench.datasets.row_digest import row_digest
+from pytest_tablebench.results.corrections import Correction, Corrections, write_corrections
+from tests.support.own_folders import write_folder
+
+SUITE = Path(__file__).parents[2].joinpath("suites/test_own.py").read_text(encoding="utf-8")
+SETTINGS = 'corrections = "gold.csv"\n'
+
+
+@pytest.fixture
+def data(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a data folder with two folders, of which both have corrections of `coffee`."""
+    monkeypatch.setenv("COLUMNS", "400")
+    (pytester.path / "test_own.py").write_text(SUITE, encoding="utf-8")
+    (pytester.path / "tea.jsonl").write_text('{"default": "tea"}\n', encoding="utf-8")
+    for name in ("one", "two"):
+        write_folder(pytester.path / "data" / name)
+        _write(pytester.path / "data", name)
+    return pytester.path / "data"
+
+
+def _correction(data: Path, name: str, *answers: str) -> Correction:
+    dataset = next(dataset for dataset in folder_datasets(data) if dataset.name == name)
+    digest = row_digest(dataset.open(data / name).example("coffee"))
+    return Correction(name, "coffee", digest, "wrong", answers)
+
+
+def _write(data: Path, name: str, *corrections: Correction) -> None:
+    items = corrections or (_correction(data, name, "tea"),)
+    write_corrections(data / name / "gold.csv", items)
+    (data / name / "tablebench.toml").write_text(SETTINGS, encoding="utf-8")
+
+
+def _run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    return pytester.runpytest_inprocess(
+        "-p", "no:cacheprovider", "--model", "tablebench/scripted:tea.jsonl", "--bench-data",
+        "data", "--bench-results", "run", "--bench-store", "none", "--bench-no-page",
+        "--bench-serializer=html", "--bench-perturbation=none", *arguments,
+    )  # fmt: skip
+
+
+def _entry(pytester: pytest.Pytester) -> dict:
+    return json.loads((pytester.path / "run/run.json").read_text("utf-8")).get("corrections")
+
+
+def test_a_run_uses_the_files_of_its_datasets(pytester: pytest.Pytester, data: Path) -> None:
+    gate = "--bench-gate=one@corrected.performance >= 0.9"
+    result = _run(pytester, gate, "--bench-gate-point")
+    result.assert_outcomes(passed=2, failed=2)  # as the published gold says
+    assert result.ret == 0  # the gate decides
+    assert "one@corrected.performance >= 0.9" in result.stdout.str()
+    both = Corrections.of(_correction(data, name, "tea") for name in ("one", "two"))
+    assert _entry(pytester) == {
+        "file": "one/gold.csv, two/gold.csv",
+        "digest": both.digest,
+        "changed": 2,
+        "left_out": 0,
+    }
+    summary = json.loads((pytester.path / "run/summary.json").read_text("utf-8"))
+    [published], [corrected] = (
+        entry["benchmarks"].values() for entry in (summary, summary["corrected"])
+    )
+    assert (published["performance"], corrected["performance"]) == (0.5, 1.0)
+
+
+def test_workers_use_the_same_files(pytester: pytest.Pytester, data: Path) -> None:
+    _run(pytester, "--bench-dataset=one", "-n2")
+    expected = Corrections.of([_correction(data, "one", "tea")])
+    assert _entry(pytester) == {
+        "file": "one/gold.csv",
+        "digest": expected.digest,
+        "changed": 1,
+        "left_out": 0,
+    }
+
+
+def test_the_option_replaces_the_files(pytester: pytest.Pytester, data: Path) -> None:
+    write_corrections(pytester.path / "all.csv", [_correction(data, "two", "3.10")])
+    _run(pytester, "--bench-corrections=all.csv")
+    assert _entry(pytester)["file"] == "all.csv"
+    records = (pytester.path / "run/records.jsonl").read_text("utf-8").splitlines()
+    entries = {row["case_id"]: row.get("corrected") for row in map(json.loads, records)}
+    assert entries["one/coffee/html/none"] is None
+    assert entries["two/coffee/html/none"]["score"] == 0.0
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_a_file_outside_the_folder_is_refused(
+    pytester: pytest.Pytester, data: Path, link: bool
+) -> None:
+    outside = data / "two" / "gold.csv"
+    if link:
+        (data / "one" / "gold.csv").unlink()
+        (data / "one" / "gold.csv").symlink_to(outside)
+    else:
+        text = 'corrections = "../two/gold.csv"\n'
+        (data / "one" / "tablebench.toml").write_text(text, encoding="utf-8")
+    result = _run(pytester)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*one/tablebench.toml, corrections: *gold.csv*"])
+    assert not (pytester.path / "run").exists()
+    assert main(["check", str(data)]) == 1
+
+
+def test_bad_corrections_are_refused_by_folder(
+    pytester: pytest.Pytester, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    correction = _correction(data, "one", "tea")
+    unknown = replace(correction, example="cocoa")
+    changed = replace(correction, digest="0" * 20)
+    for items, message in (
+        ([replace(correction, dataset="two")], "gold.csv contains no correction of one"),
+        ([unknown], "one/cocoa does not exist in this data"),
+        ([changed], "one/coffee: the row changed since this correction was made"),
+    ):
+        _write(data, "one", *items)
+        result = _run(pytester, "--bench-dataset=one")
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines([f"*one/tablebench.toml, corrections: *{message}*"])
+        capsys.readouterr()
+        assert main(["check", str(data)]) == 1
+        assert message in capsys.readouterr().out
+    _write(data, "one", unknown, changed)
+    main(["check", str(data)])
+    out = capsys.readouterr().out
+    assert "one/gold.csv: one/cocoa does not exist" in out
+    assert "one/gold.csv: one/coffee: the row changed" in out
+    assert "one: 2 questions (1 text, 1 number), 2 problems" in out
+    assert "two: 2 questions (1 text, 1 number), no problem" in out
+
+
+def test_a_corrected_gate_needs_a_selected_dataset_with_corrections(
+    pytester: pytest.Pytester, data: Path
+) -> None:
+    (data / "two" / "tablebench.toml").unlink()
+    gate = "--bench-gate=all@corrected.performance >= 0.9"
+    result = _run(pytester, gate, "--bench-dataset=two")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*the run has no corrections*"])
+
+
+def test_a_described_dataset_names_its_corrections(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = '{"ask": "Which port?", "gold": ["Hallin"]}\n'
+    settings = f'{SETTINGS}[files]\ntest = "q.jsonl"\n[rows]\nquestion = "ask"\nanswers = "gold"\n'
+    write_folder(tmp_path / "ports", {"q.jsonl": rows, "tablebench.toml": settings})
+    write_corrections(
+        tmp_path / "ports" / "gold.csv", [Correction("ports", "2", "0" * 20, "broken")]
+    )
+    assert main(["check", str(tmp_path)]) == 1
+    assert "ports/gold.csv: ports/2 does not exist" in capsys.readouterr().out
