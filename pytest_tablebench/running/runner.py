@@ -56,7 +56,7 @@ class Runner:
         self.inapplicable: list[str] = []
         """Datasets without an applicable case in this shard."""
         self.selected: tuple[str, ...] = ()
-        """The datasets of the selected cases, once they are selected."""
+        """The datasets of the run, once its cases are selected."""
         self._sources: dict[str, Source] = {}
         self.renderer = Renderer(settings, registry, self.source, self.axes.shots)
         self.judging = Judging(

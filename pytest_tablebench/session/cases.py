@@ -110,7 +110,8 @@ class Cases:
             {name: missing[name] for name in names if name in missing},
         )
         self.planned = dict(Counter(case.model for case in self.selection.cases))
-        self.runner.selected = tuple(self.selection.datasets())
+        # All shards use the same corrections, also those without a case of a dataset.
+        self.runner.selected = (*self.selection.datasets(), *self.runner.shards)
 
     def is_first_with_calls(self, dataset: str) -> bool:
         """Return whether a dataset's cases surely need calls, and no earlier dataset's did."""

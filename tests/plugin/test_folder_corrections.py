@@ -86,6 +86,25 @@ def test_workers_use_the_same_files(pytester: pytest.Pytester, data: Path) -> No
     }
 
 
+def test_a_shard_without_a_case_of_a_dataset_uses_all_files(
+    pytester: pytest.Pytester, data: Path
+) -> None:
+    questions = (data / "two" / "questions.csv").read_text("utf-8")
+    for number in range(5):  # shards do not split the questions of a table
+        text = f"product,price\nmilk,{number}.10\n"
+        (data / "two" / f"milk{number}.csv").write_text(text, "utf-8")
+        questions += f"milk{number}.csv,Price of milk {number}?,{number}.10,milk{number}\n"
+    (data / "two" / "questions.csv").write_text(questions, "utf-8")
+    both = Corrections.of(_correction(data, name, "tea") for name in ("one", "two"))
+    for number in (1, 2):
+        _run(pytester, f"--bench-shard={number}/2", "--bench-results", f"part{number}")
+        run = json.loads((pytester.path / f"part{number}/run.json").read_text("utf-8"))
+        assert run["corrections"]["digest"] == both.digest
+    parts = [(pytester.path / f"part{number}/records.jsonl") for number in (1, 2)]
+    texts = [path.read_text("utf-8") for path in parts]
+    assert ['"one/coffee' in text for text in texts].count(False) == 1
+
+
 def test_the_option_replaces_the_files(pytester: pytest.Pytester, data: Path) -> None:
     write_corrections(pytester.path / "all.csv", [_correction(data, "two", "3.10")])
     _run(pytester, "--bench-corrections=all.csv")
