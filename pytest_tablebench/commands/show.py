@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,14 +46,33 @@ def _show(options: argparse.Namespace) -> tuple[list[str], int]:
     if record.raw is not None:
         lines += ["reply:", *_block(record.raw)]
     lines.append(f"expected: {printable(' | '.join(map(str, record.references)), 2000)}")
+    by_gold = list(_corrected(record.corrected))
     if record.score is None:
-        return [*lines, f"no answer: {printable(record.reason or '', 300)}"], 0
+        return [*lines, f"no answer: {printable(record.reason or '', 300)}", *by_gold], 0
     lines.append(f"read as: {printable(str(record.prediction), 2000)}")
     judged = str(record.metric)
     if record.threshold is not None:
         judged += f", right from {record.threshold:g}"
     verdict = "no verdict" if record.outcome == "scored" else record.outcome
-    return [*lines, f"score: {record.score:.3f}, {verdict} ({printable(judged, 200)})"], 0
+    lines.append(f"score: {record.score:.3f}, {verdict} ({printable(judged, 200)})")
+    return [*lines, *by_gold], 0
+
+
+def _corrected(entry: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield the line on the corrected gold, if the case has a correction."""
+    if entry is None:
+        return
+    from pytest_tablebench.results.corrected import VERDICT_TEXTS, corrected_outcome
+
+    outcome = corrected_outcome(entry)
+    if outcome == "left_out":
+        yield f"by corrected gold: left out ({printable(str(entry['left_out']), 200)})"
+        return
+    result = {"no_answer": "no answer", "scored": "no verdict"}.get(outcome, outcome)
+    if entry.get("score") is not None:
+        result = f"score {entry['score']:.3f}, {result}"
+    verdict = VERDICT_TEXTS.get(str(entry.get("verdict")), "")
+    yield f"by corrected gold: {result}" + (f" ({verdict})" if verdict else "")
 
 
 def _find(records: tuple[Record, ...], case: str) -> Record:

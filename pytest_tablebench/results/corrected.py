@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 CHANGING = ("wrong", "several")
 """The verdicts of corrections that change the gold of an example that is not left out."""
 
+VERDICT_TEXTS = {
+    "right": "people confirmed the gold",
+    "wrong": "the gold was wrong",
+    "several": "several answers are right",
+}
+"""The verdicts of corrections that leave no example out, in words."""
+
 
 class CorrectedCase(NamedTuple):
     """A case with a correction; `entry` is the `corrected` of its record."""
@@ -23,6 +30,19 @@ class CorrectedCase(NamedTuple):
     dataset: str
     example: str
     entry: Mapping[str, Any]
+
+
+def corrected_outcome(entry: Mapping[str, Any]) -> str:
+    """Return the outcome of a case by the corrected gold, from the `corrected` of its record.
+
+    It is `right`, `wrong`, `no_answer`, `scored` (no verdict) or `left_out`.
+    """
+    if entry.get("left_out") is not None:
+        return "left_out"
+    if entry.get("score") is None:
+        return "no_answer"
+    passed = entry.get("passed")
+    return "scored" if passed is None else "right" if passed else "wrong"
 
 
 def corrected_cases(records: Iterable[Any]) -> list[CorrectedCase]:

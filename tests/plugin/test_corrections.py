@@ -10,6 +10,7 @@ import jinja2  # noqa: F401 - imported once, before pytester removes what a run 
 import pytest
 from bs4 import BeautifulSoup
 
+from pytest_tablebench.cli import main
 from pytest_tablebench.datasets.row_digest import row_digest
 from pytest_tablebench.results.corrections import Correction
 from tests.plugin.test_schemas import validator
@@ -127,6 +128,24 @@ def test_a_case_without_an_answer_has_only_the_verdict(toys: Bench) -> None:
     model = toys.script({"match": "How old is Bo?", "error": "timeout"}, {"match": "", "text": "1"})
     toys.run(f"--model={model}", OVERLAY)
     assert corrected(toys)["bo"] == {"verdict": "wrong"}
+
+
+def test_show_has_the_score_by_the_corrected_gold(
+    toys: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    toys.run(f"--model={toy_model(toys)}", OVERLAY)
+    expected = {
+        "ada": "score 1.000, right (people confirmed the gold)",
+        "bo": "score 1.000, right (the gold was wrong)",
+        "cy": "left out (the table is broken)",
+        "di": None,
+    }
+    for name, text in expected.items():
+        capsys.readouterr()
+        assert main(["show", str(toys.path / "run"), f"toy/{name}/"]) == 0
+        out = capsys.readouterr().out
+        line = re.search(r"(?m)^by corrected gold: (.*)$", out)
+        assert (line and line[1]) == text
 
 
 def test_tests_alone_cannot_judge_another_answer(toys: Bench) -> None:

@@ -45,6 +45,17 @@ def test_columns_contain_numbers_or_null() -> None:
     )
 
 
+def test_only_runs_with_corrections_have_corrected_columns() -> None:
+    right = {"verdict": "wrong", "score": 0.75, "passed": True, "parts": {}}
+    scored = {"verdict": "several", "score": 0.5, "passed": None, "parts": {}}
+    left_out = {"verdict": "unclear", "left_out": "the question is unclear"}
+    entries = [right, None, scored, left_out, {"verdict": "wrong"}]
+    columns = case_columns([record(corrected=entry) for entry in entries])["columns"]
+    assert columns["corrected"] == [0, -1, 3, 4, 2]
+    assert columns["corrected_score"] == [0.75, None, 0.5, None, None]
+    assert not any("corrected" in name for name in case_columns([record()])["columns"])
+
+
 def test_answers_that_only_start_alike_are_different() -> None:
     texts = ["a" * 500, "a" * 500 + "b", "a" * 500, None]
     answers = [record(prediction=text) for text in texts]

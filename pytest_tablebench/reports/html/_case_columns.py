@@ -12,6 +12,7 @@ from pytest_tablebench.config.options import OPTIONS
 from pytest_tablebench.config.settings import Settings
 from pytest_tablebench.reports.html._details import text_of
 from pytest_tablebench.results import Record
+from pytest_tablebench.results.corrected import corrected_outcome
 from pytest_tablebench.util.names import slug
 
 _AXES = ("strategy", "modality", "model")
@@ -34,13 +35,18 @@ _ASKED = frozenset(
 )
 """Settings that identify a case, in addition to its axes."""
 
+CORRECTED = ("right", "wrong", "no_answer", "scored", "left_out")
+"""Outcomes by the corrected gold, in the order of their numbers on the page."""
+
 
 def case_columns(records: Sequence[Record]) -> dict[str, Any]:
     """Return names of axes and of parts, and `columns` with one value for each case.
 
     Strategy, modality and model are numbers of their names; `latency` is in seconds, `cost` in
     dollars; `parts` has a list for each part; `answer_number` numbers the distinct answers
-    to an example; `node` is pytest's name of a case, if it does not follow from the id.
+    to an example; `node` is pytest's name of a case, if it does not follow from the id. A run with
+    corrections also has the outcome by the corrected gold (`corrected`: -1 without a correction,
+    otherwise a number of `CORRECTED`) and the score (`corrected_score`).
     """
     names = {axis: sorted({getattr(record, axis) for record in records}) for axis in _AXES}
     counts: Counter[str] = Counter()
@@ -62,6 +68,7 @@ def case_columns(records: Sequence[Record]) -> dict[str, Any]:
     columns["answer_number"] = list(_answers(records))
     if len(names["strategy"]) > 1 or len(names["modality"]) > 1:
         columns["node"] = [_node(record) for record in records]
+    columns |= _corrected(records)
     return {"names": names, "parts": [name[:80] for name in parts], "columns": columns}
 
 
@@ -71,6 +78,21 @@ def _answers(records: Sequence[Record]) -> Iterator[int]:
     for record in records:
         answers = seen.setdefault((record.dataset, record.example_id), {})
         yield answers.setdefault(text_of(record.prediction), len(answers))
+
+
+def _corrected(records: Sequence[Record]) -> dict[str, list[Any]]:
+    """Return the columns by the corrected gold; empty without corrections."""
+    if all(record.corrected is None for record in records):
+        return {}
+    entries = [record.corrected for record in records]
+    return {
+        "corrected": [
+            -1 if entry is None else CORRECTED.index(corrected_outcome(entry)) for entry in entries
+        ],
+        "corrected_score": [
+            None if entry is None else _number(entry.get("score"), 4) for entry in entries
+        ],
+    }
 
 
 def _number(value: Any, digits: int) -> float | int | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from pytest_tablebench.reports.html._drawn import shown_chart
 from pytest_tablebench.results import Record
+from pytest_tablebench.results.corrected import VERDICT_TEXTS
 
 DETAILS = 256
 """Cases in a block."""
@@ -126,7 +127,16 @@ def _detail(record: Record, other: Record | None, limit: int) -> dict[str, Any]:
         ],
         "chart": shown_chart(record),
         "steps": list(_steps(record, limit)),
+        **_corrected(record.corrected),
     }
+
+
+def _corrected(entry: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the words on a correction that the page shows; empty without one."""
+    if entry is None:
+        return {}
+    words = entry.get("left_out") or VERDICT_TEXTS.get(str(entry.get("verdict")), "")
+    return {"corrected": str(words)[:200]}
 
 
 def _reply_texts(record: Record, limit: int) -> dict[str, Any]:

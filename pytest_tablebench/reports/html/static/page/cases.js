@@ -2,6 +2,7 @@
 const { byId, count, counted, declare, make, plain, searches, set, watch } = page;
 const OUTCOMES = ["right", "wrong", "no_answer", "scored"];
 const WORDS = ["right", "wrong", "no answer", "no verdict"];
+const CORRECTED = [...WORDS, "left out"];  // outcomes by the corrected gold
 const search = byId("search"), shown = byId("shown");
 const filters = new Map();
 let ids = new Map(), visible = null;
@@ -111,6 +112,17 @@ filter("f", "Flip", {
     return (i) => (page.columns.marks[i] & bits) !== 0;
   },
 });
+// Without corrections the page has no such column.
+const GOLD = [["differs", "verdict differs", (i) => page.columns.corrected[i] < 4 && page.columns.corrected[i] !== page.columns.outcome[i]],
+  ["same", "same verdict", (i) => page.columns.corrected[i] === page.columns.outcome[i]], ["out", "left out", (i) => page.columns.corrected[i] === 4]];
+const isCorrected = (i) => page.columns.corrected !== undefined && page.columns.corrected[i] >= 0;
+filter("gold", "By corrected gold", {
+  options: () => page.columns.corrected ? GOLD.map(([name, label]) => [name, label]) : [],
+  test: (value) => {
+    const holds = GOLD.find(([name]) => name === value)?.[2];
+    return (i) => holds !== undefined && isCorrected(i) && holds(i);
+  },
+});
 
 page.ready(() => {
   ids = new Map(page.columns.id.map((key, i) => [wellFormed(key), i]));
@@ -145,4 +157,4 @@ document.addEventListener("click", (event) => {
   byId("list").focus({ preventScroll: true });
 });
 Object.defineProperty(page, "visible", { get: () => visible });
-Object.assign(page, { OUTCOMES, WORDS, choose, cleared, exampleOf, filter, idOf: (i) => wellFormed(page.columns.id[i]), numberOf: (id) => ids.get(id), whenVisible: (draw) => drawers.push(draw) });
+Object.assign(page, { CORRECTED, OUTCOMES, WORDS, choose, cleared, exampleOf, filter, isCorrected, idOf: (i) => wellFormed(page.columns.id[i]), numberOf: (id) => ids.get(id), whenVisible: (draw) => drawers.push(draw) });

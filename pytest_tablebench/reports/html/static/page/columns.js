@@ -67,6 +67,10 @@ page.ready(() => {
   for (const tag of new Set(data.tags.map(({ name }) => name))) {
     column("tag:" + plainKey(tag), tag, (i) => data.tags[exampleOf(i).tags.find((number) => data.tags[number].name === tag)]?.value ?? null);
   }
+  if (of.corrected) {
+    column("gold", "By corrected gold", (i) => of.corrected[i] < 0 ? null : page.CORRECTED[of.corrected[i]]);
+    column("goldscore", "Score by corrected gold", (i) => of.corrected_score[i], { digits: 2 });
+  }
   if (of.outcome_before) {
     column("before", "Outcome before", (i) => of.outcome_before[i] < 0 ? null : OUTCOMES[of.outcome_before[i]].replace("_", " "));
     column("change", "Score change", (i) => of.score[i] === null || of.score_before[i] === null ? null : of.score[i] - of.score_before[i], { digits: 2 });

@@ -10,6 +10,11 @@ const factCard = (i, detail) => {
   line.append(badge);
   if (page.columns.score[i] !== null) line.append(fact("score", page.columns.score[i]));
   if (metric) line.append(fact("metric", metric));
+  if (page.isCorrected(i)) {
+    const by = page.columns.corrected_score[i];
+    const result = page.CORRECTED[page.columns.corrected[i]] + (by === null ? "" : ", score " + by);
+    line.append(fact("by corrected gold", result + (detail.corrected ? " (" + detail.corrected + ")" : "")));
+  }
   for (const [name, value] of Object.entries(parts)) line.append(fact(name, value));
   if (flags.length) line.append(fact("flags", flags.join(", ")));
   for (const { name, passed } of checks) line.append(fact(name, passed === null ? "no verdict" : passed ? "passed" : "failed"));

@@ -27,7 +27,7 @@ const prepare = () => {
   for (const axis of [...GRID, ...MODES]) names[axis] = shorten(data.names[axis], most);
   const shownAxes = [...GRID, ...MODES].filter((axis) => GRID.includes(axis) || names[axis].length > 1);
   const lines = (signs) => Math.ceil(signs / SIGNS);
-  const rest = shownAxes.reduce((sum, key) => sum + 3 + widest(names[key]), page.columns.repeat.some((repeat) => repeat > 1) ? 4 : 0);
+  const rest = shownAxes.reduce((sum, key) => sum + 3 + widest(names[key]), (page.columns.repeat.some((repeat) => repeat > 1) ? 4 : 0) + (page.columns.corrected ? 3 : 0));
   tall = phone.matches ? 55 + 19 * lines(widest(names.dataset) + 3 + widest(names.example)) + 17 * lines(rest) : 56;
 };
 const how = (i, again = true) => {
@@ -103,9 +103,17 @@ const cells = (inside) => {
   node.append(...page.chosen().map((key) => inside(key)));
   return node;
 };
+const goldMark = (i) => {
+  const outcome = page.columns.corrected[i], node = make("span", "how", " ✎" + (MARKS[outcome] ?? "∅"));
+  node.setAttribute("role", "img");
+  node.title = "by corrected gold: " + page.CORRECTED[outcome];
+  node.setAttribute("aria-label", node.title);
+  return node;
+};
 const row = (i) => {
-  const node = make("div", "row"), { data, columns } = page;
-  node.append(dotOf(columns.outcome[i]), titled(i, how(i)), texts(i), cells((key) => {
+  const node = make("div", "row"), { data, columns } = page, title = titled(i, how(i));
+  if (page.isCorrected(i)) title.append(goldMark(i));
+  node.append(dotOf(columns.outcome[i]), title, texts(i), cells((key) => {
     const cell = write(make("span", "cell " + key.split(":")[0]), page.shown(key, i), true);
     if (key === "score" && columns.reason[i] >= 0) cell.replaceChildren(write(make("small"), data.reasons[columns.reason[i]], true));
     return cell;
