@@ -36,6 +36,16 @@ def add_gates(parser: argparse.ArgumentParser, default: str, baseline: str) -> N
     parser.add_argument("--bench-baseline", type=Path, metavar="RUN", help=baseline)
 
 
+def add_different_judges(parser: argparse.ArgumentParser, prefix: str = "") -> None:
+    """Add the option that lets two runs of different judges be compared."""
+    parser.add_argument(
+        "--different-judges",
+        action="store_true",
+        help=f"{prefix}compare runs whose answers were marked by different judges, or by one with "
+        f"other parameters or prompts",
+    )
+
+
 def gates_of(texts: Sequence[str] | None, run: Mapping[str, Any], table: ScoreTable) -> list[Gate]:
     """Return the gates of the command, or else of `run`, the content of run.json.
 

@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from pytest_tablebench.commands._gates import add_different_judges
 from pytest_tablebench.errors import writing
 from pytest_tablebench.util.names import printable
 from pytest_tablebench.util.programs import program
@@ -34,12 +35,7 @@ def add_parser(commands: Any) -> None:
         help="compare by the corrected gold; both runs need the same --bench-corrections. Default: "
         "by the published gold, and the figures by the corrected gold are shown too",
     )
-    parser.add_argument(
-        "--different-judges",
-        action="store_true",
-        help="compare runs whose answers were marked by different judges, or by one with other "
-        "parameters or prompts",
-    )
+    add_different_judges(parser)
     parser.add_argument(
         *("-o", "--out", "--json"),
         dest="json",
@@ -73,6 +69,7 @@ def _compare(options: argparse.Namespace) -> tuple[list[str], int]:
         "--page",
         "both.html",
     ]
-    page += ["--allow-unlike"] if options.allow_unlike or options.different_judges else []
+    page += ["--allow-unlike"] if options.allow_unlike else []
+    page += ["--different-judges"] if options.different_judges else []
     shown = f"each case with both answers: {printable(shlex.join(page))}"
     return [*comparison_lines(comparison), "", shown], 0

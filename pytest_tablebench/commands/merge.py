@@ -6,7 +6,12 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tablebench.commands._gates import add_gates, check_baseline, gates_of
+from pytest_tablebench.commands._gates import (
+    add_different_judges,
+    add_gates,
+    check_baseline,
+    gates_of,
+)
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
@@ -36,6 +41,7 @@ def add_parser(commands: Any) -> None:
         action="store_true",
         help="compare even if the baseline differs in more than the model",
     )
+    add_different_judges(parser)
     parser.add_argument("--no-page", action="store_true", help="do not write report.html")
     parser.add_argument(
         "--summary", action="store_true", help="write summary.md even without gates"
@@ -69,11 +75,21 @@ def _merge(options: argparse.Namespace) -> tuple[list[str], int]:
     if baseline is None:
         check_baseline(gates)
     elif not options.allow_unlike:
-        check_alike(baseline.run, merge.run, hint="Compare them anyway with --allow-unlike")
+        check_alike(
+            baseline.run,
+            merge.run,
+            hint="Compare them anyway with --allow-unlike",
+            different_judges=options.different_judges,
+        )
     run = merge.write(options.out)
     comparison = None
     if baseline is not None:
-        comparison = compare_runs(baseline, run, allow_unlike=options.allow_unlike)
+        comparison = compare_runs(
+            baseline,
+            run,
+            allow_unlike=options.allow_unlike,
+            different_judges=options.different_judges,
+        )
     verdict = judge_run(
         run,
         gates,

@@ -10,7 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tablebench.commands._asking import settings_of
-from pytest_tablebench.commands._gates import add_gates, check_baseline, gates_of
+from pytest_tablebench.commands._gates import (
+    add_different_judges,
+    add_gates,
+    check_baseline,
+    gates_of,
+)
 from pytest_tablebench.util.names import counted, printable
 
 if TYPE_CHECKING:
@@ -80,6 +85,7 @@ def add_parser(commands: Any) -> None:
         action="store_true",
         help="compare even if the baseline differs in more than the model",
     )
+    add_different_judges(parser)
     parser.add_argument(
         "-o",
         "--out",
@@ -161,7 +167,8 @@ def _decide(
                 "Give --bench-compat or --bench-threshold to judge both runs by the same rules, or "
                 "compare them anyway with --allow-unlike"
             )
-            check_alike(baseline.run, judged.run, hint=hint)
+            different_judges = options.different_judges
+            check_alike(baseline.run, judged.run, hint=hint, different_judges=different_judges)
     else:
         check_baseline(gates)
     decided: list[GateResult] = []

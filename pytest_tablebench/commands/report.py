@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_tablebench.commands._gates import add_different_judges
 from pytest_tablebench.errors import SettingsError
 from pytest_tablebench.util.names import printable
 
@@ -58,6 +59,7 @@ def add_parser(commands: Any) -> None:
         action="store_true",
         help="with --page: compare even if the runs differ in more than the model",
     )
+    add_different_judges(parser, "with --page: ")
     parser.set_defaults(lines=_report)
 
 
@@ -76,9 +78,10 @@ def _report(options: argparse.Namespace) -> tuple[list[str], int]:
 
     if options.page is not None:
         return _two_runs(options), 0
-    if options.allow_unlike:
+    if options.allow_unlike or options.different_judges:
+        option = "--allow-unlike" if options.allow_unlike else "--different-judges"
         raise SettingsError(
-            "--allow-unlike needs --page; a report of several runs lists their differences anyway"
+            f"{option} needs --page; a report of several runs lists their differences anyway"
         )
     marks = None if options.marks is None else read_marks(options.marks)
     lines: list[str] = []
@@ -137,7 +140,11 @@ def _two_runs(options: argparse.Namespace) -> list[str]:
         )
     before, after = options.runs
     comparison, problems = publish_pair(
-        before, after, options.page, allow_unlike=options.allow_unlike
+        before,
+        after,
+        options.page,
+        allow_unlike=options.allow_unlike,
+        different_judges=options.different_judges,
     )
     return [
         *(

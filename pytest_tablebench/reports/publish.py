@@ -95,7 +95,12 @@ def republish_page(folder: Path, out: Path) -> list[str]:
 
 
 def publish_pair(
-    before: Path, after: Path, out: Path, *, allow_unlike: bool = False
+    before: Path,
+    after: Path,
+    out: Path,
+    *,
+    allow_unlike: bool = False,
+    different_judges: bool = False,
 ) -> tuple[RunComparison, list[str]]:
     """Write the page of the run `after`, with the answers of the run `before`.
 
@@ -105,7 +110,9 @@ def publish_pair(
     from pytest_tablebench.results.compare import compare_runs
 
     old, new = load_run(before), load_run(after)
-    comparison = compare_runs(old, new, allow_unlike=allow_unlike)
+    comparison = compare_runs(
+        old, new, allow_unlike=allow_unlike, different_judges=different_judges
+    )
     return comparison, _write_again(new, out, old, comparison, [])
 
 

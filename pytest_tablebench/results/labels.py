@@ -148,6 +148,11 @@ def add_sample(run: Path, sample: Iterable[tuple[JudgedCase, float]]) -> None:
     """Add proposed cases with their sampling weights to the sample of a run folder."""
     weights = read_sample(run)
     weights |= {(case.case_id, case.answer): weight for case, weight in sample}
+    write_sample(run, weights)
+
+
+def write_sample(run: Path, weights: Mapping[tuple[str, int | None], float]) -> None:
+    """Replace the sample of a run folder. Raises `SettingsError` if it cannot be written."""
     entries = (
         {"case_id": case_id, "answer": answer, "weight": weight}
         for (case_id, answer), weight in weights.items()

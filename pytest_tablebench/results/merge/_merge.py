@@ -18,6 +18,7 @@ from pytest_tablebench.results.folder import RunFolder
 from pytest_tablebench.results.gates import recorded_gates
 from pytest_tablebench.results.loaded_run import THINKING, LoadedRun
 from pytest_tablebench.results.media import merge_media
+from pytest_tablebench.results.merge._labels import MergedLabels
 from pytest_tablebench.results.merge._parts import MERGED, RunParts, read_parts
 from pytest_tablebench.results.merge._records import MergedRecords
 from pytest_tablebench.results.score_table import ScoreTable
@@ -43,6 +44,7 @@ class Merge:
     ended: str | None
     _folders: Sequence[Path]
     _records: MergedRecords
+    _labels: MergedLabels
     _changes: Mapping[str, Any] | None
     """The content of `snapshots.json`; None if answers were not compared with stored ones."""
 
@@ -58,6 +60,7 @@ class Merge:
             folder.close()
             merge_texts([path / TEXTS for path in self._folders], new_path / TEXTS)
             merge_media(self._folders, new_path)
+            self._labels.write(new_path)
             run = folder.write_run(self.run)
             folder.write_summary(LoadedRun(new_path, run, self.table).summary)
             if self._changes is not None:
@@ -70,7 +73,8 @@ def read_merge(paths: Sequence[Path]) -> Merge:
 
     Apart from times and costs, its records and summary are the same as of a run that was never
     split, in any order of `paths`. Raises `SettingsError` for runs that are not parts of one run,
-    for cases with different records in two runs, and for damaged folders.
+    for cases with different records in two runs, for a person's different labels of an answer, and
+    for damaged folders.
     """
     parts = read_parts(paths)
     folders = [part.path for part in parts.parts]
@@ -87,7 +91,8 @@ def read_merge(paths: Sequence[Path]) -> Merge:
         run["corrections"] = corrections_entry(file, digest, corrected_cases(records.rows()))
     changes, left_out = _changes(folders, records)
     notes = (*_notes(parts, records), *left_out)
-    return Merge(run, table, len(parts.source_runs), notes, ended, folders, records, changes)
+    count, labels = len(parts.source_runs), MergedLabels.read(folders)
+    return Merge(run, table, count, notes, ended, folders, records, labels, changes)
 
 
 def _changes(
