@@ -119,6 +119,7 @@ def _import(run: LoadedRun, options: argparse.Namespace) -> list[str]:
 
 def _shown(run: LoadedRun, labelled: LabelledCases, out: Path | None) -> list[str]:
     from pytest_tablebench.reports.labels_text import (
+        CARRIED_OVER,
         calibration_lines,
         judged_lines,
         people_lines,
@@ -151,6 +152,7 @@ def _shown(run: LoadedRun, labelled: LabelledCases, out: Path | None) -> list[st
         *calibration_lines(calibration),
         *people_lines(people),
         *judged_lines({"judged": figures}),
+        CARRIED_OVER,
     ]
 
 

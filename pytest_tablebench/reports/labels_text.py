@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 MOST_GROUPS = 30
 """The number of lines of the table by dataset and tag."""
 
+CARRIED_OVER = (
+    "labels carried over from another run (--bench-labels) cover unchanged answers only: changed "
+    "answers have no label until people give one"
+)
+"""The note on the reach of labels."""
+
 
 def _span(interval: Sequence[float] | None) -> str:
     if interval is None:

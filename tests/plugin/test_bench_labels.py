@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from pytest_tablebench.cli import main
 from tests.support.toy_bench import Bench
 
@@ -61,7 +63,9 @@ def test_marks(case, answer):
 """
 
 
-def test_labels_follow_the_answers_into_another_run(bench: Bench) -> None:
+def test_labels_follow_the_answers_into_another_run(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
     bench.pytester.makeconftest(CONFTEST)
     bench.suite(SUITE)
     options = (
@@ -89,3 +93,7 @@ def test_labels_follow_the_answers_into_another_run(bench: Bench) -> None:
     figure = summary["judged"]["datasets"]["marks"]
     assert (figure["naive"], figure["n_labels"], summary["judged"]["n_others"]) == (1, 29, 1)
     assert figure["ci95"][1] < 0.9
+    capsys.readouterr()
+    assert main(["labels", str(bench.path / "run")]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert "carried over from another run (--bench-labels) cover unchanged answers only" in last
